@@ -1,0 +1,31 @@
+"""Time comes from a clock that is handed in, so that tests can move it.
+
+Invariant: nothing in the package but `SystemClock` reads the system's time for a decision.
+"""
+
+import time
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Wall time for what is stored, monotonic time for what is measured."""
+
+    def now_ms(self) -> int:
+        """Milliseconds since the epoch; may jump when the system's clock is set."""
+        ...
+
+    def monotonic_ms(self) -> int:
+        """Milliseconds since an arbitrary start; never goes back."""
+        ...
+
+
+class SystemClock:
+    """The machine's own clock."""
+
+    __slots__ = ()
+
+    def now_ms(self) -> int:
+        return time.time_ns() // 1_000_000
+
+    def monotonic_ms(self) -> int:
+        return time.monotonic_ns() // 1_000_000

@@ -1,0 +1,262 @@
+"""The broker's settings, from a `server.properties` file to typed attributes.
+
+Invariant: a `BrokerConfig` that exists is possible: every value has its type and lies within its bounds, and the
+values fit each other. Attributes are named as the settings with dots as underscores. Where several settings mean one
+thing, the `_ms` attribute (and `log_dirs`) is what counts: `log_retention_ms` comes from log.retention.ms, else
+minutes, else hours.
+
+Source: Apache Kafka 2.7 documentation, broker configs; schemas/configs.json.
+"""
+
+from collections.abc import Mapping
+
+from barnabas.core.config import listeners as _listeners
+from barnabas.core.config.listeners import Endpoint
+from barnabas.core.config.properties import read_properties
+from barnabas.core.config.settings import (
+    BROKER_DYNAMIC_ONLY_SETTINGS,
+    BROKER_SETTINGS,
+    Setting,
+    Value,
+    allowed,
+    attribute_name,
+    parse,
+    split_list,
+)
+from barnabas.core.config.tables import BrokerFields
+from barnabas.core.errors import ConfigError
+
+LISTENER_PREFIX = "listener.name."
+
+# What the server.properties that Kafka ships sets for one broker, on this machine alone and beside the working
+# directory instead of in /tmp.
+SINGLE_BROKER_PROPERTIES: dict[str, str] = {
+    "broker.id": "0",
+    "listeners": "PLAINTEXT://127.0.0.1:9092",
+    "log.dirs": "./barnabas-data",
+    "num.partitions": "1",
+    "offsets.topic.replication.factor": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "group.initial.rebalance.delay.ms": "0",
+}
+
+
+class BrokerConfig(BrokerFields):
+    """All settings of one broker.
+
+    Attributes:
+        explicit: What is set, as text, by name; the rest has its default.
+        given: The names that a person set, in a file or as overrides.
+        endpoints: Where to listen.
+        advertised_endpoints: What clients are told; an empty host stands for the machine's own name, and a port 0
+            for the one that the system chose.
+    """
+
+    __slots__ = ("_own", "advertised_endpoints", "endpoints", "explicit", "given")
+
+    explicit: dict[str, str]
+    given: frozenset[str]
+    endpoints: list[Endpoint]
+    advertised_endpoints: list[Endpoint]
+
+    def __init__(self, explicit: Mapping[str, str], own: Mapping[str, Value]) -> None:
+        """Use `from_properties`."""
+        self.explicit = dict(explicit)
+        self.given = frozenset(explicit)
+        self._own = dict(own)
+        for name, setting in BROKER_SETTINGS.items():
+            setattr(self, attribute_name(name), own.get(name, setting.default_value))
+        _settle_precedence(self, own)
+
+    @classmethod
+    def from_properties(
+        cls, properties: Mapping[str, str], lines: Mapping[str, int] | None = None, source: str = "server.properties"
+    ) -> "BrokerConfig":
+        """Check settings and put them together.
+
+        Args:
+            properties: Texts by name; what is not there has Kafka's default.
+            lines: The line of each that came from a file.
+            source: The file's name, for errors.
+
+        Raises:
+            ConfigError: Unknown or impossible; one line that names file, line, setting and what is allowed.
+        """
+        place = _Place(properties, lines or {}, source)
+        own: dict[str, Value] = {}
+        for name, text in properties.items():
+            setting = _find_setting(name, place)
+            try:
+                own[name] = parse(setting, text)
+            except ConfigError:
+                raise place.error(name, f"must be {allowed(setting)}") from None
+        config = cls(properties, own)
+        _read_endpoints(config, place)
+        _check_together(config, place)
+        return config
+
+    @classmethod
+    def from_file(cls, path: str, overrides: Mapping[str, str] | None = None) -> "BrokerConfig":
+        """Read a `server.properties` file; `overrides` win over it. Raises ConfigError."""
+        properties, lines = read_properties(path)
+        for name, text in (overrides or {}).items():
+            properties[name] = text
+            lines.pop(name, None)
+        return cls.from_properties(properties, lines, path)
+
+    @classmethod
+    def single_broker(cls, overrides: Mapping[str, str] | None = None) -> "BrokerConfig":
+        """The settings of a broker that is started without a file. Raises ConfigError."""
+        config = cls.from_properties(SINGLE_BROKER_PROPERTIES | dict(overrides or {}))
+        config.given = frozenset(overrides or ())
+        return config
+
+    def raw(self, name: str) -> Value:
+        """What this very setting was given or has by default, without regard to those that win over it."""
+        return self._own[name] if name in self._own else BROKER_SETTINGS[name].default_value
+
+
+class _Place:
+    """Says where a setting stands."""
+
+    __slots__ = ("_lines", "_properties", "_source")
+
+    def __init__(self, properties: Mapping[str, str], lines: Mapping[str, int], source: str) -> None:
+        self._properties = properties
+        self._lines = lines
+        self._source = source
+
+    def error(self, name: str, reason: str) -> ConfigError:
+        """The one line for a setting that cannot be."""
+        where = f"{self._source}:{self._lines[name]}: " if name in self._lines else ""
+        setting = BROKER_SETTINGS.get(name)
+        is_shown = name in self._properties and not (setting is None or setting.is_sensitive)
+        return ConfigError(f"{where}{name}{'=' + self._properties[name] if is_shown else ''}: {reason}")
+
+
+def _find_setting(name: str, place: _Place) -> Setting:
+    if (setting := BROKER_SETTINGS.get(name)) is not None:
+        return setting
+    if name.startswith(LISTENER_PREFIX):
+        # listener.name.<listener>.<setting> and listener.name.<listener>.<mechanism>.<setting>
+        parts = name[len(LISTENER_PREFIX) :].split(".")
+        for start in (1, 2):
+            if (setting := BROKER_SETTINGS.get(".".join(parts[start:]))) is not None:
+                return setting
+    if name in BROKER_DYNAMIC_ONLY_SETTINGS:
+        raise place.error(name, "can only be set while the broker runs, not in a file")
+    from difflib import get_close_matches  # only for this error: start-up does not pay for it
+
+    near = get_close_matches(name, BROKER_SETTINGS, n=1, cutoff=0.8)
+    raise place.error(name, "no such setting" + (f"; did you mean {near[0]}?" if near else " in Kafka 2.7"))
+
+
+def _settle_precedence(config: BrokerConfig, own: Mapping[str, Value]) -> None:
+    """Fill the attributes that several settings decide, in Kafka's order."""
+
+    def first(names: tuple[str, ...], scales: tuple[int, ...]) -> int:
+        for name, scale in zip(names, scales, strict=True):
+            value = own.get(name)
+            if isinstance(value, int):
+                return value * scale
+        fallback = BROKER_SETTINGS[names[-1]].default
+        assert isinstance(fallback, int)
+        return fallback * scales[-1]
+
+    hour_ms = 3_600_000
+    retention_ms = first(("log.retention.ms", "log.retention.minutes", "log.retention.hours"), (1, 60_000, hour_ms))
+    config.log_retention_ms = -1 if retention_ms < 0 else retention_ms
+    config.log_roll_ms = first(("log.roll.ms", "log.roll.hours"), (1, hour_ms))
+    config.log_roll_jitter_ms = first(("log.roll.jitter.ms", "log.roll.jitter.hours"), (1, hour_ms))
+    config.log_flush_interval_ms = first(("log.flush.interval.ms", "log.flush.scheduler.interval.ms"), (1, 1))
+    directories = own.get("log.dirs")
+    config.log_dirs = split_list(config.log_dir if directories is None else str(directories))
+
+
+def _read_endpoints(config: BrokerConfig, place: _Place) -> None:
+    name = "listener.security.protocol.map"
+    try:
+        protocols = _listeners.parse_protocol_map(config.listener_security_protocol_map)
+        name = "listeners" if config.listeners is not None else "port"
+        text = config.listeners if config.listeners is not None else f"PLAINTEXT://{config.host_name}:{config.port}"
+        config.endpoints = _listeners.parse_listeners(text, protocols)
+        _listeners.check_listeners(config.endpoints)
+        name = "advertised.listeners"
+        config.advertised_endpoints = _advertised(config, protocols)
+        _listeners.check_advertised(config.advertised_endpoints, config.endpoints)
+    except ConfigError as error:
+        if name == "advertised.listeners" and config.advertised_listeners is None:
+            name = "listeners" if config.listeners is not None else "host.name"
+        raise place.error(name, str(error)) from None
+
+
+def _advertised(config: BrokerConfig, protocols: Mapping[str, str]) -> list[Endpoint]:
+    if config.advertised_listeners is not None:
+        return _listeners.parse_listeners(config.advertised_listeners, protocols)
+    if config.advertised_host_name is not None or config.advertised_port is not None:
+        host = config.advertised_host_name if config.advertised_host_name is not None else config.host_name
+        port = config.advertised_port if config.advertised_port is not None else config.port
+        return [Endpoint("PLAINTEXT", host, port, "PLAINTEXT")]
+    return list(config.endpoints)
+
+
+def _check_together(config: BrokerConfig, place: _Place) -> None:
+    """What no setting's own bounds can say, as Kafka checks it at start."""
+
+    def require(condition: bool, name: str, reason: str) -> None:
+        if not condition:
+            raise place.error(name, reason)
+
+    if config.broker_id_generation_enable:
+        require(
+            -1 <= config.broker_id <= config.reserved_broker_max_id,
+            "broker.id",
+            f"must be from -1 to reserved.broker.max.id ({config.reserved_broker_max_id})",
+        )
+    else:
+        require(config.broker_id >= 0, "broker.id", "must be 0 or more while broker.id.generation.enable is false")
+    require(
+        config.log_retention_ms == -1 or config.log_retention_ms >= 1,
+        next((name for name in _RETENTION if name in config.explicit), "log.retention.ms"),
+        "must be -1 (no limit) or at least 1",
+    )
+    require(config.log_roll_ms >= 1, "log.roll.ms", "must be at least 1")
+    require(config.log_roll_jitter_ms >= 0, "log.roll.jitter.ms", "must be at least 0")
+    require(bool(config.log_dirs), "log.dirs", "must name a directory")
+    require(
+        config.replica_fetch_wait_max_ms <= config.replica_lag_time_max_ms,
+        "replica.fetch.wait.max.ms",
+        f"must be at most replica.lag.time.max.ms ({config.replica_lag_time_max_ms})",
+    )
+    require(
+        config.replica_socket_timeout_ms >= config.replica_fetch_wait_max_ms,
+        "replica.socket.timeout.ms",
+        f"must be at least replica.fetch.wait.max.ms ({config.replica_fetch_wait_max_ms})",
+    )
+    require(
+        -1 <= config.offsets_commit_required_acks <= config.offsets_topic_replication_factor,
+        "offsets.commit.required.acks",
+        f"must be from -1 to offsets.topic.replication.factor ({config.offsets_topic_replication_factor})",
+    )
+    require(
+        config.compression_type in COMPRESSION_TYPES,
+        "compression.type",
+        f"must be one of {', '.join(COMPRESSION_TYPES)}",
+    )
+    require(
+        config.queued_max_request_bytes <= 0 or config.queued_max_request_bytes >= config.socket_request_max_bytes,
+        "queued.max.request.bytes",
+        f"must be -1 (no limit) or at least socket.request.max.bytes ({config.socket_request_max_bytes})",
+    )
+    require(
+        config.connection_failed_authentication_delay_ms < config.connections_max_idle_ms,
+        "connection.failed.authentication.delay.ms",
+        f"must be less than connections.max.idle.ms ({config.connections_max_idle_ms})",
+    )
+    # differs from Kafka: an authorizer that would be ignored lets everybody in, so the broker does not start with one.
+    require(not config.authorizer_class_name, "authorizer.class.name", "is not implemented yet: remove it")
+
+
+_RETENTION = ("log.retention.ms", "log.retention.minutes", "log.retention.hours")
+COMPRESSION_TYPES = ("uncompressed", "gzip", "snappy", "lz4", "zstd", "producer")

@@ -1,0 +1,88 @@
+"""Where the broker listens and what it tells clients to connect to.
+
+`listeners` is a list of `NAME://host:port`; a name is a security protocol or one that `listener.security.protocol.map`
+maps to one. An empty host means every interface; port 0 lets the system choose. `advertised.listeners` has the same
+form, may name no listener that does not exist, and may not say 0.0.0.0. The older `host.name` and `port` count where
+`listeners` is not set, `advertised.host.name` and `advertised.port` where `advertised.listeners` is not.
+
+Source: Apache Kafka 2.7 documentation, broker configs `listeners` and `advertised.listeners`.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from barnabas.core.config.settings import split_list
+from barnabas.core.errors import ConfigError
+
+_LISTENER = re.compile(r"(.*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]+)")
+SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+
+
+class Endpoint(NamedTuple):
+    """One address of a broker; `host` is empty for every interface (advertised: for the machine's own name)."""
+
+    listener_name: str
+    host: str
+    port: int
+    security_protocol: str
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.listener_name}://{host}:{self.port}"
+
+
+def parse_protocol_map(text: str) -> dict[str, str]:
+    """Read `listener.security.protocol.map`: listener name (upper case) to security protocol."""
+    protocols: dict[str, str] = {}
+    for item in split_list(text):
+        name, colon, protocol = item.rpartition(":")
+        if not colon or protocol not in SECURITY_PROTOCOLS:
+            raise ConfigError(f"{item!r} must be NAME:PROTOCOL with a protocol of {', '.join(SECURITY_PROTOCOLS)}")
+        if name.upper() in protocols:
+            raise ConfigError(f"maps the listener name {name.upper()} twice")
+        protocols[name.upper()] = protocol
+    return protocols
+
+
+def parse_listeners(text: str, protocols: Mapping[str, str]) -> list[Endpoint]:
+    """Read a list of listeners.
+
+    Raises:
+        ConfigError: Not of the form, an unmapped name, or a protocol that is not there yet.
+    """
+    endpoints = []
+    for item in split_list(text):
+        match = _LISTENER.fullmatch(item)
+        if match is None or not -1 <= int(match[3]) <= 65535:
+            raise ConfigError(f"{item!r} must be NAME://host:port, for example PLAINTEXT://127.0.0.1:9092")
+        name = match[1].upper()
+        if name not in protocols:
+            raise ConfigError(f"listener {name} has no security protocol: add it to listener.security.protocol.map")
+        protocol = protocols[name]
+        if protocol != "PLAINTEXT":
+            raise ConfigError(f"{item!r} needs {protocol}, which is not implemented yet: use a PLAINTEXT listener")
+        endpoints.append(Endpoint(name, match[2], int(match[3]), protocol))
+    return endpoints
+
+
+def check_listeners(endpoints: list[Endpoint]) -> None:
+    """Each name and each port (0 apart) once."""
+    names = [endpoint.listener_name for endpoint in endpoints]
+    ports = [endpoint.port for endpoint in endpoints if endpoint.port != 0]
+    if not endpoints:
+        raise ConfigError("names no listener: give one, for example PLAINTEXT://127.0.0.1:9092")
+    if len(set(names)) != len(names):
+        raise ConfigError("each listener must have a different name")
+    if len(set(ports)) != len(ports):
+        raise ConfigError("each listener must have a different port")
+
+
+def check_advertised(advertised: list[Endpoint], endpoints: list[Endpoint]) -> None:
+    """What clients are told must exist and be an address that they can connect to."""
+    names = {endpoint.listener_name for endpoint in endpoints}
+    for endpoint in advertised:
+        if endpoint.listener_name not in names:
+            raise ConfigError(f"names listener {endpoint.listener_name}, which listeners does not have")
+        if endpoint.host == "0.0.0.0":
+            raise ConfigError("clients cannot connect to 0.0.0.0: name an address that they can reach")

@@ -1,0 +1,192 @@
+"""One setting: its type, its bounds, and how its text becomes a value and a value its text.
+
+| type | text | value |
+| --- | --- | --- |
+| boolean | true, false (any case) | bool |
+| short, int, long | decimal, within 16, 32, 64 bits | int |
+| double | decimal or scientific | float |
+| list | items divided by commas | list[str] |
+| string, class, password | as it is | str |
+
+White space around a value never counts. The reasons in errors are Kafka's words, as its clients show them.
+
+Source: Apache Kafka 2.7 documentation, broker and topic configs; schemas/configs.json.
+"""
+
+import re
+from typing import NamedTuple
+
+from barnabas.core.config.tables import BROKER, BROKER_DYNAMIC_ONLY, TOPIC, Row
+from barnabas.core.errors import ConfigError
+
+Value = str | int | float | bool | list[str] | None
+
+_INTEGER_BITS = {"short": 16, "int": 32, "long": 64}
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_THROTTLED_REPLICAS = re.compile(r"[0-9]+:[0-9]+")
+THROTTLED_REPLICAS = ("throttled-replicas",)
+
+
+class Setting(NamedTuple):
+    """What is known of one setting.
+
+    Attributes:
+        extra: How it may be updated (`read-only`, `per-broker`, `cluster-wide`); for a topic's setting the name of
+            the broker's setting that it falls back to.
+    """
+
+    name: str
+    type: str
+    default: str | int | float | bool | None
+    least: float | None
+    greatest: float | None
+    choices: tuple[str, ...] | None
+    importance: str
+    extra: str
+
+    @property
+    def is_sensitive(self) -> bool:
+        """Whether the value must never be shown."""
+        return self.type == "password"
+
+    @property
+    def default_value(self) -> Value:
+        """The default as `parse` would have given it; a fresh list for a list."""
+        return split_list(str(self.default)) if self.type == "list" and self.default is not None else self.default
+
+
+def _by_name(rows: tuple[Row, ...]) -> dict[str, Setting]:
+    return {row[0]: Setting(*row) for row in rows}
+
+
+BROKER_SETTINGS: dict[str, Setting] = _by_name(BROKER)
+BROKER_DYNAMIC_ONLY_SETTINGS: dict[str, Setting] = _by_name(BROKER_DYNAMIC_ONLY)
+TOPIC_SETTINGS: dict[str, Setting] = _by_name(TOPIC)
+
+
+def attribute_name(name: str) -> str:
+    """The Python attribute that holds a setting: dots become underscores."""
+    return name.replace(".", "_").lower()
+
+
+def split_list(text: str) -> list[str]:
+    """The items of a list setting."""
+    text = text.strip()
+    return [item.strip() for item in text.split(",")] if text else []
+
+
+def parse(setting: Setting, text: str) -> Value:
+    """Turn a setting's text into its value, or say why it cannot be one.
+
+    Raises:
+        ConfigError: Not of the type, or out of bounds; its text is the reason alone, without the setting's name.
+    """
+    text = text.strip() if setting.type != "password" else text
+    if setting.type == "boolean":
+        return _parse_boolean(text)
+    if setting.type in _INTEGER_BITS or setting.type == "double":
+        return _parse_number(setting, text)
+    if setting.type == "list":
+        return _parse_list(setting, text)
+    if setting.choices is not None and not _is_choice(setting.choices, text):
+        raise ConfigError(f"String must be one of: {', '.join(setting.choices)}")
+    return text
+
+
+def _parse_boolean(text: str) -> bool:
+    match text.lower():
+        case "true":
+            return True
+        case "false":
+            return False
+    raise ConfigError("Expected value to be either true or false")
+
+
+def _parse_number(setting: Setting, text: str) -> int | float:
+    value: int | float
+    if setting.type == "double":
+        try:
+            value = float(text)
+        except ValueError:
+            raise ConfigError("Not a number of type DOUBLE") from None
+    else:
+        limit = 1 << (_INTEGER_BITS[setting.type] - 1)
+        # The length is bounded first: turning a million digits into a number takes seconds.
+        if len(text) > 40 or not _INTEGER.fullmatch(text) or not -limit <= (value := int(text)) < limit:
+            raise ConfigError(f"Not a number of type {setting.type.upper()}")
+    if setting.least is not None and not value >= setting.least:
+        raise ConfigError(f"Value must be at least {setting.least}")
+    if setting.greatest is not None and not value <= setting.greatest:
+        raise ConfigError(f"Value must be no more than {setting.greatest}")
+    return value
+
+
+def _parse_list(setting: Setting, text: str) -> list[str]:
+    items = split_list(text)
+    if setting.choices == THROTTLED_REPLICAS:
+        if text != "*" and not all(_THROTTLED_REPLICAS.fullmatch(item) for item in items):
+            raise ConfigError(
+                f"{setting.name} must be the literal '*' or a list of replicas in the following format: "
+                "[partitionId]:[brokerId],[partitionId]:[brokerId],..."
+            )
+    elif setting.choices is not None:
+        for item in items:
+            if item not in setting.choices:
+                raise ConfigError(f"String must be one of: {', '.join(setting.choices)}")
+    return items
+
+
+def _is_choice(choices: tuple[str, ...], text: str) -> bool:
+    if text in choices:
+        return True
+    # A protocol version may be cut short or carry a patch number: 2.7, 2.7.2, 0.10.1.
+    if choices[0] != "0.8.0":
+        return False
+    segments = text.split(".")
+    release = ".".join(segments[: 3 if text.startswith("0.") else 2])
+    return any(choice == release or choice.startswith(f"{release}-") for choice in choices)
+
+
+def allowed(setting: Setting) -> str:
+    """What a setting may be, in words for a person."""
+    if setting.choices is not None and setting.choices != THROTTLED_REPLICAS:
+        return ("a list of " if setting.type == "list" else "one of ") + ", ".join(setting.choices)
+    match setting.type:
+        case "boolean":
+            return "true or false"
+        case "double":
+            kind, least, greatest = "a number", setting.least, setting.greatest
+        case "short" | "int" | "long":
+            limit = 1 << (_INTEGER_BITS[setting.type] - 1)
+            kind = "a whole number"
+            least = -limit if setting.least is None else setting.least
+            greatest = limit - 1 if setting.greatest is None else setting.greatest
+        case _:
+            return "text"
+    if least is None:
+        return kind
+    return f"{kind} from {least}" + (f" to {greatest}" if greatest is not None else "")
+
+
+def format_value(value: Value) -> str | None:
+    """A value as Kafka writes it in answers and znodes."""
+    match value:
+        case None:
+            return None
+        case bool():
+            return "true" if value else "false"
+        case float():
+            return _java_double(value)
+        case list():
+            return ",".join(value)
+    return str(value)
+
+
+def _java_double(value: float) -> str:
+    """Java's own notation: `0.5`, `1.0E9`, `1.7976931348623157E308`."""
+    if value == 0 or 1e-3 <= abs(value) < 1e7:
+        return repr(value)
+    mantissa, exponent = f"{value:e}".split("e")
+    digits = repr(value).split("e")[0] if "e" in repr(value) else repr(value / 10 ** int(exponent))
+    mantissa = digits if "." in digits else f"{digits}.0"
+    return f"{mantissa}E{int(exponent)}"

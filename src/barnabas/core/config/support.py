@@ -1,0 +1,166 @@
+"""The one table of what is implemented: which settings do what Kafka's documentation says, which do nothing here.
+
+- `HONOURED`: the broker's settings that work.
+- `WITHOUT_EFFECT`: those that tune what this broker does not have (thread pools, purgatories) or what one broker never
+  does (fetching from others). Setting them is harmless.
+- All others are not implemented yet; what the file sets of them is said once at start.
+- `TOPIC_ONLY_VALUE`: the topic's settings that can have one value only until their behaviour exists. Another value is
+  refused, since a topic that silently behaves otherwise loses data.
+"""
+
+from barnabas.core.config.broker import LISTENER_PREFIX, BrokerConfig
+from barnabas.core.config.settings import TOPIC_SETTINGS, attribute_name, format_value, parse
+from barnabas.core.config.topic import TopicConfig
+from barnabas.core.errors import ConfigError
+
+HONOURED = frozenset(
+    [
+        "advertised.host.name",
+        "advertised.listeners",
+        "advertised.port",
+        "auto.create.topics.enable",
+        "barnabas.request.max.array.elements",
+        "broker.id",
+        "broker.id.generation.enable",
+        "broker.rack",
+        "connections.max.idle.ms",
+        "default.replication.factor",
+        "delete.topic.enable",
+        "fetch.max.bytes",
+        "group.initial.rebalance.delay.ms",
+        "group.max.session.timeout.ms",
+        "group.max.size",
+        "group.min.session.timeout.ms",
+        "host.name",
+        "listener.security.protocol.map",
+        "listeners",
+        "log.dir",
+        "log.dirs",
+        "log.flush.interval.messages",
+        "log.flush.interval.ms",
+        "log.flush.offset.checkpoint.interval.ms",
+        "log.flush.scheduler.interval.ms",
+        "log.flush.start.offset.checkpoint.interval.ms",
+        "log.index.interval.bytes",
+        "log.index.size.max.bytes",
+        "log.message.timestamp.difference.max.ms",
+        "log.message.timestamp.type",
+        "log.retention.bytes",
+        "log.retention.check.interval.ms",
+        "log.retention.hours",
+        "log.retention.minutes",
+        "log.retention.ms",
+        "log.roll.hours",
+        "log.roll.jitter.hours",
+        "log.roll.jitter.ms",
+        "log.roll.ms",
+        "log.segment.bytes",
+        "log.segment.delete.delay.ms",
+        "message.max.bytes",
+        "min.insync.replicas",
+        "num.partitions",
+        "num.recovery.threads.per.data.dir",
+        "offset.metadata.max.bytes",
+        "offsets.commit.required.acks",
+        "offsets.commit.timeout.ms",
+        "offsets.retention.check.interval.ms",
+        "offsets.retention.minutes",
+        "offsets.topic.num.partitions",
+        "offsets.topic.replication.factor",
+        "offsets.topic.segment.bytes",
+        "port",
+        "replica.high.watermark.checkpoint.interval.ms",
+        "request.timeout.ms",
+        "reserved.broker.max.id",
+        "socket.receive.buffer.bytes",
+        "socket.request.max.bytes",
+        "socket.send.buffer.bytes",
+        "zookeeper.connect",
+    ]
+)
+
+WITHOUT_EFFECT = frozenset(
+    [
+        "background.threads",
+        "controller.socket.timeout.ms",
+        "delete.records.purgatory.purge.interval.requests",
+        "fetch.purgatory.purge.interval.requests",
+        "inter.broker.listener.name",
+        "inter.broker.protocol.version",
+        "leader.imbalance.check.interval.seconds",
+        "leader.imbalance.per.broker.percentage",
+        "auto.leader.rebalance.enable",
+        "controlled.shutdown.enable",
+        "controlled.shutdown.max.retries",
+        "controlled.shutdown.retry.backoff.ms",
+        "log.cleaner.enable",
+        "log.message.downconversion.enable",
+        "log.message.format.version",
+        "max.incremental.fetch.session.cache.slots",
+        "num.io.threads",
+        "num.network.threads",
+        "num.replica.alter.log.dirs.threads",
+        "num.replica.fetchers",
+        "offsets.load.buffer.size",
+        "producer.purgatory.purge.interval.requests",
+        "queued.max.request.bytes",
+        "queued.max.requests",
+        "replica.fetch.backoff.ms",
+        "replica.fetch.max.bytes",
+        "replica.fetch.min.bytes",
+        "replica.fetch.response.max.bytes",
+        "replica.fetch.wait.max.ms",
+        "replica.lag.time.max.ms",
+        "replica.socket.receive.buffer.bytes",
+        "replica.socket.timeout.ms",
+        "security.inter.broker.protocol",
+        "socket.connection.setup.timeout.max.ms",
+        "socket.connection.setup.timeout.ms",
+        "unclean.leader.election.enable",
+    ]
+)
+
+TOPIC_ONLY_VALUE = {
+    "cleanup.policy": "delete",
+    "compression.type": "producer",
+    "delete.retention.ms": "86400000",
+    "follower.replication.throttled.replicas": "",
+    "leader.replication.throttled.replicas": "",
+    "max.compaction.lag.ms": "9223372036854775807",
+    "min.cleanable.dirty.ratio": "0.5",
+    "min.compaction.lag.ms": "0",
+    "preallocate": "false",
+}
+
+_OLD_FORMATS = ("0.8", "0.9", "0.10")
+
+
+def startup_warning(config: BrokerConfig) -> str | None:
+    """One line on what a person set and does nothing, or None."""
+    missing, ineffective = [], []
+    for name in sorted(config.given):
+        if name in WITHOUT_EFFECT or (name.startswith("zookeeper.") and name not in HONOURED):
+            ineffective.append(name)
+        elif name not in HONOURED or name.startswith(LISTENER_PREFIX):
+            missing.append(name)
+    parts = []
+    if missing:
+        parts.append(f"not implemented yet and ignored: {', '.join(missing)}")
+    if ineffective:
+        parts.append(f"without effect here: {', '.join(ineffective)}")
+    return "; ".join(parts) or None
+
+
+def check_topic(config: TopicConfig) -> None:
+    """Refuse what a client asks of a topic and is not implemented yet; internal topics are not asked.
+
+    Raises:
+        ConfigError: One line that names the setting and the value that it can have.
+    """
+    for name in config.overrides:
+        value = getattr(config, attribute_name(name))
+        only = TOPIC_ONLY_VALUE.get(name)
+        if only is not None and value != parse(TOPIC_SETTINGS[name], only):
+            raise ConfigError(f"{name}={format_value(value)} is not implemented yet: only {only or 'an empty list'} is")
+        if name == "message.format.version" and str(value).startswith(_OLD_FORMATS):
+            raise ConfigError(f"{name}={value} is not implemented yet: only 0.11.0 and later are")

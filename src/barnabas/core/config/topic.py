@@ -1,0 +1,64 @@
+"""A topic's settings: the broker's, with the topic's own over them.
+
+Attributes are named as the settings with dots as underscores. The broker's `log_retention_ms` (which several settings
+decide) is the topic's `retention_ms`, and so on for each; what no broker setting backs has its own default.
+
+Source: Apache Kafka 2.7 documentation, topic configs; schemas/configs.json.
+"""
+
+from collections.abc import Mapping
+
+from barnabas.core.config.broker import BrokerConfig
+from barnabas.core.config.settings import TOPIC_SETTINGS, attribute_name, parse
+from barnabas.core.config.tables import TopicFields
+from barnabas.core.errors import ConfigError
+
+
+class TopicConfig(TopicFields):
+    """All settings of one topic.
+
+    Attributes:
+        broker: The broker's settings, on which these stand.
+        overrides: What the topic itself sets, as text, by name.
+    """
+
+    __slots__ = ("broker", "overrides")
+
+    broker: BrokerConfig
+    overrides: dict[str, str]
+
+    def __init__(self, broker: BrokerConfig, overrides: Mapping[str, str]) -> None:
+        """Use `from_broker` and `with_overrides`."""
+        self.broker = broker
+        self.overrides = dict(overrides)
+        for name, setting in TOPIC_SETTINGS.items():
+            fallback = attribute_name(setting.extra)
+            value = getattr(broker, fallback) if hasattr(broker, fallback) else setting.default_value
+            setattr(self, attribute_name(name), value)
+
+    @classmethod
+    def from_broker(cls, broker: BrokerConfig) -> "TopicConfig":
+        """The settings of a topic that sets nothing itself."""
+        return cls(broker, {})
+
+    def with_overrides(self, overrides: Mapping[str, str]) -> "TopicConfig":
+        """The same broker's settings with exactly these over them (those of before are gone).
+
+        Raises:
+            ConfigError: Unknown or impossible; the message is the one that Kafka answers.
+        """
+        config = TopicConfig(self.broker, overrides)
+        for name, text in overrides.items():
+            setting = TOPIC_SETTINGS.get(name)
+            if setting is None:
+                raise ConfigError(f"Unknown topic config name: {name}")
+            try:
+                setattr(config, attribute_name(name), parse(setting, text))
+            except ConfigError as error:
+                raise ConfigError(f"Invalid value {text} for configuration {name}: {error}") from None
+        if config.min_compaction_lag_ms > config.max_compaction_lag_ms:
+            raise ConfigError(
+                f"conflict topic config setting min.compaction.lag.ms ({config.min_compaction_lag_ms}) > "
+                f"max.compaction.lag.ms ({config.max_compaction_lag_ms})"
+            )
+        return config

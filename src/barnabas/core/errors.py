@@ -1,0 +1,41 @@
+"""The exceptions of the package.
+
+An error that belongs to one partition or group is data (an `ErrorCode` in the answer). An exception means that a
+connection must close, that a disk failed, that a configuration is impossible, or that there is a bug.
+"""
+
+from barnabas.core.error_code import ErrorCode
+
+
+class BarnabasError(Exception):
+    """Whatever the package raises on purpose."""
+
+
+class ProtocolError(BarnabasError):
+    """Bytes that are no valid request or answer: the connection closes."""
+
+
+class StorageError(BarnabasError):
+    """The disk failed: the log directory goes offline."""
+
+
+class ConfigError(BarnabasError):
+    """A setting that cannot be: one line that names it and says what to do."""
+
+
+class StartupError(BarnabasError):
+    """The broker cannot start: one line that says why and what to do."""
+
+
+class KafkaError(BarnabasError):
+    """An error code of the protocol, raised where a caller waits for a value (clients, controller).
+
+    Attributes:
+        code: The protocol's code.
+        message: What a person should read; the code's name when nothing better is known.
+    """
+
+    def __init__(self, code: ErrorCode, message: str = "") -> None:
+        super().__init__(f"{code.name}: {message}" if message else code.name)
+        self.code = code
+        self.message = message or code.name

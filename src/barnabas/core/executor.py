@@ -1,0 +1,82 @@
+"""Work that blocks (fsync, recovery, commits) runs off the event loop and comes back as a result.
+
+Invariant: `then` and `failed` always run on the event loop's thread; `work` never does in the broker.
+"""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Protocol, TypeVar
+
+T = TypeVar("T")
+
+
+class Executor(Protocol):
+    """A named place for blocking work."""
+
+    def run(
+        self,
+        work: Callable[[], T],
+        then: Callable[[T], object],
+        failed: Callable[[BaseException], object],
+    ) -> None:
+        """Run `work()` elsewhere, then call `then(result)` or `failed(error)` on the event loop."""
+        ...
+
+
+class InlineExecutor:
+    """Runs the work at once, on the spot: for tests and for tools without a loop."""
+
+    __slots__ = ()
+
+    def run(
+        self,
+        work: Callable[[], T],
+        then: Callable[[T], object],
+        failed: Callable[[BaseException], object],
+    ) -> None:
+        try:
+            result = work()
+        except Exception as error:
+            failed(error)
+            return
+        then(result)
+
+
+class ThreadExecutor:
+    """A few named threads beside the event loop."""
+
+    __slots__ = ("_loop", "_pool")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, name: str, thread_count: int = 1) -> None:
+        """Args:
+        loop: Where results come back.
+        name: Prefix of the threads' names.
+        thread_count: With 1, work runs in the order it was given.
+        """
+        self._loop = loop
+        self._pool = ThreadPoolExecutor(thread_count, thread_name_prefix=name)
+
+    def run(
+        self,
+        work: Callable[[], T],
+        then: Callable[[T], object],
+        failed: Callable[[BaseException], object],
+    ) -> None:
+        def deliver(future: Future[T]) -> None:
+            error = future.exception()
+            if error is None:
+                then(future.result())
+            else:
+                failed(error)
+
+        def hand_over(future: Future[T]) -> None:
+            # The loop may be closed already when the last work ends after a forced stop.
+            if not self._loop.is_closed():
+                self._loop.call_soon_threadsafe(deliver, future)
+
+        self._pool.submit(work).add_done_callback(hand_over)
+
+    def close(self) -> None:
+        """Wait for what runs, drop what has not begun."""
+        self._pool.shutdown(wait=True, cancel_futures=True)

@@ -1,0 +1,102 @@
+"""Operations that wait for a condition or a deadline.
+
+An operation is watched under keys (a partition, say). Whoever changes something under a key calls `notify`; each
+operation watched there is asked, once per turn of the event loop, whether it is complete now. At its deadline it
+completes with what there is.
+
+Invariant: an operation is completed exactly once, and is then forgotten under every key.
+
+Source: semantics, purgatories.
+"""
+
+from collections.abc import Callable, Hashable, Iterable
+from typing import Protocol
+
+from barnabas.core.timers import Timer, Timers
+
+
+class DelayedOperation(Protocol):
+    """Something that waits."""
+
+    def try_complete(self) -> bool:
+        """Complete if the condition holds; returns whether it did."""
+        ...
+
+    def expire(self) -> None:
+        """The deadline has come: complete with what there is."""
+        ...
+
+
+class _Watched:
+    __slots__ = ("is_due", "keys", "operation", "timer")
+
+    def __init__(self, operation: DelayedOperation, keys: tuple[Hashable, ...]) -> None:
+        self.operation = operation
+        self.keys = keys
+        self.is_due = False
+        self.timer: Timer | None = None
+
+
+class Purgatory:
+    """Holds delayed operations. Belongs to the event loop's thread."""
+
+    def __init__(self, timers: Timers, defer: Callable[..., object]) -> None:
+        """Args:
+        defer: Runs `callback(*args)` later in this turn of the loop or in the next (`loop.call_soon`), so that
+            whoever made the change is answered first.
+        """
+        self._timers = timers
+        self._defer = defer
+        self._by_key: dict[Hashable, dict[DelayedOperation, _Watched]] = {}
+        self._waiting: dict[DelayedOperation, _Watched] = {}
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def watch(self, operation: DelayedOperation, keys: Iterable[Hashable], timeout_ms: float) -> None:
+        """Wait until a change under one of `keys` completes the operation, `timeout_ms` at the most."""
+        watched = _Watched(operation, tuple(keys))
+        for key in watched.keys:
+            self._by_key.setdefault(key, {})[operation] = watched
+        self._waiting[operation] = watched
+        watched.timer = self._timers.call_later(timeout_ms, self._expire, watched)
+
+    def notify(self, key: Hashable) -> None:
+        """Something changed under `key`."""
+        # hot path: benchmarks/load (every append)
+        operations = self._by_key.get(key)
+        if operations is None:
+            return
+        for watched in operations.values():
+            if not watched.is_due:
+                watched.is_due = True
+                self._defer(self._try, watched)
+
+    def forget(self, operation: DelayedOperation) -> None:
+        """Nobody waits for the operation any more; harmless when it is complete."""
+        watched = self._waiting.pop(operation, None)
+        if watched is None:
+            return
+        if watched.timer is not None:
+            watched.timer.cancel()
+        for key in watched.keys:
+            operations = self._by_key.get(key)
+            if operations is not None:
+                operations.pop(operation, None)
+                if not operations:
+                    del self._by_key[key]
+
+    def expire_all(self) -> None:
+        """Complete everything with what there is: the broker stops."""
+        for watched in list(self._waiting.values()):
+            self._expire(watched)
+
+    def _try(self, watched: _Watched) -> None:
+        watched.is_due = False
+        if watched.operation in self._waiting and watched.operation.try_complete():
+            self.forget(watched.operation)
+
+    def _expire(self, watched: _Watched) -> None:
+        if watched.operation in self._waiting:
+            self.forget(watched.operation)
+            watched.operation.expire()

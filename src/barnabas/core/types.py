@@ -1,0 +1,22 @@
+"""Names for the numbers and keys that run through the whole broker.
+
+Source: design page, terminology.
+"""
+
+from typing import NamedTuple
+
+NO_OFFSET = -1
+NO_EPOCH = -1
+NO_TIMESTAMP = -1
+NO_PRODUCER_ID = -1
+NO_SEQUENCE = -1
+
+
+class TopicPartition(NamedTuple):
+    """One partition of one topic; the key of every log, leader and offset."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"

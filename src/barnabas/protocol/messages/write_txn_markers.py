@@ -1,0 +1,523 @@
+"""WriteTxnMarkers (API key 27): request and response.
+
+Generated from the WriteTxnMarkers schemas by scripts/generate.
+
+Source: protocol guide, the API's section.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from struct import Struct
+from typing import ClassVar
+
+from barnabas.protocol.wire import (
+    Budget,
+    Message,
+    Part,
+    REQUEST_ELEMENT_LIMIT,
+    WireBuffer,
+    check_count,
+    read_compact_count,
+    read_compact_string,
+    read_int32s,
+    read_string,
+    skip_tagged_fields,
+    write_compact_string,
+    write_int32s,
+    write_string,
+    write_uvarint,
+)
+
+_pack_i = Struct(">i").pack
+_pack_iB = Struct(">iB").pack
+_pack_ibB = Struct(">ibB").pack
+_pack_ih = Struct(">ih").pack
+_pack_ihB = Struct(">ihB").pack
+_pack_q = Struct(">q").pack
+_pack_qht = Struct(">qh?").pack
+_pack_qhti = Struct(">qh?i").pack
+_pack_qi = Struct(">qi").pack
+_unpack_i = Struct(">i").unpack_from
+_unpack_ib = Struct(">ib").unpack_from
+_unpack_ih = Struct(">ih").unpack_from
+_unpack_q = Struct(">q").unpack_from
+_unpack_qht = Struct(">qh?").unpack_from
+_unpack_qhti = Struct(">qh?i").unpack_from
+_unpack_qi = Struct(">qi").unpack_from
+
+
+class WritableTxnMarkerTopic(Part):
+    """Part of WriteTxnMarkersRequest."""
+
+    __slots__ = (
+        "name",
+        "partition_indexes",
+    )
+
+    def __init__(
+        self,
+        name: str = "",
+        partition_indexes: list[int] | None = None,
+    ) -> None:
+        self.name = name
+        self.partition_indexes: list[int] = [] if partition_indexes is None else partition_indexes
+
+
+class WritableTxnMarker(Part):
+    """Part of WriteTxnMarkersRequest."""
+
+    __slots__ = (
+        "producer_id",
+        "producer_epoch",
+        "transaction_result",
+        "topics",
+        "coordinator_epoch",
+        "transaction_version",  # versions 2+
+    )
+
+    def __init__(
+        self,
+        producer_id: int = 0,
+        producer_epoch: int = 0,
+        transaction_result: bool = False,
+        topics: list[WritableTxnMarkerTopic] | None = None,
+        coordinator_epoch: int = 0,
+        transaction_version: int = 0,
+    ) -> None:
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.transaction_result = transaction_result
+        self.topics: list[WritableTxnMarkerTopic] = [] if topics is None else topics
+        self.coordinator_epoch = coordinator_epoch
+        self.transaction_version = transaction_version
+
+
+class WriteTxnMarkersRequest(Message):
+    """WriteTxnMarkersRequest (API key 27), versions 0-2."""
+
+    __slots__ = ("markers",)
+
+    SCHEMA_NAME: ClassVar[str] = "WriteTxnMarkersRequest"
+    API_KEY: ClassVar[int] = 27
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 2
+    ELEMENT_LIMIT: ClassVar[int] = REQUEST_ELEMENT_LIMIT
+    DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[WriteTxnMarkersRequest, int]] | None, ...]]
+    ENCODERS: ClassVar[tuple[Callable[[WriteTxnMarkersRequest, WireBuffer], None] | None, ...]]
+
+    def __init__(
+        self,
+        markers: list[WritableTxnMarker] | None = None,
+    ) -> None:
+        self.markers: list[WritableTxnMarker] = [] if markers is None else markers
+
+
+class WritableTxnMarkerPartitionResult(Part):
+    """Part of WriteTxnMarkersResponse."""
+
+    __slots__ = (
+        "partition_index",
+        "error_code",
+    )
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        error_code: int = 0,
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
+
+
+class WritableTxnMarkerTopicResult(Part):
+    """Part of WriteTxnMarkersResponse."""
+
+    __slots__ = (
+        "name",
+        "partitions",
+    )
+
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[WritableTxnMarkerPartitionResult] | None = None,
+    ) -> None:
+        self.name = name
+        self.partitions: list[WritableTxnMarkerPartitionResult] = [] if partitions is None else partitions
+
+
+class WritableTxnMarkerResult(Part):
+    """Part of WriteTxnMarkersResponse."""
+
+    __slots__ = (
+        "producer_id",
+        "topics",
+    )
+
+    def __init__(
+        self,
+        producer_id: int = 0,
+        topics: list[WritableTxnMarkerTopicResult] | None = None,
+    ) -> None:
+        self.producer_id = producer_id
+        self.topics: list[WritableTxnMarkerTopicResult] = [] if topics is None else topics
+
+
+class WriteTxnMarkersResponse(Message):
+    """WriteTxnMarkersResponse (API key 27), versions 0-2."""
+
+    __slots__ = ("markers",)
+
+    SCHEMA_NAME: ClassVar[str] = "WriteTxnMarkersResponse"
+    API_KEY: ClassVar[int] = 27
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 2
+    DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[WriteTxnMarkersResponse, int]] | None, ...]]
+    ENCODERS: ClassVar[tuple[Callable[[WriteTxnMarkersResponse, WireBuffer], None] | None, ...]]
+
+    def __init__(
+        self,
+        markers: list[WritableTxnMarkerResult] | None = None,
+    ) -> None:
+        self.markers: list[WritableTxnMarkerResult] = [] if markers is None else markers
+
+
+def _decode_writable_txn_marker_topic_v0(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[WritableTxnMarkerTopic, int]:
+    name, pos = read_string(buf, pos)
+    (partition_indexes_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(partition_indexes_count, len(buf) - pos, 4, budget)
+    partition_indexes = read_int32s(buf, pos, partition_indexes_count)
+    pos += 4 * partition_indexes_count
+    return WritableTxnMarkerTopic(name, partition_indexes), pos
+
+
+def _encode_writable_txn_marker_topic_v0(msg: WritableTxnMarkerTopic, out: WireBuffer) -> None:
+    write_string(msg.name, out)
+    out += _pack_i(len(msg.partition_indexes))
+    write_int32s(msg.partition_indexes, out)
+
+
+def _decode_writable_txn_marker_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[WritableTxnMarker, int]:
+    producer_id, producer_epoch, transaction_result, topics_count = _unpack_qhti(buf, pos)
+    pos += 15
+    check_count(topics_count, len(buf) - pos, 6, budget)
+    topics: list[WritableTxnMarkerTopic] = []
+    for _ in range(topics_count):
+        topics_item, pos = _decode_writable_txn_marker_topic_v0(buf, pos, budget)
+        topics.append(topics_item)
+    (coordinator_epoch,) = _unpack_i(buf, pos)
+    return WritableTxnMarker(producer_id, producer_epoch, transaction_result, topics, coordinator_epoch), pos + 4
+
+
+def _encode_writable_txn_marker_v0(msg: WritableTxnMarker, out: WireBuffer) -> None:
+    out += _pack_qhti(msg.producer_id, msg.producer_epoch, msg.transaction_result, len(msg.topics))
+    for topics_item in msg.topics:
+        _encode_writable_txn_marker_topic_v0(topics_item, out)
+    out += _pack_i(msg.coordinator_epoch)
+
+
+def _decode_write_txn_markers_request_v0(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[WriteTxnMarkersRequest, int]:
+    (markers_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(markers_count, len(buf) - pos, 19, budget)
+    markers: list[WritableTxnMarker] = []
+    for _ in range(markers_count):
+        markers_item, pos = _decode_writable_txn_marker_v0(buf, pos, budget)
+        markers.append(markers_item)
+    return WriteTxnMarkersRequest(markers), pos
+
+
+def _encode_write_txn_markers_request_v0(msg: WriteTxnMarkersRequest, out: WireBuffer) -> None:
+    out += _pack_i(len(msg.markers))
+    for markers_item in msg.markers:
+        _encode_writable_txn_marker_v0(markers_item, out)
+
+
+def _decode_writable_txn_marker_topic_v1(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[WritableTxnMarkerTopic, int]:
+    name, pos = read_compact_string(buf, pos)
+    partition_indexes_count, pos = read_compact_count(buf, pos, 4, budget)
+    partition_indexes = read_int32s(buf, pos, partition_indexes_count)
+    pos += 4 * partition_indexes_count
+    pos += 1
+    if buf[pos - 1]:
+        pos = skip_tagged_fields(buf, pos - 1, budget)
+    return WritableTxnMarkerTopic(name, partition_indexes), pos
+
+
+def _encode_writable_txn_marker_topic_v1(msg: WritableTxnMarkerTopic, out: WireBuffer) -> None:
+    write_compact_string(msg.name, out)
+    write_uvarint(len(msg.partition_indexes) + 1, out)
+    write_int32s(msg.partition_indexes, out)
+    out.append(0)
+
+
+def _decode_writable_txn_marker_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[WritableTxnMarker, int]:
+    producer_id, producer_epoch, transaction_result = _unpack_qht(buf, pos)
+    topics_count, pos = read_compact_count(buf, pos + 11, 3, budget)
+    topics: list[WritableTxnMarkerTopic] = []
+    for _ in range(topics_count):
+        topics_item, pos = _decode_writable_txn_marker_topic_v1(buf, pos, budget)
+        topics.append(topics_item)
+    (coordinator_epoch,) = _unpack_i(buf, pos)
+    pos += 5
+    if buf[pos - 1]:
+        pos = skip_tagged_fields(buf, pos - 1, budget)
+    return WritableTxnMarker(producer_id, producer_epoch, transaction_result, topics, coordinator_epoch), pos
+
+
+def _encode_writable_txn_marker_v1(msg: WritableTxnMarker, out: WireBuffer) -> None:
+    out += _pack_qht(msg.producer_id, msg.producer_epoch, msg.transaction_result)
+    write_uvarint(len(msg.topics) + 1, out)
+    for topics_item in msg.topics:
+        _encode_writable_txn_marker_topic_v1(topics_item, out)
+    out += _pack_iB(msg.coordinator_epoch, 0)
+
+
+def _decode_write_txn_markers_request_v1(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[WriteTxnMarkersRequest, int]:
+    markers_count, pos = read_compact_count(buf, pos, 17, budget)
+    markers: list[WritableTxnMarker] = []
+    for _ in range(markers_count):
+        markers_item, pos = _decode_writable_txn_marker_v1(buf, pos, budget)
+        markers.append(markers_item)
+    pos += 1
+    if buf[pos - 1]:
+        pos = skip_tagged_fields(buf, pos - 1, budget)
+    return WriteTxnMarkersRequest(markers), pos
+
+
+def _encode_write_txn_markers_request_v1(msg: WriteTxnMarkersRequest, out: WireBuffer) -> None:
+    write_uvarint(len(msg.markers) + 1, out)
+    for markers_item in msg.markers:
+        _encode_writable_txn_marker_v1(markers_item, out)
+    out.append(0)
+
+
+def _decode_writable_txn_marker_v2(buf: memoryview, pos: int, budget: Budget) -> tuple[WritableTxnMarker, int]:
+    producer_id, producer_epoch, transaction_result = _unpack_qht(buf, pos)
+    topics_count, pos = read_compact_count(buf, pos + 11, 3, budget)
+    topics: list[WritableTxnMarkerTopic] = []
+    for _ in range(topics_count):
+        topics_item, pos = _decode_writable_txn_marker_topic_v1(buf, pos, budget)
+        topics.append(topics_item)
+    coordinator_epoch, transaction_version = _unpack_ib(buf, pos)
+    pos += 6
+    if buf[pos - 1]:
+        pos = skip_tagged_fields(buf, pos - 1, budget)
+    return WritableTxnMarker(
+        producer_id, producer_epoch, transaction_result, topics, coordinator_epoch, transaction_version
+    ), pos
+
+
+def _encode_writable_txn_marker_v2(msg: WritableTxnMarker, out: WireBuffer) -> None:
+    out += _pack_qht(msg.producer_id, msg.producer_epoch, msg.transaction_result)
+    write_uvarint(len(msg.topics) + 1, out)
+    for topics_item in msg.topics:
+        _encode_writable_txn_marker_topic_v1(topics_item, out)
+    out += _pack_ibB(msg.coordinator_epoch, msg.transaction_version, 0)
+
+
+def _decode_write_txn_markers_request_v2(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[WriteTxnMarkersRequest, int]:
+    markers_count, pos = read_compact_count(buf, pos, 18, budget)
+    markers: list[WritableTxnMarker] = []
+    for _ in range(markers_count):
+        markers_item, pos = _decode_writable_txn_marker_v2(buf, pos, budget)
+        markers.append(markers_item)
+    pos += 1
+    if buf[pos - 1]:
+        pos = skip_tagged_fields(buf, pos - 1, budget)
+    return WriteTxnMarkersRequest(markers), pos
+
+
+def _encode_write_txn_markers_request_v2(msg: WriteTxnMarkersRequest, out: WireBuffer) -> None:
+    write_uvarint(len(msg.markers) + 1, out)
+    for markers_item in msg.markers:
+        _encode_writable_txn_marker_v2(markers_item, out)
+    out.append(0)
+
+
+def _decode_writable_txn_marker_partition_result_v0(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[WritableTxnMarkerPartitionResult, int]:
+    partition_index, error_code = _unpack_ih(buf, pos)
+    return WritableTxnMarkerPartitionResult(partition_index, error_code), pos + 6
+
+
+def _encode_writable_txn_marker_partition_result_v0(msg: WritableTxnMarkerPartitionResult, out: WireBuffer) -> None:
+    out += _pack_ih(msg.partition_index, msg.error_code)
+
+
+def _decode_writable_txn_marker_topic_result_v0(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[WritableTxnMarkerTopicResult, int]:
+    name, pos = read_string(buf, pos)
+    (partitions_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(partitions_count, len(buf) - pos, 6, budget)
+    partitions: list[WritableTxnMarkerPartitionResult] = []
+    for _ in range(partitions_count):
+        partitions_item, pos = _decode_writable_txn_marker_partition_result_v0(buf, pos, budget)
+        partitions.append(partitions_item)
+    return WritableTxnMarkerTopicResult(name, partitions), pos
+
+
+def _encode_writable_txn_marker_topic_result_v0(msg: WritableTxnMarkerTopicResult, out: WireBuffer) -> None:
+    write_string(msg.name, out)
+    out += _pack_i(len(msg.partitions))
+    for partitions_item in msg.partitions:
+        _encode_writable_txn_marker_partition_result_v0(partitions_item, out)
+
+
+def _decode_writable_txn_marker_result_v0(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[WritableTxnMarkerResult, int]:
+    producer_id, topics_count = _unpack_qi(buf, pos)
+    pos += 12
+    check_count(topics_count, len(buf) - pos, 6, budget)
+    topics: list[WritableTxnMarkerTopicResult] = []
+    for _ in range(topics_count):
+        topics_item, pos = _decode_writable_txn_marker_topic_result_v0(buf, pos, budget)
+        topics.append(topics_item)
+    return WritableTxnMarkerResult(producer_id, topics), pos
+
+
+def _encode_writable_txn_marker_result_v0(msg: WritableTxnMarkerResult, out: WireBuffer) -> None:
+    out += _pack_qi(msg.producer_id, len(msg.topics))
+    for topics_item in msg.topics:
+        _encode_writable_txn_marker_topic_result_v0(topics_item, out)
+
+
+def _decode_write_txn_markers_response_v0(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[WriteTxnMarkersResponse, int]:
+    (markers_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(markers_count, len(buf) - pos, 12, budget)
+    markers: list[WritableTxnMarkerResult] = []
+    for _ in range(markers_count):
+        markers_item, pos = _decode_writable_txn_marker_result_v0(buf, pos, budget)
+        markers.append(markers_item)
+    return WriteTxnMarkersResponse(markers), pos
+
+
+def _encode_write_txn_markers_response_v0(msg: WriteTxnMarkersResponse, out: WireBuffer) -> None:
+    out += _pack_i(len(msg.markers))
+    for markers_item in msg.markers:
+        _encode_writable_txn_marker_result_v0(markers_item, out)
+
+
+def _decode_writable_txn_marker_partition_result_v1(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[WritableTxnMarkerPartitionResult, int]:
+    partition_index, error_code = _unpack_ih(buf, pos)
+    pos += 7
+    if buf[pos - 1]:
+        pos = skip_tagged_fields(buf, pos - 1, budget)
+    return WritableTxnMarkerPartitionResult(partition_index, error_code), pos
+
+
+def _encode_writable_txn_marker_partition_result_v1(msg: WritableTxnMarkerPartitionResult, out: WireBuffer) -> None:
+    out += _pack_ihB(msg.partition_index, msg.error_code, 0)
+
+
+def _decode_writable_txn_marker_topic_result_v1(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[WritableTxnMarkerTopicResult, int]:
+    name, pos = read_compact_string(buf, pos)
+    partitions_count, pos = read_compact_count(buf, pos, 7, budget)
+    partitions: list[WritableTxnMarkerPartitionResult] = []
+    for _ in range(partitions_count):
+        partitions_item, pos = _decode_writable_txn_marker_partition_result_v1(buf, pos, budget)
+        partitions.append(partitions_item)
+    pos += 1
+    if buf[pos - 1]:
+        pos = skip_tagged_fields(buf, pos - 1, budget)
+    return WritableTxnMarkerTopicResult(name, partitions), pos
+
+
+def _encode_writable_txn_marker_topic_result_v1(msg: WritableTxnMarkerTopicResult, out: WireBuffer) -> None:
+    write_compact_string(msg.name, out)
+    write_uvarint(len(msg.partitions) + 1, out)
+    for partitions_item in msg.partitions:
+        _encode_writable_txn_marker_partition_result_v1(partitions_item, out)
+    out.append(0)
+
+
+def _decode_writable_txn_marker_result_v1(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[WritableTxnMarkerResult, int]:
+    (producer_id,) = _unpack_q(buf, pos)
+    topics_count, pos = read_compact_count(buf, pos + 8, 3, budget)
+    topics: list[WritableTxnMarkerTopicResult] = []
+    for _ in range(topics_count):
+        topics_item, pos = _decode_writable_txn_marker_topic_result_v1(buf, pos, budget)
+        topics.append(topics_item)
+    pos += 1
+    if buf[pos - 1]:
+        pos = skip_tagged_fields(buf, pos - 1, budget)
+    return WritableTxnMarkerResult(producer_id, topics), pos
+
+
+def _encode_writable_txn_marker_result_v1(msg: WritableTxnMarkerResult, out: WireBuffer) -> None:
+    out += _pack_q(msg.producer_id)
+    write_uvarint(len(msg.topics) + 1, out)
+    for topics_item in msg.topics:
+        _encode_writable_txn_marker_topic_result_v1(topics_item, out)
+    out.append(0)
+
+
+def _decode_write_txn_markers_response_v1(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[WriteTxnMarkersResponse, int]:
+    markers_count, pos = read_compact_count(buf, pos, 10, budget)
+    markers: list[WritableTxnMarkerResult] = []
+    for _ in range(markers_count):
+        markers_item, pos = _decode_writable_txn_marker_result_v1(buf, pos, budget)
+        markers.append(markers_item)
+    pos += 1
+    if buf[pos - 1]:
+        pos = skip_tagged_fields(buf, pos - 1, budget)
+    return WriteTxnMarkersResponse(markers), pos
+
+
+def _encode_write_txn_markers_response_v1(msg: WriteTxnMarkersResponse, out: WireBuffer) -> None:
+    write_uvarint(len(msg.markers) + 1, out)
+    for markers_item in msg.markers:
+        _encode_writable_txn_marker_result_v1(markers_item, out)
+    out.append(0)
+
+
+WriteTxnMarkersRequest.DECODERS = (
+    _decode_write_txn_markers_request_v0,
+    _decode_write_txn_markers_request_v1,
+    _decode_write_txn_markers_request_v2,
+)
+
+WriteTxnMarkersRequest.ENCODERS = (
+    _encode_write_txn_markers_request_v0,
+    _encode_write_txn_markers_request_v1,
+    _encode_write_txn_markers_request_v2,
+)
+
+WriteTxnMarkersResponse.DECODERS = (
+    _decode_write_txn_markers_response_v0,
+    _decode_write_txn_markers_response_v1,
+    _decode_write_txn_markers_response_v1,
+)
+
+WriteTxnMarkersResponse.ENCODERS = (
+    _encode_write_txn_markers_response_v0,
+    _encode_write_txn_markers_response_v1,
+    _encode_write_txn_markers_response_v1,
+)

@@ -1,0 +1,28 @@
+"""Writes every generated file: `python -m tools.codegen` from the repository's root."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tools.codegen import api_keys, error_codes, messages, protocol_docs
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def main() -> None:
+    """Generate, format, and remove modules whose schema is gone."""
+    files: dict[Path, str] = {}
+    for generator in (messages, api_keys, error_codes, protocol_docs):
+        files.update(generator.generate(ROOT))
+    wanted = {ROOT / path for path in files} | {ROOT / messages.PACKAGE / "__init__.py"}
+    for stale in set((ROOT / messages.PACKAGE).glob("*.py")) - wanted:
+        stale.unlink()
+    for path, text in files.items():
+        (ROOT / path).parent.mkdir(parents=True, exist_ok=True)
+        (ROOT / path).write_text(text)
+    modules = [str(ROOT / path) for path in files if path.suffix == ".py"]
+    subprocess.run([sys.executable, "-m", "ruff", "format", "--quiet", *modules], check=True, cwd=ROOT)
+
+
+if __name__ == "__main__":
+    main()

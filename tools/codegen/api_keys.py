@@ -1,0 +1,141 @@
+"""Writes src/barnabas/protocol/api_keys.py from schemas/apis.json."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tools.codegen.schema import UNBOUNDED, Versions, snake_case
+
+_HEAD = '''"""The API keys, their versions in Kafka 2.7, and where their messages are.
+
+Importing this is cheap: a message's module loads when its class is first asked for.
+
+Generated from schemas/apis.json by scripts/generate.
+
+Source: protocol guide, "Api keys"; KIP-482 for flexible versions.
+"""
+
+from enum import IntEnum
+from functools import cache
+from importlib import import_module
+from typing import Final
+
+from barnabas.protocol.wire import Message
+
+# First flexible version of an API that has none.
+NEVER_FLEXIBLE: Final = 32767
+
+
+class ApiKey(IntEnum):
+    """The number that names a request's kind."""
+
+'''
+
+_BODY = '''
+
+class Api:
+    """What is known of one API without loading its messages.
+
+    Attributes:
+        key: The API's key.
+        message: The schemas' name without `Request` or `Response`.
+        module: The module of its messages, in `barnabas.protocol.messages`.
+        min_version, max_version: The range of Kafka 2.7; 0 and -1 when 2.7 does not know the API.
+        first_flexible_version: Where tagged fields begin; NEVER_FLEXIBLE when they do not.
+        is_inter_broker: Spoken between brokers alone.
+    """
+
+    __slots__ = ("first_flexible_version", "is_inter_broker", "key", "max_version", "message", "min_version", "module")
+
+    def __init__(
+        self,
+        key: ApiKey,
+        message: str,
+        module: str,
+        min_version: int,
+        max_version: int,
+        first_flexible_version: int,
+        is_inter_broker: bool,
+    ) -> None:
+        self.key = key
+        self.message = message
+        self.module = module
+        self.min_version = min_version
+        self.max_version = max_version
+        self.first_flexible_version = first_flexible_version
+        self.is_inter_broker = is_inter_broker
+
+    @property
+    def request_class_name(self) -> str:
+        return f"{self.message}Request"
+
+    @property
+    def response_class_name(self) -> str:
+        return f"{self.message}Response"
+
+
+_APIS = (
+'''
+
+_TAIL = ''')
+
+APIS: Final[dict[int, Api]] = {int(api.key): api for api in _APIS}
+
+# hot path: of every request's header (benchmarks/micro/test_protocol.py).
+FIRST_FLEXIBLE_VERSION: Final[dict[int, int]] = {key: api.first_flexible_version for key, api in APIS.items()}
+
+
+@cache
+def request_class(key: int) -> type[Message]:
+    """The class of an API's requests; loads its module on first use.
+
+    Raises:
+        KeyError: No API has this key.
+    """
+    api = APIS[key]
+    return _message_class(api.module, api.request_class_name)
+
+
+@cache
+def response_class(key: int) -> type[Message]:
+    """The class of an API's responses; loads its module on first use.
+
+    Raises:
+        KeyError: No API has this key.
+    """
+    api = APIS[key]
+    return _message_class(api.module, api.response_class_name)
+
+
+def _message_class(module: str, name: str) -> type[Message]:
+    found: type[Message] = getattr(import_module(f"barnabas.protocol.messages.{module}"), name)
+    return found
+'''
+
+
+def load_apis(root: Path) -> list[dict[str, Any]]:
+    """The facts about every API, by key."""
+    apis: list[dict[str, Any]] = json.loads((root / "schemas/apis.json").read_text())
+    return sorted(apis, key=lambda api: api["key"])
+
+
+def generate(root: Path) -> dict[Path, str]:
+    """The text of the module."""
+    apis = load_apis(root)
+    members = "".join(f"    {api['name']} = {api['key']}\n" for api in apis)
+    rows = "".join(f"    Api({', '.join(_arguments(api))}),\n" for api in apis)
+    return {Path("src/barnabas/protocol/api_keys.py"): _HEAD + members + _BODY + rows + _TAIL}
+
+
+def _arguments(api: dict[str, Any]) -> list[str]:
+    versions = Versions.parse(api["versions2.7"])
+    flexible = UNBOUNDED if api["flexibleFrom"] is None else api["flexibleFrom"]
+    return [
+        f"ApiKey.{api['name']}",
+        f'"{api["message"]}"',
+        f'"{snake_case(api["message"])}"',
+        str(versions.low),
+        str(versions.high),
+        "NEVER_FLEXIBLE" if flexible == UNBOUNDED else str(flexible),
+        str(api["interBroker"]),
+    ]

@@ -1,0 +1,141 @@
+"""Generates the tables of settings: `core/config/tables.py` and the tables in `docs/configs.md`.
+
+Reads `schemas/configs.json` (Kafka 2.7.2's settings) and `schemas/barnabas-configs.json` (our own). The rows are plain
+tuples of constants, so that importing them costs an unmarshal and nothing else; the classes beside them give every
+setting a typed attribute.
+
+Run as `python -m tools.codegen.configs`; `scripts/generate` does.
+
+Source: schemas/configs.json.
+"""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+TABLES = ROOT / "src/barnabas/core/config/tables.py"
+DOCUMENT = ROOT / "docs/configs.md"
+
+Json = dict[str, object]
+
+_PYTHON_TYPES = {
+    "boolean": "bool",
+    "int": "int",
+    "short": "int",
+    "long": "int",
+    "double": "float",
+    "list": "list[str]",
+    "string": "str",
+    "class": "str",
+    "password": "str",
+}
+
+# Attributes that hold the outcome of a precedence (log.retention.ms over minutes over hours), never what was written.
+_EFFECTIVE_TYPES = {
+    "log.dirs": "list[str]",
+    "log.flush.interval.ms": "int",
+    "log.retention.ms": "int",
+    "log.roll.jitter.ms": "int",
+    "log.roll.ms": "int",
+}
+
+_HEAD = '''"""Generated from schemas/configs.json and schemas/barnabas-configs.json by scripts/generate: all settings.
+
+A row is (name, type, default, least value, greatest value, choices, importance, update mode or server default).
+
+Source: schemas/configs.json.
+"""
+
+from typing import TYPE_CHECKING
+
+Row = tuple[
+    str, str, str | int | float | bool | None, float | None, float | None, tuple[str, ...] | None, str, str
+]
+
+'''
+
+
+def _bounds(valid: str | None) -> tuple[float | None, float | None, tuple[str, ...] | None]:
+    """Split Kafka's notation (`[1,...]`, `[0,...,1]`, `[a, b]`) into least, greatest and choices."""
+    if not valid or not valid.startswith("["):
+        return None, None, None
+    if valid.startswith("[partitionId]"):
+        return None, None, ("throttled-replicas",)
+    if valid.startswith("[0.8.0,"):
+        return None, None, tuple(valid[1:-1].split(", "))
+    if match := re.fullmatch(r"\[(-?\d+),\.\.\.(?:,(\d+))?\]", valid):
+        return int(match[1]), int(match[2]) if match[2] else None, None
+    return None, None, tuple(valid[1:-1].split(", "))
+
+
+def _row(entry: Json) -> tuple[object, ...]:
+    default = None if entry["default"] == "<required>" else entry["default"]
+    least, greatest, choices = _bounds(str(entry["valid"]) if "valid" in entry else None)
+    extra = entry.get("serverDefault", entry.get("update", ""))
+    return (entry["name"], entry["type"], default, least, greatest, choices, entry["importance"], extra)
+
+
+def _attribute(name: str) -> str:
+    return name.replace(".", "_").lower()
+
+
+def _annotation(entry: Json) -> str:
+    name = str(entry["name"])
+    if name in _EFFECTIVE_TYPES:
+        return _EFFECTIVE_TYPES[name]
+    annotation = _PYTHON_TYPES[str(entry["type"])]
+    return f"{annotation} | None" if entry["default"] in (None, "<required>") else annotation
+
+
+def _fields_class(name: str, doc: str, entries: list[Json]) -> str:
+    slots = "".join(f"        {slot!r},\n" for slot in sorted(_attribute(str(entry["name"])) for entry in entries))
+    annotations = "".join(f"        {_attribute(str(entry['name']))}: {_annotation(entry)}\n" for entry in entries)
+    head = f'class {name}:\n    """{doc}"""\n\n    __slots__ = (\n'
+    # Annotations are for the type checker alone: at run time they would only cost start-up.
+    return f"{head}{slots}    )\n\n    if TYPE_CHECKING:\n{annotations}\n\n"
+
+
+def _tables(broker: list[Json], topic: list[Json], dynamic: list[Json], synonyms: list[Json]) -> str:
+    parts = [_HEAD]
+    for constant, entries in (("BROKER", broker), ("BROKER_DYNAMIC_ONLY", dynamic), ("TOPIC", topic)):
+        rows = "".join(f"    {_row(entry)!r},\n" for entry in entries)
+        parts.append(f"{constant}: tuple[Row, ...] = (\n{rows})\n\n")
+    orders = "".join(f"    {entry['name']!r}: {tuple(_strings(entry['order']))!r},\n" for entry in synonyms)
+    parts.append("# Which of several settings for one thing wins, first to last.\n")
+    parts.append(f"PRECEDENCE: dict[str, tuple[str, ...]] = {{\n{orders}}}\n\n\n")
+    parts.append(_fields_class("BrokerFields", "The typed attributes of a broker's settings.", broker))
+    parts.append(_fields_class("TopicFields", "The typed attributes of a topic's settings.", topic))
+    return "".join(parts)
+
+
+def _strings(value: object) -> list[str]:
+    assert isinstance(value, list)
+    return [str(item) for item in value]
+
+
+def _entries(document: Json, key: str) -> list[Json]:
+    entries = document[key]
+    assert isinstance(entries, list)
+    return entries
+
+
+def _formatted(source: str) -> str:
+    command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", str(TABLES), "-"]
+    return subprocess.run(command, input=source, capture_output=True, text=True, check=True, cwd=ROOT).stdout
+
+
+def main() -> None:
+    """Write both files anew."""
+    kafka = json.loads((ROOT / "schemas/configs.json").read_text())
+    own = json.loads((ROOT / "schemas/barnabas-configs.json").read_text())
+    broker = _entries(kafka, "broker") + _entries(own, "broker")
+    topic = _entries(kafka, "topic")
+    tables = _tables(broker, topic, _entries(kafka, "brokerDynamicOnly"), _entries(kafka, "brokerSynonyms"))
+    TABLES.write_text(_formatted(tables))
+
+
+if __name__ == "__main__":
+    main()

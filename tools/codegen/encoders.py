@@ -1,0 +1,174 @@
+"""Writes the encoder of one shape: straight-line code, one function.
+
+It mirrors the decoder: one pack for a run of fields of fixed size and, where the version is not flexible, for the
+length or count that follows. A field that the version lacks and that may not be dropped silently must hold its default.
+"""
+
+from tools.codegen.classes import default_value
+from tools.codegen.runs import Layouts, Run
+from tools.codegen.schema import Field
+from tools.codegen.shapes import FIXED, Shape
+
+
+def is_set(field: Field, value: str) -> str:
+    """The condition under which a field's value is not its default."""
+    if field.default == "null":
+        return f"{value} is not None"
+    if field.is_array:
+        return f"{value} is None or {value}" if field.is_ever_nullable else value
+    if field.struct is not None:
+        inner = " or ".join(is_set(inner, f"{value}.{inner.name}") for inner in field.struct.fields)
+        return f"{value} is None or {inner}" if field.is_ever_nullable else inner
+    if field.type_name == "records":
+        return f"{value} is not None"
+    if field.type_name == "bool":
+        return value if default_value(field) == "False" else f"not {value}"
+    return f"{value} != {default_value(field)}"
+
+
+class EncoderWriter:
+    """Writes one encoder; `function_of` names the encoder of a nested struct."""
+
+    def __init__(self, shape: Shape, layouts: Layouts, function_of: dict[Shape, str], nested: dict[str, Shape]) -> None:
+        self._shape = shape
+        self._layouts = layouts
+        self._function_of = function_of
+        self._nested = nested
+        self._lines: list[str] = []
+        self._run = Run()
+
+    def write(self) -> list[str]:
+        """The lines of the function."""
+        shape = self._shape
+        for field in shape.absent:
+            if not field.ignorable:
+                self._line(f"if {is_set(field, f'msg.{field.name}')}:")
+                self._line(f'    raise not_in_version("{shape.struct.class_name}.{field.name}")')
+        for field in shape.present:
+            self._field(field, "out")
+        if shape.is_flexible and not shape.tagged:
+            self._run.add("0", "B")
+        self._flush("out")
+        if shape.tagged:
+            self._tagged_section()
+        signature = f"(msg: {shape.struct.class_name}, out: WireBuffer) -> None:"
+        body = self._lines or ["pass"]
+        return [f"def {self._function_of[shape]}{signature}", *(f"    {line}" for line in body), ""]
+
+    def _line(self, text: str) -> None:
+        self._lines.append(text)
+
+    def _flush(self, out: str) -> None:
+        """Pack the pending run."""
+        if not self._run:
+            return
+        if self._run.codes == ["B"]:
+            self._line(f"{out}.append({self._run.names[0]})")
+        else:
+            pack = self._layouts.pack(self._run.codes)
+            self._line(f"{out} += {pack}({', '.join(self._run.names)})")
+        self._run = Run()
+
+    def _is_flexible(self, field: Field) -> bool:
+        return self._shape.is_flexible and not field.never_flexible
+
+    def _is_nullable(self, field: Field) -> bool:
+        return self._shape.version in field.nullable or field.type_name == "records"
+
+    def _value(self, field: Field) -> str:
+        """The expression of a field's value, after a check for a null that this version cannot say."""
+        if not field.is_ever_nullable or self._is_nullable(field):
+            return f"msg.{field.name}"
+        self._line(f"{field.name} = msg.{field.name}")
+        self._line(f"if {field.name} is None:")
+        self._line(f'    raise not_nullable("{self._shape.struct.class_name}.{field.name}")')
+        return field.name
+
+    def _field(self, field: Field, out: str) -> None:
+        if field.is_array:
+            self._array(field, out)
+        elif field.type_name in FIXED:
+            self._run.add(f"msg.{field.name}", FIXED[field.type_name][0])
+        elif field.struct is not None:
+            self._struct(field, out)
+        else:
+            self._text(field, out)
+
+    def _text(self, field: Field, out: str) -> None:
+        """A string, bytes or records."""
+        value = self._value(field)
+        flexible = self._is_flexible(field)
+        if self._run and not flexible and not self._is_nullable(field):
+            if field.type_name == "string":
+                self._line(f"{field.name}_bytes = {value}.encode()")
+                value = f"{field.name}_bytes"
+            self._run.add(f"len({value})", "h" if field.type_name == "string" else "i")
+            self._flush(out)
+            self._line(f"{out} += {value}")
+            return
+        self._flush(out)
+        compact = "compact_" if flexible else ""
+        nullable = "nullable_" if self._is_nullable(field) else ""
+        self._line(f"write_{compact}{nullable}{field.type_name}({value}, {out})")
+
+    def _struct(self, field: Field, out: str) -> None:
+        function = self._function_of[self._nested[field.name]]
+        value = self._value(field)
+        if not self._is_nullable(field):
+            self._flush(out)
+            self._line(f"{function}({value}, {out})")
+            return
+        self._run.add(f"-1 if {value} is None else 1", "b")
+        self._flush(out)
+        self._line(f"if {value} is not None:")
+        self._line(f"    {function}({value}, {out})")
+
+    def _array(self, field: Field, out: str) -> None:
+        value = self._value(field)
+        nullable = self._is_nullable(field)
+        if self._is_flexible(field):
+            self._flush(out)
+            count = f"0 if {value} is None else len({value}) + 1" if nullable else f"len({value}) + 1"
+            self._line(f"write_uvarint({count}, {out})")
+        else:
+            self._run.add(f"-1 if {value} is None else len({value})" if nullable else f"len({value})", "i")
+            self._flush(out)
+        body = self._elements(field, value, out)
+        if nullable:
+            self._line(f"if {value}:")
+            body = [f"    {line}" for line in body]
+        self._lines.extend(body)
+
+    def _elements(self, field: Field, value: str, out: str) -> list[str]:
+        if field.type_name in FIXED:
+            return [f"write_{field.type_name}s({value}, {out})"]
+        item = f"{field.name}_item"
+        if field.struct is not None:
+            return [f"for {item} in {value}:", f"    {self._function_of[self._nested[field.name]]}({item}, {out})"]
+        compact = "compact_" if self._is_flexible(field) else ""
+        return [f"for {item} in {value}:", f"    write_{compact}{field.type_name}({item}, {out})"]
+
+    def _tagged_section(self) -> None:
+        self._line("tagged: list[tuple[int, WireBuffer]] = []")
+        for field in self._shape.tagged:
+            self._line(f"if {is_set(field, f'msg.{field.name}')}:")
+            start = len(self._lines)
+            value = f"{field.name}_value"
+            self._line(f"{value} = WireBuffer()")
+            self._tagged_value(field, value)
+            self._line(f"tagged.append(({field.tag}, {value}))")
+            self._lines[start:] = [f"    {line}" for line in self._lines[start:]]
+        self._line("write_tagged_fields(tagged, out)")
+
+    def _tagged_value(self, field: Field, out: str) -> None:
+        """A tagged field's value, known not to be its default. A nullable struct's marker is a uvarint here."""
+        if field.struct is not None and not field.is_array and self._is_nullable(field):
+            encode = f"{self._function_of[self._nested[field.name]]}(msg.{field.name}, {out})"
+            if field.default == "null":
+                self._lines += [f"{out}.append(1)", encode]
+            else:
+                self._lines += [f"if msg.{field.name} is None:", f"    {out}.append(0)", "else:"]
+                self._lines += [f"    {out}.append(1)", f"    {encode}"]
+            return
+        self._field(field, out)
+        self._flush(out)

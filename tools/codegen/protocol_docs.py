@@ -1,0 +1,68 @@
+"""Writes docs/protocol.md: every API and record schema that the protocol package can read and write."""
+
+from pathlib import Path
+from typing import Any
+
+from tools.codegen.api_keys import load_apis
+from tools.codegen.schema import Message, load_messages, snake_case
+
+_HEAD = """# The protocol
+
+This page is generated from `schemas/` by `scripts/generate`.
+
+`barnabas.protocol` reads and writes every message below in every version of the column *codecs*. What a broker offers
+to clients is another matter: `ApiVersions` says it, and it never goes beyond the column *Kafka 2.7*. *flexible* is the
+first version with tagged fields (KIP-482).
+
+A request other than Produce that holds more than 100,000 array elements is refused, and so is a count that cannot fit
+into the bytes that are left.
+
+## APIs
+
+| key | API | Kafka 2.7 | codecs | flexible | between brokers | module |
+| --: | --- | --- | --- | --- | --- | --- |
+"""
+
+_RECORDS = """
+## Records, headers and other structures
+
+| schema | kind | record type | codecs | flexible | module |
+| --- | --- | --: | --- | --- | --- |
+"""
+
+
+def generate(root: Path) -> dict[Path, str]:
+    """The text of the page."""
+    messages = load_messages(root / "schemas/messages")
+    apis = "".join(_api_row(api) for api in load_apis(root))
+    others = [message for message in messages.values() if message.kind not in ("request", "response")]
+    return {Path("docs/protocol.md"): _HEAD + apis + _RECORDS + "".join(_record_row(message) for message in others)}
+
+
+def _api_row(api: dict[str, Any]) -> str:
+    cells = [
+        str(api["key"]),
+        api["message"],
+        _range(api["versions2.7"]),
+        _range(api["schemaVersions"]),
+        "-" if api["flexibleFrom"] is None else str(api["flexibleFrom"]),
+        "yes" if api["interBroker"] else "",
+        f"`messages/{snake_case(api['message'])}.py`",
+    ]
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _record_row(message: Message) -> str:
+    cells = [
+        message.name,
+        message.kind,
+        "" if message.api_key is None else str(message.api_key),
+        str(message.versions),
+        str(message.flexible.low) if message.flexible else "-",
+        f"`messages/{snake_case(message.name)}.py`",
+    ]
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _range(versions: str | None) -> str:
+    return versions or "-"

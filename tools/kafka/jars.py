@@ -1,0 +1,69 @@
+"""The jars of Kafka 2.7.2 and of the newest Java client, fetched once through Maven into `.cache/kafka-jars/`.
+
+Layout: `.cache/kafka-jars/<set>-<first digits of the SHA-256 of pom.xml>/*.jar`. A directory is complete when it
+exists: it is filled under another name and renamed. A changed `pom.xml` names another directory.
+
+Source: Maven Central, through `pom.xml` beside this file.
+"""
+
+import fcntl
+import hashlib
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+KAFKA = "kafka-2.7.2"
+CLIENTS_4 = "kafka-clients-4"
+JAR_SETS = (KAFKA, CLIENTS_4)
+
+ROOT = Path(__file__).resolve().parents[2]
+CACHE = ROOT / ".cache"
+_POM = Path(__file__).with_name("pom.xml")
+
+
+class JarsError(Exception):
+    """Maven is missing, or could not bring the jars; the message says what to do."""
+
+
+def directory(jar_set: str) -> Path:
+    """Return the directory that holds one set's jars, fetching them first where they are missing.
+
+    Args:
+        jar_set: One of `JAR_SETS`.
+
+    Raises:
+        JarsError: Maven is not installed, or failed.
+    """
+    digest = hashlib.sha256(_POM.read_bytes()).hexdigest()[:12]
+    target = CACHE / "kafka-jars" / f"{jar_set}-{digest}"
+    if target.is_dir():
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    # Several test sessions may start at once on a fresh machine: one fetches, the others wait for it.
+    with (target.parent / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not target.is_dir():
+            _fetch(jar_set, target)
+    return target
+
+
+def classpath(jar_set: str) -> str:
+    """Return the Java class path of one set, log4j's configuration first."""
+    return f"{_POM.parent}:{directory(jar_set)}/*"
+
+
+def _fetch(jar_set: str, target: Path) -> None:
+    if shutil.which("mvn") is None:
+        raise JarsError("Maven is missing; install it: sudo apt-get install maven default-jdk-headless")
+    staging = Path(tempfile.mkdtemp(dir=target.parent, prefix="incomplete-"))
+    try:
+        command = ["mvn", "--batch-mode", "--quiet", "--file", str(_POM), "--activate-profiles", jar_set]
+        command += ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={staging / 'jars'}"]
+        result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        if result.returncode:
+            reason = next((line for line in result.stdout.splitlines() if "ERROR" in line), "no reason given")
+            raise JarsError(f"Maven could not fetch {jar_set}: {reason}")
+        (staging / "jars").rename(target)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)

@@ -1,0 +1,131 @@
+"""Run Java classes: Kafka's own tools by class name, and small client programs compiled on the way.
+
+Every process that is started here dies with the process that started it.
+"""
+
+import ctypes
+import hashlib
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO
+
+from tools.kafka.jars import CACHE, KAFKA, JarsError, classpath
+
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None, use_errno=True)
+
+TOOL_JVM_OPTIONS = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
+"""For tools that live a second or two: start fast, use one thread."""
+
+
+def die_with_parent() -> None:
+    """Ask the kernel to kill this process when its parent ends; for `preexec_fn`."""
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def java_command(
+    class_name: str,
+    arguments: Sequence[str],
+    *,
+    jar_set: str = KAFKA,
+    jvm_options: Sequence[str] = TOOL_JVM_OPTIONS,
+    extra_classpath: Path | None = None,
+    log_level: str = "WARN",
+) -> list[str]:
+    """Return the command line that runs a class's `main`."""
+    if shutil.which("java") is None:
+        raise JarsError("Java is missing; install it: sudo apt-get install default-jdk-headless")
+    path = classpath(jar_set)
+    if extra_classpath is not None:
+        path = f"{extra_classpath}:{path}"
+    return ["java", *jvm_options, f"-Dbarnabas.log.level={log_level}", "-cp", path, class_name, *arguments]
+
+
+def run_tool(
+    class_name: str,
+    *arguments: str,
+    stdin: str | None = None,
+    timeout_s: float = 60,
+    jvm_options: Sequence[str] = TOOL_JVM_OPTIONS,
+) -> subprocess.CompletedProcess[str]:
+    """Run one of Kafka 2.7.2's tools to its end.
+
+    Args:
+        class_name: With its package, such as `kafka.admin.TopicCommand`.
+        arguments: As its shell script takes them.
+        stdin: What it reads; nothing when None.
+        timeout_s: When to give up.
+        jvm_options: Short-lived and small by default; the perf tools want the JVM's own.
+
+    Returns:
+        Exit status, standard output and standard error; a failing tool is no exception.
+    """
+    return subprocess.run(
+        java_command(class_name, arguments, jvm_options=jvm_options),
+        input=stdin or "",
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        check=False,
+        preexec_fn=die_with_parent,
+    )
+
+
+def start_java(
+    class_name: str,
+    *arguments: str,
+    jar_set: str = KAFKA,
+    jvm_options: Sequence[str] = TOOL_JVM_OPTIONS,
+    extra_classpath: Path | None = None,
+    log_level: str = "WARN",
+    stdin: int | IO[bytes] | None = subprocess.DEVNULL,
+    stdout: int | IO[bytes] | None = subprocess.DEVNULL,
+    stderr: int | IO[bytes] | None = subprocess.DEVNULL,
+    cwd: Path | None = None,
+) -> subprocess.Popen[bytes]:
+    """Start a class in the background; the caller ends it."""
+    command = java_command(
+        class_name,
+        arguments,
+        jar_set=jar_set,
+        jvm_options=jvm_options,
+        extra_classpath=extra_classpath,
+        log_level=log_level,
+    )
+    return subprocess.Popen(command, stdin=stdin, stdout=stdout, stderr=stderr, cwd=cwd, preexec_fn=die_with_parent)
+
+
+def compiled(source: Path, jar_set: str) -> Path:
+    """Compile one Java file against a set of jars, once, and return the directory of its classes."""
+    digest = hashlib.sha256(source.read_bytes() + jar_set.encode()).hexdigest()[:12]
+    target = CACHE / "java-classes" / f"{source.stem}-{jar_set}-{digest}"
+    if target.is_dir():
+        return target
+    if shutil.which("javac") is None:
+        raise JarsError("javac is missing; install it: sudo apt-get install default-jdk-headless")
+    staging = target.with_name(f"{target.name}.{os.getpid()}")
+    command = [
+        "javac",
+        "-Xlint:all",
+        "-Werror",
+        "-proc:none",
+        "-cp",
+        classpath(jar_set),
+        "-d",
+        str(staging),
+        str(source),
+    ]
+    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if result.returncode:
+        shutil.rmtree(staging, ignore_errors=True)
+        raise JarsError(f"{source.name} does not compile against {jar_set}:\n{result.stdout}")
+    try:
+        staging.rename(target)
+    except OSError:
+        # Another session was faster: its classes are the same.
+        shutil.rmtree(staging)
+    return target

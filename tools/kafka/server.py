@@ -1,0 +1,225 @@
+"""Kafka 2.7.2 and its ZooKeeper as two processes on free loopback ports, in a directory of the caller's.
+
+`KafkaServer` has the same surface as `barnabas.testing.Broker` (`bootstrap_servers`, `stop`, `kill`, `restart`, context
+manager), so that a test can be run against either.
+"""
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from tools.kafka.java import start_java
+
+BROKER_JVM_OPTIONS = ("-Xmx1g", "-XX:+UseG1GC")
+_ZOOKEEPER_JVM_OPTIONS = ("-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+
+ONE_BROKER = {
+    "broker.id": "0",
+    "offsets.topic.replication.factor": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "group.initial.rebalance.delay.ms": "0",
+    "num.partitions": "1",
+}
+"""What Kafka's shipped server.properties sets for one broker."""
+
+_METADATA_REQUEST = struct.pack(">ihhihi", 14, 3, 1, 1, -1, 0)
+"""Length, API key 3, version 1, correlation id 1, no client id, no topics."""
+
+
+class ServerError(Exception):
+    """A process did not come up; the message ends with the last lines of its log."""
+
+
+def free_port() -> int:
+    """Return a loopback port that nothing listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _is_zookeeper_ready(connection: socket.socket) -> bool:
+    connection.sendall(b"srvr")
+    return bool(connection.recv(1))
+
+
+def _is_broker_ready(connection: socket.socket) -> bool:
+    """Tell whether the cluster's metadata names a broker.
+
+    Kafka listens before it has registered itself (and may still fail), and answers before it knows the cluster; clients
+    that ask then wait for their next refresh.
+    """
+    connection.sendall(_METADATA_REQUEST)
+    answer = connection.recv(65_536)
+    return len(answer) >= 12 and struct.unpack_from(">i", answer, 8)[0] > 0
+
+
+def _wait_until(
+    is_ready: Callable[[socket.socket], bool], port: int, process: subprocess.Popen[bytes], log: Path
+) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and process.poll() is None:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+            if is_ready(connection):
+                return
+        time.sleep(0.01)
+    tail = "\n".join(log.read_text(errors="replace").splitlines()[-15:]) if log.exists() else ""
+    raise ServerError(f"nothing answers on port {port} (exit status {process.poll()}):\n{tail}")
+
+
+class KafkaServer:
+    """A Kafka 2.7.2 broker with a ZooKeeper of its own.
+
+    Args:
+        directory: Where both keep their data; a temporary one, removed at the end, when None.
+        config: Broker settings, above those of `ONE_BROKER`.
+        jvm_options: Of the broker.
+    """
+
+    def __init__(
+        self,
+        directory: Path | None = None,
+        config: Mapping[str, str] | None = None,
+        jvm_options: Sequence[str] = BROKER_JVM_OPTIONS,
+    ) -> None:
+        self._is_temporary = directory is None
+        self.directory = directory or Path(tempfile.mkdtemp(prefix="kafka-server-"))
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self.data_dir = self.directory / "data"
+        self.port = free_port()
+        self._config = dict(config or {})
+        self._jvm_options = jvm_options
+        self._zookeeper: subprocess.Popen[bytes] | None = None
+        self._broker: subprocess.Popen[bytes] | None = None
+        self._zookeeper_port = free_port()
+
+    @property
+    def bootstrap_servers(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def pid(self) -> int:
+        """The broker's process id."""
+        if self._broker is None:
+            raise ServerError("the broker is not running")
+        return self._broker.pid
+
+    def has_ended(self) -> bool:
+        """Tell whether the broker's process is gone."""
+        return self._broker is None or self._broker.poll() is not None
+
+    def log_text(self) -> str:
+        """Everything the broker logged so far."""
+        log = self.directory / "server.log"
+        return log.read_text(errors="replace") if log.exists() else ""
+
+    def start(self) -> None:
+        """Start ZooKeeper, wait for it, start the broker, and wait until it serves clients."""
+        self.start_zookeeper()
+        self.start_broker()
+        self.wait()
+
+    def start_zookeeper(self) -> None:
+        log = self.directory / "zookeeper.log"
+        arguments = [str(self._zookeeper_port), str(self.directory / "zookeeper")]
+        with log.open("ab") as output:
+            self._zookeeper = start_java(
+                "org.apache.zookeeper.server.ZooKeeperServerMain",
+                *arguments,
+                jvm_options=(*_ZOOKEEPER_JVM_OPTIONS, "-Dzookeeper.admin.enableServer=false"),
+                stdout=output,
+                stderr=output,
+            )
+        _wait_until(_is_zookeeper_ready, self._zookeeper_port, self._zookeeper, log)
+
+    def start_broker(self) -> None:
+        """Start the broker's process without waiting for it."""
+        settings = {
+            **ONE_BROKER,
+            "listeners": f"PLAINTEXT://{self.bootstrap_servers}",
+            "zookeeper.connect": f"127.0.0.1:{self._zookeeper_port}",
+            "zookeeper.session.timeout.ms": "6000",
+            "log.dirs": str(self.data_dir),
+            **self._config,
+        }
+        properties = self.directory / "server.properties"
+        properties.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+        with (self.directory / "server.log").open("ab") as output:
+            self._broker = start_java(
+                "kafka.Kafka",
+                str(properties),
+                jvm_options=self._jvm_options,
+                log_level="INFO",
+                stdout=output,
+                stderr=output,
+            )
+
+    def wait(self) -> None:
+        """Return when the broker serves clients."""
+        if self._broker is None:
+            raise ServerError("the broker is not running")
+        _wait_until(_is_broker_ready, self.port, self._broker, self.directory / "server.log")
+
+    def stop(self) -> None:
+        """Stop the broker as SIGTERM does, and keep ZooKeeper and the data."""
+        self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End the broker as `kill -9` does, and keep ZooKeeper and the data."""
+        self._end(signal.SIGKILL)
+
+    def restart(self) -> None:
+        """Start the broker again on its port and data; it is stopped first if it runs."""
+        if self._broker is not None:
+            self.stop()
+        deadline = time.monotonic() + 30
+        while True:
+            # The dead broker's registration stays until its session expires, and refuses the new one.
+            self.start_broker()
+            try:
+                self.wait()
+                return
+            except ServerError:
+                if time.monotonic() > deadline:
+                    raise
+
+    def close(self) -> None:
+        """Stop everything, and remove the directory when it is ours."""
+        self.kill()
+        if self._zookeeper is not None:
+            self._zookeeper.kill()
+            self._zookeeper.wait()
+            self._zookeeper = None
+        if self._is_temporary:
+            shutil.rmtree(self.directory, ignore_errors=True)
+
+    def _end(self, signal_number: int) -> None:
+        if self._broker is None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self._broker.pid, signal_number)
+        self._broker.wait(60)
+        self._broker = None
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self, exception_type: type[BaseException] | None, exception: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
