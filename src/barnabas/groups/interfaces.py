@@ -1,0 +1,41 @@
+"""What the coordinator needs of the replica manager and its partitions, which fit these by their shape."""
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from barnabas.core.pending import Pending
+from barnabas.core.types import TopicPartition
+from barnabas.log.append_result import AppendResult
+
+
+class OffsetsLog(Protocol):
+    """The log of one partition of `__consumer_offsets`."""
+
+    @property
+    def log_start_offset(self) -> int: ...
+
+    @property
+    def log_end_offset(self) -> int: ...
+
+    def batches(self, start_offset: int, end_offset: int, /) -> Iterator[memoryview]:
+        """Its batches; asked for on the event loop, walked in another thread."""
+        ...
+
+
+class OffsetsPartition(Protocol):
+    """One hosted partition of `__consumer_offsets`."""
+
+    @property
+    def log(self) -> OffsetsLog: ...
+
+
+class Replicas(Protocol):
+    """Where records of the internal topic go and come from."""
+
+    def partition(self, topic_partition: TopicPartition, /) -> OffsetsPartition | None: ...
+
+    def append(
+        self, topic_partition: TopicPartition, records: bytearray, required_acks: int, timeout_ms: int, /
+    ) -> Pending[AppendResult]:
+        """Append a batch; the answer comes when it is as safe as `required_acks` asks."""
+        ...

@@ -1,0 +1,81 @@
+"""Offsets of OffsetCommit and OffsetFetch version 0, which Kafka keeps in the registry.
+
+    /consumers/<group>/offsets/<topic>/<partition>: the offset as decimal text
+
+Source: zookeeper.md (consumers); protocol guide, OffsetCommit v0.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from itertools import islice
+from typing import TypeVar
+
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.types import TopicPartition
+from barnabas.registry import paths
+from barnabas.registry.store import NodeExistsError, NoNodeError, Registry, RegistryError
+
+# Changes that come together share a commit; a request with more goes on in further rounds.
+_AT_ONCE = 100
+
+R = TypeVar("R")
+
+
+async def commit_offsets(
+    registry: Registry, group_id: str, offsets: Mapping[TopicPartition, int]
+) -> dict[TopicPartition, ErrorCode]:
+    """Store offsets, each on its own, and say what became of each."""
+
+    async def commit(topic_partition: TopicPartition) -> ErrorCode:
+        path = paths.consumer_offset(group_id, *topic_partition)
+        try:
+            await _set_or_create(registry, path, str(offsets[topic_partition]).encode())
+        except RegistryError:
+            return ErrorCode.UNKNOWN_SERVER_ERROR
+        return ErrorCode.NONE
+
+    return await _for_each(offsets, commit)
+
+
+async def fetch_offsets(
+    registry: Registry, group_id: str, partitions: Iterable[TopicPartition]
+) -> dict[TopicPartition, int | ErrorCode]:
+    """Read offsets; an `ErrorCode` where there is none."""
+
+    async def fetch(topic_partition: TopicPartition) -> int | ErrorCode:
+        try:
+            data, _ = await registry.get(paths.consumer_offset(group_id, *topic_partition))
+            return int(data or b"")
+        except NoNodeError:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        except (RegistryError, ValueError):
+            return ErrorCode.UNKNOWN_SERVER_ERROR
+
+    return await _for_each(partitions, fetch)
+
+
+async def _for_each(
+    partitions: Iterable[TopicPartition], work: Callable[[TopicPartition], Coroutine[None, None, R]]
+) -> dict[TopicPartition, R]:
+    results: dict[TopicPartition, R] = {}
+    left = iter(dict.fromkeys(partitions))
+    while some := list(islice(left, _AT_ONCE)):
+        results.update(zip(some, await asyncio.gather(*map(work, some)), strict=True))
+    return results
+
+
+async def _set_or_create(registry: Registry, path: str, data: bytes) -> None:
+    try:
+        await registry.set(path, data)
+        return
+    except NoNodeError:
+        pass
+    for ancestor in paths.ancestors(path):
+        try:
+            await registry.create(ancestor)
+        except NodeExistsError:
+            pass
+    try:
+        await registry.create(path, data)
+    except NodeExistsError:
+        await registry.set(path, data)

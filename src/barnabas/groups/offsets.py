@@ -1,0 +1,137 @@
+"""Committed offsets: who may commit, what counts once its record is in the log, what expires.
+
+Invariant: of two commits for a partition the one whose record was appended later counts, in whatever order the
+appends are confirmed.
+
+Source: protocol guide, OffsetCommit; KIP-211 (expiry).
+"""
+
+from collections.abc import Iterable
+
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.types import NO_TIMESTAMP, TopicPartition
+from barnabas.groups.events import (
+    Answer,
+    AppendTombstones,
+    CancelTimer,
+    Commit,
+    CommitAppended,
+    CommitFailed,
+    Effect,
+    ExpireOffsets,
+    ForgetGroup,
+    RemoveTopics,
+    StoreOffsets,
+)
+from barnabas.groups.group import CONSUMER_PROTOCOL_TYPE, CommittedOffset, Group, Phase
+from barnabas.groups.rebalance import extend_session
+
+
+def commit(group: Group, event: Commit, now_ms: int) -> list[Effect]:
+    """Check that the caller may commit, and have the commits stored."""
+    error_code = _commit_refusal(group, event)
+    if error_code is not ErrorCode.NONE:
+        return [Answer(error_code)]
+    effects: list[Effect] = []
+    member = group.members.get(event.member_id)
+    if member is not None:
+        effects.append(extend_session(member, now_ms))
+    if event.offsets:
+        group.pending_commits.update(event.offsets)
+        effects.append(StoreOffsets(event.offsets))
+    else:
+        effects.append(Answer(ErrorCode.NONE))
+    return effects
+
+
+def commit_appended(group: Group, event: CommitAppended) -> list[Effect]:
+    """Make stored commits the ones that count."""
+    if group.phase is Phase.DEAD:
+        return []
+    for topic_partition, committed in event.offsets.items():
+        staged = group.pending_commits.get(topic_partition)
+        if staged is None:
+            # The topic was deleted meanwhile.
+            continue
+        committed.append_offset = event.append_offset
+        current = group.offsets.get(topic_partition)
+        if current is None or current.append_offset < event.append_offset:
+            group.offsets[topic_partition] = committed
+        if staged is committed:
+            del group.pending_commits[topic_partition]
+    return []
+
+
+def commit_failed(group: Group, event: CommitFailed) -> list[Effect]:
+    """Forget commits that could not be stored."""
+    for topic_partition, committed in event.offsets.items():
+        if group.pending_commits.get(topic_partition) is committed:
+            del group.pending_commits[topic_partition]
+    return []
+
+
+def expire_offsets(group: Group, event: ExpireOffsets, now_ms: int) -> list[Effect]:
+    """Drop the offsets that nobody committed or used for the retention time, and a group that has nothing left."""
+    expired = [
+        topic_partition
+        for topic_partition, committed in group.offsets.items()
+        if topic_partition not in group.pending_commits
+        and _is_expired(group, topic_partition, committed, event, now_ms)
+    ]
+    return _remove(group, expired, now_ms)
+
+
+def remove_topics(group: Group, event: RemoveTopics, now_ms: int) -> list[Effect]:
+    """Drop the offsets of deleted topics."""
+    for topic_partition in [staged for staged in group.pending_commits if staged.topic in event.names]:
+        del group.pending_commits[topic_partition]
+    return _remove(group, [stored for stored in group.offsets if stored.topic in event.names], now_ms)
+
+
+def _commit_refusal(group: Group, event: Commit) -> ErrorCode:
+    if group.phase is Phase.DEAD:
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    if event.generation < 0 and group.phase is Phase.EMPTY:
+        # Kafka only stores the offsets of such a group; its consumers assign partitions to themselves.
+        return ErrorCode.NONE
+    if event.member_id not in group.members:
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    if event.generation != group.generation:
+        return ErrorCode.ILLEGAL_GENERATION
+    if group.phase is Phase.COMPLETING_REBALANCE:
+        return ErrorCode.REBALANCE_IN_PROGRESS
+    return ErrorCode.NONE
+
+
+def _is_expired(
+    group: Group, topic_partition: TopicPartition, committed: CommittedOffset, event: ExpireOffsets, now_ms: int
+) -> bool:
+    base_ms = committed.commit_timestamp_ms
+    if group.protocol_type is not None:
+        if group.phase is Phase.EMPTY:
+            if group.state_timestamp_ms != NO_TIMESTAMP:
+                base_ms = group.state_timestamp_ms
+        elif (
+            group.protocol_type != CONSUMER_PROTOCOL_TYPE
+            or group.subscribed_topics is None
+            or topic_partition.topic in group.subscribed_topics
+        ):
+            return False
+    if committed.expire_timestamp_ms != NO_TIMESTAMP:
+        return now_ms >= committed.expire_timestamp_ms
+    return now_ms - base_ms >= event.retention_ms
+
+
+def _remove(group: Group, partitions: Iterable[TopicPartition], now_ms: int) -> list[Effect]:
+    removed = tuple(partitions)
+    for topic_partition in removed:
+        del group.offsets[topic_partition]
+    if group.phase is Phase.EMPTY and not group.has_offsets:
+        group.enter(Phase.DEAD, now_ms)
+        # Generation 0 was never stored: there is nothing to bury.
+        is_stored = group.generation > 0
+        effects: list[Effect] = [CancelTimer(member_id) for member_id in group.pending_member_ids]
+        if removed or is_stored:
+            effects.append(AppendTombstones(removed, is_stored))
+        return [*effects, ForgetGroup()]
+    return [AppendTombstones(removed, False)] if removed else []

@@ -1,0 +1,83 @@
+"""Answers that wait: whoever joins or syncs is parked under its member's id until the group is ready.
+
+Invariant: at most one join and one sync are parked for a member; the group answers the old one before it parks a new
+one.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.pending import Pending
+from barnabas.groups.events import (
+    Answer,
+    AnswerJoin,
+    AnswerSync,
+    AwaitJoin,
+    AwaitSync,
+    FinishJoin,
+    FinishSync,
+    JoinAnswer,
+    SyncAnswer,
+)
+
+Reply = Answer | AnswerJoin | AnswerSync | AwaitJoin | AwaitSync | FinishJoin | FinishSync
+
+
+class Caller:
+    """Who brought an event: the pending answer of its kind. The others are there too, and nobody reads them."""
+
+    __slots__ = ("join", "plain", "sync")
+
+    def __init__(
+        self,
+        *,
+        join: Pending[JoinAnswer] | None = None,
+        sync: Pending[SyncAnswer] | None = None,
+        plain: Pending[ErrorCode] | None = None,
+    ) -> None:
+        self.join = join or Pending()
+        self.sync = sync or Pending()
+        self.plain = plain or Pending()
+
+
+NOBODY = Caller()
+"""For events that no request brought: the group never answers those."""
+
+
+class Replies:
+    """The parked answers of all groups; belongs to the event loop's thread."""
+
+    __slots__ = ("_joins", "_syncs")
+
+    def __init__(self) -> None:
+        self._joins: dict[tuple[str, str], Pending[JoinAnswer]] = {}
+        self._syncs: dict[tuple[str, str], Pending[SyncAnswer]] = {}
+
+    def __len__(self) -> int:
+        return len(self._joins) + len(self._syncs)
+
+    def reply(self, group_id: str, effect: Reply, caller: Caller) -> Callable[[], object] | None:
+        """Park or find the answer that an effect speaks of.
+
+        Returns:
+            What answers it, to be called once all else is in its place; None when nobody is answered.
+        """
+        match effect:
+            case Answer(error_code):
+                return partial(caller.plain.complete, error_code)
+            case AnswerJoin(join_answer):
+                return partial(caller.join.complete, join_answer)
+            case AnswerSync(sync_answer):
+                return partial(caller.sync.complete, sync_answer)
+            case AwaitJoin(member_id):
+                self._joins[group_id, member_id] = caller.join
+            case AwaitSync(member_id):
+                self._syncs[group_id, member_id] = caller.sync
+            case FinishJoin(member_id, join_answer):
+                join = self._joins.pop((group_id, member_id), None)
+                return None if join is None else partial(join.complete, join_answer)
+            case FinishSync(member_id, sync_answer):
+                sync = self._syncs.pop((group_id, member_id), None)
+                return None if sync is None else partial(sync.complete, sync_answer)
+        return None

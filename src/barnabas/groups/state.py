@@ -1,0 +1,81 @@
+"""The group state machine: one event in, the effects it asks for out. Pure: no I/O, no clock, no randomness.
+
+| phase | what it waits for | goes to |
+| --- | --- | --- |
+| Empty | a member | PreparingRebalance; Dead when no offsets are left |
+| PreparingRebalance | every member's join, or the rebalance timeout | CompletingRebalance, Empty |
+| CompletingRebalance | the leader's sync, stored | Stable, PreparingRebalance |
+| Stable | heartbeats | PreparingRebalance |
+| Dead | nothing | - |
+
+`now_ms` is wall time: it is stored with the group, and deadlines are told relative to it.
+
+Source: design page, consumer group membership.
+"""
+
+from typing import assert_never
+
+from barnabas.groups.events import (
+    Commit,
+    CommitAppended,
+    CommitFailed,
+    Effect,
+    Event,
+    ExpireOffsets,
+    GroupStored,
+    Heartbeat,
+    Join,
+    Leave,
+    Loaded,
+    RemoveTopics,
+    Sync,
+    TimerFired,
+    Unloaded,
+)
+from barnabas.groups.group import Group
+from barnabas.groups.join import join
+from barnabas.groups.membership import heartbeat, leave, loaded, timer_fired, unloaded
+from barnabas.groups.offsets import commit, commit_appended, commit_failed, expire_offsets, remove_topics
+from barnabas.groups.sync import group_stored, sync
+
+
+def step(group: Group, event: Event, now_ms: int) -> list[Effect]:
+    """Let one thing happen to a group.
+
+    Args:
+        group: Changed in place.
+        event: What happened.
+        now_ms: Wall time.
+
+    Returns:
+        What the caller has to do, in this order.
+    """
+    match event:
+        case Heartbeat():
+            return heartbeat(group, event, now_ms)
+        case Commit():
+            return commit(group, event, now_ms)
+        case CommitAppended():
+            return commit_appended(group, event)
+        case Join():
+            return join(group, event, now_ms)
+        case Sync():
+            return sync(group, event, now_ms)
+        case GroupStored():
+            return group_stored(group, event, now_ms)
+        case Leave():
+            return leave(group, event, now_ms)
+        case TimerFired():
+            return timer_fired(group, event, now_ms)
+        case CommitFailed():
+            return commit_failed(group, event)
+        case ExpireOffsets():
+            return expire_offsets(group, event, now_ms)
+        case RemoveTopics():
+            return remove_topics(group, event, now_ms)
+        case Loaded():
+            return loaded(group, now_ms)
+        case Unloaded():
+            return unloaded(group, now_ms)
+        case _:
+            assert_never(event)

@@ -1,0 +1,218 @@
+"""The records of `__consumer_offsets`, as Kafka 2.7 writes them and any version wrote them.
+
+| record | key (int16 type first) | value (int16 version first) |
+| --- | --- | --- |
+| committed offset | 0 or 1: group, topic, partition | v3: offset, leader epoch, metadata, commit time; v1: expiry |
+| group | 2: group | v3: protocol type, generation, protocol, leader, state time, members |
+
+A null value is a tombstone. All integers are big-endian.
+
+Source: OffsetCommitKey, OffsetCommitValue, GroupMetadataKey, GroupMetadataValue; KIP-211 (v2), KIP-320 (v3).
+"""
+
+from collections.abc import Iterable, Mapping
+from struct import Struct
+from typing import NamedTuple
+
+from barnabas.core.errors import ProtocolError
+from barnabas.core.types import NO_TIMESTAMP, TopicPartition
+from barnabas.groups.group import CommittedOffset, Group, GroupSettings, Member, Phase
+from barnabas.protocol.messages.group_metadata_key import GroupMetadataKey
+from barnabas.protocol.messages.group_metadata_value import GroupMetadataValue, MemberMetadata
+from barnabas.protocol.messages.offset_commit_key import OffsetCommitKey
+from barnabas.protocol.messages.offset_commit_value import OffsetCommitValue
+from barnabas.protocol.wire import Message, WireBuffer
+from barnabas.records.batch import Codec
+from barnabas.records.builder import BatchBuilder
+
+LEGACY_OFFSET_KEY_TYPE = 0
+OFFSET_KEY_TYPE = OffsetCommitKey.API_KEY
+GROUP_KEY_TYPE = GroupMetadataKey.API_KEY
+
+_OFFSET_VALUE_VERSION = 3
+_OFFSET_VALUE_VERSION_WITH_EXPIRY = 1
+_GROUP_VALUE_VERSION = 3
+_KEY_VERSION = 0
+
+# What one batch of tombstones may take: far below any sensible max.message.bytes.
+_TOMBSTONE_BATCH_BYTES = 256 * 1024
+
+_PREFIX = Struct(">h")
+
+
+class OffsetKey(NamedTuple):
+    """The key of a committed offset."""
+
+    group_id: str
+    topic_partition: TopicPartition
+
+
+class GroupKey(NamedTuple):
+    """The key of a group's metadata."""
+
+    group_id: str
+
+
+def encode_offset_key(group_id: str, topic_partition: TopicPartition) -> bytes:
+    """The key of a committed offset."""
+    key = OffsetCommitKey(group_id, topic_partition.topic, topic_partition.partition)
+    return _prefixed(OFFSET_KEY_TYPE, key, _KEY_VERSION)
+
+
+def encode_group_key(group_id: str) -> bytes:
+    """The key of a group's metadata."""
+    return _prefixed(GROUP_KEY_TYPE, GroupMetadataKey(group_id), _KEY_VERSION)
+
+
+def encode_offset_value(committed: CommittedOffset) -> bytes:
+    """The value of a committed offset; one with an expiry of its own needs an older version, without leader epoch."""
+    value = OffsetCommitValue(
+        committed.offset, committed.leader_epoch, committed.metadata, committed.commit_timestamp_ms
+    )
+    version = _OFFSET_VALUE_VERSION
+    if committed.expire_timestamp_ms != NO_TIMESTAMP:
+        value.expire_timestamp = committed.expire_timestamp_ms
+        version = _OFFSET_VALUE_VERSION_WITH_EXPIRY
+    return _prefixed(version, value, version)
+
+
+def encode_group_value(group: Group, assignments: Mapping[str, bytes]) -> bytes:
+    """The value of a group's metadata, with the assignments that its members are about to get."""
+    members = [
+        MemberMetadata(
+            member.member_id,
+            member.group_instance_id,
+            member.client_id,
+            member.client_host,
+            member.rebalance_timeout_ms,
+            member.session_timeout_ms,
+            member.metadata(group.protocol_name),
+            assignments.get(member.member_id, b""),
+        )
+        for member in group.members.values()
+    ]
+    value = GroupMetadataValue(
+        group.protocol_type or "",
+        group.generation,
+        group.protocol_name,
+        group.leader_id,
+        group.state_timestamp_ms,
+        members,
+    )
+    return _prefixed(_GROUP_VALUE_VERSION, value, _GROUP_VALUE_VERSION)
+
+
+def group_batch(group: Group, assignments: Mapping[str, bytes], now_ms: int, codec: Codec) -> bytearray:
+    """The batch that stores a group's metadata."""
+    builder = BatchBuilder(codec)
+    builder.append(now_ms, encode_group_key(group.group_id), encode_group_value(group, assignments))
+    return builder.build()
+
+
+def offsets_batch(
+    group_id: str, offsets: Mapping[TopicPartition, CommittedOffset], now_ms: int, codec: Codec
+) -> bytearray:
+    """The batch that stores the offsets of one commit."""
+    builder = BatchBuilder(codec)
+    for topic_partition, committed in offsets.items():
+        builder.append(now_ms, encode_offset_key(group_id, topic_partition), encode_offset_value(committed))
+    return builder.build()
+
+
+def tombstone_batches(
+    group_id: str, partitions: Iterable[TopicPartition], is_group_removed: bool, now_ms: int, codec: Codec
+) -> list[bytearray]:
+    """The batches that remove offsets, and at last the group itself."""
+    keys = [encode_offset_key(group_id, topic_partition) for topic_partition in partitions]
+    if is_group_removed:
+        keys.append(encode_group_key(group_id))
+    batches = []
+    builder = BatchBuilder(codec)
+    for key in keys:
+        builder.append(now_ms, key, None)
+        if builder.uncompressed_bytes > _TOMBSTONE_BATCH_BYTES:
+            batches.append(builder.build())
+            builder = BatchBuilder(codec)
+    if builder.record_count:
+        batches.append(builder.build())
+    return batches
+
+
+def decode_key(key: bytes) -> OffsetKey | GroupKey | None:
+    """Read a record's key.
+
+    Returns:
+        What the record is about; None for a type that this version does not know.
+
+    Raises:
+        ProtocolError: The bytes are no such key.
+    """
+    key_type = _read_prefix(key)
+    if key_type in (LEGACY_OFFSET_KEY_TYPE, OFFSET_KEY_TYPE):
+        decoded, _ = OffsetCommitKey.decode(_KEY_VERSION, memoryview(key), _PREFIX.size)
+        return OffsetKey(decoded.group, TopicPartition(decoded.topic, decoded.partition))
+    if key_type == GROUP_KEY_TYPE:
+        group_key, _ = GroupMetadataKey.decode(_KEY_VERSION, memoryview(key), _PREFIX.size)
+        return GroupKey(group_key.group)
+    return None
+
+
+def decode_offset_value(value: bytes) -> CommittedOffset:
+    """Read a committed offset.
+
+    Raises:
+        ProtocolError: The bytes are none, or of an unknown version.
+    """
+    decoded, _ = OffsetCommitValue.decode(_read_prefix(value), memoryview(value), _PREFIX.size)
+    return CommittedOffset(
+        decoded.offset, decoded.leader_epoch, decoded.metadata, decoded.commit_timestamp, decoded.expire_timestamp
+    )
+
+
+def decode_group_value(group_id: str, value: bytes, settings: GroupSettings) -> Group:
+    """Read a group as it stood when it was stored: with its assignments, or empty.
+
+    Raises:
+        ProtocolError: The bytes are none, or of an unknown version.
+    """
+    decoded, _ = GroupMetadataValue.decode(_read_prefix(value), memoryview(value), _PREFIX.size)
+    group = Group(
+        group_id,
+        settings,
+        phase=Phase.STABLE if decoded.members else Phase.EMPTY,
+        generation=decoded.generation,
+        protocol_type=decoded.protocol_type or None,
+        protocol_name=decoded.protocol,
+        state_timestamp_ms=decoded.current_state_timestamp,
+    )
+    for stored in decoded.members:
+        # Before version 1 there was one timeout for both.
+        has_rebalance_timeout = stored.rebalance_timeout != NO_TIMESTAMP
+        member = Member(
+            stored.member_id,
+            stored.client_id,
+            stored.client_host,
+            stored.rebalance_timeout if has_rebalance_timeout else stored.session_timeout,
+            stored.session_timeout,
+            ((decoded.protocol or "", stored.subscription),),
+            stored.group_instance_id,
+            stored.assignment,
+        )
+        group.add(member, decoded.protocol_type)
+    if decoded.leader in group.members:
+        group.leader_id = decoded.leader
+    group.compute_subscribed_topics()
+    return group
+
+
+def _prefixed(prefix: int, message: Message, version: int) -> bytes:
+    out = WireBuffer(_PREFIX.pack(prefix))
+    message.encode(version, out)
+    return bytes(out)
+
+
+def _read_prefix(data: bytes) -> int:
+    if len(data) < _PREFIX.size:
+        raise ProtocolError("a record of __consumer_offsets is too short for its version")
+    (prefix,) = _PREFIX.unpack_from(data)
+    return int(prefix)

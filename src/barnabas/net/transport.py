@@ -1,0 +1,222 @@
+"""One connection: a non-blocking socket between a receive buffer and an outbox.
+
+    readable ─► ReceiveBuffer ─► frame ─► FrameHandler ─► send() ─► Outbox ─► socket
+
+Invariants:
+- One request is worked on at a time. While its answer is pending, or not yet taken by the peer, no further frame is
+  handed up, and once the receive buffer is full nothing more is read: a slow or greedy peer holds up itself alone.
+- Answers that are ready within one turn of the loop leave together.
+- The reader and writer are removed from the loop before the socket is closed: a descriptor number is reused at once.
+
+Source: design page, network layer; semantics, connections and requests.
+"""
+
+import asyncio
+import logging
+import socket
+from typing import Protocol
+
+from barnabas.core.errors import ProtocolError
+from barnabas.net.framing import READ_AHEAD_BYTES, ReceiveBuffer
+from barnabas.net.outbox import Outbox
+from barnabas.protocol.wire import WireBuffer
+
+log = logging.getLogger(__name__)
+
+
+class FrameHandler(Protocol):
+    """Who understands the frames of one connection."""
+
+    def on_frame(self, frame: memoryview) -> None:
+        """Handle one frame; the view is valid during the call only.
+
+        Raises:
+            ProtocolError: The connection must close.
+        """
+        ...
+
+    def on_closed(self) -> None:
+        """The connection is gone: drop what waits for it."""
+        ...
+
+
+class ActivityClock(Protocol):
+    """Counts coarse ticks, so that noting activity costs one attribute read."""
+
+    tick: int
+
+
+class Connection:
+    """A peer's socket, driven by the event loop's readiness callbacks."""
+
+    __slots__ = (
+        "_activity",
+        "_buffer",
+        "_in_turn",
+        "_is_reading",
+        "_is_waiting",
+        "_is_writing",
+        "_loop",
+        "_on_close",
+        "_outbox",
+        "_sock",
+        "handler",
+        "last_active_tick",
+        "peer_host",
+        "peer_port",
+    )
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        sock: socket.socket,
+        peer: tuple[str, int],
+        max_frame_bytes: int,
+        activity: ActivityClock,
+        on_close: "ConnectionClosed",
+    ) -> None:
+        """Args:
+        sock: Connected and non-blocking; owned from here on.
+        peer: The other side's address and port, for logs.
+        max_frame_bytes: `socket.request.max.bytes`.
+        on_close: Told once when the connection is gone.
+        """
+        self._loop = loop
+        self._sock = sock
+        self.peer_host, self.peer_port = peer
+        self._buffer = ReceiveBuffer(max_frame_bytes)
+        self._outbox = Outbox(sock)
+        self._activity = activity
+        self._on_close = on_close
+        self.last_active_tick = activity.tick
+        self.handler: FrameHandler | None = None
+        self._is_waiting = self._in_turn = self._is_writing = self._is_reading = False
+
+    def start(self, handler: FrameHandler) -> None:
+        """Begin to read; frames go to `handler`."""
+        self.handler = handler
+        self._is_reading = True
+        self._loop.add_reader(self._sock, self._readable)
+
+    @property
+    def is_closed(self) -> bool:
+        return self._sock.fileno() < 0
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether an answer is pending."""
+        return self._is_waiting
+
+    def hold(self) -> None:
+        """Hand up no further frame until `send` or `release`: the answer is pending."""
+        self._is_waiting = True
+
+    def release(self) -> None:
+        """The request is done with: go on with the next frame."""
+        self._is_waiting = False
+        if not self._in_turn:
+            self._take_turn()
+
+    def send(self, answer: WireBuffer) -> None:
+        """Queue an answer and go on with the next frame."""
+        self._outbox.put(answer)
+        self._is_waiting = False
+        if not self._in_turn:
+            self._take_turn()
+
+    def close(self, reason: str = "") -> None:
+        """Close the socket and drop what is queued; harmless when closed already."""
+        sock = self._sock
+        if sock.fileno() < 0:
+            return
+        if reason:
+            log.info("closing the connection from %s:%d: %s", self.peer_host, self.peer_port, reason)
+        if self._is_reading:
+            self._loop.remove_reader(sock)
+        if self._is_writing:
+            self._loop.remove_writer(sock)
+        sock.close()
+        self._outbox.clear()
+        handler, self.handler = self.handler, None
+        if handler is not None:
+            handler.on_closed()
+        self._on_close(self)
+
+    def _readable(self) -> None:
+        # hot path: benchmarks/load
+        buffer = self._buffer
+        try:
+            count = self._sock.recv_into(buffer.space())
+        except BlockingIOError:
+            return
+        except OSError as error:
+            self.close(str(error.strerror or error))
+            return
+        if count == 0:
+            self.close("the peer left in the middle of a request" if buffer.buffered_bytes else "")
+            return
+        buffer.received(count)
+        self.last_active_tick = self._activity.tick
+        if not self._is_waiting and not self._outbox:
+            self._take_turn()
+        elif buffer.buffered_bytes >= READ_AHEAD_BYTES:
+            self._is_reading = False
+            self._loop.remove_reader(self._sock)
+
+    def _writable(self) -> None:
+        self.last_active_tick = self._activity.tick
+        if self._flush() and not self._is_waiting:
+            self._take_turn()
+
+    def _take_turn(self) -> None:
+        """Hand up frames until none is left, one has to wait, or the peer does not take its answers."""
+        buffer = self._buffer
+        is_more = True
+        while is_more:
+            self._in_turn = True
+            try:
+                is_more = self._hand_up(buffer)
+            except ProtocolError as error:
+                self._flush()
+                self.close(str(error))
+                return
+            finally:
+                self._in_turn = False
+            if self.handler is None or (self._outbox and not self._flush()):
+                return
+        if not self._is_reading and not self._is_waiting:
+            self._is_reading = True
+            self._loop.add_reader(self._sock, self._readable)
+
+    def _hand_up(self, buffer: ReceiveBuffer) -> bool:
+        """Hand up frames; True when the outbox should be flushed before the next one."""
+        while not self._is_waiting and self.handler is not None:
+            frame = buffer.next_frame()
+            if frame is None:
+                return False
+            self.handler.on_frame(frame)
+            if len(self._outbox) > 1:
+                return True
+        return False
+
+    def _flush(self) -> bool:
+        """Send what is queued; True when all of it left."""
+        try:
+            is_empty = self._outbox.flush()
+        except OSError as error:
+            self.close(str(error.strerror or error))
+            return False
+        if is_empty == self._is_writing:
+            # epoll is told only when something changes.
+            if is_empty:
+                self._loop.remove_writer(self._sock)
+            else:
+                self._loop.add_writer(self._sock, self._writable)
+            self._is_writing = not is_empty
+        return is_empty
+
+
+class ConnectionClosed(Protocol):
+    """Whoever counts connections."""
+
+    def __call__(self, connection: Connection) -> object: ...
