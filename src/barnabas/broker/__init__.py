@@ -1,0 +1,1 @@
+"""One connection's requests, one handler per API: from a decoded request to an answer."""

@@ -1,0 +1,78 @@
+"""What a handler is given: the services of the broker, and who asks."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from barnabas.cluster.image import ClusterView
+    from barnabas.controller.producer_ids import ProducerIds
+    from barnabas.controller.topics import TopicAdmin
+    from barnabas.core.clock import Clock
+    from barnabas.core.config import BrokerConfig
+    from barnabas.core.executor import Executor
+    from barnabas.core.pending import Spawner
+    from barnabas.core.purgatory import Purgatory
+    from barnabas.core.timers import Timers
+    from barnabas.groups.coordinator import GroupCoordinator
+    from barnabas.registry.store import Registry
+    from barnabas.replication.manager import ReplicaManager
+
+
+@dataclass(slots=True)
+class Services:
+    """The parts of the broker that handlers call into; built once by the composition root.
+
+    Attributes:
+        offered: API key, lowest and highest version of all that is served.
+    """
+
+    config: "BrokerConfig"
+    clock: "Clock"
+    timers: "Timers"
+    spawner: "Spawner"
+    executor: "Executor"
+    cluster: "ClusterView"
+    replicas: "ReplicaManager"
+    fetches: "Purgatory"
+    groups: "GroupCoordinator"
+    topics: "TopicAdmin"
+    producer_ids: "ProducerIds"
+    registry: "Registry"
+    offered: list[tuple[int, int, int]]
+
+
+@dataclass(slots=True)
+class ConnectionInfo:
+    """The peer of one connection.
+
+    Attributes:
+        host: The peer's address as text.
+        listener_name: The listener that it came in through; answers name that listener's endpoints.
+    """
+
+    host: str
+    port: int
+    listener_name: str
+
+
+class RequestContext:
+    """One request's surroundings. Built for every request by position: slots, no dataclass machinery."""
+
+    __slots__ = ("api_version", "client_id", "connection", "correlation_id", "services")
+
+    def __init__(
+        self,
+        services: Services,
+        connection: ConnectionInfo,
+        client_id: str,
+        api_version: int,
+        correlation_id: int,
+    ) -> None:
+        """Args:
+        client_id: As sent; a null one is "".
+        """
+        self.services = services
+        self.connection = connection
+        self.client_id = client_id
+        self.api_version = api_version
+        self.correlation_id = correlation_id

@@ -1,0 +1,44 @@
+"""DeleteTopics (API key 20, v0-5): remove topics with everything in them.
+
+Source: protocol guide, DeleteTopics; semantics, topics and partitions.
+"""
+
+from barnabas.broker.context import RequestContext
+from barnabas.broker.table import Handler
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.pending import Pending
+from barnabas.protocol.messages.delete_topics import (
+    DeletableTopicResult,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+)
+
+
+def delete_topics(
+    ctx: RequestContext, request: DeleteTopicsRequest
+) -> DeleteTopicsResponse | Pending[DeleteTopicsResponse]:
+    """Delete what exists; the answer comes when this broker's metadata has the topics no more."""
+    if not ctx.services.topics.is_controller:
+        return _refuse_all(request, ErrorCode.NOT_CONTROLLER)
+    if not ctx.services.config.delete_topic_enable:
+        is_known_to_client = ctx.api_version >= 3
+        return _refuse_all(
+            request, ErrorCode.TOPIC_DELETION_DISABLED if is_known_to_client else ErrorCode.INVALID_REQUEST
+        )
+    return ctx.services.spawner.spawn(
+        _delete(ctx, request), lambda _: _refuse_all(request, ErrorCode.UNKNOWN_SERVER_ERROR)
+    )
+
+
+async def _delete(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
+    results = await ctx.services.topics.delete(request.topic_names, request.timeout_ms)
+    return DeleteTopicsResponse(
+        0, [DeletableTopicResult(name, error_code=error_code) for name, error_code in results.items()]
+    )
+
+
+def _refuse_all(request: DeleteTopicsRequest, error_code: ErrorCode) -> DeleteTopicsResponse:
+    return DeleteTopicsResponse(0, [DeletableTopicResult(name, error_code=error_code) for name in request.topic_names])
+
+
+HANDLER = Handler(DeleteTopicsRequest, 0, 5, delete_topics)

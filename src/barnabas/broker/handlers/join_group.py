@@ -1,0 +1,53 @@
+"""JoinGroup (API key 11, v0-4): become a member of a group, or take part in its next generation.
+
+Source: protocol guide, JoinGroup; semantics, group coordinator.
+"""
+
+from barnabas.broker.context import RequestContext
+from barnabas.broker.shaping import shaped
+from barnabas.broker.table import Handler
+from barnabas.core.pending import Pending
+from barnabas.groups.coordinator import new_member_id
+from barnabas.groups.events import NO_MEMBER_ID, Join, JoinAnswer
+from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
+
+_FIRST_VERSION_WITH_REBALANCE_TIMEOUT = 1
+_FIRST_VERSION_WITH_REQUIRED_MEMBER_ID = 4
+
+
+def join_group(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupResponse | Pending[JoinGroupResponse]:
+    """Join; the answer comes when the group has gathered."""
+    has_rebalance_timeout = ctx.api_version >= _FIRST_VERSION_WITH_REBALANCE_TIMEOUT
+    event = Join(
+        request.member_id,
+        new_member_id(ctx.client_id) if request.member_id == NO_MEMBER_ID else NO_MEMBER_ID,
+        ctx.api_version >= _FIRST_VERSION_WITH_REQUIRED_MEMBER_ID,
+        ctx.client_id,
+        f"/{ctx.connection.host}",
+        request.rebalance_timeout_ms if has_rebalance_timeout else request.session_timeout_ms,
+        request.session_timeout_ms,
+        request.protocol_type,
+        tuple((protocol.name, protocol.metadata) for protocol in request.protocols),
+    )
+    return shaped(ctx.services.groups.join(request.group_id, event), _response)
+
+
+def _response(answer: JoinAnswer) -> JoinGroupResponse:
+    return JoinGroupResponse(
+        0,
+        answer.error_code,
+        answer.generation,
+        answer.protocol_type,
+        # Null can only be said from version 7 on.
+        answer.protocol_name or "",
+        answer.leader_id,
+        False,
+        answer.member_id,
+        [
+            JoinGroupResponseMember(member.member_id, member.group_instance_id, member.metadata)
+            for member in answer.members
+        ],
+    )
+
+
+HANDLER = Handler(JoinGroupRequest, 0, 4, join_group)

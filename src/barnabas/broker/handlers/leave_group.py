@@ -1,0 +1,17 @@
+"""LeaveGroup (API key 13, v0-2): a member goes, and need not be waited for.
+
+Source: protocol guide, LeaveGroup; semantics, group coordinator.
+"""
+
+from barnabas.broker.context import RequestContext
+from barnabas.broker.table import Handler
+from barnabas.groups.events import Leave
+from barnabas.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
+
+
+def leave_group(ctx: RequestContext, request: LeaveGroupRequest) -> LeaveGroupResponse:
+    """Remove a member."""
+    return LeaveGroupResponse(0, ctx.services.groups.leave(request.group_id, Leave(request.member_id)))
+
+
+HANDLER = Handler(LeaveGroupRequest, 0, 2, leave_group)

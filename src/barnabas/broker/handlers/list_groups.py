@@ -1,0 +1,21 @@
+"""ListGroups (API key 16, v0-4): the groups that this broker coordinates.
+
+Source: protocol guide, ListGroups; KIP-518 (states).
+"""
+
+from barnabas.broker.context import RequestContext
+from barnabas.broker.table import Handler
+from barnabas.protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
+
+
+def list_groups(ctx: RequestContext, request: ListGroupsRequest) -> ListGroupsResponse:
+    """List the groups, or those in some states."""
+    error_code, groups = ctx.services.groups.list_groups(request.states_filter)
+    return ListGroupsResponse(
+        0,
+        error_code,
+        [ListedGroup(group.group_id, group.protocol_type or "", group.phase.value) for group in groups],
+    )
+
+
+HANDLER = Handler(ListGroupsRequest, 0, 4, list_groups)

@@ -1,0 +1,142 @@
+"""Produce (API key 0, v3-8): append record batches to partitions.
+
+Source: protocol guide, Produce; semantics, Produce.
+"""
+
+from barnabas.broker.context import RequestContext
+from barnabas.broker.table import Handler
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import ProtocolError
+from barnabas.core.internal_topics import INTERNAL_TOPICS
+from barnabas.core.pending import Pending
+from barnabas.log.append_result import AppendResult
+from barnabas.log.partition_log import PartitionLog
+from barnabas.protocol.messages.produce import (
+    BatchIndexAndErrorMessage,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+from barnabas.protocol.wire import ZERO_UUID
+from barnabas.records.batch import (
+    ATTRIBUTES_POSITION,
+    CODEC_MASK,
+    HEADER_BYTES,
+    TRANSACTIONAL_BIT,
+    Codec,
+)
+
+_FIRST_VERSION_WITH_ZSTD = 7
+_ACKS = (-1, 0, 1)
+# The Java admin client repairs internal topics under this name.
+_ADMIN_CLIENT_ID = "__admin_client"
+
+
+def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Pending[ProduceResponse] | None:
+    """Append each partition's batch as its leader; without acks there is no answer at all.
+
+    Raises:
+        ProtocolError: Records are missing, or something failed for a client that wants no answer: the closed
+            connection is then the only way to tell it.
+    """
+    # hot path: benchmarks/load (every produce request)
+    acks = request.acks
+    replicas = ctx.services.replicas
+    responses = []
+    unflushed: list[PartitionLog] = []
+    for topic in request.topic_data:
+        name = topic.name
+        refusal = _refusal(ctx, name, acks)
+        answers = []
+        for data in topic.partition_data:
+            index = data.index
+            records = data.records
+            if not isinstance(records, memoryview) or not records:
+                raise ProtocolError("a produce request without records")
+            partition = replicas.partition((name, index))
+            if partition is None:
+                answers.append(PartitionProduceResponse(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1))
+                continue
+            error_code = refusal or _request_error(ctx, request, records)
+            if error_code:
+                answers.append(PartitionProduceResponse(index, error_code, -1))
+                continue
+            result = replicas.append_now(partition, records, acks)
+            answers.append(_answer(index, result))
+            if partition.log.is_flush_due:
+                unflushed.append(partition.log)
+        responses.append(TopicProduceResponse(name, ZERO_UUID, answers))
+    if acks == 0:
+        _close_on_error(responses)
+        return None
+    if unflushed:
+        return _when_flushed(unflushed, ProduceResponse(responses))
+    return ProduceResponse(responses)
+
+
+def _when_flushed(logs: list[PartitionLog], response: ProduceResponse) -> Pending[ProduceResponse]:
+    """Answer once flush.messages is kept: what is acknowledged is on disk."""
+    pending: Pending[ProduceResponse] = Pending()
+    left_count = len(logs)
+
+    def one_done() -> None:
+        nonlocal left_count
+        left_count -= 1
+        if left_count == 0:
+            pending.complete(response)
+
+    for log in logs:
+        log.flush(one_done)
+    return pending
+
+
+def _refusal(ctx: RequestContext, name: str, acks: int) -> ErrorCode:
+    """What is wrong with the request or the topic as a whole."""
+    if acks not in _ACKS:
+        return ErrorCode.INVALID_REQUIRED_ACKS
+    if name in INTERNAL_TOPICS and ctx.client_id != _ADMIN_CLIENT_ID:
+        return ErrorCode.INVALID_TOPIC_EXCEPTION
+    return ErrorCode.NONE
+
+
+def _request_error(ctx: RequestContext, request: ProduceRequest, records: memoryview) -> ErrorCode:
+    """What a batch may not be in this version of the request; the rest is the log's business."""
+    if len(records) < HEADER_BYTES:
+        return ErrorCode.NONE
+    attributes = records[ATTRIBUTES_POSITION + 1]
+    if attributes & CODEC_MASK == Codec.ZSTD and ctx.api_version < _FIRST_VERSION_WITH_ZSTD:
+        return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+    if attributes & TRANSACTIONAL_BIT:
+        if request.transactional_id is None:
+            return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+        # differs from Kafka: without a transaction coordinator no transaction can be open here.
+        return ErrorCode.INVALID_TXN_STATE
+    return ErrorCode.NONE
+
+
+def _answer(index: int, result: AppendResult) -> PartitionProduceResponse:
+    if result.message is None and not result.record_errors:
+        return PartitionProduceResponse(
+            index, result.error_code, result.base_offset, result.append_time_ms, result.log_start_offset
+        )
+    return PartitionProduceResponse(
+        index,
+        result.error_code,
+        result.base_offset,
+        result.append_time_ms,
+        result.log_start_offset,
+        [BatchIndexAndErrorMessage(batch_index, message) for batch_index, message in result.record_errors],
+        result.message,
+    )
+
+
+def _close_on_error(responses: list[TopicProduceResponse]) -> None:
+    for topic in responses:
+        for answer in topic.partition_responses:
+            if answer.error_code:
+                name = ErrorCode(answer.error_code).name
+                raise ProtocolError(f"{name} for {topic.name}-{answer.index}, produced with acks=0")
+
+
+HANDLER = Handler(ProduceRequest, 3, 8, produce)

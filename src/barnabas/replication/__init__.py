@@ -1,0 +1,1 @@
+"""Partitions as their leader sees them: in-sync replicas, the high watermark, appends and reads."""

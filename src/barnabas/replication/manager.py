@@ -1,0 +1,247 @@
+"""All partitions that this broker hosts, and what the controller tells about them.
+
+Invariants: a partition is in the table from the moment its log is open until the controller stops it; a control
+request from a controller older than the newest one seen changes nothing.
+
+Source: semantics, replication (LeaderAndIsr, StopReplica); design page, replication.
+"""
+
+import logging
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from barnabas.core.config import TopicConfig
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.pending import Pending, completed
+from barnabas.core.purgatory import Purgatory
+from barnabas.core.types import TopicPartition
+from barnabas.log.append_result import AppendResult
+from barnabas.log.manager import LogManager
+from barnabas.log.partition_log import PartitionLog
+from barnabas.protocol.messages.leader_and_isr import (
+    LeaderAndIsrPartitionError,
+    LeaderAndIsrPartitionState2,
+    LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
+)
+from barnabas.protocol.messages.stop_replica import (
+    StopReplicaPartitionError,
+    StopReplicaPartitionState,
+    StopReplicaRequest,
+    StopReplicaResponse,
+)
+from barnabas.replication.partition import Partition
+
+log = logging.getLogger(__name__)
+
+# A leader epoch in StopReplica that is always obeyed: the topic goes, or the sender knows no epoch.
+_EPOCH_DURING_DELETE = -2
+_NO_EPOCH = -1
+
+
+class LeadershipListener(Protocol):
+    """Who must know which partitions this broker leads (the coordinators)."""
+
+    def __call__(self, led: list[Partition], resigned: list[TopicPartition]) -> object: ...
+
+
+class ReplicaManager:
+    """The partitions of one broker. Owned by the event loop."""
+
+    def __init__(
+        self,
+        broker_id: int,
+        logs: LogManager,
+        fetches: Purgatory,
+        topic_config: Callable[[str], TopicConfig],
+    ) -> None:
+        """Args:
+        fetches: Told of every append, under the partition.
+        topic_config: A topic's settings as they are now.
+        """
+        self._broker_id = broker_id
+        self._logs = logs
+        self._topic_config = topic_config
+        self._fetches = fetches
+        self._partitions: dict[tuple[str, int], Partition] = {}
+        self._controller_epoch = 0
+        self.on_leadership: LeadershipListener | None = None
+        # The host's lookup, bound once: produce and fetch call it for every partition of every request.
+        self.partition: Callable[[tuple[str, int]], Partition | None] = self._partitions.get
+
+    @property
+    def partitions(self) -> Iterable[Partition]:
+        return self._partitions.values()
+
+    def high_watermarks(self) -> dict[TopicPartition, int]:
+        """What the high watermark checkpoint holds."""
+        return {each.topic_partition: each.high_watermark for each in self._partitions.values()}
+
+    def append_now(self, partition: Partition, records: memoryview, required_acks: int) -> AppendResult:
+        """Append a client's batch to a partition that this broker leads.
+
+        Args:
+            records: One batch; numbered in place.
+            required_acks: 0, 1 or -1.
+        """
+        # hot path: benchmarks/load (every produced batch)
+        if partition.leader != self._broker_id:
+            return AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        result = partition.append(records, required_acks, is_client=True)
+        if not result.error_code:
+            self._fetches.notify(partition.topic_partition)
+        return result
+
+    def append(
+        self,
+        topic_partition: TopicPartition,
+        records: bytearray,
+        required_acks: int,
+        timeout_ms: int,
+        *,
+        is_client: bool = False,
+    ) -> Pending[AppendResult]:
+        """Append batches of the broker's own (groups), answered once they are as safe as `required_acks` asks.
+
+        Args:
+            records: Whole batches; numbered in place.
+            required_acks: -1 waits for the in-sync replicas, which is this broker alone so far.
+            timeout_ms: How long the in-sync replicas may take.
+        """
+        partition = self._partitions.get(topic_partition)
+        if partition is None:
+            return completed(AppendResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+        if not partition.is_leader:
+            return completed(AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER))
+        result = partition.append(memoryview(records), required_acks, is_client=is_client)
+        if result.error_code == ErrorCode.NONE:
+            self._fetches.notify(topic_partition)
+        return completed(result)
+
+    def update_topic_config(self, topic: str) -> None:
+        """A topic's settings changed: its partitions take them over."""
+        config = self._topic_config(topic)
+        for partition in self._partitions.values():
+            if partition.topic_partition.topic == topic:
+                partition.log.update_config(config)
+                partition.min_insync_replicas = config.min_insync_replicas
+
+    def leader_and_isr(self, request: LeaderAndIsrRequest) -> Pending[LeaderAndIsrResponse]:
+        """Do what the controller says about leaders; logs that do not exist yet are created off the loop."""
+        if request.controller_epoch < self._controller_epoch:
+            return completed(LeaderAndIsrResponse(ErrorCode.STALE_CONTROLLER_EPOCH))
+        self._controller_epoch = request.controller_epoch
+        change = _LeadershipChange(self, request)
+        return change.pending
+
+    def stop_replica(self, request: StopReplicaRequest) -> Pending[StopReplicaResponse]:
+        """Stop hosting partitions, and delete their logs where the request says so."""
+        if request.controller_epoch < self._controller_epoch:
+            return completed(StopReplicaResponse(ErrorCode.STALE_CONTROLLER_EPOCH))
+        self._controller_epoch = request.controller_epoch
+        errors = []
+        resigned = []
+        for topic in request.topic_states:
+            for state in topic.partition_states:
+                key = TopicPartition(topic.topic_name, state.partition_index)
+                error_code = self._stop(key, state)
+                if error_code == ErrorCode.NONE:
+                    resigned.append(key)
+                errors.append(StopReplicaPartitionError(key.topic, key.partition, error_code))
+        if self.on_leadership is not None and resigned:
+            self.on_leadership([], resigned)
+        return completed(StopReplicaResponse(ErrorCode.NONE, errors))
+
+    def _stop(self, key: TopicPartition, state: StopReplicaPartitionState) -> ErrorCode:
+        partition = self._partitions.get(key)
+        if partition is not None:
+            is_obeyed = state.leader_epoch in (_EPOCH_DURING_DELETE, _NO_EPOCH)
+            if not is_obeyed and state.leader_epoch <= partition.leader_epoch:
+                return ErrorCode.FENCED_LEADER_EPOCH
+            del self._partitions[key]
+            # Who waits for data here learns that the partition is gone.
+            self._fetches.notify(key)
+        if state.delete_partition:
+            self._logs.delete(key)
+        return ErrorCode.NONE
+
+    def apply_state(
+        self, key: TopicPartition, state: LeaderAndIsrPartitionState2, opened: PartitionLog | None
+    ) -> tuple[ErrorCode, Partition | None]:
+        """Make one partition what the controller says, its log being open.
+
+        Args:
+            opened: The log; None where it could not be created.
+
+        Returns:
+            The error, and the partition if this broker leads it now.
+        """
+        if opened is None:
+            return ErrorCode.KAFKA_STORAGE_ERROR, None
+        partition = self._partitions.get(key)
+        if partition is None:
+            min_insync_replicas = self._topic_config(key.topic).min_insync_replicas
+            partition = self._partitions[key] = Partition(key, self._broker_id, opened, min_insync_replicas)
+            partition.high_watermark = self._logs.checkpointed_high_watermark(key)
+        if state.leader != self._broker_id:
+            partition.resign(state.leader, state.leader_epoch)
+            return ErrorCode.NONE, None
+        partition.become_leader(state.leader_epoch, tuple(state.isr), tuple(state.replicas), partition.high_watermark)
+        self._fetches.notify(key)
+        return ErrorCode.NONE, partition
+
+    def refusal(self, key: TopicPartition, state: LeaderAndIsrPartitionState2) -> ErrorCode:
+        """Why a state is not taken over; NONE where it is."""
+        partition = self._partitions.get(key)
+        if partition is not None and state.leader_epoch <= partition.leader_epoch:
+            return ErrorCode.STALE_CONTROLLER_EPOCH
+        if self._broker_id not in state.replicas:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return ErrorCode.NONE
+
+    @property
+    def logs(self) -> LogManager:
+        return self._logs
+
+
+class _LeadershipChange:
+    """One LeaderAndIsr request while its logs are being created."""
+
+    def __init__(self, replicas: ReplicaManager, request: LeaderAndIsrRequest) -> None:
+        self._replicas = replicas
+        self._errors: list[LeaderAndIsrPartitionError] = []
+        self._led: list[Partition] = []
+        self._resigned: list[TopicPartition] = []
+        self.pending: Pending[LeaderAndIsrResponse] = Pending()
+        # One more than there are partitions: nothing is answered before all have been asked for.
+        self._open_count = 1
+        for topic in request.topic_states:
+            for state in topic.partition_states:
+                self._begin(TopicPartition(topic.topic_name, state.partition_index), state)
+        self._one_done()
+
+    def _begin(self, key: TopicPartition, state: LeaderAndIsrPartitionState2) -> None:
+        refusal = self._replicas.refusal(key, state)
+        if refusal:
+            self._errors.append(LeaderAndIsrPartitionError(key.topic, key.partition, refusal))
+            return
+        self._open_count += 1
+
+        def opened(partition_log: PartitionLog | None) -> None:
+            error_code, led = self._replicas.apply_state(key, state, partition_log)
+            self._errors.append(LeaderAndIsrPartitionError(key.topic, key.partition, error_code))
+            if led is not None:
+                self._led.append(led)
+            else:
+                self._resigned.append(key)
+            self._one_done()
+
+        self._replicas.logs.get_or_create(key).then(opened)
+
+    def _one_done(self) -> None:
+        self._open_count -= 1
+        if self._open_count:
+            return
+        if self._replicas.on_leadership is not None and (self._led or self._resigned):
+            self._replicas.on_leadership(self._led, self._resigned)
+        self.pending.complete(LeaderAndIsrResponse(ErrorCode.NONE, self._errors))

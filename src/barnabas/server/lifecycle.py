@@ -1,0 +1,106 @@
+"""From a configuration to a running broker and back: event loop, signals, orderly stop.
+
+Source: design page, section 2; operations, start and stop.
+"""
+
+import asyncio
+import gc
+import json
+import logging
+import os
+import signal
+import sys
+
+from barnabas.core.config import BrokerConfig
+from barnabas.server.node import Node
+
+log = logging.getLogger(__name__)
+
+_PARENT_CHECK_S = 1.0
+# Requests make many small objects without cycles: the default of 700 would look for cycles many times a second.
+_COLLECTOR_THRESHOLDS = (20_000, 20, 50)
+
+
+def run(config: BrokerConfig, ready_fd: int | None = None, die_with_parent: bool = False) -> None:
+    """Run a broker until SIGTERM or SIGINT.
+
+    Args:
+        ready_fd: Gets one line of JSON once clients can connect, and is then closed.
+        die_with_parent: End without ceremony when the parent process is gone.
+
+    Raises:
+        BarnabasError: The broker can't start, or can't go on.
+    """
+    loop = _new_event_loop()
+    asyncio.set_event_loop(loop)
+    try:
+        loop.run_until_complete(_serve(config, ready_fd, die_with_parent))
+    finally:
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        asyncio.set_event_loop(None)
+        loop.close()
+
+
+def _new_event_loop() -> asyncio.AbstractEventLoop:
+    try:
+        import uvloop
+    except ImportError:
+        log.warning("uvloop is not installed: running on asyncio's own loop, which costs more CPU")
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()
+
+
+async def _serve(config: BrokerConfig, ready_fd: int | None, die_with_parent: bool) -> None:
+    loop = asyncio.get_running_loop()
+    stopping: asyncio.Future[str] = loop.create_future()
+
+    def stop(reason: str) -> None:
+        if not stopping.done():
+            stopping.set_result(reason)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop, number.name)
+    if die_with_parent:
+        _die_with_parent(loop, os.getppid())
+    node = Node(loop, config, stop)
+    try:
+        await node.start()
+        _announce(node, ready_fd)
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(*_COLLECTOR_THRESHOLDS)
+        reason = await stopping
+        log.info("stopping: %s", reason)
+    finally:
+        await node.stop()
+    if node.failure is not None:
+        raise node.failure
+
+
+def _announce(node: Node, ready_fd: int | None) -> None:
+    host, port = node.address
+    print(
+        f"barnabas broker {node.broker_id} listens on {host}:{port}, cluster {node.cluster_id}, "
+        f"data in {', '.join(node.config.log_dirs)}",
+        flush=True,
+    )
+    if ready_fd is not None:
+        line = {"host": host, "port": port, "cluster_id": node.cluster_id, "broker_id": node.broker_id}
+        os.write(ready_fd, json.dumps(line).encode() + b"\n")
+        os.close(ready_fd)
+
+
+def _die_with_parent(loop: asyncio.AbstractEventLoop, parent_pid: int) -> None:
+    """Have the kernel kill this process with its parent; look for ourselves where it can't."""
+    if sys.platform == "linux":
+        import ctypes
+
+        set_parent_death_signal = 1
+        ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL)
+
+    def check() -> None:
+        if os.getppid() != parent_pid:
+            os.kill(os.getpid(), signal.SIGKILL)
+        loop.call_later(_PARENT_CHECK_S, check)
+
+    check()

@@ -1,0 +1,140 @@
+"""The broker's own command line: options, logging, exit codes.
+
+Kept apart from the rest of the command line because it must start in a fraction of a second: it imports neither typer
+nor rich. `barnabas broker` and `python -m barnabas.server.main` both end here.
+
+Exit codes: 0 after SIGTERM or Ctrl-C, 1 with one line on stderr where the broker can't start or can't go on,
+2 for wrong options.
+"""
+
+import argparse
+import logging
+import sys
+from collections.abc import Sequence
+
+from barnabas import __version__
+from barnabas.core.config import BrokerConfig, read_properties
+from barnabas.core.errors import BarnabasError, ConfigError
+
+LOG_LEVELS = ("debug", "info", "warning", "error")
+
+
+def parser(prog: str = "barnabas broker") -> argparse.ArgumentParser:
+    """The options of the broker."""
+    made = argparse.ArgumentParser(
+        prog=prog,
+        description="Run a broker. Without a file: one broker on 127.0.0.1:9092 with its data in ./barnabas-data.",
+        epilog="Stop it with Ctrl-C or SIGTERM.",
+    )
+    made.add_argument("file", nargs="?", metavar="server.properties", help="Kafka's own configuration file")
+    made.add_argument(
+        "--override",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a setting that wins over the file; may be repeated",
+    )
+    made.add_argument(
+        "--embedded",
+        action="store_true",
+        help="keep the cluster's state in this process even though the file sets zookeeper.connect",
+    )
+    made.add_argument("--host", help="listen on this address instead of the configured one")
+    made.add_argument("--port", type=int, help="listen on this port; 0 lets the system choose")
+    made.add_argument(
+        "--data-dir", metavar="DIRECTORY", help="keep the logs here instead of in the configured log.dirs"
+    )
+    made.add_argument("--log-level", choices=LOG_LEVELS, default="info", help="default: info")
+    made.add_argument(
+        "--ready-fd",
+        type=int,
+        metavar="N",
+        help="write one line of JSON (host, port, cluster_id, broker_id) to this descriptor once clients can connect",
+    )
+    made.add_argument("--die-with-parent", action="store_true", help="stop at once when the parent process ends")
+    made.add_argument("--version", action="version", version=f"barnabas {__version__}")
+    return made
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a broker until it is told to stop.
+
+    Returns:
+        The process's exit code.
+    """
+    if sys.platform == "win32":
+        print("barnabas broker: Windows is not supported; use Linux (or WSL), or macOS", file=sys.stderr)
+        return 1
+    options = parser().parse_args(argv)
+    _set_up_logging(options.log_level)
+    try:
+        config = load_config(options)
+        from barnabas.server.lifecycle import run
+
+        run(config, options.ready_fd, options.die_with_parent)
+    except BarnabasError as error:
+        print(f"barnabas broker: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 0
+    return 0
+
+
+def load_config(options: argparse.Namespace) -> BrokerConfig:
+    """Put the file and the options together.
+
+    Raises:
+        ConfigError: Something in them can't be; one line.
+    """
+    overrides = _overrides(options)
+    if options.file is None:
+        return BrokerConfig.single_broker(overrides)
+    properties, lines = read_properties(options.file)
+    if "zookeeper.connect" in properties and not options.embedded:
+        raise ConfigError(
+            f"{options.file}:{lines['zookeeper.connect']}: zookeeper.connect is set, but this version can't join "
+            "a ZooKeeper ensemble yet; give --embedded to run one broker that keeps the cluster's state itself"
+        )
+    if "listeners" in overrides:
+        # The address asked for on the command line replaces all that the file says about addresses.
+        for name in ("advertised.listeners", "host.name", "port", "advertised.host.name", "advertised.port"):
+            properties.pop(name, None)
+    return BrokerConfig.from_properties(
+        properties | overrides, {name: line for name, line in lines.items() if name not in overrides}, options.file
+    )
+
+
+def _overrides(options: argparse.Namespace) -> dict[str, str]:
+    overrides: dict[str, str] = {}
+    for text in options.override:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise ConfigError(f"--override {text}: must be NAME=VALUE")
+        overrides[name.strip()] = value.strip()
+    if options.data_dir is not None:
+        overrides["log.dirs"] = options.data_dir
+    if options.port is not None and not 0 <= options.port <= 65535:
+        raise ConfigError(f"--port {options.port}: must be from 0 to 65535")
+    if options.host is not None or options.port is not None:
+        host = options.host if options.host is not None else "127.0.0.1"
+        port = options.port if options.port is not None else 9092
+        bracketed = f"[{host}]" if ":" in host else host
+        overrides["listeners"] = f"PLAINTEXT://{bracketed}:{port}"
+    return overrides
+
+
+def _set_up_logging(level: str) -> None:
+    logging.basicConfig(
+        level=level.upper(),
+        format="%(asctime)s %(levelname)-7s %(message)s  [%(name)s]",
+        stream=sys.stderr,
+        force=True,
+    )
+    # A record is built for every line: leave out what the format does not show.
+    logging.logThreads = False
+    logging.logProcesses = False
+    logging.logMultiprocessing = False
+
+
+if __name__ == "__main__":
+    sys.exit(main())

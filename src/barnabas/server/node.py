@@ -1,0 +1,274 @@
+"""The composition root: builds the object graph of one broker, starts it in order, stops it in reverse.
+
+Order of a start: lock and look at the log directories ─► registry ─► cluster id ─► load (and recover) the logs ─►
+register ─► controller ─► groups ─► accept connections. A broker that fails on the way leaves the directories as they
+were, but for what recovery mended.
+
+Source: design page, section 2; semantics, controller.
+"""
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+from barnabas.broker.context import ConnectionInfo, Services
+from barnabas.broker.handlers import HANDLERS
+from barnabas.broker.handlers.api_versions import unsupported_version
+from barnabas.broker.session import Session
+from barnabas.broker.table import RouteTable
+from barnabas.cluster.image import ClusterView, ImageChange
+from barnabas.cluster.watcher import TopicConfigWatcher
+from barnabas.controller.controller import Controller
+from barnabas.controller.local_link import LocalLink
+from barnabas.controller.producer_ids import ProducerIds
+from barnabas.controller.sender import Sender
+from barnabas.controller.topics import TopicAdmin
+from barnabas.core.clock import SystemClock
+from barnabas.core.config import BrokerConfig, TopicConfig
+from barnabas.core.config.support import startup_warning
+from barnabas.core.errors import BarnabasError, StartupError, StorageError
+from barnabas.core.executor import ThreadExecutor
+from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC
+from barnabas.core.pending import Spawner
+from barnabas.core.purgatory import Purgatory
+from barnabas.core.timers import LoopTimers
+from barnabas.core.types import TopicPartition
+from barnabas.groups.coordinator import GroupCoordinator
+from barnabas.log.manager import LogManager
+from barnabas.net.listener import Listener, SocketOptions
+from barnabas.net.transport import Connection
+from barnabas.protocol.api_keys import FIRST_FLEXIBLE_VERSION, response_class
+from barnabas.registry import bootstrap
+from barnabas.registry.embedded import EmbeddedRegistry
+from barnabas.registry.znodes.brokers import BrokerRegistration
+from barnabas.replication.manager import ReplicaManager
+from barnabas.replication.partition import Partition
+from barnabas.server.watchdog import Watchdog
+
+log = logging.getLogger(__name__)
+
+REGISTRY_FILE = "registry.sqlite"
+
+
+class Node:
+    """One broker.
+
+    Attributes:
+        address: Where clients connect, once started.
+        broker_id, cluster_id: As registered, once started.
+        failure: Why the broker could not go on; None after an orderly stop.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, config: BrokerConfig, stop: Callable[[str], object]) -> None:
+        """Args:
+        stop: Asks the process to stop, with the reason.
+        """
+        self.config = config
+        self.address = ("", 0)
+        self.broker_id = config.broker_id
+        self.cluster_id = ""
+        self.failure: BarnabasError | None = None
+        self._loop = loop
+        self._stop = stop
+        self._clock = SystemClock()
+        self._timers = LoopTimers(loop)
+        self._spawner = Spawner(lambda error: log.error("a background task failed", exc_info=error))
+        self._registry_executor = ThreadExecutor(loop, "registry")
+        self._log_executor = ThreadExecutor(loop, "log", max(1, min(config.background_threads, 4)))
+        self._watchdog = Watchdog(self._clock, self._timers)
+        self._fetches = Purgatory(self._timers, loop.call_soon)
+        self._listeners: list[Listener] = []
+        self._logs: LogManager | None = None
+        self._registry: EmbeddedRegistry | None = None
+        self._controller: Controller | None = None
+        self._groups: GroupCoordinator | None = None
+
+    async def start(self) -> None:
+        """Come up: once this returns clients can connect.
+
+        Raises:
+            BarnabasError: The broker can't start; one line that says why.
+        """
+        self._warn_of_unsupported_settings()
+        addresses = self._bind()
+        logs = self._logs = LogManager(
+            self.config,
+            self._clock,
+            self._timers,
+            self._log_executor,
+            lambda topic_partition: self._topic_config(topic_partition.topic),
+            self._on_storage_failure,
+        )
+        await logs.lock()
+        registry = self._registry = await self._open_registry(logs)
+        self.cluster_id = await bootstrap.bootstrap(registry)
+        self.broker_id = await self._choose_broker_id(registry, logs)
+        view = self._view = ClusterView(self.cluster_id)
+        configs = TopicConfigWatcher(registry, view, self._clock, self._spawner, self._on_topic_config)
+        await configs.start()
+        await logs.load(self.cluster_id, self.broker_id)
+        replicas = self._replicas = ReplicaManager(self.broker_id, logs, self._fetches, self._topic_config)
+        logs.watch_high_watermarks(replicas.high_watermarks)
+        groups = self._groups = GroupCoordinator(
+            self.config, self._clock, self._timers, self._log_executor, replicas, view
+        )
+        groups.start()
+        replicas.on_leadership = self._on_leadership
+        view.on_change(self._on_image)
+        view.broker_epoch = await bootstrap.register_broker(registry, self._registration(addresses))
+        link = LocalLink(replicas, view, configs, self._spawner)
+        controller = self._controller = Controller(
+            self.broker_id,
+            registry,
+            self._clock,
+            Sender(self._timers, lambda broker_id: link),
+            self._inter_broker_listener(),
+            self.config.delete_topic_enable,
+        )
+        await controller.start()
+        topics = TopicAdmin(registry, view, controller, self.config, self._timers, random.Random())
+        routes = RouteTable(HANDLERS, response_class, FIRST_FLEXIBLE_VERSION.__getitem__, unsupported_version)
+        services = Services(
+            self.config,
+            self._clock,
+            self._timers,
+            self._spawner,
+            self._log_executor,
+            view,
+            replicas,
+            self._fetches,
+            groups,
+            topics,
+            ProducerIds(registry, self.broker_id),
+            registry,
+            routes.offered,
+        )
+        self._accept(services, routes)
+        self._watchdog.start()
+
+    async def stop(self) -> None:
+        """Go down in order: no new connections, answers to who waits, then state to disk."""
+        for listener in self._listeners:
+            listener.stop_accepting()
+        self._fetches.expire_all()
+        if self._groups is not None:
+            self._groups.close()
+        for listener in self._listeners:
+            listener.close()
+        if self._controller is not None:
+            await self._controller.close()
+        await self._spawner.close()
+        try:
+            if self._logs is not None:
+                await self._logs.close()
+        finally:
+            if self._registry is not None:
+                await self._registry.close()
+            self._watchdog.stop()
+            self._registry_executor.close()
+            self._log_executor.close()
+
+    # --- start, step by step
+
+    def _warn_of_unsupported_settings(self) -> None:
+        warning = startup_warning(self.config)
+        if warning is not None:
+            log.warning("%s", warning)
+
+    def _bind(self) -> list[tuple[str, int]]:
+        """Take the ports first: a port in use must not cost a recovery."""
+        config = self.config
+        options = SocketOptions(
+            config.socket_request_max_bytes,
+            config.connections_max_idle_ms,
+            config.socket_send_buffer_bytes,
+            config.socket_receive_buffer_bytes,
+        )
+        addresses = []
+        for endpoint in config.endpoints:
+            listener = Listener(self._loop, self._timers, options)
+            self._listeners.append(listener)
+            addresses.append(listener.bind(endpoint.host, endpoint.port))
+        self.address = addresses[0]
+        return addresses
+
+    async def _open_registry(self, logs: LogManager) -> EmbeddedRegistry:
+        path = Path(self.config.log_dirs[0]) / REGISTRY_FILE
+        known = logs.known_cluster_id
+        if known is not None and not path.exists():
+            raise StartupError(
+                f"{self.config.log_dirs[0]} belongs to cluster {known}, whose state is not kept here (no {REGISTRY_FILE}): "
+                "it was written by Kafka, or the file was removed; it is left as it is"
+            )
+        return await EmbeddedRegistry.open(path, self._clock, self._registry_executor)
+
+    async def _choose_broker_id(self, registry: EmbeddedRegistry, logs: LogManager) -> int:
+        if self.config.broker_id >= 0:
+            return self.config.broker_id
+        if logs.known_broker_id is not None:
+            return logs.known_broker_id
+        return await bootstrap.generate_broker_id(registry, self.config.reserved_broker_max_id)
+
+    def _registration(self, addresses: list[tuple[str, int]]) -> BrokerRegistration:
+        names = (endpoint.listener_name for endpoint in self.config.endpoints)
+        bound = dict(zip(names, addresses, strict=True))
+        told = []
+        for endpoint in self.config.advertised_endpoints:
+            host, port = bound[endpoint.listener_name]
+            told.append(endpoint._replace(host=endpoint.host or _host_name(host), port=endpoint.port or port))
+        return BrokerRegistration(
+            self.broker_id, tuple(told), self.config.broker_rack, timestamp_ms=self._clock.now_ms()
+        )
+
+    def _inter_broker_listener(self) -> str:
+        return self.config.inter_broker_listener_name or self.config.endpoints[0].listener_name
+
+    def _accept(self, services: Services, routes: RouteTable) -> None:
+        for listener, endpoint in zip(self._listeners, self.config.endpoints, strict=True):
+            name = endpoint.listener_name
+
+            def new_session(connection: Connection, name: str = name) -> Session:
+                info = ConnectionInfo(connection.peer_host, connection.peer_port, name)
+                return Session(connection, info, services, routes, self.config.barnabas_request_max_array_elements)
+
+            listener.start(new_session)
+
+    # --- what the parts tell each other
+
+    def _topic_config(self, topic: str) -> TopicConfig:
+        return TopicConfig.from_broker(self.config).with_overrides(self._view.topic_overrides(topic))
+
+    def _on_topic_config(self, topic: str, overrides: object) -> None:
+        self._replicas.update_topic_config(topic)
+
+    def _on_leadership(self, led: list[Partition], resigned: list[TopicPartition]) -> None:
+        groups = self._groups
+        if groups is None:
+            return
+        for partition in led:
+            if partition.topic_partition.topic == GROUP_OFFSETS_TOPIC:
+                groups.on_partition_leader(partition.topic_partition.partition, partition.leader_epoch)
+        for topic_partition in resigned:
+            if topic_partition.topic == GROUP_OFFSETS_TOPIC:
+                groups.on_partition_resigned(topic_partition.partition)
+
+    def _on_image(self, change: ImageChange) -> None:
+        if change.deleted_topics and self._groups is not None:
+            self._groups.on_topics_deleted(change.deleted_topics)
+
+    def _on_storage_failure(self, error: BaseException) -> None:
+        """A disk failed: nothing more can be promised."""
+        if self.failure is None:
+            self.failure = StorageError(f"the disk failed: {error}")
+            self._stop(str(self.failure))
+
+
+def _host_name(bound_host: str) -> str:
+    """What clients are told where the listener takes every interface."""
+    if bound_host not in ("0.0.0.0", "::"):
+        return bound_host
+    import socket
+
+    return socket.getfqdn()
