@@ -1,0 +1,354 @@
+"""The controller's event queue: what happens in the registry, one event after the other.
+
+Everything that changes the controller's state runs in one task. Watches only put an event into the queue; the event's
+handler reads the registry again (and sets the watch again), so that no change is missed and several are seen at once.
+
+Invariants:
+
+- A broker that is not the controller holds no state and sends nothing.
+- A handler that finds the controller's epoch changed (a refused write) resigns.
+- Requests about a partition are sent after its state was written.
+
+Source: semantics, controller; zookeeper.md, watchers of each node.
+"""
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from enum import Enum
+from functools import partial
+from typing import NamedTuple, TypeAlias, assert_never
+
+from barnabas.controller.deletion import delete_nodes, is_blocked
+from barnabas.controller.election import current_controller, elect
+from barnabas.controller.partitions import create_states, read_states, reassess
+from barnabas.controller.requests import ControlResponse, leader_and_isr, stop_for_deletion, update_metadata
+from barnabas.controller.sender import Sender
+from barnabas.controller.state import ControllerState, LiveBroker, compare_brokers
+from barnabas.core.clock import Clock
+from barnabas.core.errors import BarnabasError
+from barnabas.core.pending import Pending
+from barnabas.core.types import TopicPartition
+from barnabas.protocol.messages.stop_replica import StopReplicaResponse
+from barnabas.registry import paths
+from barnabas.registry.store import BadVersionError, NoNodeError, Registry, RegistryClosedError, WatchEvent
+from barnabas.registry.znodes.brokers import decode_registration
+from barnabas.registry.znodes.topics import decode_assignment
+
+log = logging.getLogger(__name__)
+
+
+class Signal(Enum):
+    """Something that the registry's watches tell; what it is now, the handler reads."""
+
+    CONTROLLER_CHANGED = "/controller came, went or was set"
+    BROKERS_CHANGED = "a broker came or went"
+    BROKER_SET = "a broker wrote its registration again: its endpoints changed"
+    TOPICS_CHANGED = "a topic came or went"
+    DELETIONS_CHANGED = "somebody asks for a topic to be deleted"
+
+
+class ReplicasDeleted(NamedTuple):
+    """All replicas of a topic are gone."""
+
+    topic: str
+
+
+Event: TypeAlias = Signal | ReplicasDeleted
+
+
+class Controller:
+    """One broker's part in controlling the cluster."""
+
+    def __init__(
+        self,
+        broker_id: int,
+        registry: Registry,
+        clock: Clock,
+        sender: Sender,
+        listener_name: str,
+        is_deletion_enabled: bool,
+    ) -> None:
+        """Args:
+        sender: Owned by the controller from here on.
+        listener_name: The listener that brokers use among each other.
+        is_deletion_enabled: `delete.topic.enable`.
+        """
+        self._broker_id = broker_id
+        self._registry = registry
+        self._clock = clock
+        self._sender = sender
+        self._listener_name = listener_name
+        self._is_deletion_enabled = is_deletion_enabled
+        self._state: ControllerState | None = None
+        self._events: asyncio.Queue[Event] = asyncio.Queue()
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def is_active(self) -> bool:
+        """Whether this broker is the controller."""
+        return self._state is not None
+
+    @property
+    def epoch(self) -> int:
+        """The controller epoch; 0 while another broker is the controller."""
+        return 0 if self._state is None else self._state.epoch
+
+    async def start(self) -> None:
+        """Stand for election, take over if elected, and begin to handle events.
+
+        Returns once this broker itself has done what it was told, so that its partitions are led and its view of
+        the cluster is filled; at once when another broker is the controller.
+        """
+        await self._handle(Signal.CONTROLLER_CHANGED)
+        self._task = asyncio.get_running_loop().create_task(self._run())
+        idle: Pending[None] = Pending()
+        self._sender.when_idle(self._broker_id, lambda: idle.complete(None))
+        await idle.future()
+
+    async def close(self) -> None:
+        """Stop handling events. What the registry says of this controller ends with the session."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        self._sender.close()
+        self._state = None
+
+    async def _run(self) -> None:
+        while True:
+            event = await self._events.get()
+            try:
+                await self._handle(event)
+            except RegistryClosedError:
+                return
+            except BarnabasError:
+                log.exception("the controller could not handle %s", event)
+
+    async def _handle(self, event: Event) -> None:
+        state = self._state
+        try:
+            if state is not None:
+                await self._handle_as_controller(event, state)
+            elif event is Signal.CONTROLLER_CHANGED:
+                await self._stand_for_election()
+        except BadVersionError:
+            log.warning("the registry refused a write of the controller: another one was elected")
+            self._resign()
+            await self._stand_for_election()
+
+    async def _handle_as_controller(self, event: Event, state: ControllerState) -> None:
+        match event:
+            case Signal.CONTROLLER_CHANGED:
+                await self._stand_for_election()
+            case Signal.BROKERS_CHANGED:
+                await self._brokers_changed(state)
+            case Signal.BROKER_SET:
+                state.brokers.update(await self._read_brokers())
+                self._send_metadata(state, state.brokers, [])
+            case Signal.TOPICS_CHANGED:
+                await self._topics_changed(state)
+            case Signal.DELETIONS_CHANGED:
+                await self._deletions_changed(state)
+            case ReplicasDeleted():
+                await self._replicas_deleted(state, event.topic)
+            case _:
+                assert_never(event)
+
+    def _watch(self, event: Event) -> "_QueueEvent":
+        return _QueueEvent(self._events, event)
+
+    # Election and failover
+
+    async def _stand_for_election(self) -> None:
+        controller_id = await current_controller(self._registry, self._watch(Signal.CONTROLLER_CHANGED))
+        if controller_id == self._broker_id and self._state is not None:
+            return
+        if self._state is not None:
+            self._resign()
+        if controller_id != -1:
+            return
+        elected = await elect(self._registry, self._broker_id, self._clock)
+        if elected is None:
+            return
+        self._state = state = ControllerState(elected.epoch, elected.epoch_zk_version)
+        log.info("broker %d is the controller, epoch %d", self._broker_id, elected.epoch)
+        await self._take_over(state)
+
+    async def _take_over(self, state: ControllerState) -> None:
+        """Read everything, tell everybody who is alive, and make every partition what it should be."""
+        state.brokers = await self._read_brokers()
+        deleting = await self._registry.children(paths.DELETE_TOPICS, self._watch(Signal.DELETIONS_CHANGED))
+        for topic in await self._registry.children(paths.BROKER_TOPICS, self._watch(Signal.TOPICS_CHANGED)):
+            await self._read_topic(state, topic)
+        await read_states(self._registry, state, state.topics)
+        if self._is_deletion_enabled:
+            state.deleting = state.topics.keys() & set(deleting)
+        for broker_id in state.brokers:
+            self._sender.add(broker_id)
+        self._send_metadata(state, state.brokers, [])
+        known = state.partitions()
+        await reassess(self._registry, state, known)
+        await create_states(self._registry, state, sorted(state.topics.keys() - state.deleting))
+        self._send_leaders(state, state.brokers, known, is_new=False)
+        self._send_metadata(state, state.brokers, known)
+        for topic in sorted(state.deleting):
+            self._delete_replicas(state, topic)
+        if state.deleting != set(deleting):
+            await self._deletions_changed(state)
+
+    def _resign(self) -> None:
+        log.info("broker %d is the controller no more", self._broker_id)
+        self._state = None
+        self._sender.close()
+
+    # Brokers
+
+    async def _read_brokers(self) -> dict[int, LiveBroker]:
+        names = await self._registry.children(paths.BROKER_IDS, self._watch(Signal.BROKERS_CHANGED))
+        found: dict[int, LiveBroker] = {}
+        for broker_id in sorted(int(name) for name in names if name.isdecimal()):
+            try:
+                data, stat = await self._registry.get(paths.broker(broker_id), self._watch(Signal.BROKER_SET))
+            except NoNodeError:
+                continue
+            found[broker_id] = LiveBroker(decode_registration(broker_id, data), stat.czxid)
+        return found
+
+    async def _brokers_changed(self, state: ControllerState) -> None:
+        found = await self._read_brokers()
+        change = compare_brokers(state.brokers, found)
+        if not change.started and not change.failed:
+            return
+        log.info("brokers started: %s, failed: %s", sorted(change.started), sorted(change.failed))
+        for broker_id in change.failed:
+            self._sender.remove(broker_id)
+            del state.brokers[broker_id]
+        everything = state.partitions()
+        # First without those that failed: a broker that came back is judged as one that was away.
+        changed = set(await reassess(self._registry, state, everything))
+        state.brokers = found
+        for broker_id in change.started:
+            self._sender.add(broker_id)
+        changed.update(await reassess(self._registry, state, everything))
+        changed.update(await create_states(self._registry, state, sorted(state.topics.keys() - state.deleting)))
+        standing = [broker_id for broker_id in state.brokers if broker_id not in change.started]
+        self._send_leaders(state, standing, sorted(changed), is_new=False)
+        self._send_metadata(state, standing, everything if change.failed else sorted(changed))
+        self._send_metadata(state, change.started, [])
+        self._send_leaders(state, change.started, everything, is_new=False)
+        self._send_metadata(state, change.started, everything)
+        for topic in sorted(state.deleting):
+            self._delete_replicas(state, topic)
+
+    # Topics
+
+    async def _read_topic(self, state: ControllerState, topic: str) -> bool:
+        try:
+            data, _ = await self._registry.get(paths.topic(topic))
+        except NoNodeError:
+            return False
+        state.topics[topic] = decode_assignment(data)
+        return True
+
+    async def _topics_changed(self, state: ControllerState) -> None:
+        names = set(await self._registry.children(paths.BROKER_TOPICS, self._watch(Signal.TOPICS_CHANGED)))
+        for topic in state.topics.keys() - names - state.deleting:
+            log.warning("topic %s vanished from the registry without having been deleted", topic)
+            state.forget_topic(topic)
+        # Those whose first states could not be written (a full disk) are tried again with every change.
+        unled = [topic for topic in state.topics.keys() - state.deleting if self._is_unled(state, topic)]
+        found = [topic for topic in sorted(names - state.topics.keys()) if await self._read_topic(state, topic)]
+        new = sorted([*unled, *found])
+        if not new:
+            return
+        await read_states(self._registry, state, new)
+        await create_states(self._registry, state, new)
+        partitions = state.partitions(new)
+        self._send_leaders(state, state.brokers, partitions, is_new=True)
+        self._send_metadata(state, state.brokers, partitions)
+
+    @staticmethod
+    def _is_unled(state: ControllerState, topic: str) -> bool:
+        return any(partition not in state.leaders for partition in state.partitions_of(topic))
+
+    async def _deletions_changed(self, state: ControllerState) -> None:
+        names = await self._registry.children(paths.DELETE_TOPICS, self._watch(Signal.DELETIONS_CHANGED))
+        for topic in names:
+            if topic in state.deleting:
+                continue
+            # A topic that was created and deleted in one breath may not have been read yet.
+            is_known = topic in state.topics or await self._read_topic(state, topic)
+            if not is_known or not self._is_deletion_enabled:
+                await self._registry.delete(paths.delete_topic(topic))
+                continue
+            partitions = state.partitions_of(topic)
+            state.deleting.add(topic)
+            self._send_metadata(state, state.brokers, partitions)
+            self._delete_replicas(state, topic)
+
+    def _delete_replicas(self, state: ControllerState, topic: str) -> None:
+        """Ask every broker that hosts the topic to drop it; when all have, an event says so."""
+        if is_blocked(state, topic):
+            log.info("topic %s is deleted once all of its brokers are alive", topic)
+            return
+        requests = [
+            (broker_id, request)
+            for broker_id in state.brokers
+            if (request := stop_for_deletion(state, self._broker_id, broker_id, topic)) is not None
+        ]
+        waiting = {broker_id for broker_id, _ in requests}
+
+        def confirm(broker_id: int, response: ControlResponse | None) -> None:
+            if not isinstance(response, StopReplicaResponse):
+                return
+            if response.error_code or any(each.error_code for each in response.partition_errors):
+                log.warning("broker %d could not delete its replicas of topic %s", broker_id, topic)
+                return
+            waiting.discard(broker_id)
+            if not waiting:
+                self._events.put_nowait(ReplicasDeleted(topic))
+
+        for broker_id, request in requests:
+            self._sender.send(broker_id, request, partial(confirm, broker_id))
+        if not requests:
+            self._events.put_nowait(ReplicasDeleted(topic))
+
+    async def _replicas_deleted(self, state: ControllerState, topic: str) -> None:
+        if topic not in state.deleting:
+            return
+        await delete_nodes(self._registry, state, topic)
+        state.forget_topic(topic)
+        log.info("topic %s is deleted", topic)
+
+    # Requests
+
+    def _send_leaders(
+        self, state: ControllerState, brokers: Iterable[int], partitions: list[TopicPartition], is_new: bool
+    ) -> None:
+        for broker_id in brokers:
+            request = leader_and_isr(state, self._broker_id, broker_id, partitions, is_new, self._listener_name)
+            if request is not None:
+                self._sender.send(broker_id, request)
+
+    def _send_metadata(self, state: ControllerState, brokers: Iterable[int], partitions: list[TopicPartition]) -> None:
+        for broker_id in brokers:
+            self._sender.send(broker_id, update_metadata(state, self._broker_id, broker_id, partitions))
+
+
+class _QueueEvent:
+    """A watch that puts an event into the queue; equal ones are one watch, so setting it again adds none."""
+
+    __slots__ = ("_event", "_events")
+
+    def __init__(self, events: "asyncio.Queue[Event]", event: Event) -> None:
+        self._events = events
+        self._event = event
+
+    def __call__(self, event: WatchEvent) -> None:
+        self._events.put_nowait(self._event)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _QueueEvent) and other._events is self._events and other._event == self._event
+
+    def __hash__(self) -> int:
+        return hash((id(self._events), self._event))

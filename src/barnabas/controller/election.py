@@ -1,0 +1,84 @@
+"""Becoming controller: whoever creates /controller is it, and the epoch goes up in the same transaction.
+
+Invariant: two controllers never have the same epoch, and the older one's writes fail: each of them checks the version
+of /controller_epoch.
+
+Source: zookeeper.md, controller election.
+"""
+
+from typing import NamedTuple
+
+from barnabas.core.clock import Clock
+from barnabas.registry import paths
+from barnabas.registry.store import (
+    BadVersionError,
+    CreateOp,
+    NodeExistsError,
+    NoNodeError,
+    Registry,
+    SetOp,
+    Stat,
+    Watch,
+)
+from barnabas.registry.znodes.cluster import (
+    INITIAL_CONTROLLER_EPOCH,
+    decode_controller,
+    decode_controller_epoch,
+    encode_controller,
+    encode_controller_epoch,
+)
+
+
+class Elected(NamedTuple):
+    """This broker is the controller.
+
+    Attributes:
+        epoch_zk_version: The version of /controller_epoch that every write of this controller checks.
+    """
+
+    epoch: int
+    epoch_zk_version: int
+
+
+async def elect(registry: Registry, broker_id: int, clock: Clock) -> Elected | None:
+    """Try to become controller.
+
+    Returns:
+        The epoch, or None when another broker is controller.
+    """
+    epoch, zk_version = await _read_epoch(registry)
+    try:
+        results = await registry.multi(
+            [
+                CreateOp(paths.CONTROLLER, encode_controller(broker_id, clock.now_ms()), is_ephemeral=True),
+                SetOp(paths.CONTROLLER_EPOCH, encode_controller_epoch(epoch + 1), zk_version),
+            ]
+        )
+    except (NodeExistsError, BadVersionError):
+        return None
+    stat = results[1]
+    assert isinstance(stat, Stat)
+    return Elected(epoch + 1, stat.version)
+
+
+async def current_controller(registry: Registry, watch: Watch | None = None) -> int:
+    """The id of the controller, -1 when there is none; `watch` is told when that changes."""
+    if await registry.exists(paths.CONTROLLER, watch) is None:
+        return -1
+    try:
+        data, _ = await registry.get(paths.CONTROLLER)
+    except NoNodeError:
+        return -1
+    return decode_controller(data)
+
+
+async def _read_epoch(registry: Registry) -> tuple[int, int]:
+    try:
+        data, stat = await registry.get(paths.CONTROLLER_EPOCH)
+    except NoNodeError:
+        try:
+            await registry.create(paths.CONTROLLER_EPOCH, INITIAL_CONTROLLER_EPOCH)
+        except NodeExistsError:
+            pass
+        data, stat = await registry.get(paths.CONTROLLER_EPOCH)
+    return decode_controller_epoch(data), stat.version

@@ -1,0 +1,60 @@
+"""The controller's way to the broker in its own process: the same requests, without bytes in between.
+
+Source: design page, a single broker is a cluster of one.
+"""
+
+from typing import Protocol, assert_never
+
+from barnabas.cluster.image import ClusterView
+from barnabas.cluster.watcher import TopicConfigWatcher
+from barnabas.controller.requests import ControlRequest
+from barnabas.controller.sender import Delivered
+from barnabas.core.pending import Pending, Spawner
+from barnabas.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
+from barnabas.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
+from barnabas.protocol.messages.update_metadata import UpdateMetadataRequest
+
+
+class Replicas(Protocol):
+    """The part of the replica manager that takes orders."""
+
+    def leader_and_isr(self, request: LeaderAndIsrRequest) -> Pending[LeaderAndIsrResponse]: ...
+
+    def stop_replica(self, request: StopReplicaRequest) -> Pending[StopReplicaResponse]: ...
+
+
+class LocalLink:
+    """A `BrokerLink` to this process."""
+
+    __slots__ = ("_configs", "_replicas", "_spawner", "_view")
+
+    def __init__(self, replicas: Replicas, view: ClusterView, configs: TopicConfigWatcher, spawner: Spawner) -> None:
+        self._replicas = replicas
+        self._view = view
+        self._configs = configs
+        self._spawner = spawner
+
+    def send(self, request: ControlRequest, then: Delivered) -> None:
+        match request:
+            case LeaderAndIsrRequest():
+                self._send_leader_and_isr(request, then)
+            case StopReplicaRequest():
+                self._replicas.stop_replica(request).then(then)
+            case UpdateMetadataRequest():
+                then(self._view.update_metadata(request))
+            case _:
+                assert_never(request)
+
+    def _send_leader_and_isr(self, request: LeaderAndIsrRequest, then: Delivered) -> None:
+        """Read the settings of topics that are new here first: their logs are made with them."""
+        unread = [
+            topic.topic_name
+            for topic in request.topic_states
+            if any(state.is_new for state in topic.partition_states)
+            or not self._view.has_topic_overrides(topic.topic_name)
+        ]
+        if not unread:
+            self._replicas.leader_and_isr(request).then(then)
+            return
+        loading = self._spawner.spawn(self._configs.load(unread))
+        loading.then(lambda _: self._replicas.leader_and_isr(request).then(then))

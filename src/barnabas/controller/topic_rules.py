@@ -1,0 +1,152 @@
+"""What a topic may be called, and what may be asked of a new one. Pure.
+
+Source: semantics, topics and partitions (names, order of the checks of CreateTopics).
+"""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from barnabas.core.config import BrokerConfig, TopicConfig
+from barnabas.core.config.support import check_topic
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import ConfigError, KafkaError
+from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+
+NOT_GIVEN = -1
+MAX_NAME_LENGTH = 249
+
+_LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]+")
+
+
+@dataclass(slots=True)
+class NewTopic:
+    """A topic that somebody asks for.
+
+    Attributes:
+        partition_count: -1: the broker's default, or as many as are assigned.
+        replication_factor: -1: the broker's default, or what is assigned.
+        assignments: Partition and its brokers, as given; empty: the controller chooses.
+        configs: Setting and value, as given; a value of None is refused.
+    """
+
+    name: str
+    partition_count: int = NOT_GIVEN
+    replication_factor: int = NOT_GIVEN
+    assignments: Sequence[tuple[int, list[int]]] = ()
+    configs: Sequence[tuple[str, str | None]] = field(default_factory=tuple)
+
+
+def check_name(name: str) -> None:
+    """Refuse a name that no topic can have.
+
+    Raises:
+        KafkaError: INVALID_TOPIC_EXCEPTION.
+    """
+    reason = None
+    if not name:
+        reason = "a topic name cannot be empty"
+    elif name in (".", ".."):
+        reason = "a topic cannot be named '.' or '..'"
+    elif len(name) > MAX_NAME_LENGTH:
+        reason = f"the topic name is longer than {MAX_NAME_LENGTH} characters: {name}"
+    elif _LEGAL_NAME.fullmatch(name) is None:
+        reason = f"the topic name {name!r} has characters other than ASCII letters, digits, '.', '_' and '-'"
+    if reason is not None:
+        raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
+
+
+def check_collisions(name: str, existing: Collection[str]) -> None:
+    """Refuse a name that differs from an existing one only by `.` for `_`: their metrics would be the same.
+
+    Raises:
+        KafkaError: INVALID_TOPIC_EXCEPTION.
+    """
+    flat = name.replace(".", "_")
+    colliding = [other for other in existing if other != name and other.replace(".", "_") == flat]
+    if colliding:
+        raise KafkaError(
+            ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic '{name}' collides with existing topics: {', '.join(colliding)}"
+        )
+
+
+def check_size(partition_count: int, replication_factor: int, broker_count: int) -> None:
+    """Refuse what the live brokers cannot hold.
+
+    Raises:
+        KafkaError: INVALID_PARTITIONS or INVALID_REPLICATION_FACTOR.
+    """
+    if partition_count <= 0:
+        raise KafkaError(ErrorCode.INVALID_PARTITIONS, "Number of partitions must be larger than 0.")
+    if replication_factor <= 0:
+        raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, "Replication factor must be larger than 0.")
+    if replication_factor > broker_count:
+        raise KafkaError(
+            ErrorCode.INVALID_REPLICATION_FACTOR,
+            f"Replication factor: {replication_factor} larger than available brokers: {broker_count}.",
+        )
+
+
+def check_assignment(assignments: Sequence[tuple[int, list[int]]]) -> dict[int, list[int]]:
+    """An assignment by hand as a mapping, partition 0 first.
+
+    Raises:
+        KafkaError: INVALID_REPLICA_ASSIGNMENT.
+    """
+    if sorted(partition for partition, _ in assignments) != list(range(len(assignments))):
+        reason = "partitions must be numbered from 0 without a gap"
+    elif len({len(brokers) for _, brokers in assignments}) != 1 or not assignments[0][1]:
+        reason = "all partitions must have the same number of replicas, and one at least"
+    elif any(len(set(brokers)) != len(brokers) for _, brokers in assignments):
+        reason = "a broker can hold one replica of a partition only"
+    else:
+        return {partition: list(brokers) for partition, brokers in sorted(assignments)}
+    raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, reason)
+
+
+def check_configs(config: BrokerConfig, overrides: Mapping[str, str], is_internal: bool) -> TopicConfig:
+    """The settings of a new topic.
+
+    Args:
+        is_internal: The broker's own topics may have settings that topics of clients may not have yet.
+
+    Raises:
+        KafkaError: INVALID_CONFIG.
+    """
+    try:
+        topic_config = TopicConfig.from_broker(config).with_overrides(overrides)
+        if not is_internal:
+            # differs from Kafka: a setting whose behaviour does not exist yet is refused.
+            check_topic(topic_config)
+    except ConfigError as error:
+        raise KafkaError(ErrorCode.INVALID_CONFIG, str(error)) from error
+    return topic_config
+
+
+def internal_topic(name: str, config: BrokerConfig) -> NewTopic:
+    """One of the broker's own topics, as its settings say."""
+    if name == GROUP_OFFSETS_TOPIC:
+        return NewTopic(
+            name,
+            config.offsets_topic_num_partitions,
+            config.offsets_topic_replication_factor,
+            configs=(
+                ("cleanup.policy", "compact"),
+                ("segment.bytes", str(config.offsets_topic_segment_bytes)),
+                ("compression.type", "producer"),
+            ),
+        )
+    if name == TRANSACTION_STATE_TOPIC:
+        return NewTopic(
+            name,
+            config.transaction_state_log_num_partitions,
+            config.transaction_state_log_replication_factor,
+            configs=(
+                ("unclean.leader.election.enable", "false"),
+                ("compression.type", "uncompressed"),
+                ("cleanup.policy", "compact"),
+                ("min.insync.replicas", str(config.transaction_state_log_min_isr)),
+                ("segment.bytes", str(config.transaction_state_log_segment_bytes)),
+            ),
+        )
+    raise ValueError(f"{name} is no internal topic")

@@ -1,0 +1,135 @@
+"""What a broker does in the tree at its start, before anything else knows it.
+
+Invariants:
+
+- A start that finds everything in place writes nothing but the broker's own registration.
+- The registration is made by one transaction, so its node has version 1 from its first moment; the broker epoch is
+  the transaction that created it.
+
+Source: zookeeper.md, created at broker start, broker registration.
+"""
+
+import asyncio
+import base64
+import uuid
+
+from barnabas.core.errors import StartupError
+from barnabas.registry import paths
+from barnabas.registry.store import CreateOp, NodeExistsError, NoNodeError, Op, Registry, SetOp
+from barnabas.registry.znodes.brokers import BrokerRegistration, encode_registration
+from barnabas.registry.znodes.cluster import decode_cluster_id, encode_cluster_id
+
+
+async def create_with_parents(registry: Registry, path: str, data: bytes | None = None) -> None:
+    """Create a persistent node and what is missing above it.
+
+    Raises:
+        NodeExistsError: The node itself is there already.
+    """
+    for ancestor in paths.ancestors(path):
+        if await registry.exists(ancestor) is None:
+            try:
+                await registry.create(ancestor)
+            except NodeExistsError:
+                continue
+    await registry.create(path, data)
+
+
+async def create_persistent_paths(registry: Registry) -> None:
+    """Create what Kafka's brokers expect to find, as one transaction if nobody else does it meanwhile."""
+    wanted = [node for path in paths.PERSISTENT for node in (*paths.ancestors(path), path)]
+    missing = [path for path in dict.fromkeys(wanted) if await registry.exists(path) is None]
+    if not missing:
+        return
+    try:
+        await registry.multi([CreateOp(path) for path in missing])
+    except NodeExistsError:
+        for path in paths.PERSISTENT:
+            if await registry.exists(path) is None:
+                await _create_if_missing(registry, path)
+
+
+async def cluster_id(registry: Registry) -> str | None:
+    """The cluster id, if the cluster has one already."""
+    try:
+        data, _ = await registry.get(paths.CLUSTER_ID)
+    except NoNodeError:
+        return None
+    return decode_cluster_id(data)
+
+
+async def ensure_cluster_id(registry: Registry) -> str:
+    """The cluster id; the first broker makes it from a random UUID."""
+    known = await cluster_id(registry)
+    while known is None:
+        new = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        ops: list[Op] = [CreateOp(paths.CLUSTER_ID, encode_cluster_id(new))]
+        if await registry.exists(paths.parent(paths.CLUSTER_ID)) is None:
+            ops.insert(0, CreateOp(paths.parent(paths.CLUSTER_ID)))
+        try:
+            await registry.multi(ops)
+            return new
+        except NodeExistsError:
+            known = await cluster_id(registry)
+    return known
+
+
+async def generate_broker_id(registry: Registry, reserved_broker_max_id: int) -> int:
+    """An id that no broker had before, above the ids that people may give (`reserved.broker.max.id`)."""
+    stat = await registry.set(paths.BROKER_SEQUENCE, b"")
+    return reserved_broker_max_id + stat.version
+
+
+async def generate_broker_id(registry: Registry, reserved_max_id: int) -> int:
+    """A broker id that no broker was given before, above those that people choose themselves.
+
+    Args:
+        reserved_max_id: `reserved.broker.max.id`.
+    """
+    stat = await registry.set(paths.BROKER_SEQUENCE, b"")
+    return reserved_max_id + stat.version
+
+
+async def register_broker(registry: Registry, broker: BrokerRegistration) -> int:
+    """Announce a broker for as long as the session lives.
+
+    Returns:
+        The broker epoch.
+
+    Raises:
+        StartupError: Another live broker has this id.
+    """
+    path = paths.broker(broker.broker_id)
+    data = encode_registration(broker)
+    try:
+        await registry.multi([CreateOp(path, None, is_ephemeral=True), SetOp(path, data, 0)])
+    except NodeExistsError:
+        stat = await registry.exists(path)
+        if stat is None:
+            return await register_broker(registry, broker)
+        if stat.ephemeral_owner != registry.session_id:
+            raise StartupError(
+                f"broker id {broker.broker_id} is taken by a broker that is alive; set another broker.id"
+            ) from None
+        await registry.set(path, data)
+    registered = await registry.exists(path)
+    if registered is None:
+        raise StartupError(f"the registration of broker {broker.broker_id} vanished while it was made")
+    return registered.czxid
+
+
+async def bootstrap(registry: Registry) -> str:
+    """Create the persistent paths and the cluster id, sharing a commit.
+
+    Returns:
+        The cluster id.
+    """
+    _, known = await asyncio.gather(create_persistent_paths(registry), ensure_cluster_id(registry))
+    return known
+
+
+async def _create_if_missing(registry: Registry, path: str) -> None:
+    try:
+        await create_with_parents(registry, path)
+    except NodeExistsError:
+        return

@@ -1,0 +1,228 @@
+"""The registry of a single broker: the tree in this process, journaled to SQLite in an executor of its own.
+
+Invariants:
+
+- A change is answered, and seen by reads, when its transaction is committed.
+- Changes that come together share a commit: while one is under way the next ones gather.
+- A refusal is answered after the commit of what it was judged against.
+- Ephemeral nodes belong to the one session, which is this object: they are gone when it is opened again.
+
+Source: design page, registry.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from barnabas.core.clock import Clock
+from barnabas.core.executor import Executor
+from barnabas.registry.journal import Journal
+from barnabas.registry.store import (
+    ANY_VERSION,
+    CreateOp,
+    DeleteOp,
+    EventType,
+    NoNodeError,
+    Op,
+    OpResult,
+    RegistryClosedError,
+    RegistryError,
+    SetOp,
+    Stat,
+    Watch,
+    WatchEvent,
+)
+from barnabas.registry.tree import Stage, Tree
+
+T = TypeVar("T")
+_Answer = asyncio.Future[list[OpResult]]
+
+
+class EmbeddedRegistry:
+    """A `Registry` that needs no server."""
+
+    def __init__(self, tree: Tree, journal: Journal | None, clock: Clock, executor: Executor) -> None:
+        """Args:
+        tree: What is committed; owned from here on.
+        journal: Where commits go; None keeps nothing.
+        clock: For the times of nodes.
+        executor: Where commits run; its owner closes it after `close`.
+        """
+        self._tree = tree
+        self._journal = journal
+        self._clock = clock
+        self._executor = executor
+        self._session_id = max(1, clock.now_ms()) << 8
+        self._queue: list[tuple[Sequence[Op], _Answer]] = []
+        self._is_flushing = False
+        self._is_closed = False
+        self._idle: asyncio.Future[None] | None = None
+        self._data_watches: dict[str, dict[Watch, None]] = {}
+        self._child_watches: dict[str, dict[Watch, None]] = {}
+
+    @classmethod
+    async def open(cls, path: Path | None, clock: Clock, executor: Executor) -> "EmbeddedRegistry":
+        """Open the registry and become its one owner.
+
+        Args:
+            path: The SQLite file, created when missing; None keeps the tree in memory alone.
+            clock: For the times of nodes.
+            executor: A single thread of its own, for everything that blocks.
+
+        Raises:
+            StartupError: Another process owns it, or it cannot be read.
+        """
+        if path is None:
+            return cls(Tree(), None, clock, executor)
+        journal, tree = await _run(executor, lambda: Journal.open(path))
+        return cls(tree, journal, clock, executor)
+
+    @property
+    def session_id(self) -> int:
+        return self._session_id
+
+    async def create(
+        self, path: str, data: bytes | None = None, ephemeral: bool = False, sequence: bool = False
+    ) -> str:
+        (result,) = await self._submit([CreateOp(path, data, ephemeral, sequence)])
+        assert isinstance(result, str)
+        return result
+
+    async def set(self, path: str, data: bytes | None, version: int = ANY_VERSION) -> Stat:
+        (result,) = await self._submit([SetOp(path, data, version)])
+        assert isinstance(result, Stat)
+        return result
+
+    async def delete(self, path: str, version: int = ANY_VERSION) -> None:
+        await self._submit([DeleteOp(path, version)])
+
+    async def multi(self, ops: Sequence[Op]) -> list[OpResult]:
+        return await self._submit(list(ops))
+
+    async def get(self, path: str, watch: Watch | None = None) -> tuple[bytes | None, Stat]:
+        self._check_open(path)
+        node = self._tree.get(path)
+        if node is None:
+            raise NoNodeError(path)
+        if watch is not None:
+            self._data_watches.setdefault(path, {})[watch] = None
+        return node.data, node.stat()
+
+    async def exists(self, path: str, watch: Watch | None = None) -> Stat | None:
+        self._check_open(path)
+        if watch is not None:
+            self._data_watches.setdefault(path, {})[watch] = None
+        node = self._tree.get(path)
+        return None if node is None else node.stat()
+
+    async def children(self, path: str, watch: Watch | None = None) -> list[str]:
+        self._check_open(path)
+        names = self._tree.children(path)
+        if watch is not None:
+            self._child_watches.setdefault(path, {})[watch] = None
+        return names
+
+    async def close(self) -> None:
+        if self._is_closed:
+            return
+        self._is_closed = True
+        if self._is_flushing:
+            self._idle = asyncio.get_running_loop().create_future()
+            await self._idle
+        self._data_watches.clear()
+        self._child_watches.clear()
+        if self._journal is not None:
+            await _run(self._executor, self._journal.close)
+
+    def _check_open(self, path: str) -> None:
+        if self._is_closed:
+            raise RegistryClosedError(path)
+
+    def _submit(self, ops: Sequence[Op]) -> _Answer:
+        self._check_open(ops[0].path if ops else "")
+        loop = asyncio.get_running_loop()
+        answer: _Answer = loop.create_future()
+        self._queue.append((ops, answer))
+        if not self._is_flushing:
+            self._is_flushing = True
+            # Not at once: what else this turn of the loop asks for goes into the same commit.
+            loop.call_soon(self._flush)
+        return answer
+
+    def _flush(self) -> None:
+        """Stage everything that waits and commit it."""
+        queue, self._queue = self._queue, []
+        if not queue:
+            self._is_flushing = False
+            if self._idle is not None:
+                self._idle.set_result(None)
+            return
+        stage = Stage(self._tree, self._session_id)
+        outcomes: list[tuple[_Answer, list[OpResult] | RegistryError]] = []
+        for ops, answer in queue:
+            try:
+                outcomes.append((answer, stage.apply(ops, self._clock.now_ms())))
+            except RegistryError as error:
+                outcomes.append((answer, error))
+
+        def committed(_: None) -> None:
+            self._tree.commit(stage)
+            for event in stage.events:
+                self._notify(event)
+            for answer, outcome in outcomes:
+                _resolve(answer, outcome)
+            self._flush()
+
+        def failed(error: BaseException) -> None:
+            for answer, _ in outcomes:
+                _resolve(answer, error)
+            self._flush()
+
+        journal, zxid = self._journal, stage.zxid
+        if journal is None or zxid == self._tree.zxid:
+            committed(None)
+            return
+        # Most groups are one transaction: the executor reads the stage's own dictionary, which nobody changes any more.
+        changes = stage.changes
+        self._executor.run(lambda: journal.commit(changes, zxid), committed, failed)
+
+    def _notify(self, event: WatchEvent) -> None:
+        if event.type is EventType.CHILD:
+            watches = self._child_watches.pop(event.path, {})
+        else:
+            watches = self._data_watches.pop(event.path, {})
+            if event.type is EventType.DELETED:
+                watches |= self._child_watches.pop(event.path, {})
+        for watch in watches:
+            try:
+                watch(event)
+            except Exception as error:
+                # A watch with a bug must not leave the writers without their answers.
+                asyncio.get_running_loop().call_exception_handler(
+                    {"message": f"a watch on {event.path} failed", "exception": error}
+                )
+
+
+def _resolve(answer: _Answer, outcome: list[OpResult] | BaseException) -> None:
+    if answer.done():
+        return
+    if isinstance(outcome, BaseException):
+        answer.set_exception(outcome)
+    else:
+        answer.set_result(outcome)
+
+
+async def _run(executor: Executor, work: Callable[[], T]) -> T:
+    future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+
+    def succeed(result: T) -> None:
+        if not future.done():
+            future.set_result(result)
+
+    def fail(error: BaseException) -> None:
+        if not future.done():
+            future.set_exception(error)
+
+    executor.run(work, succeed, fail)
+    return await future

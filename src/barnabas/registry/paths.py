@@ -1,0 +1,118 @@
+"""Where Kafka keeps what: every path of the tree, in one place.
+
+Invariant: no other module spells a path.
+
+Source: zookeeper.md, all tables.
+"""
+
+from urllib.parse import quote, unquote
+
+ROOT = "/"
+CLUSTER_ID = "/cluster/id"
+BROKER_IDS = "/brokers/ids"
+BROKER_TOPICS = "/brokers/topics"
+BROKER_SEQUENCE = "/brokers/seqid"
+CONTROLLER = "/controller"
+CONTROLLER_EPOCH = "/controller_epoch"
+DELETE_TOPICS = "/admin/delete_topics"
+CONFIG_TOPICS = "/config/topics"
+CONFIG_CLIENTS = "/config/clients"
+CONFIG_USERS = "/config/users"
+CONFIG_BROKERS = "/config/brokers"
+CONFIG_CHANGES = "/config/changes"
+CONFIG_CHANGE_PREFIX = "config_change_"
+ISR_CHANGES = "/isr_change_notification"
+LOG_DIR_EVENTS = "/log_dir_event_notification"
+PRODUCER_ID_BLOCK = "/latest_producer_id_block"
+CONSUMERS = "/consumers"
+
+PERSISTENT = (
+    CONSUMERS,
+    BROKER_IDS,
+    BROKER_TOPICS,
+    CONFIG_CHANGES,
+    DELETE_TOPICS,
+    BROKER_SEQUENCE,
+    ISR_CHANGES,
+    PRODUCER_ID_BLOCK,
+    LOG_DIR_EVENTS,
+    CONFIG_TOPICS,
+    CONFIG_CLIENTS,
+    CONFIG_USERS,
+    CONFIG_BROKERS,
+)
+"""What a broker creates at its start, with null data, in Kafka's order."""
+
+
+def parent(path: str) -> str:
+    """The path one level up; the root's parent is the root."""
+    return path.rpartition("/")[0] or ROOT
+
+
+def name(path: str) -> str:
+    """The last element of a path."""
+    return path.rpartition("/")[2]
+
+
+def child(path: str, child_name: str) -> str:
+    """The path of a child."""
+    return f"{path.rstrip('/')}/{child_name}"
+
+
+def ancestors(path: str) -> list[str]:
+    """Every path above this one, from the top, without the root."""
+    found = []
+    while (path := parent(path)) != ROOT:
+        found.append(path)
+    return found[::-1]
+
+
+def is_valid(path: str) -> bool:
+    """Whether ZooKeeper would take this path: absolute, no empty, `.` or `..` element, no NUL."""
+    if path == ROOT:
+        return True
+    if not path.startswith("/") or "\0" in path:
+        return False
+    return all(element not in ("", ".", "..") for element in path[1:].split("/"))
+
+
+def broker(broker_id: int) -> str:
+    return f"{BROKER_IDS}/{broker_id}"
+
+
+def topic(topic_name: str) -> str:
+    return f"{BROKER_TOPICS}/{topic_name}"
+
+
+def partitions(topic_name: str) -> str:
+    return f"{BROKER_TOPICS}/{topic_name}/partitions"
+
+
+def partition(topic_name: str, partition_index: int) -> str:
+    return f"{BROKER_TOPICS}/{topic_name}/partitions/{partition_index}"
+
+
+def partition_state(topic_name: str, partition_index: int) -> str:
+    return f"{BROKER_TOPICS}/{topic_name}/partitions/{partition_index}/state"
+
+
+def delete_topic(topic_name: str) -> str:
+    return f"{DELETE_TOPICS}/{topic_name}"
+
+
+def topic_config(topic_name: str) -> str:
+    return f"{CONFIG_TOPICS}/{topic_name}"
+
+
+def consumer_offset(group_id: str, topic_name: str, partition_index: int) -> str:
+    return f"{CONSUMERS}/{group_id}/offsets/{topic_name}/{partition_index}"
+
+
+def sanitize(entity_name: str) -> str:
+    """A user or client name as an element of a path: URL-encoded with Kafka's two exceptions."""
+    return quote(entity_name, safe="-_.").replace("~", "%7E")
+
+
+def desanitize(element: str) -> str:
+    """The name behind `sanitize`."""
+    return unquote(element)

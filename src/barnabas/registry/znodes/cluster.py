@@ -1,0 +1,66 @@
+"""/cluster/id, /controller, /controller_epoch and /latest_producer_id_block.
+
+    /cluster/id                  {"version":"1","id":"<22 characters>"}
+    /controller                  {"version":1,"brokerid":0,"timestamp":"<ms>"}
+    /controller_epoch            decimal text
+    /latest_producer_id_block    null, then {"version":1,"broker":0,"block_start":"0","block_end":"999"}
+
+Source: zookeeper.md, cluster and brokers.
+"""
+
+from typing import NamedTuple
+
+from barnabas.registry.znodes.payload import dump, integer, load
+
+INITIAL_CONTROLLER_EPOCH = b"0"
+
+
+def encode_cluster_id(cluster_id: str) -> bytes:
+    return dump({"version": "1", "id": cluster_id})
+
+
+def decode_cluster_id(data: bytes | None) -> str | None:
+    """The cluster id, if the payload has one."""
+    cluster_id = load(data).get("id")
+    return cluster_id if isinstance(cluster_id, str) else None
+
+
+def encode_controller(broker_id: int, timestamp_ms: int) -> bytes:
+    return dump({"version": 1, "brokerid": broker_id, "timestamp": str(timestamp_ms)})
+
+
+def decode_controller(data: bytes | None) -> int:
+    """The broker that is controller; -1: unknown."""
+    return integer(load(data), "brokerid", -1)
+
+
+def encode_controller_epoch(epoch: int) -> bytes:
+    return str(epoch).encode()
+
+
+def decode_controller_epoch(data: bytes | None) -> int:
+    return int(data) if data else 0
+
+
+class ProducerIdBlock(NamedTuple):
+    """The producer ids that one broker may hand out; `last` belongs to them."""
+
+    broker_id: int
+    first: int
+    last: int
+
+
+def encode_producer_id_block(block: ProducerIdBlock) -> bytes:
+    return dump(
+        {"version": 1, "broker": block.broker_id, "block_start": str(block.first), "block_end": str(block.last)}
+    )
+
+
+def decode_producer_id_block(data: bytes | None) -> ProducerIdBlock | None:
+    """The block handed out last; None: there was none."""
+    payload = load(data)
+    if "block_end" not in payload:
+        return None
+    return ProducerIdBlock(
+        integer(payload, "broker", -1), integer(payload, "block_start", 0), integer(payload, "block_end", -1)
+    )

@@ -1,0 +1,48 @@
+"""JSON as Kafka's znodes carry it: compact, UTF-8, objects only.
+
+Source: zookeeper.md, opening notes.
+"""
+
+import json
+from collections.abc import Mapping
+
+JsonObject = dict[str, object]
+
+
+def dump(payload: Mapping[str, object]) -> bytes:
+    """Encode an object without spaces, as Kafka writes it."""
+    return json.dumps(payload, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def load(data: bytes | None) -> JsonObject:
+    """Decode an object; what is null, empty or no object counts as an empty one, as Kafka reads it."""
+    if not data:
+        return {}
+    try:
+        value = json.loads(data)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def integer(payload: JsonObject, key: str, default: int) -> int:
+    """A number of an object, also when it was written as a string."""
+    value = payload.get(key)
+    if isinstance(value, str):
+        try:
+            return int(value)
+        except ValueError:
+            return default
+    return value if isinstance(value, int) else default
+
+
+def integers(value: object) -> list[int]:
+    """A list of numbers; anything else is an empty one."""
+    return [item for item in value if isinstance(item, int)] if isinstance(value, list) else []
+
+
+def strings(value: object) -> dict[str, str]:
+    """An object of strings; anything else is an empty one."""
+    if not isinstance(value, dict):
+        return {}
+    return {str(key): item if isinstance(item, str) else str(item) for key, item in value.items()}

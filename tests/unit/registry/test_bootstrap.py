@@ -1,0 +1,92 @@
+import asyncio
+import re
+from pathlib import Path
+
+import pytest
+
+from barnabas.core.config import Endpoint
+from barnabas.core.errors import StartupError
+from barnabas.core.executor import InlineExecutor
+from barnabas.registry import paths
+from barnabas.registry.bootstrap import (
+    bootstrap,
+    cluster_id,
+    create_with_parents,
+    ensure_cluster_id,
+    generate_broker_id,
+    register_broker,
+)
+from barnabas.registry.embedded import EmbeddedRegistry
+from barnabas.registry.journal import Journal
+from barnabas.registry.store import CreateOp, NodeExistsError
+from barnabas.registry.tree import Stage
+from barnabas.registry.znodes.brokers import BrokerRegistration, decode_registration
+from barnabas.testing.manual_clock import ManualClock
+
+BROKER = BrokerRegistration(0, (Endpoint("PLAINTEXT", "127.0.0.1", 9092, "PLAINTEXT"),), timestamp_ms=5)
+
+
+def test_a_start_creates_what_kafka_creates_and_keeps_it(tmp_path: Path) -> None:
+    async def story() -> None:
+        path = tmp_path / "registry.sqlite"
+        registry = await EmbeddedRegistry.open(path, ManualClock(), InlineExecutor())
+        assert await cluster_id(registry) is None
+        made = await bootstrap(registry)
+        assert re.fullmatch(r"[A-Za-z0-9_-]{22}", made)
+        for wanted in paths.PERSISTENT:
+            assert (await registry.get(wanted))[0] is None
+        await registry.close()
+        registry = await EmbeddedRegistry.open(path, ManualClock(), InlineExecutor())
+        assert await bootstrap(registry) == made == await ensure_cluster_id(registry)
+        await registry.close()
+        _, tree = Journal.open(path)
+        assert tree.zxid == 2
+
+    asyncio.run(story())
+
+
+def test_a_registration_has_version_1_and_its_transaction_is_the_epoch() -> None:
+    async def story() -> None:
+        registry = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
+        await bootstrap(registry)
+        epoch = await register_broker(registry, BROKER)
+        data, stat = await registry.get("/brokers/ids/0")
+        assert decode_registration(0, data) == BROKER
+        assert (stat.version, stat.czxid, stat.ephemeral_owner) == (1, epoch, registry.session_id)
+        assert await register_broker(registry, BROKER) == epoch
+
+    asyncio.run(story())
+
+
+def test_a_broker_id_that_is_taken_is_refused() -> None:
+    async def story() -> None:
+        registry = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
+        await bootstrap(registry)
+        other = Stage(registry._tree, 99)
+        other.apply([CreateOp("/brokers/ids/0", b"{}", is_ephemeral=True)], 0)
+        registry._tree.commit(other)
+        with pytest.raises(StartupError, match=r"broker id 0 is taken"):
+            await register_broker(registry, BROKER)
+
+    asyncio.run(story())
+
+
+def test_parents_are_created_on_the_way() -> None:
+    async def story() -> None:
+        registry = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
+        await create_with_parents(registry, "/a/b/c", b"x")
+        assert (await registry.get("/a/b/c"))[0] == b"x"
+        with pytest.raises(NodeExistsError):
+            await create_with_parents(registry, "/a/b/c")
+
+    asyncio.run(story())
+
+
+def test_generated_broker_ids_begin_above_the_reserved_ones() -> None:
+    async def story() -> None:
+        registry = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
+        await bootstrap(registry)
+        assert [await generate_broker_id(registry, 1000) for _ in range(2)] == [1001, 1002]
+        assert (await registry.get("/brokers/seqid"))[0] == b""
+
+    asyncio.run(story())
