@@ -1,0 +1,45 @@
+"""What all logs of a broker share: the disk, time, and where blocking work runs.
+
+Source: design page, section 2.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from barnabas.core.clock import Clock
+from barnabas.core.executor import Executor
+from barnabas.core.timers import Timers
+from barnabas.log.files import FileSystem, LocalFileSystem
+
+
+def _no_jitter(limit_ms: int) -> int:
+    return 0
+
+
+def _raise(error: BaseException) -> None:
+    raise error
+
+
+@dataclass(slots=True)
+class LogEnvironment:
+    """Handed to every log.
+
+    Attributes:
+        clock: Time for append times, retention and rolling.
+        timers: For the removal of files that were deleted a while ago.
+        executor: For fsync and removal.
+        files: The disk.
+        choose_jitter: A random number from 0 to below its argument, for segment.jitter.ms.
+        on_failure: Told, on the event loop, why work on a log's files failed.
+        producer_expiration_ms: transactional.id.expiration.ms.
+        validates_records: Walk all records of each batch (barnabas.record.validation=full).
+    """
+
+    clock: Clock
+    timers: Timers
+    executor: Executor
+    files: FileSystem = field(default_factory=LocalFileSystem)
+    choose_jitter: Callable[[int], int] = _no_jitter
+    on_failure: Callable[[BaseException], object] = _raise
+    producer_expiration_ms: int = 604_800_000
+    validates_records: bool = False

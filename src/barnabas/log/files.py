@@ -1,0 +1,298 @@
+"""The one door to the disk: whatever the log reads or writes passes here, so that a test can tear, cut or lose it.
+
+Invariants:
+    - a record file's `size` is what was written completely: a write that fails half-way is cut off again;
+    - a descriptor is closed when the last reference to its `RecordFile` is gone and never earlier, so a file slice
+      that waits to be sent can't send another file's bytes.
+
+Source: design page, section 3, traps.
+"""
+
+import contextlib
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from barnabas.core.errors import StorageError
+from barnabas.records.batch import Buffer
+
+
+class DirectoryEntry(NamedTuple):
+    """What a directory lists."""
+
+    name: str
+    is_directory: bool
+    size_bytes: int
+
+
+class RecordFile:
+    """An open `.log` file.
+
+    Attributes:
+        fd: Valid as long as this object is referenced.
+        path: The name that it was opened by; renaming does not change it.
+        size: Bytes in the file.
+    """
+
+    __slots__ = ("__weakref__", "fd", "path", "size")
+
+    def __init__(self, fd: int, path: Path, size: int) -> None:
+        self.fd = fd
+        self.path = path
+        self.size = size
+
+    def append(self, data: Buffer) -> None:
+        """Write all of `data` at the end.
+
+        Raises:
+            StorageError: The disk took not all of it; what it took is cut off again.
+        """
+        # hot path: benchmarks/micro/test_append.py
+        try:
+            written_bytes = self.write(data)
+            while written_bytes < len(data):
+                written_bytes += self.write(memoryview(data)[written_bytes:])
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self.fd, self.size)
+            raise StorageError(f"{self.path}: {error.strerror}") from error
+        self.size += written_bytes
+
+    def write(self, data: Buffer) -> int:
+        """Hand `data` to the kernel; it may take only a part."""
+        return os.write(self.fd, data)
+
+    def read(self, position: int, length: int) -> bytes:
+        """At most `length` bytes from `position` on; fewer only at the file's end.
+
+        Raises:
+            StorageError: The disk failed.
+        """
+        try:
+            data = os.pread(self.fd, length, position)
+            while len(data) < length:
+                more = os.pread(self.fd, length - len(data), position + len(data))
+                if not more:
+                    break
+                data += more
+        except OSError as error:
+            raise StorageError(f"{self.path}: {error.strerror}") from error
+        return data
+
+    def truncate(self, size: int) -> None:
+        """Cut everything from `size` on."""
+        with storage_errors(self.path):
+            os.ftruncate(self.fd, size)
+        self.size = size
+
+    def sync(self) -> None:
+        """Wait until the disk has all of it; never on the event loop."""
+        with storage_errors(self.path):
+            os.fdatasync(self.fd)
+
+    def __del__(self) -> None:
+        # Closing is tied to the last reference on purpose: see the module's invariants.
+        os.close(self.fd)
+
+
+class FileSlice:
+    """A run of bytes of a record file; keeps the file open."""
+
+    __slots__ = ("file", "length", "position")
+
+    def __init__(self, file: RecordFile, position: int, length: int) -> None:
+        self.file = file
+        self.position = position
+        self.length = length
+
+    @property
+    def fd(self) -> int:
+        return self.file.fd
+
+    def read(self) -> bytes:
+        """The bytes themselves, for those who can't use `sendfile`."""
+        return self.file.read(self.position, self.length)
+
+
+class FileLock:
+    """An exclusive lock on a file, held until `release` or the end of the process."""
+
+    __slots__ = ("_fd",)
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+
+    def release(self) -> None:
+        """Let go of the lock; the file stays."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+class FileSystem(Protocol):
+    """What the log asks of a disk. Whatever fails raises `StorageError`, but for a missing file where it says so."""
+
+    def open_records(self, path: Path, *, is_new: bool = False) -> RecordFile:
+        """Open a record file for reading and appending; `is_new` makes it, or empties it."""
+        ...
+
+    def read(self, path: Path) -> bytes | None:
+        """The whole file; None when there is none."""
+        ...
+
+    def append(self, path: Path, data: bytes) -> None:
+        """Add to a small file that nobody keeps open; made when it is missing."""
+        ...
+
+    def write(self, path: Path, data: bytes) -> None:
+        """Make the file hold `data`; a crash may leave anything."""
+        ...
+
+    def replace(self, path: Path, data: bytes, *, is_synced: bool = True) -> None:
+        """Make the file hold `data`, all or nothing: through `<name>.tmp`, fsync (if wanted) and rename."""
+        ...
+
+    def truncate(self, path: Path, size: int) -> None:
+        """Cut a file to `size` bytes."""
+        ...
+
+    def sync(self, path: Path) -> None:
+        """fsync a file or directory; a file that is gone needs none. Never on the event loop."""
+        ...
+
+    def rename(self, source: Path, target: Path) -> None:
+        """Give a file or directory another name, in place of what has it."""
+        ...
+
+    def remove(self, path: Path) -> None:
+        """Remove a file; harmless when it is gone."""
+        ...
+
+    def remove_tree(self, path: Path) -> None:
+        """Remove a directory with all in it; harmless when it is gone."""
+        ...
+
+    def make_directory(self, path: Path) -> None:
+        """Make a directory and its parents; harmless when it exists."""
+        ...
+
+    def list(self, path: Path) -> list[DirectoryEntry]:
+        """What stands in a directory, by name."""
+        ...
+
+    def lock(self, path: Path) -> FileLock | None:
+        """Lock a file, which is made when it is missing; None when another process (or lock) has it."""
+        ...
+
+    def exists(self, path: Path) -> bool:
+        """Whether a file or directory is there."""
+        ...
+
+    def modified_ms(self, path: Path) -> int:
+        """When the file was last changed, in milliseconds since the epoch."""
+        ...
+
+
+class LocalFileSystem:
+    """The machine's own disk."""
+
+    __slots__ = ()
+
+    def open_records(self, path: Path, *, is_new: bool = False) -> RecordFile:
+        with storage_errors(path):
+            flags = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | (os.O_CREAT | os.O_TRUNC if is_new else 0)
+            fd = os.open(path, flags, 0o644)
+            return RecordFile(fd, path, os.fstat(fd).st_size)
+
+    def read(self, path: Path) -> bytes | None:
+        with storage_errors(path):
+            try:
+                return path.read_bytes()
+            except FileNotFoundError:
+                return None
+
+    def append(self, path: Path, data: bytes) -> None:
+        with storage_errors(path), path.open("ab") as file:
+            file.write(data)
+
+    def write(self, path: Path, data: bytes) -> None:
+        with storage_errors(path):
+            path.write_bytes(data)
+
+    def replace(self, path: Path, data: bytes, *, is_synced: bool = True) -> None:
+        temporary = path.with_name(path.name + ".tmp")
+        with storage_errors(path):
+            with temporary.open("wb") as file:
+                file.write(data)
+                if is_synced:
+                    file.flush()
+                    os.fsync(file.fileno())
+            temporary.replace(path)
+        if is_synced:
+            self.sync(path.parent)
+
+    def truncate(self, path: Path, size: int) -> None:
+        with storage_errors(path):
+            os.truncate(path, size)
+
+    def sync(self, path: Path) -> None:
+        with storage_errors(path):
+            try:
+                fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            except FileNotFoundError:
+                return
+            try:
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+
+    def rename(self, source: Path, target: Path) -> None:
+        with storage_errors(source):
+            source.replace(target)
+
+    def remove(self, path: Path) -> None:
+        with storage_errors(path):
+            path.unlink(missing_ok=True)
+
+    def remove_tree(self, path: Path) -> None:
+        with storage_errors(path), contextlib.suppress(FileNotFoundError):
+            shutil.rmtree(path)
+
+    def make_directory(self, path: Path) -> None:
+        with storage_errors(path):
+            path.mkdir(parents=True, exist_ok=True)
+
+    def list(self, path: Path) -> list[DirectoryEntry]:
+        with storage_errors(path), os.scandir(path) as entries:
+            return sorted(DirectoryEntry(entry.name, entry.is_dir(), entry.stat().st_size) for entry in entries)
+
+    def lock(self, path: Path) -> FileLock | None:
+        with storage_errors(path):
+            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            # The record lock is the one that a JVM takes; the other also holds within one process.
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(fd)
+            return None
+        return FileLock(fd)
+
+    def exists(self, path: Path) -> bool:
+        return path.exists()
+
+    def modified_ms(self, path: Path) -> int:
+        with storage_errors(path):
+            return path.stat().st_mtime_ns // 1_000_000
+
+
+@contextlib.contextmanager
+def storage_errors(path: Path) -> Iterator[None]:
+    """Turn the system's errors into `StorageError`s that name the file."""
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(f"{path}: {error.strerror or error}") from error

@@ -1,0 +1,66 @@
+"""One flush (fsync in an executor) of a log at a time.
+
+Invariant: a request that comes while a flush runs is served by the next one, which begins when the first ends: what was
+appended before the request is on disk when it is answered.
+
+Source: design page, section 2 (fsync never on the loop).
+"""
+
+from collections.abc import Callable
+
+from barnabas.core.executor import Executor
+
+
+class Flusher:
+    """Brings a log to disk in the background."""
+
+    __slots__ = ("_executor", "_failed", "_finished", "_is_running", "_is_wanted", "_prepare", "_waiting")
+
+    def __init__(
+        self,
+        executor: Executor,
+        prepare: Callable[[], tuple[int, Callable[[], None]]],
+        finished: Callable[[int], object],
+        failed: Callable[[BaseException], object],
+    ) -> None:
+        """Args:
+        executor: Where the fsyncs run.
+        prepare: Gives the offset up to which there is something to bring to disk, and the work that does it.
+        finished: Told the offset that is on disk.
+        failed: Told why it is not; those who wait are not called.
+        """
+        self._executor = executor
+        self._prepare = prepare
+        self._finished = finished
+        self._failed = failed
+        self._is_running = False
+        self._is_wanted = False
+        self._waiting: list[Callable[[], object]] = []
+
+    def request(self, then: Callable[[], object] | None) -> None:
+        """Bring to disk what the log holds now, then call `then` on the event loop."""
+        self._is_wanted = True
+        if then is not None:
+            self._waiting.append(then)
+        if not self._is_running:
+            self._start()
+
+    def _start(self) -> None:
+        self._is_running, self._is_wanted = True, False
+        waiting, self._waiting = self._waiting, []
+        end_offset, work = self._prepare()
+
+        def finish(_: None) -> None:
+            self._is_running = False
+            self._finished(end_offset)
+            for then in waiting:
+                then()
+            if self._is_wanted and not self._is_running:
+                self._start()
+
+        self._executor.run(work, finish, self._fail)
+
+    def _fail(self, error: BaseException) -> None:
+        self._is_running = False
+        self._waiting.clear()
+        self._failed(error)

@@ -1,0 +1,158 @@
+"""Opens all logs of a broker at its start, telling how far it is.
+
+Each log is one piece of work for the executor. A directory's clean-shutdown marker is removed once all its logs are
+open: an earlier kill finds it again.
+
+Source: log-format facts, files in a log dir, load and recovery.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from barnabas.core.pending import Pending
+from barnabas.core.types import TopicPartition
+from barnabas.log.config import LogConfig
+from barnabas.log.directory import LogDirectory
+from barnabas.log.environment import LogEnvironment
+from barnabas.log.partition_log import PartitionLog
+from barnabas.log.recovery import open_log
+
+_PROGRESS_INTERVAL_MS = 1_000
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Loaded:
+    """What was found.
+
+    Attributes:
+        logs: Those that could be opened.
+        high_watermarks: From the checkpoints.
+        deleted: Directories of logs that were being deleted.
+        error: The first that came up; None when all went well.
+    """
+
+    logs: dict[TopicPartition, PartitionLog] = field(default_factory=dict)
+    high_watermarks: dict[TopicPartition, int] = field(default_factory=dict)
+    deleted: list[Path] = field(default_factory=list)
+    error: BaseException | None = None
+
+
+class _Contents(NamedTuple):
+    was_clean: bool
+    logs: dict[TopicPartition, Path]
+    deleted: list[Path]
+    recovery_points: dict[TopicPartition, int]
+    high_watermarks: dict[TopicPartition, int]
+    log_start_offsets: dict[TopicPartition, int]
+
+
+def load_logs(
+    env: LogEnvironment, directories: list[LogDirectory], topic_config: Callable[[TopicPartition], LogConfig]
+) -> Pending[Loaded]:
+    """Open all logs in some directories."""
+    return _Loading(env, topic_config).begin(directories)
+
+
+class _Loading:
+    def __init__(self, env: LogEnvironment, topic_config: Callable[[TopicPartition], LogConfig]) -> None:
+        self._env = env
+        self._topic_config = topic_config
+        self._result = Loaded()
+        self._pending: Pending[Loaded] = Pending()
+        self._left_count = 0
+        self._log_count = 0
+        self._started_ms = self._told_ms = env.clock.monotonic_ms()
+
+    def begin(self, directories: list[LogDirectory]) -> Pending[Loaded]:
+        self._left_count = len(directories)
+        for directory in directories:
+            self._env.executor.run(
+                lambda directory=directory: _read(directory),  # type: ignore[misc]  # bound early, mypy sees no type
+                lambda contents, directory=directory: self._open(directory, contents),  # type: ignore[misc]  # the same
+                self._fail,
+            )
+        return self._pending
+
+    def _open(self, directory: LogDirectory, contents: _Contents) -> None:
+        self._result.high_watermarks.update(contents.high_watermarks)
+        self._result.deleted += contents.deleted
+        if contents.logs and not contents.was_clean:
+            _logger.info("%s was not closed cleanly: recovering %d logs", directory.path, len(contents.logs))
+        left = _Countdown(len(contents.logs), lambda: self._end_directory(directory))
+        for topic_partition, path in contents.logs.items():
+            self._open_log(topic_partition, path, contents, left)
+
+    def _open_log(self, topic_partition: TopicPartition, path: Path, contents: _Contents, left: "_Countdown") -> None:
+        config = self._topic_config(topic_partition)
+        self._log_count += 1
+
+        def work() -> PartitionLog:
+            return open_log(
+                self._env,
+                topic_partition,
+                path,
+                config,
+                was_clean=contents.was_clean,
+                recovery_point=contents.recovery_points.get(topic_partition, 0),
+                log_start_offset=contents.log_start_offsets.get(topic_partition, 0),
+            )
+
+        def opened(log: PartitionLog) -> None:
+            self._result.logs[topic_partition] = log
+            self._tell_progress()
+            left.one_done()
+
+        self._env.executor.run(work, opened, self._fail)
+
+    def _tell_progress(self) -> None:
+        now_ms = self._env.clock.monotonic_ms()
+        if now_ms - self._told_ms >= _PROGRESS_INTERVAL_MS:
+            self._told_ms = now_ms
+            _logger.info("opened %d of %d logs", len(self._result.logs), self._log_count)
+
+    def _end_directory(self, directory: LogDirectory) -> None:
+        self._env.executor.run(directory.unmark_clean, lambda _: self._one_done(), self._fail)
+
+    def _one_done(self) -> None:
+        self._left_count -= 1
+        if self._left_count == 0:
+            elapsed_ms = self._env.clock.monotonic_ms() - self._started_ms
+            _logger.info("opened %d logs in %d ms", self._log_count, elapsed_ms)
+            self._pending.complete(self._result)
+
+    def _fail(self, error: BaseException) -> None:
+        if self._result.error is None:
+            self._result.error = error
+            self._pending.complete(self._result)
+
+
+class _Countdown:
+    """Calls back when so many things are done."""
+
+    def __init__(self, count: int, then: Callable[[], object]) -> None:
+        self._count = count
+        self._then = then
+        if count == 0:
+            then()
+
+    def one_done(self) -> None:
+        self._count -= 1
+        if self._count == 0:
+            self._then()
+
+
+def _read(directory: LogDirectory) -> _Contents:
+    logs, deleted = directory.logs()
+    return _Contents(
+        directory.was_clean(),
+        logs,
+        deleted,
+        directory.recovery_points.read(),
+        directory.high_watermarks.read(),
+        directory.log_start_offsets.read(),
+    )

@@ -1,0 +1,449 @@
+"""All logs of a broker: finds and recovers them at start, makes and deletes them, keeps checkpoints and retention.
+
+The order of a start is `lock`, `load`, `watch_high_watermarks`; of a stop `close`.
+
+Invariants:
+    - `.kafka_cleanshutdown` exists only while no broker runs and every log is on disk;
+    - a directory of another broker or cluster is refused before anything in it is changed;
+    - what blocks (recovery, fsync, checkpoints, removal) runs in the executor.
+
+Source: design page, log; log-format facts, files in a log dir, load and recovery, retention.
+"""
+
+import logging
+import random
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from barnabas.core.clock import Clock
+from barnabas.core.errors import StartupError
+from barnabas.core.executor import Executor
+from barnabas.core.pending import Pending, completed
+from barnabas.core.timers import Timers
+from barnabas.core.types import TopicPartition
+from barnabas.log.checkpoint import OffsetCheckpoint
+from barnabas.log.config import LogConfig, LogManagerConfig
+from barnabas.log.directory import META_FILE, LogDirectory
+from barnabas.log.environment import LogEnvironment
+from barnabas.log.files import FileSystem, LocalFileSystem
+from barnabas.log.loading import load_logs
+from barnabas.log.partition_log import PartitionLog
+from barnabas.log.recovery import open_log
+from barnabas.log.retention import apply_retention
+
+_INITIAL_DELAY_MS = 30_000
+_PRODUCER_CHECK_INTERVAL_MS = 600_000
+_NEVER_MS = 10 * 365 * 24 * 3600 * 1000  # longer than any broker runs; the default of some intervals is 2^63-1
+
+T = TypeVar("T")
+
+_logger = logging.getLogger(__name__)
+
+
+def _choose_jitter(limit_ms: int) -> int:
+    return random.randrange(limit_ms)
+
+
+class LogManager:
+    """The logs in all directories of `log.dirs`. Owned by the event loop.
+
+    Attributes:
+        known_broker_id, known_cluster_id: Whose the directories are; None while `lock` has not found it.
+    """
+
+    def __init__(
+        self,
+        config: LogManagerConfig,
+        clock: Clock,
+        timers: Timers,
+        executor: Executor,
+        topic_config: Callable[[TopicPartition], LogConfig],
+        on_failure: Callable[[BaseException], object],
+        *,
+        files: FileSystem | None = None,
+        validates_records: bool = False,
+    ) -> None:
+        """Args:
+        config: The broker's settings.
+        clock: Time.
+        timers: For everything periodic.
+        executor: For everything that blocks.
+        topic_config: The settings of a partition's topic as they are now.
+        on_failure: Told why the disk failed (the error names the file); the broker should stop.
+        files: The disk; the machine's own by default.
+        validates_records: Walk all records of each batch (barnabas.record.validation=full).
+        """
+        self.known_broker_id: int | None = None
+        self.known_cluster_id: str | None = None
+        self._on_failure = on_failure
+        self._config = config
+        self._clock = clock
+        self._timers = timers
+        self._executor = executor
+        self._topic_config = topic_config
+        self._env = LogEnvironment(
+            clock,
+            timers,
+            executor,
+            files if files is not None else LocalFileSystem(),
+            _choose_jitter,
+            on_failure,
+            config.transactional_id_expiration_ms,
+            validates_records,
+        )
+        self._directories = [LogDirectory(self._env.files, Path(path)) for path in _paths(config)]
+        self._logs: dict[TopicPartition, PartitionLog] = {}
+        self._opening: dict[TopicPartition, list[Pending[PartitionLog | None]]] = {}
+        self._high_watermarks: dict[TopicPartition, int] = {}
+        self._led_high_watermarks: Callable[[], Mapping[TopicPartition, int]] = dict
+        self._being_written: set[Path] = set()
+        self._writes_ended: Pending[None] = Pending()
+        self._written: dict[Path, Mapping[TopicPartition, int]] = {}
+        self._is_loaded = False
+        self._is_closed = False
+
+    # --- start
+
+    async def lock(self) -> None:
+        """Take the directories for this process and learn whose they are.
+
+        Raises:
+            StartupError: Another process has one, or they belong to different brokers or clusters.
+            StorageError: One can't be made or written.
+        """
+        await self._run(self._lock)
+
+    def _lock(self) -> None:
+        try:
+            for directory in self._directories:
+                directory.lock()
+            found = [(each, each.identity()) for each in self._directories]
+            self.known_broker_id = _the_one("broker.id", [(each, it.broker_id) for each, it in found if it])
+            self.known_cluster_id = _the_one("cluster.id", [(each, it.cluster_id) for each, it in found if it])
+        except BaseException:
+            self._unlock()
+            raise
+
+    async def load(self, cluster_id: str, broker_id: int) -> None:
+        """Make the directories this broker's and open all logs, recovering those that an unclean stop left.
+
+        The topics' settings must be known by now.
+
+        Raises:
+            StartupError: A directory belongs to another broker or cluster; nothing was changed.
+            StorageError: The disk failed, or holds what this broker can't read.
+            CorruptRecordsError: A log is damaged where a clean stop left it whole.
+        """
+        try:
+            await self._run(lambda: self._claim(cluster_id, broker_id))
+            loaded = await load_logs(self._env, self._directories, self._topic_config).future()
+            if loaded.error is not None:
+                raise loaded.error
+        except BaseException:
+            self._unlock()
+            raise
+        self._is_loaded = True
+        self._logs.update(loaded.logs)
+        self._high_watermarks.update(loaded.high_watermarks)
+        for path in loaded.deleted:
+            self._remove_later(path, 0)
+        for log in loaded.logs.values():
+            log.flush()
+
+    def _claim(self, cluster_id: str, broker_id: int) -> None:
+        unnamed: list[LogDirectory] = []
+        for directory in self._directories:
+            found = directory.identity()
+            path = directory.path / META_FILE
+            if found is not None and found.broker_id not in (None, broker_id):
+                raise StartupError(
+                    f"{path} names broker {found.broker_id}, but this broker's broker.id is {broker_id}: "
+                    "set broker.id to that, or choose another log.dirs"
+                )
+            if found is not None and found.cluster_id not in (None, cluster_id):
+                raise StartupError(
+                    f"{path} names cluster {found.cluster_id}, but this broker's cluster is {cluster_id}: "
+                    "choose another log.dirs, or start it with that cluster's registry"
+                )
+            if found is None or None in found:
+                unnamed.append(directory)
+        for directory in unnamed:
+            directory.write_identity(broker_id, cluster_id, self._clock.now_ms())
+        for directory in self._directories:
+            directory.make_checkpoints()
+
+    async def _run(self, work: Callable[[], None]) -> None:
+        """Run `work` in the executor and wait for it."""
+        done: Pending[BaseException | None] = Pending()
+        self._executor.run(work, lambda _: done.complete(None), done.complete)
+        error = await done.future()
+        if error is not None:
+            raise error
+
+    def watch_high_watermarks(self, high_watermarks: Callable[[], Mapping[TopicPartition, int]]) -> None:
+        """Begin with what is done periodically: checkpoints, retention, flushes.
+
+        Args:
+            high_watermarks: Those of the partitions that this broker leads or follows.
+        """
+        config = self._config
+        self._led_high_watermarks = high_watermarks
+        high_watermark_ms = config.replica_high_watermark_checkpoint_interval_ms
+        recovery_point_ms = config.log_flush_offset_checkpoint_interval_ms
+        log_start_offset_ms = config.log_flush_start_offset_checkpoint_interval_ms
+        self._repeat(high_watermark_ms, high_watermark_ms, self._checkpoint_high_watermarks)
+        self._repeat(_INITIAL_DELAY_MS, recovery_point_ms, self._checkpoint_recovery_points)
+        self._repeat(_INITIAL_DELAY_MS, log_start_offset_ms, self._checkpoint_log_start_offsets)
+        self._repeat(_INITIAL_DELAY_MS, config.log_retention_check_interval_ms, self.apply_retention)
+        self._repeat(_INITIAL_DELAY_MS, config.log_flush_scheduler_interval_ms, self._flush_overdue)
+        self._repeat(_PRODUCER_CHECK_INTERVAL_MS, _PRODUCER_CHECK_INTERVAL_MS, self._remove_expired_producers)
+
+    def _repeat(self, delay_ms: int, interval_ms: int, task: Callable[[], object]) -> None:
+        """Run a task after a delay and then at each interval, until `close`."""
+
+        def run() -> None:
+            if not self._is_closed:
+                self._timers.call_later(interval_ms, run)
+                task()
+
+        if interval_ms < _NEVER_MS:
+            self._timers.call_later(delay_ms, run)
+
+    # --- logs
+
+    @property
+    def topic_partitions(self) -> Iterable[TopicPartition]:
+        """All logs that are open."""
+        return self._logs.keys()
+
+    def get(self, topic_partition: TopicPartition) -> PartitionLog | None:
+        """The open log of a partition."""
+        return self._logs.get(topic_partition)
+
+    def get_or_create(self, topic_partition: TopicPartition) -> Pending[PartitionLog | None]:
+        """The log of a partition, made when there is none; None when the disk failed, which `on_failure` is told."""
+        log = self._logs.get(topic_partition)
+        if log is not None or self._is_closed:
+            return completed(log)
+        pending: Pending[PartitionLog | None] = Pending()
+        waiting = self._opening.setdefault(topic_partition, [])
+        waiting.append(pending)
+        if len(waiting) > 1:
+            return pending
+        directory = self._emptiest_directory()
+        path = directory.path / str(topic_partition)
+        config = self._topic_config(topic_partition)
+
+        def opened(log: PartitionLog) -> None:
+            self._logs[topic_partition] = log
+            self._answer(topic_partition, log)
+
+        def failed(error: BaseException) -> None:
+            self._answer(topic_partition, None)
+            self._on_failure(error)
+
+        self._executor.run(lambda: open_log(self._env, topic_partition, path, config), opened, failed)
+        return pending
+
+    def _answer(self, topic_partition: TopicPartition, log: PartitionLog | None) -> None:
+        for pending in self._opening.pop(topic_partition, []):
+            pending.complete(log)
+
+    def _emptiest_directory(self) -> LogDirectory:
+        paths = [log.directory.parent for log in self._logs.values()]
+        return min(self._directories, key=lambda directory: paths.count(directory.path))
+
+    def delete(self, topic_partition: TopicPartition) -> None:
+        """Delete a partition's log: it is gone at once, its files after file.delete.delay.ms."""
+        if topic_partition in self._opening:
+            self.get_or_create(topic_partition).then(lambda _: self.delete(topic_partition))
+            return
+        log = self._logs.pop(topic_partition, None)
+        if log is None:
+            return
+        self._high_watermarks.pop(topic_partition, None)
+        log.release()
+        try:
+            renamed = self._directory_of(log).mark_deleted(log.directory, topic_partition)
+        except Exception as error:
+            self._on_failure(error)
+            return
+        self._remove_later(renamed, log.config.file_delete_delay_ms)
+
+    def _remove_later(self, directory: Path, delay_ms: int) -> None:
+        """Remove a directory that was marked as deleted."""
+
+        def remove() -> None:
+            self._executor.run(
+                lambda: self._env.files.remove_tree(directory),
+                lambda _: None,
+                self._on_failure,
+            )
+
+        self._timers.call_later(delay_ms, remove)
+
+    def _directory_of(self, log: PartitionLog) -> LogDirectory:
+        return next(each for each in self._directories if each.path == log.directory.parent)
+
+    def checkpointed_high_watermark(self, topic_partition: TopicPartition) -> int:
+        """What the last run knew; 0 when it knew none."""
+        return self._high_watermarks.get(topic_partition, 0)
+
+    # --- what is done periodically
+
+    def apply_retention(self) -> None:
+        """Delete old segments of all logs."""
+        now_ms = self._clock.now_ms()
+        high_watermarks = self._known_high_watermarks()
+        for log in list(self._logs.values()):
+            try:
+                count = apply_retention(log, high_watermarks.get(log.topic_partition, 0), now_ms)
+            except Exception as error:
+                self._on_failure(error)
+                return
+            if count:
+                _logger.info(
+                    "%s: %d old segments deleted, the log starts at %d", log.directory, count, log.log_start_offset
+                )
+
+    def _known_high_watermarks(self) -> dict[TopicPartition, int]:
+        return {**self._high_watermarks, **self._led_high_watermarks()}
+
+    def _flush_overdue(self) -> None:
+        now_ms = self._clock.now_ms()
+        for log in self._logs.values():
+            if now_ms - log.last_flush_ms >= log.config.flush_ms:
+                log.flush()
+
+    def _remove_expired_producers(self) -> None:
+        for log in self._logs.values():
+            log.remove_expired_producers()
+
+    def _checkpoint_recovery_points(self) -> None:
+        for directory in self._directories:
+            self._write(
+                directory.recovery_points,
+                self._recovery_points(directory),
+                partial(self._remove_old_snapshots, directory),
+            )
+
+    def _remove_old_snapshots(self, directory: LogDirectory) -> None:
+        for log in self._logs_in(directory):
+            log.remove_old_snapshots()
+
+    def _checkpoint_log_start_offsets(self) -> None:
+        for directory in self._directories:
+            self._write(directory.log_start_offsets, self._log_start_offsets(directory))
+
+    def _checkpoint_high_watermarks(self) -> None:
+        for directory in self._directories:
+            self._write(directory.high_watermarks, self._high_watermarks_in(directory))
+
+    def _logs_in(self, directory: LogDirectory) -> list[PartitionLog]:
+        return [log for log in self._logs.values() if log.directory.parent == directory.path]
+
+    def _recovery_points(self, directory: LogDirectory) -> dict[TopicPartition, int]:
+        return {log.topic_partition: log.recovery_point for log in self._logs_in(directory)}
+
+    def _log_start_offsets(self, directory: LogDirectory) -> dict[TopicPartition, int]:
+        return {
+            log.topic_partition: log.log_start_offset
+            for log in self._logs_in(directory)
+            if log.log_start_offset > log.segments[0].base_offset
+        }
+
+    def _high_watermarks_in(self, directory: LogDirectory) -> dict[TopicPartition, int]:
+        known = self._known_high_watermarks()
+        return {
+            log.topic_partition: known[log.topic_partition]
+            for log in self._logs_in(directory)
+            if log.topic_partition in known
+        }
+
+    def _write(
+        self,
+        checkpoint: OffsetCheckpoint,
+        offsets: dict[TopicPartition, int],
+        then: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Replace a checkpoint in the executor, unless it says that already or is being replaced."""
+        path = checkpoint.path
+        if self._written.get(path) == offsets or path in self._being_written:
+            return
+        self._being_written.add(path)
+
+        def written(_: None) -> None:
+            self._written[path] = offsets
+            self._end_write(path)
+            then()
+
+        def failed(error: BaseException) -> None:
+            self._end_write(path)
+            self._on_failure(error)
+
+        self._executor.run(lambda: checkpoint.write(offsets), written, failed)
+
+    def _end_write(self, path: Path) -> None:
+        self._being_written.discard(path)
+        if not self._being_written:
+            self._writes_ended.complete(None)
+
+    # --- stop
+
+    async def close(self) -> None:
+        """Bring everything to disk and mark the directories as cleanly closed. Nothing may be appended any more.
+
+        Raises:
+            StorageError: The disk failed; what was not closed will be recovered at the next start.
+        """
+        if self._is_closed:
+            return
+        self._is_closed = True
+        if self._being_written:
+            self._writes_ended = Pending()
+            await self._writes_ended.future()
+        high_watermarks = {directory.path: self._high_watermarks_in(directory) for directory in self._directories}
+        logs = {directory.path: self._logs_in(directory) for directory in self._directories}
+
+        def work() -> None:
+            try:
+                # A start that went wrong before the logs were open must leave everything as it was.
+                for directory in self._directories if self._is_loaded else ():
+                    self._close_directory(directory, logs[directory.path], high_watermarks[directory.path])
+            finally:
+                self._unlock()
+
+        await self._run(work)
+
+    def _close_directory(
+        self, directory: LogDirectory, logs: list[PartitionLog], high_watermarks: dict[TopicPartition, int]
+    ) -> None:
+        for log in logs:
+            log.close()
+        directory.recovery_points.write({log.topic_partition: log.recovery_point for log in logs})
+        directory.log_start_offsets.write(self._log_start_offsets(directory))
+        directory.high_watermarks.write(high_watermarks)
+        directory.mark_clean()
+
+    def _unlock(self) -> None:
+        for directory in self._directories:
+            directory.unlock()
+
+
+def _paths(config: LogManagerConfig) -> list[str]:
+    paths = config.log_dirs or [config.log_dir]
+    return paths.split(",") if isinstance(paths, str) else list(dict.fromkeys(paths))
+
+
+def _the_one(name: str, found: list[tuple[LogDirectory, T]]) -> T | None:
+    """What all directories that say something agree on."""
+    said = [(directory, value) for directory, value in found if value is not None]
+    for directory, value in said[1:]:
+        if value != said[0][1]:
+            raise StartupError(
+                f"{said[0][0].path / META_FILE} has {name}={said[0][1]}, but {directory.path / META_FILE} has "
+                f"{name}={value}: directories of different brokers can't be used together"
+            )
+    return said[0][1] if said else None

@@ -1,0 +1,72 @@
+"""Which of a log's oldest segments may go: by age, by size, and below the log start offset.
+
+Invariants: segments go from the oldest on, stopping at the first that must stay; nothing at or above the high watermark
+goes; an empty active segment stays.
+
+Source: configuration page, retention.ms and retention.bytes; log-format facts, retention.
+"""
+
+from collections.abc import Callable
+
+from barnabas.log.partition_log import PartitionLog
+from barnabas.log.segment import Segment
+
+DELETE = "delete"
+
+_MayGo = Callable[[Segment, Segment | None], bool]
+
+
+def apply_retention(log: PartitionLog, high_watermark: int, now_ms: int) -> int:
+    """Delete what the topic's settings no longer keep; how many segments that were."""
+    rules = [_below_log_start(log)]
+    # differs from Kafka: compact,delete logs lose old segments here too, as there is no cleaner that would do it.
+    if DELETE in log.config.cleanup_policy:
+        rules = [_expired(log, now_ms), _in_excess(log), *rules]
+    deleted_count = 0
+    for may_go in rules:
+        count = _count(log, high_watermark, may_go)
+        if count:
+            log.delete_oldest_segments(count)
+            deleted_count += count
+    return deleted_count
+
+
+def _count(log: PartitionLog, high_watermark: int, may_go: _MayGo) -> int:
+    segments = log.segments
+    for index, segment in enumerate(segments):
+        following = segments[index + 1] if index + 1 < len(segments) else None
+        end_offset = log.log_end_offset if following is None else following.base_offset
+        is_empty_end = following is None and segment.size == 0
+        if high_watermark < end_offset or is_empty_end or not may_go(segment, following):
+            return index
+    return len(segments)
+
+
+def _expired(log: PartitionLog, now_ms: int) -> _MayGo:
+    retention_ms = log.config.retention_ms
+
+    def may_go(segment: Segment, following: Segment | None) -> bool:
+        return retention_ms >= 0 and now_ms - segment.largest_timestamp() > retention_ms
+
+    return may_go
+
+
+def _in_excess(log: PartitionLog) -> _MayGo:
+    retention_bytes = log.config.retention_bytes
+    excess_bytes = log.size_bytes - retention_bytes if retention_bytes >= 0 else -1
+
+    def may_go(segment: Segment, following: Segment | None) -> bool:
+        nonlocal excess_bytes
+        if excess_bytes - segment.size < 0:
+            return False
+        excess_bytes -= segment.size
+        return True
+
+    return may_go
+
+
+def _below_log_start(log: PartitionLog) -> _MayGo:
+    def may_go(segment: Segment, following: Segment | None) -> bool:
+        return following is not None and following.base_offset <= log.log_start_offset
+
+    return may_go

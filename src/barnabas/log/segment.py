@@ -1,0 +1,316 @@
+"""One segment: a `.log` file of record batches with its two indexes.
+
+Invariants:
+    - only the active (last) segment is appended to; an older one opens its file and loads its indexes when somebody
+      first reads from it;
+    - an entry goes into the indexes when more than `index.interval.bytes` were appended since the last one, counted
+      before the batch at hand, so the first batch never gets one.
+
+Source: implementation page, log; log-format facts, index rule, append and roll.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from barnabas.core.types import NO_TIMESTAMP
+from barnabas.log.batch_reader import read_batches, read_headers
+from barnabas.log.files import FileSystem, RecordFile
+from barnabas.log.offset_index import OffsetIndex
+from barnabas.log.time_index import TimeIndex
+from barnabas.records.batch import BatchHeader, Buffer
+from barnabas.records.record import iterate_records
+
+LOG_SUFFIX = ".log"
+OFFSET_INDEX_SUFFIX = ".index"
+TIME_INDEX_SUFFIX = ".timeindex"
+TRANSACTION_INDEX_SUFFIX = ".txnindex"
+DELETED_SUFFIX = ".deleted"
+
+REBUILD_INTERVAL_BYTES = 4096  # index.interval.bytes of an index that is found damaged when it is first read
+
+MAX_RELATIVE_OFFSET = 2**31 - 1
+
+
+def file_name(offset: int, suffix: str) -> str:
+    """The name of a file that starts at `offset`: 20 digits and the suffix."""
+    return f"{offset:020d}{suffix}"
+
+
+class Segment:
+    """The records from `base_offset` to the next segment's.
+
+    Attributes:
+        base_offset: Lowest offset that it may hold.
+        created_ms: When it was made, or loaded.
+        roll_jitter_ms: How much earlier than `segment.ms` it rolls.
+        first_timestamp_ms: Largest timestamp of its first batch; -1 when empty, or unknown in an older segment.
+        max_timestamp_ms: Largest timestamp so far; -1 when there is none.
+        max_timestamp_offset: Last offset of the batch that has it.
+    """
+
+    __slots__ = (
+        "_bytes_since_entry",
+        "_directory",
+        "_file",
+        "_files",
+        "_has_indexes",
+        "_offset_index",
+        "_size",
+        "_time_index",
+        "base_offset",
+        "created_ms",
+        "first_timestamp_ms",
+        "max_timestamp_ms",
+        "max_timestamp_offset",
+        "roll_jitter_ms",
+    )
+
+    def __init__(self, files: FileSystem, directory: Path, base_offset: int, size: int, created_ms: int) -> None:
+        """Args:
+        files: The disk.
+        directory: The log's.
+        base_offset: As in the files' names.
+        size: Bytes in the `.log` file, as the directory lists it.
+        created_ms: Now.
+        """
+        self._files = files
+        self._directory = directory
+        self._file: RecordFile | None = None
+        self._size = size
+        self._offset_index = OffsetIndex(files, directory / file_name(base_offset, OFFSET_INDEX_SUFFIX), base_offset)
+        self._time_index = TimeIndex(files, directory / file_name(base_offset, TIME_INDEX_SUFFIX), base_offset)
+        self._has_indexes = False
+        self._bytes_since_entry = 0
+        self.base_offset = base_offset
+        self.created_ms = created_ms
+        self.roll_jitter_ms = 0
+        self.first_timestamp_ms = NO_TIMESTAMP
+        self.max_timestamp_ms = NO_TIMESTAMP
+        self.max_timestamp_offset = base_offset
+
+    @classmethod
+    def create(cls, files: FileSystem, directory: Path, base_offset: int, created_ms: int) -> "Segment":
+        """Make the files of a new, empty segment."""
+        segment = cls(files, directory, base_offset, 0, created_ms)
+        segment._offset_index.clear()
+        segment._time_index.clear()
+        segment._has_indexes = True
+        segment._file = files.open_records(segment.path, is_new=True)
+        return segment
+
+    @property
+    def file(self) -> RecordFile:
+        """The open `.log` file."""
+        if self._file is None:
+            self._file = self._files.open_records(self.path)
+        return self._file
+
+    @property
+    def path(self) -> Path:
+        """The `.log` file's name."""
+        return self._directory / file_name(self.base_offset, LOG_SUFFIX)
+
+    @property
+    def size(self) -> int:
+        """Bytes of record batches."""
+        return self._size if self._file is None else self._file.size
+
+    @property
+    def paths(self) -> list[Path]:
+        """The names of all its files, whether they exist or not."""
+        suffixes = (LOG_SUFFIX, OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
+        return [self._directory / file_name(self.base_offset, suffix) for suffix in suffixes]
+
+    def load_indexes(self) -> None:
+        """Read the indexes from disk unless they are in memory."""
+        if self._has_indexes:
+            return
+        self._offset_index.load()
+        self._time_index.load()
+        self._has_indexes = True
+        if self._offset_index.last_position >= max(self.size, 1) or self._time_index.last_offset < self.base_offset:
+            self.rebuild_indexes(REBUILD_INTERVAL_BYTES)
+            return
+        self.max_timestamp_ms = self._time_index.last_timestamp_ms
+        self.max_timestamp_offset = self._time_index.last_offset
+
+    def has_full_index(self, index_bytes: int) -> bool:
+        """Whether one of the indexes has no room left in `index_bytes` (segment.index.bytes)."""
+        # A place in the time index is kept for the entry at the roll.
+        return self._offset_index.entry_count >= index_bytes // 8 or self._time_index.entry_count >= (
+            index_bytes // 12 - 1
+        )
+
+    def append(self, data: Buffer, last_offset: int, max_timestamp_ms: int, index_interval_bytes: int) -> None:
+        """Write one batch and keep the indexes.
+
+        Args:
+            data: The batch, numbered.
+            last_offset: Its last offset.
+            max_timestamp_ms: Its largest timestamp.
+            index_interval_bytes: The topic's index.interval.bytes.
+
+        Raises:
+            StorageError: Nothing was appended.
+        """
+        # hot path: benchmarks/micro/test_append.py
+        file = self._file or self.file
+        position = file.size
+        file.append(data)
+        if position == 0:
+            self.first_timestamp_ms = max_timestamp_ms
+        if max_timestamp_ms > self.max_timestamp_ms:
+            self.max_timestamp_ms = max_timestamp_ms
+            self.max_timestamp_offset = last_offset
+        if self._bytes_since_entry > index_interval_bytes:
+            self._add_entry(last_offset, position)
+        self._bytes_since_entry += len(data)
+
+    def append_all(self, data: Buffer, headers: Sequence[BatchHeader], index_interval_bytes: int) -> None:
+        """Write several batches at once; each is counted by itself.
+
+        # differs from Kafka: its indexes take what one append writes for one batch.
+
+        Raises:
+            StorageError: Nothing was appended.
+        """
+        position = self.file.size
+        self.file.append(data)
+        for header in headers:
+            self.note(header, position, index_interval_bytes)
+            position += header.size_in_bytes
+
+    def note(self, header: BatchHeader, position: int, index_interval_bytes: int) -> None:
+        """Count a batch that the file holds already: recovery builds the indexes with it."""
+        if position == 0:
+            self.first_timestamp_ms = header.max_timestamp_ms
+        if header.max_timestamp_ms > self.max_timestamp_ms:
+            self.max_timestamp_ms = header.max_timestamp_ms
+            self.max_timestamp_offset = header.last_offset
+        if self._bytes_since_entry > index_interval_bytes:
+            self._add_entry(header.last_offset, position)
+        self._bytes_since_entry += header.size_in_bytes
+
+    def _add_entry(self, last_offset: int, position: int) -> None:
+        self._offset_index.append(last_offset, position)
+        self._time_index.append(self.max_timestamp_ms, self.max_timestamp_offset)
+        self._bytes_since_entry = 0
+
+    def forget_indexes(self) -> None:
+        """Empty both indexes, to build them anew."""
+        self._offset_index.clear()
+        self._time_index.clear()
+        self._has_indexes = True
+        self._bytes_since_entry = 0
+        self.first_timestamp_ms = self.max_timestamp_ms = NO_TIMESTAMP
+        self.max_timestamp_offset = self.base_offset
+
+    def rebuild_indexes(self, index_interval_bytes: int) -> None:
+        """Make both indexes anew from the headers of the batches.
+
+        Raises:
+            CorruptRecordsError: The file holds something else than batches.
+        """
+        self.forget_indexes()
+        for position, header in read_headers(self.file, 0, self.size):
+            self.note(header, position, index_interval_bytes)
+        self.persist_indexes()
+
+    def persist_indexes(self) -> None:
+        """Bring the index files up to date."""
+        if self._has_indexes:
+            self._offset_index.persist()
+            self._time_index.persist()
+
+    def complete(self) -> None:
+        """Write what closes the segment: the last time index entry, and the indexes to disk."""
+        self.load_indexes()
+        if self.max_timestamp_ms >= 0:
+            self._time_index.append(self.max_timestamp_ms, self.max_timestamp_offset)
+        self.persist_indexes()
+
+    def locate(self, offset: int) -> tuple[int, BatchHeader] | None:
+        """The first batch whose last offset is at or above `offset`; None when the segment ends below it."""
+        self.load_indexes()
+        file = self.file
+        for position, header in read_headers(file, self._offset_index.lookup(offset), file.size):
+            if header.last_offset >= offset:
+                return position, header
+        return None
+
+    def read_next_offset(self) -> int:
+        """The offset after the segment's last batch; its base offset when it is empty."""
+        self.load_indexes()
+        next_offset = self.base_offset
+        file = self.file
+        for _, header in read_headers(file, self._offset_index.last_position, file.size):
+            next_offset = header.last_offset + 1
+        return next_offset
+
+    def read_first_timestamp(self) -> int:
+        """The largest timestamp of the first batch; -1 when the segment is empty."""
+        for _, header in read_headers(self.file, 0, self.size):
+            return header.max_timestamp_ms
+        return NO_TIMESTAMP
+
+    def largest_timestamp(self) -> int:
+        """The largest timestamp of a record; where records have none, when the file was last changed."""
+        self.load_indexes()
+        if self.max_timestamp_ms >= 0:
+            return self.max_timestamp_ms
+        return self._files.modified_ms(self.path)
+
+    def find_timestamp(self, target_ms: int, start_offset: int) -> tuple[int, int, int] | None:
+        """The first record at or after `start_offset` whose timestamp is at least `target_ms`.
+
+        Returns:
+            Its timestamp, offset and leader epoch; None when the segment has none.
+        """
+        self.load_indexes()
+        offset = max(self._time_index.lookup(target_ms), start_offset)
+        position = self._offset_index.lookup(offset)
+        for batch_position, header in read_headers(self.file, position, self.size):
+            if header.max_timestamp_ms < target_ms or header.last_offset < start_offset:
+                continue
+            end_position = batch_position + header.size_in_bytes
+            for _, _, batch in read_batches(self.file, batch_position, end_position):
+                for record in iterate_records(batch):
+                    if record.timestamp_ms >= target_ms and record.offset >= start_offset:
+                        return record.timestamp_ms, record.offset, header.leader_epoch
+        return None
+
+    def truncate_to(self, offset: int) -> None:
+        """Cut every batch that holds `offset` or lies above it."""
+        found = self.locate(max(offset, self.base_offset))
+        if found is not None:
+            self.truncate_at(found[0], offset)
+
+    def truncate_at(self, position: int, offset: int) -> None:
+        """Cut the file at a batch boundary and drop the index entries at or above `offset`."""
+        self._offset_index.truncate(offset)
+        self._time_index.truncate(offset)
+        self.file.truncate(position)
+        self._bytes_since_entry = 0
+        if position == 0:
+            self.first_timestamp_ms = NO_TIMESTAMP
+        # Batches after the last entry may have a larger timestamp than it says.
+        self.max_timestamp_ms = self._time_index.last_timestamp_ms
+        self.max_timestamp_offset = self._time_index.last_offset
+        for _, header in read_headers(self.file, self._offset_index.last_position, position):
+            if header.max_timestamp_ms > self.max_timestamp_ms:
+                self.max_timestamp_ms = header.max_timestamp_ms
+                self.max_timestamp_offset = header.last_offset
+
+    def close(self) -> None:
+        """Let go of the file; slices that are still queued keep it open."""
+        self._size = self.size
+        self._file = None
+
+    def sync(self) -> None:
+        """fsync all its files; for an executor's thread."""
+        # One look at the attribute: the loop may let go of the file meanwhile.
+        file = self._file
+        if file is not None:
+            file.sync()
+        for path in self.paths if file is None else self.paths[1:]:
+            self._files.sync(path)

@@ -1,0 +1,106 @@
+"""The sparse index from timestamps to offsets of one segment: `<base offset>.timeindex`.
+
+An entry, big-endian, 12 bytes:
+
+    int64  the largest timestamp of the segment so far
+    int32  last offset of the batch that had it - base offset of the segment
+
+Invariants: timestamps strictly increase; held in memory and persisted as the offset index is.
+
+Source: implementation page, log; KIP-33; log-format facts, files in a log.
+"""
+
+from array import array
+from bisect import bisect_left, bisect_right
+from pathlib import Path
+from struct import Struct
+
+from barnabas.core.types import NO_TIMESTAMP
+from barnabas.log.files import FileSystem
+
+ENTRY_BYTES = 12
+
+_ENTRY = Struct(">qi")
+
+
+class TimeIndex:
+    """One segment's time index.
+
+    Attributes:
+        path: Its file.
+        base_offset: The segment's.
+    """
+
+    __slots__ = ("_files", "_offsets", "_persisted_count", "_timestamps", "base_offset", "path")
+
+    def __init__(self, files: FileSystem, path: Path, base_offset: int) -> None:
+        self._files = files
+        self.path = path
+        self.base_offset = base_offset
+        self._timestamps = array("q")
+        self._offsets = array("i")
+        self._persisted_count = 0
+
+    def load(self) -> None:
+        """Read the file; zeros at its end (Kafka's pre-sized file after a crash) are no entries."""
+        data = self._files.read(self.path) or b""
+        del self._timestamps[:], self._offsets[:]
+        for timestamp_ms, relative_offset in _ENTRY.iter_unpack(data[: len(data) // ENTRY_BYTES * ENTRY_BYTES]):
+            if timestamp_ms <= self.last_timestamp_ms:
+                break
+            self._timestamps.append(timestamp_ms)
+            self._offsets.append(relative_offset)
+        self._persisted_count = len(self._offsets)
+        if self._persisted_count * ENTRY_BYTES != len(data):
+            self._files.truncate(self.path, self._persisted_count * ENTRY_BYTES)
+
+    @property
+    def entry_count(self) -> int:
+        return len(self._offsets)
+
+    @property
+    def last_timestamp_ms(self) -> int:
+        """Timestamp of the last entry; -1 without entries."""
+        return self._timestamps[-1] if self._timestamps else NO_TIMESTAMP
+
+    @property
+    def last_offset(self) -> int:
+        """Offset of the last entry; the base offset without entries."""
+        return self.base_offset + (self._offsets[-1] if self._offsets else 0)
+
+    def lookup(self, timestamp_ms: int) -> int:
+        """The offset of the last entry at or below a timestamp; the base offset when there is none.
+
+        No record below the returned offset's batch has a larger timestamp than that entry's.
+        """
+        index = bisect_right(self._timestamps, timestamp_ms)
+        return self.base_offset + (self._offsets[index - 1] if index else 0)
+
+    def append(self, timestamp_ms: int, offset: int) -> None:
+        """Add an entry, unless the timestamp is not above the last one's."""
+        if timestamp_ms > self.last_timestamp_ms:
+            self._timestamps.append(timestamp_ms)
+            self._offsets.append(offset - self.base_offset)
+
+    def truncate(self, offset: int) -> None:
+        """Drop the entries at or above `offset`, on disk too."""
+        count = bisect_left(self._offsets, offset - self.base_offset)
+        del self._timestamps[count:], self._offsets[count:]
+        if count < self._persisted_count:
+            self._files.truncate(self.path, count * ENTRY_BYTES)
+            self._persisted_count = count
+
+    def clear(self) -> None:
+        """Forget all entries and make the file anew, empty."""
+        del self._timestamps[:], self._offsets[:]
+        self._persisted_count = 0
+        self._files.write(self.path, b"")
+
+    def persist(self) -> None:
+        """Write the entries that the file lacks."""
+        start, end = self._persisted_count, len(self._offsets)
+        if start == end:
+            return
+        entries = b"".join(_ENTRY.pack(self._timestamps[i], self._offsets[i]) for i in range(start, end))
+        self._files.append(self.path, entries)
+        self._persisted_count = end
