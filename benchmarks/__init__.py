@@ -1,0 +1,1 @@
+"""What Barnabas costs, measured; see README.md."""

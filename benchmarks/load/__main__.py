@@ -1,0 +1,82 @@
+"""`scripts/bench`: start the targets in turn, give each the same work, print medians and ratios."""
+
+import argparse
+import datetime
+import json
+import shlex
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from benchmarks.load import report
+from benchmarks.load.lines import LOADS, Figures, measure
+from benchmarks.load.targets import LACKING, TARGETS
+
+RESULTS = Path(__file__).parents[1] / "results"
+
+
+def _names(allowed: Iterable[str]) -> Callable[[str], list[str]]:
+    """Make argparse's type for names between commas."""
+
+    def parse(text: str) -> list[str]:
+        names = text.split(",")
+        if unknown := set(names) - set(allowed):
+            raise argparse.ArgumentTypeError(f"{', '.join(sorted(unknown))}: none of {', '.join(allowed)}")
+        return names
+
+    return parse
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
+    parser.add_argument("--runs", type=int, default=5, help="how often each target is measured (default 5)")
+    parser.add_argument(
+        "--target",
+        type=_names(TARGETS),
+        default=["kafka", "barnabas"],
+        help=f"which, with commas: {', '.join(TARGETS)} (default kafka,barnabas)",
+    )
+    parser.add_argument(
+        "--only",
+        type=_names(LOADS),
+        help=f"which loads, with commas: {', '.join(LOADS)} (default all; start-up and idle memory are always taken)",
+    )
+    parser.add_argument("--save", metavar="NAME", help="write benchmarks/results/NAME.json and NAME.md")
+    parser.add_argument("--check", action="store_true", help="exit 1 where a goal is missed")
+    return parser.parse_args()
+
+
+def _save(name: str, results: dict[str, list[Figures]], table: str) -> None:
+    machine, command = report.machine(), shlex.join(["scripts/bench", *sys.argv[1:]])
+    taken = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    RESULTS.mkdir(exist_ok=True)
+    record = {"taken": taken, "command": command, "machine": machine, "runs": results}
+    (RESULTS / f"{name}.json").write_text(json.dumps(record, indent=2) + "\n")
+    described = ", ".join(f"{key} {value}" for key, value in machine.items())
+    text = f"# {name}\n\n`{command}`, {taken}, on: {described}.\nMedians (lowest–highest).\n\n{table}\n"
+    (RESULTS / f"{name}.md").write_text(text)
+    print(f"\nwritten: benchmarks/results/{name}.json and {name}.md")
+
+
+def main() -> int:
+    options = _options()
+    loads = list(LOADS) if options.only is None else [name for name in LOADS if name in options.only]
+    results: dict[str, list[Figures]] = {name: [] for name in options.target}
+    for run in range(1, options.runs + 1):
+        for name in options.target:
+
+            def progress(load: str, run: int = run, name: str = name) -> None:
+                print(f"run {run}/{options.runs} {name}: {load}", file=sys.stderr, flush=True)
+
+            progress("start")
+            with TARGETS[name]() as broker:
+                results[name].append(measure(broker, [load for load in loads if load not in LACKING[name]], progress))
+    table = report.table(results)
+    print(table)
+    if options.save:
+        _save(options.save, results, table)
+    return 1 if options.check and report.missed(results) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,163 @@
+"""What is measured: each line of the table, what it does, and what it must come to beside Kafka.
+
+CPU is the broker process's user and system time, from /proc, before and after; GB and MB are powers of ten.
+"""
+
+import json
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from benchmarks.load.process import cpu_s, resident_mb
+from benchmarks.load.targets import Running
+from tools.kafka.java import die_with_parent, java_command
+
+Figures = dict[str, float]
+
+_TIMEOUT_S = 300
+_PERF_RECORD_BYTES = 1_024
+_JAVA_COUNT = 500_000
+_LIBRDKAFKA_COUNT = 1_000_000
+_SMALL_COUNT, _SMALL_WARMUP_COUNT, _SMALL_BYTES = 10_000, 5_000, 100
+_FLOOD_COUNT, _FLOOD_CONNECTIONS = 60_000, 100
+_END_TO_END_COUNT = 3_000
+
+
+class Line(NamedTuple):
+    """One figure.
+
+    Attributes:
+        key: Its name in the JSON result.
+        title: Its name in the table, with the unit.
+        digits: How many after the point.
+        goal: What Barnabas divided by Kafka must come to; None where nothing is promised.
+        is_lower_better: Whether the goal is an upper bound.
+    """
+
+    key: str
+    title: str
+    digits: int
+    goal: float | None = None
+    is_lower_better: bool = True
+
+
+LINES = (
+    Line("startup_s", "start to first answer, s", 2, 0.12),
+    Line("idle_mb", "resident memory idle, MB", 0, 0.17),
+    Line("loaded_mb", "resident memory after the load, MB", 0, 0.17),
+    Line("produce_p50_us", "small produce, one connection: p50 µs", 0, 1.0),
+    Line("produce_p99_us", "small produce, one connection: p99 µs", 0, 1.0),
+    Line("produce_cpu_us", "small produce, one connection: CPU µs per request", 0, 0.5),
+    Line("end_to_end_p50_us", "produce to consume: p50 µs", 0, 0.4),
+    Line("end_to_end_p99_us", "produce to consume: p99 µs", 0, 0.3),
+    Line("flood_requests_per_s", "100 connections: requests/s", 0, 1.25, is_lower_better=False),
+    Line("flood_cpu_us", "100 connections: CPU µs per request", 0, 0.6),
+    Line("java_cpu_s_per_gb", "Java producer: CPU s per GB", 2, 0.35),
+    Line("java_mb_per_s", "Java producer: MB/s", 0, 1.3, is_lower_better=False),
+    Line("librdkafka_cpu_s_per_gb", "librdkafka: CPU s per GB", 2, 0.45),
+    Line("librdkafka_mb_per_s", "librdkafka: MB/s", 0, None, is_lower_better=False),
+    Line("kcat_cpu_s_per_gb", "kcat reads: CPU s per GB", 2, 0.4),
+    Line("kcat_mb_per_s", "kcat reads: MB/s", 0, None, is_lower_better=False),
+)
+
+
+def _run(command: list[str]) -> str:
+    result = subprocess.run(
+        command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False, preexec_fn=die_with_parent
+    )
+    if result.returncode:
+        raise RuntimeError(f"{' '.join(command)}: {result.stderr or result.stdout}")
+    return result.stdout
+
+
+def _raw(broker: Running, mode: str, topic: str, count: int, *more: int) -> Figures:
+    command = [sys.executable, "-m", "benchmarks.load.raw", mode, broker.address, topic, str(count)]
+    figures: Figures = json.loads(_run([*command, str(_SMALL_BYTES), *map(str, more), "--pid", str(broker.pid)]))
+    return figures
+
+
+def small_produce(broker: Running) -> Figures:
+    """One Produce of 100 bytes in flight; the second round counts."""
+    _raw(broker, "latency", "latency", _SMALL_WARMUP_COUNT)
+    figures = _raw(broker, "latency", "latency", _SMALL_COUNT)
+    return {
+        "produce_p50_us": figures["p50_us"],
+        "produce_p99_us": figures["p99_us"],
+        "produce_cpu_us": figures["cpu_s"] / _SMALL_COUNT * 1e6,
+    }
+
+
+def end_to_end(broker: Running) -> Figures:
+    """From a produce to the answer of a fetch that waits for it."""
+    figures = _raw(broker, "end-to-end", "end-to-end", _END_TO_END_COUNT)
+    return {"end_to_end_p50_us": figures["p50_us"], "end_to_end_p99_us": figures["p99_us"]}
+
+
+def flood(broker: Running) -> Figures:
+    """A hundred connections with one Produce of 100 bytes in flight on each."""
+    figures = _raw(broker, "flood", "flood", _FLOOD_COUNT, _FLOOD_CONNECTIONS)
+    return {
+        "flood_requests_per_s": figures["requests_per_s"],
+        "flood_cpu_us": figures["cpu_s"] / _FLOOD_COUNT * 1e6,
+    }
+
+
+def java_producer(broker: Running) -> Figures:
+    """Kafka's ProducerPerformance with the client's defaults (16 KB batches) and acks=1."""
+    arguments = ["--topic", "java", "--num-records", str(_JAVA_COUNT), "--record-size", str(_PERF_RECORD_BYTES)]
+    arguments += ["--throughput", "-1", "--producer-props", f"bootstrap.servers={broker.address}", "acks=1"]
+    before = cpu_s(broker.pid)
+    text = _run(java_command("org.apache.kafka.tools.ProducerPerformance", arguments, jvm_options=()))
+    used_s = cpu_s(broker.pid) - before
+    found = re.search(rf"^{_JAVA_COUNT} records sent, ([\d.]+) records/sec", text, re.MULTILINE)
+    if found is None:
+        raise RuntimeError(f"ProducerPerformance said: {text}")
+    return {
+        "java_cpu_s_per_gb": used_s / (_JAVA_COUNT * _PERF_RECORD_BYTES / 1e9),
+        "java_mb_per_s": float(found[1]) * _PERF_RECORD_BYTES / 1e6,
+    }
+
+
+def librdkafka_and_kcat(broker: Running) -> Figures:
+    """A million records of 1,024 bytes through librdkafka (linger.ms=5, acks=1); then kcat reads them all."""
+    command = [sys.executable, "-m", "benchmarks.load.librdkafka", broker.address, "librdkafka"]
+    command += [str(_LIBRDKAFKA_COUNT), str(_PERF_RECORD_BYTES), "linger.ms=5", "acks=1"]
+    size_gb = _LIBRDKAFKA_COUNT * _PERF_RECORD_BYTES / 1e9
+    start_cpu_s = cpu_s(broker.pid)
+    produced: Figures = json.loads(_run(command))
+    middle_cpu_s, start = cpu_s(broker.pid), time.perf_counter()
+    reader = ["kcat", "-b", broker.address, "-C", "-t", "librdkafka", "-p", "0", "-o", "beginning", "-e", "-q"]
+    subprocess.run(reader, stdout=subprocess.DEVNULL, timeout=_TIMEOUT_S, check=True, preexec_fn=die_with_parent)
+    elapsed_s = time.perf_counter() - start
+    return {
+        "librdkafka_cpu_s_per_gb": (middle_cpu_s - start_cpu_s) / size_gb,
+        "librdkafka_mb_per_s": produced["mb_per_s"],
+        "kcat_cpu_s_per_gb": (cpu_s(broker.pid) - middle_cpu_s) / size_gb,
+        "kcat_mb_per_s": size_gb * 1e3 / elapsed_s,
+    }
+
+
+LOADS: dict[str, Callable[[Running], Figures]] = {
+    "produce": small_produce,
+    "end-to-end": end_to_end,
+    "flood": flood,
+    "java": java_producer,
+    "librdkafka": librdkafka_and_kcat,
+}
+"""In the order in which they run; start-up and memory are taken around them."""
+
+
+def measure(broker: Running, loads: list[str], progress: Callable[[str], None]) -> Figures:
+    """Run the named loads on one broker and return every figure."""
+    # A JVM goes on compiling and loading after its first answer: give every target the same second to come to rest.
+    time.sleep(1)
+    figures = {"startup_s": broker.startup_s, "idle_mb": resident_mb(broker.pid)}
+    for name in loads:
+        progress(name)
+        figures.update(LOADS[name](broker))
+    if loads:
+        figures["loaded_mb"] = resident_mb(broker.pid)
+    return figures

@@ -1,0 +1,199 @@
+"""Raw-socket load with next to no client cost: what is timed is the broker.
+
+    python -m benchmarks.load.raw latency HOST:PORT TOPIC COUNT SIZE
+        one Produce v7 with acks=1 in flight
+    python -m benchmarks.load.raw end-to-end HOST:PORT TOPIC COUNT SIZE
+        a long-poll Fetch v4 on one connection, a Produce on another: from the produce to the fetched answer
+    python -m benchmarks.load.raw flood HOST:PORT TOPIC COUNT SIZE CONNECTIONS
+        many connections, one Produce in flight on each
+
+Prints one JSON object: times in microseconds, `requests_per_s`, and `cpu_s` of the process named by `--pid` over the
+timed part alone.
+
+Source: protocol guide, Produce v7 and Fetch v4; records page, batch v2.
+"""
+
+import argparse
+import json
+import select
+import socket
+import struct
+import sys
+import time
+
+import crc32c
+
+from benchmarks.load.process import cpu_s
+
+_CLIENT_ID = b"raw"
+_FETCH_MAX_BYTES = 1 << 20
+_UNSIGNED = struct.Struct(">i").unpack_from
+
+
+def _varint(number: int) -> bytes:
+    zigzag = (number << 1) ^ (number >> 63)
+    out = bytearray()
+    while zigzag > 0x7F:
+        out.append(zigzag & 0x7F | 0x80)
+        zigzag >>= 7
+    out.append(zigzag)
+    return bytes(out)
+
+
+def _record_batch(size: int) -> bytes:
+    """Build a batch of one record without a key."""
+    body = b"\0" + _varint(0) + _varint(0) + _varint(-1) + _varint(size) + b"x" * size + _varint(0)
+    now_ms = int(time.time() * 1000)
+    tail = struct.pack(">hiqqqhii", 0, 0, now_ms, now_ms, -1, -1, -1, 1) + _varint(len(body)) + body
+    return struct.pack(">qiibI", 0, 9 + len(tail), -1, 2, crc32c.crc32c(tail)) + tail
+
+
+def _frame(api_key: int, version: int, body: bytes) -> bytes:
+    payload = struct.pack(">hhih", api_key, version, 1, len(_CLIENT_ID)) + _CLIENT_ID + body
+    return struct.pack(">i", len(payload)) + payload
+
+
+def _string(text: str) -> bytes:
+    return struct.pack(">h", len(text)) + text.encode()
+
+
+def _produce(topic: str, size: int) -> bytes:
+    batch = _record_batch(size)
+    head = struct.pack(">hhii", -1, 1, 30_000, 1) + _string(topic)
+    return _frame(0, 7, head + struct.pack(">iii", 1, 0, len(batch)) + batch)
+
+
+def _fetch(topic: str, offset: int) -> bytes:
+    head = struct.pack(">iiiibi", -1, 5_000, 1, _FETCH_MAX_BYTES, 0, 1) + _string(topic)
+    return _frame(1, 4, head + struct.pack(">iiqi", 1, 0, offset, _FETCH_MAX_BYTES))
+
+
+def _connect(address: str) -> socket.socket:
+    host, port = address.rsplit(":", 1)
+    connection = socket.create_connection((host, int(port)), timeout=60)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return connection
+
+
+def _receive(connection: socket.socket) -> bytes:
+    answer = connection.recv(65_536)
+    while len(answer) < 4 or len(answer) < 4 + _UNSIGNED(answer)[0]:
+        more = connection.recv(65_536)
+        if not more:
+            raise EOFError("the broker closed the connection")
+        answer += more
+    return answer
+
+
+def _produce_error(answer: bytes, topic: str) -> int:
+    # Length, correlation id, topic count, topic, partition count, partition: then the error code and the base offset.
+    return int(struct.unpack_from(">h", answer, 22 + len(topic))[0])
+
+
+def _prepare(address: str, topic: str) -> socket.socket:
+    """Connect, and produce until the topic is created and led."""
+    connection = _connect(address)
+    for _ in range(100):
+        connection.sendall(_frame(3, 1, struct.pack(">i", 1) + _string(topic)))
+        _receive(connection)
+        connection.sendall(_produce(topic, 10))
+        error = _produce_error(_receive(connection), topic)
+        if not error:
+            return connection
+        time.sleep(0.1)
+    sys.exit(f"the topic has no leader: error {error}")
+
+
+def _summary(times_s: list[float]) -> dict[str, float]:
+    times_s.sort()
+    last = len(times_s) - 1
+    return {
+        name: times_s[min(last, int(len(times_s) * part))] * 1e6
+        for name, part in (("p50_us", 0.5), ("p99_us", 0.99), ("p999_us", 0.999))
+    }
+
+
+def latency(address: str, topic: str, count: int, size: int) -> dict[str, float]:
+    """Time one produce after the other."""
+    connection, request, times_s = _prepare(address, topic), _produce(topic, size), []
+    for _ in range(count):
+        start = time.perf_counter()
+        connection.sendall(request)
+        answer = _receive(connection)
+        times_s.append(time.perf_counter() - start)
+        if error := _produce_error(answer, topic):
+            sys.exit(f"produce error {error}")
+    return _summary(times_s)
+
+
+def end_to_end(address: str, topic: str, count: int, size: int) -> dict[str, float]:
+    """Time from sending a produce to receiving it on a fetch that already waits."""
+    producer, consumer, request, times_s = _prepare(address, topic), _connect(address), _produce(topic, size), []
+    producer.sendall(request)
+    offset = struct.unpack_from(">q", _receive(producer), 24 + len(topic))[0] + 1
+    for _ in range(count):
+        consumer.sendall(_fetch(topic, offset))
+        # Long enough for the fetch to be parked at the broker.
+        time.sleep(0.0005)
+        start = time.perf_counter()
+        producer.sendall(request)
+        _receive(consumer)
+        times_s.append(time.perf_counter() - start)
+        _receive(producer)
+        offset += 1
+    return _summary(times_s)
+
+
+def flood(address: str, topic: str, count: int, size: int, connection_count: int) -> dict[str, float]:
+    """Keep one produce in flight on every connection."""
+    _prepare(address, topic).close()
+    request = _produce(topic, size)
+    times_s: list[float] = []
+    connections = {
+        connection.fileno(): connection for connection in (_connect(address) for _ in range(connection_count))
+    }
+    poller, sent_at = select.epoll(), {}
+    for descriptor, connection in connections.items():
+        poller.register(descriptor, select.EPOLLIN)
+        sent_at[descriptor] = time.perf_counter()
+        connection.sendall(request)
+    start, sent_count = time.perf_counter(), connection_count
+    while len(times_s) < count:
+        for descriptor, _ in poller.poll(60):
+            _receive(connections[descriptor])
+            now = time.perf_counter()
+            times_s.append(now - sent_at[descriptor])
+            if sent_count < count:
+                sent_at[descriptor] = now
+                connections[descriptor].sendall(request)
+                sent_count += 1
+    elapsed_s = time.perf_counter() - start
+    return {"requests_per_s": count / elapsed_s, **_summary(times_s)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Raw-socket load on a Kafka broker.")
+    parser.add_argument("mode", choices=["latency", "end-to-end", "flood"])
+    parser.add_argument("address")
+    parser.add_argument("topic")
+    parser.add_argument("count", type=int)
+    parser.add_argument("size", type=int)
+    parser.add_argument("connections", type=int, nargs="?", default=100)
+    parser.add_argument("--pid", type=int, help="the broker's process, for its CPU time")
+    options = parser.parse_args()
+    before = cpu_s(options.pid) if options.pid else 0.0
+    work = (options.address, options.topic, options.count, options.size)
+    match options.mode:
+        case "latency":
+            result = latency(*work)
+        case "end-to-end":
+            result = end_to_end(*work)
+        case _:
+            result = flood(*work, options.connections)
+    if options.pid:
+        result["cpu_s"] = cpu_s(options.pid) - before
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+"""Medians of runs, and one target's beside another's, as a Markdown table."""
+
+import platform
+import statistics
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from benchmarks.load.lines import LINES, Figures, Line
+
+REFERENCE = "kafka"
+SUBJECT = "barnabas"
+TITLES = {"kafka": "Kafka 2.7.2", "barnabas": "Barnabas", "prototype": "prototype", "floor": "C floor"}
+
+
+def medians(runs: Sequence[Figures]) -> Figures:
+    """Return the median of every figure over runs that all have the same ones."""
+    return {key: statistics.median(run[key] for run in runs) for key in runs[0]} if runs else {}
+
+
+def verdict(line: Line, ratio: float) -> str:
+    """Return the goal and whether it is reached."""
+    if line.goal is None:
+        return ""
+    is_reached = ratio <= line.goal if line.is_lower_better else ratio >= line.goal
+    return f"{'≤' if line.is_lower_better else '≥'} {line.goal}{'' if is_reached else ' **missed**'}"
+
+
+def missed(results: Mapping[str, Sequence[Figures]]) -> list[str]:
+    """Return the titles of the lines whose goal is not reached."""
+    kafka, ours = (medians(results.get(name, [])) for name in (REFERENCE, SUBJECT))
+    return [
+        line.title
+        for line in LINES
+        if line.key in kafka and line.key in ours and "missed" in verdict(line, ours[line.key] / kafka[line.key])
+    ]
+
+
+def table(results: Mapping[str, Sequence[Figures]]) -> str:
+    """Return the Markdown table: a row per line, a column per target, lowest and highest in brackets."""
+    names = [name for name in results if results[name]]
+    middle = {name: medians(results[name]) for name in names}
+    has_ratio = REFERENCE in names and SUBJECT in names
+    heading = ["line", *(TITLES[name] for name in names), *(["ratio", "goal"] if has_ratio else [])]
+    if has_ratio and "prototype" in names:
+        heading.append("above prototype")
+    rows = [heading, ["---"] * len(heading)]
+    for line in LINES:
+        if not any(line.key in middle[name] for name in names):
+            continue
+        row = [line.title]
+        for name in names:
+            if line.key not in middle[name]:
+                row.append("–")
+                continue
+            values = [run[line.key] for run in results[name]]
+            spread = f" ({min(values):,.{line.digits}f}–{max(values):,.{line.digits}f})" if len(values) > 1 else ""
+            row.append(f"{middle[name][line.key]:,.{line.digits}f}{spread}")
+        if has_ratio:
+            ratio = middle[SUBJECT][line.key] / middle[REFERENCE][line.key]
+            row += [f"{ratio:.2f}", verdict(line, ratio)]
+        if has_ratio and "prototype" in names:
+            row.append(f"{middle[SUBJECT][line.key] - middle['prototype'][line.key]:+,.{line.digits}f}")
+        rows.append(row)
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def machine() -> dict[str, str]:
+    """Return what the figures were taken on."""
+    model = next(
+        (
+            line.split(":", 1)[1].strip()
+            for line in Path("/proc/cpuinfo").read_text().splitlines()
+            if "model name" in line
+        ),
+        platform.machine(),
+    )
+    cores = sum(line.startswith("processor") for line in Path("/proc/cpuinfo").read_text().splitlines())
+    memory_kb = next(line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemTotal"))
+    java = subprocess.run(["java", "-version"], capture_output=True, text=True, check=False).stderr.splitlines()
+    return {
+        "cpu": model,
+        "cores": str(cores),
+        "memory": f"{int(memory_kb.split()[1]) / 1e6:.0f} GB",
+        "kernel": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+        "java": java[0] if java else "none",
+    }

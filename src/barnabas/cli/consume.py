@@ -1,0 +1,285 @@
+"""`barnabas consume`: records become lines, with the options of kafka-console-consumer."""
+
+import asyncio
+import base64
+import json
+import sys
+from typing import Annotated
+
+import typer
+
+from barnabas.cli.options import DEFAULT_SERVER, BootstrapServer, parse_flag, parse_pairs, run_async, stop_on_signals
+from barnabas.cli.output import note
+from barnabas.cli.topics import name_matcher
+from barnabas.clients import Admin, Consumer, GroupMember, Pool
+from barnabas.clients.consumer import Fetched
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import BarnabasError, KafkaError
+from barnabas.core.types import TopicPartition
+from barnabas.records.record import Record
+
+HELP = """Print the records of a topic.
+
+Without --group it reads from the end on (or from the beginning, or from --offset of one --partition) and remembers
+nothing. With --group it shares the partitions with the group's other members and goes on where the group stopped.
+Ctrl-C ends it.
+
+Examples:
+
+  barnabas consume --topic views --from-beginning --property print.key=true
+
+  barnabas consume --topic views --group report --json --timeout-ms 5000
+"""
+
+_COMMIT_INTERVAL_S = 5.0
+_POLL_MS = 500
+
+
+def consume(
+    topic: Annotated[str | None, typer.Option("--topic", metavar="NAME", help="The topic to read.")] = None,
+    whitelist: Annotated[str | None, typer.Option("--whitelist", metavar="REGEX", help="Read all topics that match, instead of --topic.")] = None,
+    partition: Annotated[int | None, typer.Option("--partition", min=0, metavar="N", help="Read this partition only.")] = None,
+    offset: Annotated[str | None, typer.Option("--offset", metavar="N|earliest|latest", help="Where to begin in --partition (default: latest).")] = None,
+    from_beginning: Annotated[bool, typer.Option("--from-beginning", help="Begin with the first record (with --group: where nothing was committed).")] = False,
+    max_messages: Annotated[int | None, typer.Option("--max-messages", min=1, metavar="N", help="End after so many records.")] = None,
+    timeout_ms: Annotated[int | None, typer.Option("--timeout-ms", min=1, metavar="MS", help="End when no record came for so long.")] = None,
+    group: Annotated[str | None, typer.Option("--group", metavar="NAME", help="Read as a member of this consumer group.")] = None,
+    properties: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--property",
+            metavar="NAME=VALUE",
+            help="print.key, print.timestamp, print.offset, print.partition, print.headers (false), print.value (true), "
+            "key.separator (tab), line.separator, headers.separator, null.literal. May be repeated.",
+        ),
+    ] = None,
+    bootstrap_server: BootstrapServer = DEFAULT_SERVER,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per record.")] = False,
+) -> None:
+    _check_options(topic, whitelist, partition, offset, from_beginning, group)
+    writer = _Writer(parse_pairs(properties or [], "--property"), as_json)
+
+    async def work() -> None:
+        stopped = stop_on_signals()
+        async with Pool(bootstrap_server, "barnabas-consume") as pool:
+            reset = "earliest" if from_beginning else "latest"
+            reader = _Reader(Consumer(pool, auto_offset_reset=reset), writer, max_messages, timeout_ms, stopped)
+            topics = await _topics(Admin(pool), topic, whitelist)
+            try:
+                if group is not None:
+                    await reader.read_as_member(GroupMember(pool, group, list(topics)), reset)
+                else:
+                    await _seek(reader.consumer, topics, partition, offset or reset)
+                    await reader.read()
+            finally:
+                sys.stdout.buffer.flush()
+                await reader.consumer.close()
+                note(f"Processed a total of {reader.count} messages")
+
+    run_async(work())
+
+
+def _check_options(
+    topic: str | None, whitelist: str | None, partition: int | None, offset: str | None, from_beginning: bool, group: str | None
+) -> None:
+    if (topic is None) == (whitelist is None):
+        raise BarnabasError("say what to read: --topic NAME, or --whitelist REGEX")
+    if partition is not None and (whitelist is not None or group is not None):
+        raise BarnabasError("--partition goes with --topic alone: a group divides the partitions itself")
+    if offset is not None:
+        if partition is None:
+            raise BarnabasError("--offset needs --partition")
+        if from_beginning:
+            raise BarnabasError("--offset and --from-beginning exclude each other")
+        if offset not in ("earliest", "latest") and not offset.isdecimal():
+            raise BarnabasError(f"--offset {offset}: must be a number, earliest or latest")
+
+
+async def _topics(admin: Admin, topic: str | None, whitelist: str | None) -> dict[str, list[TopicPartition]]:
+    known = await admin.topics([topic] if topic is not None else None)
+    matches = name_matcher(whitelist)
+    found = {
+        name: [TopicPartition(name, index) for index in metadata.partitions]
+        for name, metadata in known.items()
+        if metadata.error_code is ErrorCode.NONE and (matches(name) and not metadata.is_internal or name == topic)
+    }
+    if not found:
+        message = f"topic {topic} does not exist" if topic is not None else f"no topic matches {whitelist}"
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, message)
+    return found
+
+
+async def _seek(consumer: Consumer, topics: dict[str, list[TopicPartition]], partition: int | None, offset: str) -> None:
+    partitions = [part for parts in topics.values() for part in parts if partition in (None, part.partition)]
+    if not partitions:
+        (name,) = topics
+        raise BarnabasError(f"topic {name} has no partition {partition}: it has {len(topics[name])}, counted from 0")
+    if offset == "earliest":
+        await consumer.seek_to_beginning(partitions)
+    elif offset == "latest":
+        await consumer.seek_to_end(partitions)
+    else:
+        consumer.assign({part: int(offset) for part in partitions})
+
+
+class _Reader:
+    """Reads and prints until something says that it is enough."""
+
+    def __init__(
+        self, consumer: Consumer, writer: "_Writer", max_messages: int | None, timeout_ms: int | None, stopped: asyncio.Event
+    ) -> None:
+        self.consumer = consumer
+        self.count = 0
+        self._writer = writer
+        self._max_messages = max_messages
+        self._timeout_s = None if timeout_ms is None else timeout_ms / 1000
+        self._stopped = stopped
+        self._last_record = asyncio.get_running_loop().time()
+
+    async def read(self) -> None:
+        """Read what the consumer is assigned."""
+        while not self._is_done():
+            self._print(await self._poll())
+
+    async def read_as_member(self, member: GroupMember, reset: str) -> None:
+        """Read what the group assigns, and commit what was printed."""
+        loop = asyncio.get_running_loop()
+        next_commit = loop.time() + _COMMIT_INTERVAL_S
+        printed: dict[TopicPartition, int] = {}
+        try:
+            while not self._is_done():
+                if member.needs_rejoin:
+                    member.raise_failure()
+                    await _commit(member, printed)
+                    join = loop.create_task(member.join(reset))
+                    if not await self._finishes(join):
+                        return
+                    self.consumer.assign(join.result())
+                    printed = {}
+                for partition, offset in self._print(await self._poll()).items():
+                    printed[partition] = offset
+                if loop.time() >= next_commit:
+                    await _commit(member, printed)
+                    next_commit = loop.time() + _COMMIT_INTERVAL_S
+            await _commit(member, printed)
+        finally:
+            await member.leave()
+
+    async def _finishes(self, task: "asyncio.Task[dict[TopicPartition, int]]") -> bool:
+        stop = asyncio.get_running_loop().create_task(self._stopped.wait())
+        await asyncio.wait([task, stop], return_when=asyncio.FIRST_COMPLETED)
+        stop.cancel()
+        if task.done():
+            return True
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        return False
+
+    async def _poll(self) -> Fetched:
+        loop = asyncio.get_running_loop()
+        poll = loop.create_task(self.consumer.poll(_POLL_MS))
+        stop = loop.create_task(self._stopped.wait())
+        await asyncio.wait([poll, stop], return_when=asyncio.FIRST_COMPLETED)
+        stop.cancel()
+        if poll.done():
+            return poll.result()
+        poll.cancel()
+        await asyncio.gather(poll, return_exceptions=True)
+        return []
+
+    def _print(self, fetched: Fetched) -> dict[TopicPartition, int]:
+        """Print records up to the limit; where to go on in each partition."""
+        next_offsets: dict[TopicPartition, int] = {}
+        for partition, records in fetched:
+            for record in records:
+                if self._max_messages is not None and self.count >= self._max_messages:
+                    break
+                self._writer.write(partition, record)
+                self.count += 1
+                next_offsets[partition] = record.offset + 1
+        if next_offsets:
+            sys.stdout.buffer.flush()
+            self._last_record = asyncio.get_running_loop().time()
+        return next_offsets
+
+    def _is_done(self) -> bool:
+        if self._stopped.is_set() or (self._max_messages is not None and self.count >= self._max_messages):
+            return True
+        return self._timeout_s is not None and asyncio.get_running_loop().time() - self._last_record >= self._timeout_s
+
+
+async def _commit(member: GroupMember, offsets: dict[TopicPartition, int]) -> None:
+    """Commit, unless the group has moved on: then another member reads these records again."""
+    try:
+        await member.commit(offsets)
+    except KafkaError as error:
+        if not member.needs_rejoin:
+            raise
+        note(f"offsets were not committed: {error.message}")
+
+
+class _Writer:
+    """Writes a record as one line, in the form of kafka-console-consumer's default formatter or as JSON."""
+
+    def __init__(self, properties: dict[str, str], as_json: bool) -> None:
+        self._as_json = as_json
+        self._has_timestamp = parse_flag(properties, "print.timestamp", False)
+        self._has_partition = parse_flag(properties, "print.partition", False)
+        self._has_offset = parse_flag(properties, "print.offset", False)
+        self._has_headers = parse_flag(properties, "print.headers", False)
+        self._has_key = parse_flag(properties, "print.key", False)
+        self._has_value = parse_flag(properties, "print.value", True)
+        self._separator = properties.pop("key.separator", "\t").encode()
+        self._line_end = properties.pop("line.separator", "\n").encode()
+        self._header_separator = properties.pop("headers.separator", ",").encode()
+        self._null = properties.pop("null.literal", "null").encode()
+        if properties:
+            raise BarnabasError(f"--property {next(iter(properties))}: barnabas consume --help lists those that there are")
+
+    def write(self, partition: TopicPartition, record: Record) -> None:
+        """Write one record to stdout."""
+        line = _json_line(partition, record) if self._as_json else self._text(partition, record)
+        sys.stdout.buffer.write(line)
+
+    def _text(self, partition: TopicPartition, record: Record) -> bytes:
+        parts = []
+        if self._has_timestamp:
+            parts.append(b"CreateTime:%d" % record.timestamp_ms if record.timestamp_ms >= 0 else b"NO_TIMESTAMP")
+        if self._has_partition:
+            parts.append(b"Partition:%d" % partition.partition)
+        if self._has_offset:
+            parts.append(b"Offset:%d" % record.offset)
+        if self._has_headers:
+            headers = [name.encode() + b":" + self._or_null(value) for name, value in record.headers]
+            parts.append(self._header_separator.join(headers) or b"NO_HEADERS")
+        if self._has_key:
+            parts.append(self._or_null(record.key))
+        if self._has_value:
+            parts.append(self._or_null(record.value))
+        return self._separator.join(parts) + self._line_end
+
+    def _or_null(self, data: bytes | None) -> bytes:
+        return self._null if data is None else data
+
+
+def _json_line(partition: TopicPartition, record: Record) -> bytes:
+    shown: dict[str, object] = {
+        "topic": partition.topic,
+        "partition": partition.partition,
+        "offset": record.offset,
+        "timestamp_ms": record.timestamp_ms,
+    }
+    shown |= _json_bytes("key", record.key) | _json_bytes("value", record.value)
+    if record.headers:
+        shown["headers"] = [{"name": name} | _json_bytes("value", value) for name, value in record.headers]
+    return json.dumps(shown, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+def _json_bytes(name: str, data: bytes | None) -> dict[str, object]:
+    """Text where it is text; else `<name>_base64`, so that nothing is lost."""
+    if data is None:
+        return {name: None}
+    try:
+        return {name: data.decode()}
+    except UnicodeDecodeError:
+        return {f"{name}_base64": base64.b64encode(data).decode()}

@@ -1,0 +1,32 @@
+"""What a person can do about an error, after what the error says."""
+
+from barnabas.clients.channel import UnreachableError
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import BarnabasError, KafkaError
+
+_HINTS = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "barnabas topics --list shows those that do",
+    ErrorCode.TOPIC_ALREADY_EXISTS: "--if-not-exists accepts that",
+    ErrorCode.TOPIC_DELETION_DISABLED: "the broker's delete.topic.enable is false",
+    ErrorCode.LEADER_NOT_AVAILABLE: "try again in a moment",
+    ErrorCode.COORDINATOR_NOT_AVAILABLE: "try again in a moment",
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS: "try again in a moment",
+    ErrorCode.REQUEST_TIMED_OUT: "the broker is busy or stuck: its log says more",
+    ErrorCode.UNKNOWN_MEMBER_ID: "stop the group's consumers first",
+    ErrorCode.REBALANCE_IN_PROGRESS: "stop the group's consumers first",
+    ErrorCode.MESSAGE_TOO_LARGE: "the topic's max.message.bytes is the limit",
+    ErrorCode.GROUP_AUTHORIZATION_FAILED: "ask the cluster's administrator for access",
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: "ask the cluster's administrator for access",
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "ask the cluster's administrator for access",
+}
+
+
+def explain(error: BarnabasError) -> str:
+    """One line: what is wrong, and what to do about it where that is known."""
+    if isinstance(error, UnreachableError):
+        return f"{error.message}; is a broker running there? `barnabas broker` starts one, --bootstrap-server names another"
+    if isinstance(error, KafkaError):
+        hint = _HINTS.get(error.code)
+        message = error.message.rstrip(".")
+        return f"{message}; {hint}" if hint else message
+    return str(error)

@@ -1,0 +1,52 @@
+"""Options that several commands share, and small parsers of option texts."""
+
+import asyncio
+import signal
+from collections.abc import Coroutine, Iterable
+from typing import Annotated, TypeVar
+
+import typer
+
+from barnabas.core.errors import BarnabasError
+
+T = TypeVar("T")
+
+DEFAULT_SERVER = "127.0.0.1:9092"
+
+BootstrapServer = Annotated[
+    str, typer.Option("--bootstrap-server", metavar="HOST:PORT,...", help="Brokers to connect to; one that answers is enough.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts instead of a table.")]
+
+
+def parse_pairs(texts: Iterable[str], option: str) -> dict[str, str]:
+    """Read `name=value` options. Raises BarnabasError naming the option."""
+    pairs: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise BarnabasError(f"{option} {text}: write it as name=value")
+        pairs[name.strip()] = value
+    return pairs
+
+
+def parse_flag(pairs: dict[str, str], name: str, default: bool) -> bool:
+    """Take a true/false property. Raises BarnabasError."""
+    text = pairs.pop(name, str(default)).strip().lower()
+    if text not in ("true", "false"):
+        raise BarnabasError(f"--property {name}={text}: must be true or false")
+    return text == "true"
+
+
+def run_async(work: Coroutine[object, object, T]) -> T:
+    """Run a command's work to its end."""
+    return asyncio.run(work)
+
+
+def stop_on_signals() -> asyncio.Event:
+    """An event that Ctrl-C and SIGTERM set, so that a command can finish in good order."""
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stopped.set)
+    return stopped

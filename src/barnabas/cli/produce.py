@@ -1,0 +1,201 @@
+"""`barnabas produce`: lines of text become records, with the options of kafka-console-producer."""
+
+import asyncio
+import os
+import sys
+import threading
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+import typer
+
+from barnabas.cli.options import (
+    DEFAULT_SERVER,
+    AsJson,
+    BootstrapServer,
+    parse_flag,
+    parse_pairs,
+    run_async,
+    stop_on_signals,
+)
+from barnabas.cli.output import Bar, note, print_json, progress
+from barnabas.clients import Pool, Producer, RecordMetadata
+from barnabas.core.errors import BarnabasError
+from barnabas.records.batch import Codec
+
+HELP = """Send lines of text to a topic.
+
+Each line of standard input is one record's value; with --property parse.key=true its key stands before the first
+separator. A topic that does not exist is created if the broker does that.
+
+Examples:
+
+  echo hello | barnabas produce --topic greetings
+
+  barnabas produce --topic views --property parse.key=true --property key.separator=: < views.txt
+"""
+
+_ACKS = {"0": 0, "1": 1, "-1": -1, "all": -1}
+_CODECS = {codec.name.lower(): codec for codec in Codec}
+_CHUNK_BYTES = 1 << 18
+_FLUSH_EVERY = 100
+
+
+def produce(
+    topic: Annotated[str, typer.Option("--topic", metavar="NAME", help="Where the records go.")],
+    properties: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--property",
+            metavar="NAME=VALUE",
+            help="parse.key (false), key.separator (tab), ignore.error (false): as kafka-console-producer has them. May be repeated.",
+        ),
+    ] = None,
+    request_required_acks: Annotated[
+        str, typer.Option("--request-required-acks", metavar="0|1|all", help="Who must have written a record: nobody, the leader, all in-sync replicas.")
+    ] = "1",
+    compression_codec: Annotated[
+        str, typer.Option("--compression-codec", metavar="CODEC", help="none, gzip, snappy, lz4 or zstd.")
+    ] = "none",
+    sync: Annotated[bool, typer.Option("--sync", help="Wait for each record before the next is sent.")] = False,
+    batch_size: Annotated[int, typer.Option("--batch-size", min=1, metavar="BYTES", help="How large a batch may grow.")] = 16_384,
+    timeout: Annotated[int, typer.Option("--timeout", min=0, metavar="MS", help="How long a batch waits for more records.")] = 100,
+    request_timeout_ms: Annotated[int, typer.Option("--request-timeout-ms", min=1, metavar="MS", help="How long an answer may take.")] = 30_000,
+    bootstrap_server: BootstrapServer = DEFAULT_SERVER,
+    as_json: AsJson = False,
+) -> None:
+    if request_required_acks not in _ACKS:
+        raise BarnabasError(f"--request-required-acks {request_required_acks}: must be 0, 1 or all")
+    if compression_codec not in _CODECS:
+        raise BarnabasError(f"--compression-codec {compression_codec}: must be one of {', '.join(_CODECS)}")
+    reader = _LineReader(parse_pairs(properties or [], "--property"))
+
+    async def work() -> int:
+        stopped = stop_on_signals()
+        async with Pool(bootstrap_server, "barnabas-produce") as pool:
+            producer = Producer(
+                pool,
+                acks=_ACKS[request_required_acks],
+                codec=_CODECS[compression_codec],
+                batch_size_bytes=batch_size,
+                linger_ms=0 if sync else timeout,
+                request_timeout_ms=request_timeout_ms,
+            )
+            async with producer:
+                with progress(f"Sending to {topic}", _input_bytes()) as bar:
+                    return await _send_all(producer, topic, reader, sync, stopped, bar)
+
+    count = run_async(work())
+    if as_json:
+        print_json({"topic": topic, "records": count})
+    elif sys.stdin.isatty() or sys.stderr.isatty():
+        note(f"Sent {count} record{'' if count == 1 else 's'} to {topic}.")
+
+
+async def _send_all(producer: Producer, topic: str, reader: "_LineReader", sync: bool, stopped: asyncio.Event, bar: Bar) -> int:
+    sent = _Sent()
+    count = read_bytes = 0
+    async for line in _lines(stopped):
+        read_bytes += len(line) + 1
+        key, value = reader.record(line, count + 1)
+        future = await producer.send(topic, value, key)
+        future.add_done_callback(sent.note)
+        if sync:
+            await asyncio.wait([future])
+        sent.raise_failure()
+        count += 1
+        if count % _FLUSH_EVERY == 0:
+            bar.set(read_bytes, f"{count:,} records")
+            # A line that is there already never waits: without this nothing would be sent before the input's end.
+            await asyncio.sleep(0)
+    await producer.flush()
+    sent.raise_failure()
+    return count
+
+
+class _Sent:
+    """Keeps the first failure of all records sent."""
+
+    def __init__(self) -> None:
+        self._failure: BaseException | None = None
+
+    def note(self, future: "asyncio.Future[RecordMetadata]") -> None:
+        if not future.cancelled() and self._failure is None:
+            self._failure = future.exception()
+
+    def raise_failure(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+
+class _LineReader:
+    """Cuts a line into key and value as the properties say."""
+
+    def __init__(self, properties: dict[str, str]) -> None:
+        self._parses_key = parse_flag(properties, "parse.key", False)
+        self._separator = properties.pop("key.separator", "\t").encode()
+        self._ignores_error = parse_flag(properties, "ignore.error", False)
+        if properties:
+            raise BarnabasError(f"--property {next(iter(properties))}: there are parse.key, key.separator, ignore.error")
+        if not self._separator:
+            raise BarnabasError("--property key.separator=: must not be empty")
+
+    def record(self, line: bytes, number: int) -> tuple[bytes | None, bytes]:
+        """Key and value of one line. Raises BarnabasError, when it has no key and needs one."""
+        if not self._parses_key:
+            return None, line
+        key, separator, value = line.partition(self._separator)
+        if separator:
+            return key, value
+        if self._ignores_error:
+            return None, line
+        raise BarnabasError(f"line {number} has no key separator {self._separator.decode()!r}; --property ignore.error=true accepts that")
+
+
+async def _lines(stopped: asyncio.Event) -> AsyncIterator[bytes]:
+    """The lines of standard input, until its end or until `stopped`."""
+    loop = asyncio.get_running_loop()
+    chunks: asyncio.Queue[bytes] = asyncio.Queue()
+    room = threading.Semaphore(4)
+    is_terminal = sys.stdin.isatty()
+
+    def read() -> None:
+        # os.read: a thread that waits inside sys.stdin would hold its lock when the process ends.
+        while True:
+            room.acquire()
+            chunk = os.read(0, _CHUNK_BYTES)
+            loop.call_soon_threadsafe(chunks.put_nowait, chunk)
+            if not chunk:
+                return
+
+    def prompt() -> None:
+        if is_terminal:
+            print(">", end="", flush=True)
+
+    threading.Thread(target=read, daemon=True, name="stdin").start()
+    stop = loop.create_task(stopped.wait())
+    rest = b""
+    prompt()
+    while not stopped.is_set():
+        get = loop.create_task(chunks.get())
+        await asyncio.wait([get, stop], return_when=asyncio.FIRST_COMPLETED)
+        if not get.done():
+            get.cancel()
+            break
+        chunk = get.result()
+        room.release()
+        if not chunk:
+            if rest:
+                yield rest.removesuffix(b"\r")
+            break
+        *whole, rest = (rest + chunk).split(b"\n")
+        for line in whole:
+            yield line.removesuffix(b"\r")
+        prompt()
+    stop.cancel()
+
+
+def _input_bytes() -> int | None:
+    """The size of standard input where that is a file."""
+    status = os.fstat(0)
+    return status.st_size or None

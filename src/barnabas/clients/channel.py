@@ -1,0 +1,253 @@
+"""One connection to one broker: requests go out, answers come back to whoever asked.
+
+A frame is an int32 size and that many bytes. Answers carry the correlation id of their request; Kafka answers in
+order, but nothing here leans on it. The version of each request is the highest that both sides know, found with
+ApiVersions when the connection opens, and never above Kafka 2.7's.
+
+Source: protocol guide, "Common request and response structure", "Api versions".
+"""
+
+import asyncio
+import os
+from struct import Struct
+from typing import TypeVar
+
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import BarnabasError, KafkaError, ProtocolError
+from barnabas.protocol.api_keys import APIS
+from barnabas.protocol.header import decode_response_header, encode_request_header
+from barnabas.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from barnabas.protocol.wire import Message, WireBuffer
+
+R = TypeVar("R", bound=Message)
+
+_SIZE = Struct(">i")
+MAX_RESPONSE_BYTES = 256 * 1024 * 1024
+DEFAULT_REQUEST_TIMEOUT_MS = 30_000
+
+
+class UnreachableError(KafkaError):
+    """Not one of the brokers could be connected to: no use in trying again at once."""
+
+
+class Channel:
+    """A connection that has agreed on versions.
+
+    Attributes:
+        host, port: Where it leads.
+        versions: The broker's version range of each API key.
+    """
+
+    __slots__ = (
+        "_client_id",
+        "_failure",
+        "_next_correlation_id",
+        "_reader",
+        "_task",
+        "_waiting",
+        "_writer",
+        "host",
+        "port",
+        "versions",
+    )
+
+    def __init__(
+        self, host: str, port: int, client_id: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        """Use `connect`."""
+        self.host = host
+        self.port = port
+        self.versions: dict[int, tuple[int, int]] = {}
+        self._client_id = client_id
+        self._reader = reader
+        self._writer = writer
+        self._next_correlation_id = 0
+        self._waiting: dict[int, asyncio.Future[memoryview]] = {}
+        self._failure: KafkaError | None = None
+        self._task = asyncio.get_running_loop().create_task(self._read_answers())
+
+    @classmethod
+    async def connect(cls, host: str, port: int, client_id: str, timeout_ms: int = 10_000) -> "Channel":
+        """Open a connection and ask the broker for its versions.
+
+        Raises:
+            KafkaError: NETWORK_EXCEPTION (nobody there, no answer, another protocol); says which address.
+        """
+        try:
+            async with asyncio.timeout(timeout_ms / 1000):
+                reader, writer = await asyncio.open_connection(host, port, limit=1 << 20)
+        except TimeoutError:
+            raise KafkaError(ErrorCode.NETWORK_EXCEPTION, f"{host}:{port} does not answer") from None
+        except OSError as error:
+            raise KafkaError(
+                ErrorCode.NETWORK_EXCEPTION, f"cannot connect to {host}:{port}: {_reason(error)}"
+            ) from error
+        channel = cls(host, port, client_id, reader, writer)
+        try:
+            await channel._negotiate(timeout_ms)
+        except BaseException:
+            await channel.close()
+            raise
+        return channel
+
+    @property
+    def is_open(self) -> bool:
+        """Whether another request may be sent."""
+        return self._failure is None
+
+    def version_of(self, api_key: int, max_version: int | None = None) -> int:
+        """The version in which a request of this API is sent.
+
+        Args:
+            max_version: What the caller can fill in; Kafka 2.7's highest when None.
+
+        Raises:
+            KafkaError: UNSUPPORTED_VERSION, when the ranges do not meet.
+        """
+        api = APIS[api_key]
+        highest = api.max_version if max_version is None else min(max_version, api.max_version)
+        least, most = self.versions.get(api_key, (0, -1))
+        version = min(highest, most)
+        if version < max(least, api.min_version):
+            raise KafkaError(
+                ErrorCode.UNSUPPORTED_VERSION, f"the broker at {self.host}:{self.port} does not support {api.message}"
+            )
+        return version
+
+    async def send(
+        self,
+        request: Message,
+        answer: type[R],
+        *,
+        max_version: int | None = None,
+        timeout_ms: int = DEFAULT_REQUEST_TIMEOUT_MS,
+    ) -> R:
+        """Send a request and wait for its answer.
+
+        Args:
+            answer: The response's class.
+            max_version: See `version_of`.
+            timeout_ms: How long to wait for the answer.
+
+        Raises:
+            KafkaError: NETWORK_EXCEPTION (the connection is gone), REQUEST_TIMED_OUT, UNSUPPORTED_VERSION.
+            ProtocolError: The request cannot be said in that version, or the answer is malformed.
+        """
+        version = self.version_of(request.API_KEY, max_version)
+        correlation_id = self._write(request, version)
+        future: asyncio.Future[memoryview] = asyncio.get_running_loop().create_future()
+        self._waiting[correlation_id] = future
+        try:
+            async with asyncio.timeout(timeout_ms / 1000):
+                await self._drain()
+                frame = await future
+        except TimeoutError:
+            name = APIS[request.API_KEY].message
+            raise KafkaError(
+                ErrorCode.REQUEST_TIMED_OUT, f"{self.host}:{self.port} did not answer {name} within {timeout_ms} ms"
+            ) from None
+        finally:
+            self._waiting.pop(correlation_id, None)
+        _, pos = decode_response_header(frame, request.API_KEY, version)
+        return answer.decode(version, frame, pos)[0]
+
+    async def send_without_answer(self, request: Message, *, max_version: int | None = None) -> None:
+        """Send a request that is not answered (Produce with acks=0). Raises KafkaError."""
+        self._write(request, self.version_of(request.API_KEY, max_version))
+        await self._drain()
+
+    async def close(self) -> None:
+        """Close the connection; whoever still waits gets NETWORK_EXCEPTION."""
+        self._fail(KafkaError(ErrorCode.NETWORK_EXCEPTION, f"the connection to {self.host}:{self.port} was closed"))
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+        try:
+            await self._writer.wait_closed()
+        except OSError:
+            pass
+
+    def _write(self, request: Message, version: int) -> int:
+        if self._failure is not None:
+            raise self._failure
+        correlation_id = self._next_correlation_id
+        self._next_correlation_id = (correlation_id + 1) & 0x7FFFFFFF
+        out = WireBuffer(bytes(_SIZE.size))
+        encode_request_header(out, request.API_KEY, version, correlation_id, self._client_id)
+        request.encode(version, out)
+        _SIZE.pack_into(out, 0, len(out) - _SIZE.size)
+        self._writer.write(out)
+        return correlation_id
+
+    async def _drain(self) -> None:
+        try:
+            await self._writer.drain()
+        except OSError as error:
+            self._fail(self._lost(_reason(error)))
+            assert self._failure is not None
+            raise self._failure from error
+
+    async def _negotiate(self, timeout_ms: int) -> None:
+        # Version 0 is answered by every broker, and holds all that is needed.
+        api_key = ApiVersionsRequest.API_KEY
+        self.versions[api_key] = (0, 0)
+        try:
+            response = await self.send(ApiVersionsRequest(), ApiVersionsResponse, max_version=0, timeout_ms=timeout_ms)
+        except ProtocolError as error:
+            raise KafkaError(
+                ErrorCode.NETWORK_EXCEPTION, f"{self.host}:{self.port} does not speak Kafka's protocol"
+            ) from error
+        if response.error_code != ErrorCode.NONE:
+            raise KafkaError(ErrorCode(response.error_code), f"{self.host}:{self.port} refused ApiVersions")
+        self.versions = {api.api_key: (api.min_version, api.max_version) for api in response.api_keys}
+
+    async def _read_answers(self) -> None:
+        try:
+            while True:
+                (size,) = _SIZE.unpack(await self._reader.readexactly(_SIZE.size))
+                if not 4 <= size <= MAX_RESPONSE_BYTES:
+                    self._fail(self._lost(f"an answer of {size} bytes is none of Kafka's"))
+                    return
+                frame = memoryview(await self._reader.readexactly(size))
+                (correlation_id,) = _SIZE.unpack_from(frame)
+                future = self._waiting.get(correlation_id)
+                # An answer that nobody waits for any more came after its timeout.
+                if future is not None and not future.done():
+                    future.set_result(frame)
+        except asyncio.IncompleteReadError:
+            self._fail(self._lost("the broker closed it"))
+        except OSError as error:
+            self._fail(self._lost(_reason(error)))
+
+    def _lost(self, reason: str) -> KafkaError:
+        return KafkaError(ErrorCode.NETWORK_EXCEPTION, f"connection to {self.host}:{self.port} lost: {reason}")
+
+    def _fail(self, failure: KafkaError) -> None:
+        if self._failure is not None:
+            return
+        self._failure = failure
+        self._writer.close()
+        for future in self._waiting.values():
+            if not future.done():
+                future.set_exception(failure)
+
+
+def _reason(error: OSError) -> str:
+    """What a person calls it; asyncio's own texts repeat the address."""
+    if error.errno is not None and error.errno > 0:
+        return os.strerror(error.errno).lower()
+    return str(error).lower()
+
+
+def parse_servers(text: str) -> list[tuple[str, int]]:
+    """Read `host:port,host:port`.
+
+    Raises:
+        BarnabasError: Not of this form; says what it should look like.
+    """
+    servers = []
+    for item in text.split(","):
+        host, colon, port = item.strip().rpartition(":")
+        if not colon or not host or not port.isdecimal() or not 0 < int(port) < 65536:
+            raise BarnabasError(f"{item.strip()!r} is no server address: write host:port, for example 127.0.0.1:9092")
+        servers.append((host.strip("[]"), int(port)))
+    return servers

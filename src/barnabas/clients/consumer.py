@@ -1,0 +1,191 @@
+"""Reads records of chosen partitions, one long poll per broker at a time.
+
+Invariant: records of a partition come in the order of their offsets, each once, from the position on. Control records
+are never shown. Each batch's CRC is checked.
+
+Source: protocol guide, Fetch; design page, the consumer.
+"""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+
+from barnabas.clients.admin import EARLIEST, LATEST, Admin
+from barnabas.clients.channel import Channel
+from barnabas.clients.pool import RETRIABLE, RETRY_BACKOFF_MS, Pool
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import KafkaError
+from barnabas.core.types import TopicPartition
+from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
+from barnabas.records.batch import batches, is_crc_valid, read_header
+from barnabas.records.record import Record, iterate_records
+
+Fetched = list[tuple[TopicPartition, list[Record]]]
+
+
+class Consumer:
+    """Reads from positions that its user sets; groups are `GroupMember`'s business.
+
+    Attributes:
+        positions: The offset of the next record to be read, by partition.
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        *,
+        auto_offset_reset: str = "latest",
+        fetch_max_wait_ms: int = 500,
+        fetch_min_bytes: int = 1,
+        fetch_max_bytes: int = 50 * 1024 * 1024,
+        max_partition_fetch_bytes: int = 1024 * 1024,
+    ) -> None:
+        """Args:
+        auto_offset_reset: Where to go when a position is gone: `earliest`, `latest` or `none` (raise).
+        """
+        self.positions: dict[TopicPartition, int] = {}
+        self._pool = pool
+        self._admin = Admin(pool)
+        self._reset = auto_offset_reset
+        self._fetch_max_wait_ms = fetch_max_wait_ms
+        self._fetch_min_bytes = fetch_min_bytes
+        self._fetch_max_bytes = fetch_max_bytes
+        self._max_partition_fetch_bytes = max_partition_fetch_bytes
+        self._polls: dict[Channel, asyncio.Task[FetchResponse]] = {}
+        self._asked: dict[Channel, dict[TopicPartition, int]] = {}
+        self._pauses_until: dict[TopicPartition, float] = {}
+
+    def assign(self, positions: Mapping[TopicPartition, int]) -> None:
+        """Read these partitions from these offsets on, and no others."""
+        self.positions = dict(positions)
+        self._pauses_until.clear()
+
+    async def seek_to_beginning(self, partitions: Iterable[TopicPartition]) -> None:
+        """Read these from their first record on. Raises KafkaError."""
+        self.positions |= await self._admin.offsets(partitions, EARLIEST)
+
+    async def seek_to_end(self, partitions: Iterable[TopicPartition]) -> None:
+        """Read these from the next record written on. Raises KafkaError."""
+        self.positions |= await self._admin.offsets(partitions, LATEST)
+
+    async def poll(self, timeout_ms: int) -> Fetched:
+        """Wait for records.
+
+        Returns:
+            What came first, by partition; nothing when `timeout_ms` passed without any.
+
+        Raises:
+            KafkaError: An error that time does not heal, OFFSET_OUT_OF_RANGE with `auto_offset_reset=none` among them.
+            CorruptRecordsError: A batch that its CRC does not fit.
+        """
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + timeout_ms / 1000
+        while True:
+            await self._ask()
+            left = deadline - loop.time()
+            if left <= 0:
+                return []
+            if not self._polls:
+                await asyncio.sleep(min(left, RETRY_BACKOFF_MS / 1000))
+                continue
+            done, _ = await asyncio.wait(self._polls.values(), timeout=left, return_when=asyncio.FIRST_COMPLETED)
+            fetched: Fetched = []
+            for channel in [channel for channel, task in self._polls.items() if task in done]:
+                fetched += await self._collect(channel)
+            if fetched:
+                return fetched
+
+    async def close(self) -> None:
+        """Give up what is being waited for."""
+        tasks = list(self._polls.values())
+        self._polls.clear()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _ask(self) -> None:
+        """Start a long poll at each leader that none runs at."""
+        now = asyncio.get_running_loop().time()
+        wanted: dict[Channel, dict[TopicPartition, int]] = {}
+        for partition, offset in self.positions.items():
+            if self._pauses_until.get(partition, 0.0) > now:
+                continue
+            try:
+                channel = await self._pool.leader(partition)
+            except KafkaError as error:
+                self._pause(partition, error)
+                continue
+            wanted.setdefault(channel, {})[partition] = offset
+        for channel, offsets in wanted.items():
+            if channel not in self._polls:
+                self._asked[channel] = offsets
+                coroutine = channel.send(self._request(offsets), FetchResponse, max_version=11)
+                self._polls[channel] = asyncio.get_running_loop().create_task(coroutine)
+
+    def _request(self, offsets: Mapping[TopicPartition, int]) -> FetchRequest:
+        topics: dict[str, FetchTopic] = {}
+        for (topic, index), offset in offsets.items():
+            entry = topics.setdefault(topic, FetchTopic(topic))
+            entry.partitions.append(
+                FetchPartition(index, fetch_offset=offset, partition_max_bytes=self._max_partition_fetch_bytes)
+            )
+        return FetchRequest(
+            max_wait_ms=self._fetch_max_wait_ms,
+            min_bytes=self._fetch_min_bytes,
+            max_bytes=self._fetch_max_bytes,
+            topics=list(topics.values()),
+        )
+
+    async def _collect(self, channel: Channel) -> Fetched:
+        task, asked = self._polls.pop(channel), self._asked.pop(channel)
+        try:
+            response = task.result()
+        except KafkaError as error:
+            for partition in asked:
+                self._pause(partition, error)
+            return []
+        fetched: Fetched = []
+        for topic in response.responses:
+            for data in topic.partitions:
+                partition = TopicPartition(topic.topic, data.partition_index)
+                # The position was changed while the answer was on its way: it answers a question of before.
+                if self.positions.get(partition) != asked.get(partition):
+                    continue
+                if data.error_code:
+                    await self._handle_error(partition, ErrorCode(data.error_code))
+                elif records := self._records(partition, data):
+                    fetched.append((partition, records))
+        return fetched
+
+    def _records(self, partition: TopicPartition, data: PartitionData) -> list[Record]:
+        position = self.positions[partition]
+        records: list[Record] = []
+        if data.records is None:
+            return records
+        assert isinstance(data.records, memoryview)
+        for batch in batches(data.records):
+            if not is_crc_valid(batch, 0, len(batch)):
+                raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"partition {partition}: a batch does not fit its CRC")
+            header = read_header(batch)
+            if not header.is_control:
+                # A batch is sent whole, also where the position lies within it.
+                records += [record for record in iterate_records(batch) if record.offset >= position]
+            self.positions[partition] = max(self.positions[partition], header.last_offset + 1)
+        return records
+
+    async def _handle_error(self, partition: TopicPartition, code: ErrorCode) -> None:
+        error = KafkaError(code, f"partition {partition}: {code.name}")
+        if code is not ErrorCode.OFFSET_OUT_OF_RANGE:
+            self._pause(partition, error)
+        elif self._reset == "earliest":
+            await self.seek_to_beginning([partition])
+        elif self._reset == "latest":
+            await self.seek_to_end([partition])
+        else:
+            raise KafkaError(code, f"offset {self.positions[partition]} of partition {partition} is not in the log")
+
+    def _pause(self, partition: TopicPartition, error: KafkaError) -> None:
+        """Leave a partition alone for a moment, then look for its leader again."""
+        if error.code not in RETRIABLE:
+            raise error
+        self._pool.forget(partition.topic)
+        self._pauses_until[partition] = asyncio.get_running_loop().time() + RETRY_BACKOFF_MS / 1000

@@ -1,0 +1,296 @@
+"""A member of a consumer group: joins, is assigned partitions, commits offsets, leaves.
+
+    join (JoinGroup) -> the leader divides the partitions (range) -> SyncGroup -> heartbeats
+        -> REBALANCE_IN_PROGRESS: commit, join again
+
+Subscription and assignment are the "consumer" protocol's, with an int16 version before them; the range assignor
+divides each topic's partitions in order among the members that subscribed to it, sorted by their ids: the first ones
+get one more where it does not come out even.
+
+Source: protocol guide, group membership API; KIP-54 for range, KIP-394 for MEMBER_ID_REQUIRED.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from struct import Struct
+
+from barnabas.clients.admin import EARLIEST, LATEST, Admin, retry
+from barnabas.clients.pool import RETRY_BACKOFF_MS, Pool
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import KafkaError
+from barnabas.core.types import TopicPartition
+from barnabas.protocol.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
+from barnabas.protocol.messages.consumer_protocol_assignment import TopicPartition as AssignedTopic
+from barnabas.protocol.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
+from barnabas.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from barnabas.protocol.messages.join_group import (
+    JoinGroupRequest,
+    JoinGroupRequestProtocol,
+    JoinGroupResponse,
+    JoinGroupResponseMember,
+)
+from barnabas.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
+from barnabas.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+)
+from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
+from barnabas.protocol.wire import WireBuffer
+
+_VERSION = Struct(">h")
+_PROTOCOL_TYPE = "consumer"
+_ASSIGNOR = "range"
+
+# Answers that mean: join again.
+_REJOIN = frozenset({ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION, ErrorCode.UNKNOWN_MEMBER_ID})
+_COORDINATOR_MOVED = frozenset({ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE})
+
+
+class GroupMember:
+    """One member of one group, subscribed to some topics.
+
+    Attributes:
+        assignment: The partitions that this member reads now.
+        needs_rejoin: Whether `join` must be called before anything else: the group rebalances.
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        group_id: str,
+        topics: Sequence[str],
+        *,
+        session_timeout_ms: int = 10_000,
+        rebalance_timeout_ms: int = 60_000,
+        heartbeat_interval_ms: int = 3_000,
+    ) -> None:
+        self.assignment: list[TopicPartition] = []
+        self.needs_rejoin = True
+        self._pool = pool
+        self._admin = Admin(pool)
+        self._group_id = group_id
+        self._topics = sorted(topics)
+        self._session_timeout_ms = session_timeout_ms
+        self._rebalance_timeout_ms = rebalance_timeout_ms
+        self._heartbeat_interval_ms = heartbeat_interval_ms
+        self._member_id = ""
+        self._generation = -1
+        self._heartbeats: asyncio.Task[None] | None = None
+        self._failure: KafkaError | None = None
+
+    async def join(self, auto_offset_reset: str = "latest") -> dict[TopicPartition, int]:
+        """Join, or join again, and wait for an assignment.
+
+        Args:
+            auto_offset_reset: Where to begin without a committed offset: `earliest` or `latest`.
+
+        Returns:
+            The assigned partitions and the offset at which to go on in each.
+
+        Raises:
+            KafkaError: The coordinator refused in a way that joining again does not heal.
+        """
+        await self._stop_heartbeats()
+        while True:
+            try:
+                self.assignment = await self._join_once()
+                break
+            except KafkaError as error:
+                if error.code in _REJOIN and error.code is not ErrorCode.REBALANCE_IN_PROGRESS:
+                    self._forget_membership()
+                elif error.code is not ErrorCode.REBALANCE_IN_PROGRESS:
+                    raise
+            await asyncio.sleep(RETRY_BACKOFF_MS / 1000)
+        self.needs_rejoin = False
+        self._heartbeats = asyncio.get_running_loop().create_task(self._beat())
+        return await self._positions(auto_offset_reset)
+
+    async def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Commit the next offsets to be read, of partitions that are assigned; of others they are left out.
+
+        Raises:
+            KafkaError: REBALANCE_IN_PROGRESS and the like, when the group is no longer what it was.
+        """
+        self.raise_failure()
+        by_topic: dict[str, list[OffsetCommitRequestPartition]] = {}
+        for partition in self.assignment:
+            if partition in offsets:
+                part = OffsetCommitRequestPartition(partition.partition, offsets[partition])
+                by_topic.setdefault(partition.topic, []).append(part)
+        if not by_topic:
+            return
+        topics = [OffsetCommitRequestTopic(topic, partitions=parts) for topic, parts in by_topic.items()]
+        request = OffsetCommitRequest(self._group_id, self._generation, self._member_id, topics=topics)
+
+        async def attempt() -> None:
+            channel = await self._pool.coordinator(self._group_id)
+            response = await channel.send(request, OffsetCommitResponse, max_version=6)
+            for topic in response.topics:
+                for part in topic.partitions:
+                    self._check(part.error_code)
+
+        await retry(attempt, self._session_timeout_ms)
+
+    async def leave(self) -> None:
+        """Leave the group, so that the others need not wait for the session to end."""
+        await self._stop_heartbeats()
+        if not self._member_id:
+            return
+        request = LeaveGroupRequest(self._group_id, self._member_id)
+        self._forget_membership()
+        try:
+            channel = await self._pool.coordinator(self._group_id)
+            await channel.send(request, LeaveGroupResponse, max_version=2)
+        except KafkaError:
+            pass  # the session's timeout says the same, later
+
+    def raise_failure(self) -> None:
+        """Raise what ended the heartbeats, if anything did. Raises KafkaError."""
+        if self._failure is not None:
+            raise self._failure
+
+    async def _join_once(self) -> list[TopicPartition]:
+        joined = await retry(self._send_join, self._rebalance_timeout_ms)
+        self._generation = joined.generation_id
+        assignments: list[SyncGroupRequestAssignment] = []
+        if joined.leader == self._member_id:
+            assignments = await self._divide(joined.members)
+        request = SyncGroupRequest(self._group_id, self._generation, self._member_id, assignments=assignments)
+
+        async def attempt() -> SyncGroupResponse:
+            channel = await self._pool.coordinator(self._group_id)
+            timeout_ms = self._rebalance_timeout_ms + 5_000
+            response = await channel.send(request, SyncGroupResponse, max_version=2, timeout_ms=timeout_ms)
+            self._check(response.error_code)
+            return response
+
+        return _decode_assignment((await retry(attempt, self._rebalance_timeout_ms)).assignment)
+
+    async def _send_join(self) -> JoinGroupResponse:
+        channel = await self._pool.coordinator(self._group_id)
+        request = JoinGroupRequest(
+            self._group_id,
+            self._session_timeout_ms,
+            self._rebalance_timeout_ms,
+            self._member_id,
+            protocol_type=_PROTOCOL_TYPE,
+            protocols=[JoinGroupRequestProtocol(_ASSIGNOR, _encode_subscription(self._topics))],
+        )
+        timeout_ms = self._rebalance_timeout_ms + 5_000
+        response = await channel.send(request, JoinGroupResponse, max_version=4, timeout_ms=timeout_ms)
+        if response.error_code == ErrorCode.MEMBER_ID_REQUIRED:
+            self._member_id = request.member_id = response.member_id
+            response = await channel.send(request, JoinGroupResponse, max_version=4, timeout_ms=timeout_ms)
+        self._check(response.error_code)
+        self._member_id = response.member_id
+        return response
+
+    async def _divide(self, members: Sequence[JoinGroupResponseMember]) -> list[SyncGroupRequestAssignment]:
+        subscriptions = {member.member_id: _decode_subscription(member.metadata) for member in members}
+        topics = {topic for subscribed in subscriptions.values() for topic in subscribed}
+        known = await self._admin.topics(sorted(topics))
+        partition_counts = {name: len(topic.partitions) for name, topic in known.items()}
+        divided = assign_range(subscriptions, partition_counts)
+        return [SyncGroupRequestAssignment(member, _encode_assignment(parts)) for member, parts in divided.items()]
+
+    async def _positions(self, auto_offset_reset: str) -> dict[TopicPartition, int]:
+        if not self.assignment:
+            return {}
+        positions = await self._admin.committed_offsets(self._group_id, self.assignment)
+        missing = [partition for partition in self.assignment if partition not in positions]
+        if missing:
+            positions |= await self._admin.offsets(missing, EARLIEST if auto_offset_reset == "earliest" else LATEST)
+        return positions
+
+    async def _beat(self) -> None:
+        """Heartbeat until the group rebalances or the coordinator refuses."""
+        request = HeartbeatRequest(self._group_id, self._generation, self._member_id)
+
+        async def attempt() -> None:
+            channel = await self._pool.coordinator(self._group_id)
+            response = await channel.send(request, HeartbeatResponse, max_version=2)
+            self._check(response.error_code)
+
+        try:
+            while True:
+                await asyncio.sleep(self._heartbeat_interval_ms / 1000)
+                await retry(attempt, self._session_timeout_ms)
+        except KafkaError as error:
+            self.needs_rejoin = True
+            if error.code not in _REJOIN:
+                self._failure = error
+
+    async def _stop_heartbeats(self) -> None:
+        if self._heartbeats is not None:
+            self._heartbeats.cancel()
+            await asyncio.gather(self._heartbeats, return_exceptions=True)
+            self._heartbeats = None
+
+    def _forget_membership(self) -> None:
+        self._member_id = ""
+        self._generation = -1
+
+    def _check(self, error_code: int) -> None:
+        if error_code in _COORDINATOR_MOVED:
+            self._pool.forget_coordinator(self._group_id)
+        if error_code in _REJOIN:
+            self.needs_rejoin = True
+        if error_code:
+            code = ErrorCode(error_code)
+            raise KafkaError(code, f"group {self._group_id}: {code.name}")
+
+
+def assign_range(
+    subscriptions: Mapping[str, Sequence[str]], partition_counts: Mapping[str, int]
+) -> dict[str, list[TopicPartition]]:
+    """Divide partitions among members: Kafka's range assignor.
+
+    Args:
+        subscriptions: The topics of each member id.
+        partition_counts: By topic; one that is not there has no partitions.
+    """
+    divided: dict[str, list[TopicPartition]] = {member: [] for member in subscriptions}
+    for topic, partition_count in sorted(partition_counts.items()):
+        members = sorted(member for member, topics in subscriptions.items() if topic in topics)
+        if not members:
+            continue
+        each, rest = divmod(partition_count, len(members))
+        start = 0
+        for index, member in enumerate(members):
+            end = start + each + (1 if index < rest else 0)
+            divided[member] += [TopicPartition(topic, partition) for partition in range(start, end)]
+            start = end
+    return divided
+
+
+def _encode_subscription(topics: Sequence[str]) -> bytes:
+    out = WireBuffer(_VERSION.pack(0))
+    ConsumerProtocolSubscription(list(topics)).encode(0, out)
+    return bytes(out)
+
+
+def _decode_subscription(data: bytes) -> list[str]:
+    # Version 0's fields come first in every version.
+    return ConsumerProtocolSubscription.decode(0, memoryview(data), _VERSION.size)[0].topics
+
+
+def _encode_assignment(partitions: Sequence[TopicPartition]) -> bytes:
+    topics: dict[str, AssignedTopic] = {}
+    for topic, partition in partitions:
+        topics.setdefault(topic, AssignedTopic(topic)).partitions.append(partition)
+    out = WireBuffer(_VERSION.pack(0))
+    ConsumerProtocolAssignment(list(topics.values())).encode(0, out)
+    return bytes(out)
+
+
+def _decode_assignment(data: bytes) -> list[TopicPartition]:
+    if not data:
+        return []
+    decoded, _ = ConsumerProtocolAssignment.decode(0, memoryview(data), _VERSION.size)
+    return [
+        TopicPartition(topic.topic, partition)
+        for topic in decoded.assigned_partitions
+        for partition in topic.partitions
+    ]

@@ -1,0 +1,58 @@
+"""Which partition a record goes to, as Java's producer decides it.
+
+With a key: murmur2 of its bytes, without the sign bit, modulo the number of partitions; so all clients put a key into
+the same partition. Without one: the same partition until a batch is full, then another (KIP-480).
+
+Source: murmur2 is Austin Appleby's public-domain MurmurHash2, 32 bits, with Kafka's seed.
+"""
+
+import random
+
+_SEED = 0x9747B28C
+_MULTIPLIER = 0x5BD1E995
+_MASK = 0xFFFFFFFF
+
+
+def murmur2(data: bytes) -> int:
+    """The hash of some bytes, from 0 to 2^32 - 1."""
+    length = len(data)
+    number = _SEED ^ length
+    whole = length & ~3
+    for position in range(0, whole, 4):
+        part = int.from_bytes(data[position : position + 4], "little")
+        part = part * _MULTIPLIER & _MASK
+        part = (part ^ part >> 24) * _MULTIPLIER & _MASK
+        number = number * _MULTIPLIER & _MASK ^ part
+    if whole != length:
+        number = (number ^ int.from_bytes(data[whole:], "little")) * _MULTIPLIER & _MASK
+    number = (number ^ number >> 13) * _MULTIPLIER & _MASK
+    return number ^ number >> 15
+
+
+def partition_for_key(key: bytes, partition_count: int) -> int:
+    """The partition of a keyed record."""
+    return (murmur2(key) & 0x7FFFFFFF) % partition_count
+
+
+class StickyPartition:
+    """The partition of records without a key, for one topic."""
+
+    __slots__ = ("_partition", "_partition_count", "_random")
+
+    def __init__(self, seed: random.Random) -> None:
+        self._random = seed
+        self._partition = -1
+        self._partition_count = 1
+
+    def choose(self, partition_count: int) -> int:
+        """The partition that records go to now."""
+        self._partition_count = partition_count
+        if not 0 <= self._partition < partition_count:
+            self._partition = self._random.randrange(partition_count)
+        return self._partition
+
+    def move_on(self) -> None:
+        """A batch is full: another partition, if there is one."""
+        if self._partition_count > 1:
+            step = self._random.randrange(1, self._partition_count)
+            self._partition = (self._partition + step) % self._partition_count

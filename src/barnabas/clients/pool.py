@@ -1,0 +1,270 @@
+"""Connections to all brokers of a cluster, and what is known of its topics and leaders.
+
+Connections open when they are needed and are replaced when they broke. Metadata is asked for again when a caller says
+that it was wrong (`forget`) or when it is older than `metadata_max_age_ms`.
+
+Source: protocol guide, Metadata and FindCoordinator.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from barnabas.clients.channel import Channel, UnreachableError, parse_servers
+from barnabas.core.clock import Clock, SystemClock
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import KafkaError
+from barnabas.core.types import TopicPartition
+from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+
+# Errors that time heals: a leader is being elected, a coordinator loads, a connection broke.
+RETRIABLE = frozenset(
+    {
+        ErrorCode.CORRUPT_MESSAGE,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.LEADER_NOT_AVAILABLE,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.REQUEST_TIMED_OUT,
+        ErrorCode.REPLICA_NOT_AVAILABLE,
+        ErrorCode.NETWORK_EXCEPTION,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_COORDINATOR,
+        ErrorCode.NOT_ENOUGH_REPLICAS,
+        ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+        ErrorCode.NOT_CONTROLLER,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
+        ErrorCode.OFFSET_NOT_AVAILABLE,
+    }
+)
+
+RETRY_BACKOFF_MS = 100
+
+
+@dataclass(slots=True)
+class PartitionMetadata:
+    """One partition as Metadata tells it; `leader_id` is -1 when there is none."""
+
+    partition: int
+    leader_id: int
+    replicas: list[int]
+    isr: list[int]
+    error_code: ErrorCode
+
+
+@dataclass(slots=True)
+class TopicMetadata:
+    """One topic as Metadata tells it."""
+
+    name: str
+    error_code: ErrorCode
+    is_internal: bool
+    partitions: dict[int, PartitionMetadata]
+
+
+@dataclass(slots=True)
+class ClusterMetadata:
+    """An answer to Metadata."""
+
+    cluster_id: str | None = None
+    controller_id: int = -1
+    brokers: dict[int, tuple[str, int]] = field(default_factory=dict)
+    topics: dict[str, TopicMetadata] = field(default_factory=dict)
+
+
+class Pool:
+    """One cluster's connections, for at most one member of any group; also an async context manager.
+
+    Attributes:
+        client_id: What the brokers see.
+        metadata_max_age_ms: How old a leader may be before it is asked for again.
+    """
+
+    def __init__(
+        self,
+        bootstrap_servers: str,
+        client_id: str = "barnabas",
+        *,
+        connect_timeout_ms: int = 10_000,
+        metadata_max_age_ms: int = 300_000,
+        clock: Clock | None = None,
+    ) -> None:
+        """Args:
+        bootstrap_servers: `host:port,...`; one that answers is enough.
+
+        Raises:
+            BarnabasError: The addresses are not of this form.
+        """
+        self.client_id = client_id
+        self.metadata_max_age_ms = metadata_max_age_ms
+        self._bootstrap = parse_servers(bootstrap_servers)
+        self._connect_timeout_ms = connect_timeout_ms
+        self._clock = clock or SystemClock()
+        self._channels: dict[tuple[str, int, str], Channel] = {}
+        self._locks: dict[tuple[str, int, str], asyncio.Lock] = {}
+        self._brokers: dict[int, tuple[str, int]] = {}
+        self._topics: dict[str, tuple[int, TopicMetadata]] = {}
+        self._coordinators: dict[str, tuple[str, int]] = {}
+
+    async def __aenter__(self) -> "Pool":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close all connections."""
+        channels = list(self._channels.values())
+        self._channels.clear()
+        await asyncio.gather(*(channel.close() for channel in channels))
+
+    async def any_broker(self) -> Channel:
+        """A connection to whichever broker answers: an open one, else the first known that can be reached.
+
+        Raises:
+            UnreachableError: None can be reached; says why for the last one tried.
+        """
+        for (_, _, group_id), channel in self._channels.items():
+            if channel.is_open and not group_id:
+                return channel
+        failure: KafkaError | None = None
+        for address in dict.fromkeys([*self._bootstrap, *self._brokers.values()]):
+            try:
+                return await self._channel(address)
+            except KafkaError as error:
+                failure = error
+        assert failure is not None
+        raise UnreachableError(failure.code, failure.message) from failure
+
+    async def broker(self, node_id: int) -> Channel:
+        """A connection to one broker. Raises KafkaError (BROKER_NOT_AVAILABLE when the cluster has none of this id)."""
+        if node_id not in self._brokers:
+            await self.metadata([])
+        address = self._brokers.get(node_id)
+        if address is None:
+            raise KafkaError(ErrorCode.BROKER_NOT_AVAILABLE, f"broker {node_id} is not there")
+        return await self._channel(address)
+
+    async def controller(self) -> Channel:
+        """A connection to the cluster's controller. Raises KafkaError."""
+        metadata = await self.metadata([])
+        if metadata.controller_id not in metadata.brokers:
+            raise KafkaError(ErrorCode.NOT_CONTROLLER, "the cluster has no controller now")
+        return await self.broker(metadata.controller_id)
+
+    async def coordinator(self, group_id: str) -> Channel:
+        """A connection to a group's coordinator, for this group alone: joining holds up whatever is asked after it.
+
+        Raises:
+            KafkaError: COORDINATOR_NOT_AVAILABLE: ask again later.
+        """
+        address = self._coordinators.get(group_id)
+        if address is None:
+            channel = await self.any_broker()
+            response = await channel.send(FindCoordinatorRequest(group_id), FindCoordinatorResponse)
+            if response.error_code:
+                raise KafkaError(ErrorCode(response.error_code), f"group {group_id} has no coordinator now")
+            address = self._coordinators[group_id] = (response.host, response.port)
+        try:
+            return await self._channel(address, group_id)
+        except KafkaError:
+            self._coordinators.pop(group_id, None)
+            raise
+
+    async def metadata(
+        self, topics: Sequence[str] | None, *, allow_auto_topic_creation: bool = False
+    ) -> ClusterMetadata:
+        """Ask for the cluster's brokers and for topics (None: all of them). Raises KafkaError."""
+        channel = await self.any_broker()
+        wanted = None if topics is None else [MetadataRequestTopic(name=name) for name in topics]
+        request = MetadataRequest(wanted, allow_auto_topic_creation)
+        if not allow_auto_topic_creation and channel.version_of(request.API_KEY) < 4:
+            request.allow_auto_topic_creation = True  # what versions below 4 always mean
+        response = await channel.send(request, MetadataResponse)
+        return self._learn(response)
+
+    async def topic(self, name: str, *, allow_auto_topic_creation: bool = False) -> TopicMetadata:
+        """What is known of a topic, asked for if it is not known or too old.
+
+        Raises:
+            KafkaError: What the broker says of the topic, for example UNKNOWN_TOPIC_OR_PARTITION.
+        """
+        known = self._topics.get(name)
+        if known is not None and self._clock.monotonic_ms() - known[0] < self.metadata_max_age_ms:
+            return known[1]
+        metadata = await self.metadata([name], allow_auto_topic_creation=allow_auto_topic_creation)
+        topic = metadata.topics.get(name)
+        if topic is None or topic.error_code is not ErrorCode.NONE:
+            code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if topic is None else topic.error_code
+            raise KafkaError(code, _topic_message(name, code))
+        return topic
+
+    async def leader(self, partition: TopicPartition) -> Channel:
+        """A connection to a partition's leader. Raises KafkaError (LEADER_NOT_AVAILABLE: ask again later)."""
+        topic = await self.topic(partition.topic)
+        known = topic.partitions.get(partition.partition)
+        if known is None:
+            raise KafkaError(
+                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {partition.topic} has no partition {partition.partition}"
+            )
+        if known.leader_id < 0:
+            self.forget(partition.topic)
+            raise KafkaError(ErrorCode.LEADER_NOT_AVAILABLE, f"partition {partition} has no leader now")
+        try:
+            return await self.broker(known.leader_id)
+        except KafkaError:
+            self.forget(partition.topic)
+            raise
+
+    def forget(self, topic: str) -> None:
+        """A leader turned out to be wrong: ask again before the next use."""
+        self._topics.pop(topic, None)
+
+    def forget_coordinator(self, group_id: str) -> None:
+        """A coordinator turned out to be wrong: ask again before the next use."""
+        self._coordinators.pop(group_id, None)
+
+    async def _channel(self, address: tuple[str, int], group_id: str = "") -> Channel:
+        place = (*address, group_id)
+        lock = self._locks.setdefault(place, asyncio.Lock())
+        async with lock:
+            channel = self._channels.get(place)
+            if channel is None or not channel.is_open:
+                if channel is not None:
+                    await channel.close()
+                channel = await Channel.connect(*address, self.client_id, self._connect_timeout_ms)
+                self._channels[place] = channel
+            return channel
+
+    def _learn(self, response: MetadataResponse) -> ClusterMetadata:
+        now_ms = self._clock.monotonic_ms()
+        self._brokers = {broker.node_id: (broker.host, broker.port) for broker in response.brokers}
+        metadata = ClusterMetadata(response.cluster_id, response.controller_id, self._brokers)
+        for found in response.topics:
+            partitions = {
+                part.partition_index: PartitionMetadata(
+                    part.partition_index, part.leader_id, part.replica_nodes, part.isr_nodes, ErrorCode(part.error_code)
+                )
+                for part in sorted(found.partitions, key=lambda part: part.partition_index)
+            }
+            topic = TopicMetadata(found.name or "", ErrorCode(found.error_code), found.is_internal, partitions)
+            metadata.topics[topic.name] = topic
+            if topic.error_code is ErrorCode.NONE:
+                self._topics[topic.name] = (now_ms, topic)
+            else:
+                self._topics.pop(topic.name, None)
+        return metadata
+
+
+def _topic_message(name: str, code: ErrorCode) -> str:
+    match code:
+        case ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            return f"topic {name} does not exist"
+        case ErrorCode.INVALID_TOPIC_EXCEPTION:
+            return f"{name!r} is no topic name: letters, digits, '.', '_' and '-', at most 249 of them"
+        case ErrorCode.LEADER_NOT_AVAILABLE:
+            return f"topic {name} has no leader now"
+    return f"topic {name}: {code.name}"

@@ -1,0 +1,348 @@
+"""Sends records in batches.
+
+Records of one partition are collected while the batch before them is on its way (or for `linger_ms`); one batch of a
+partition is in flight at a time, so they arrive in order. What time heals is tried again until `delivery_timeout_ms`
+has passed. With `enable_idempotence` each batch carries producer id, epoch and sequence, and a batch that was written
+already is not written again: then nothing is lost and nothing doubled.
+
+Source: design page, the producer; KIP-98 for idempotence; KIP-480 for the partition of records without a key.
+"""
+
+import asyncio
+import random
+import time
+from collections import deque
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from barnabas.clients.partitioner import StickyPartition, partition_for_key
+from barnabas.clients.pool import RETRIABLE, RETRY_BACKOFF_MS, Pool
+from barnabas.core.clock import Clock, SystemClock
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import KafkaError
+from barnabas.core.types import NO_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, TopicPartition
+from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from barnabas.protocol.messages.produce import (
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+from barnabas.records.batch import SEQUENCE_MASK, Codec
+from barnabas.records.builder import RECORD_OVERHEAD_BYTES, BatchBuilder, Header
+
+ACKS_ALL = -1
+
+_SEQUENCE_ERRORS = frozenset(
+    {ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID, ErrorCode.INVALID_PRODUCER_EPOCH}
+)
+
+
+class RecordMetadata(NamedTuple):
+    """Where a record was written; `offset` is -1 with acks=0."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int
+
+
+class _Batch:
+    """Records that go out together, and who waits for each of them."""
+
+    __slots__ = ("created", "deadline", "futures", "records", "size_bytes")
+
+    def __init__(self, now: float, deadline: float) -> None:
+        self.created = now
+        self.deadline = deadline
+        self.futures: list[asyncio.Future[RecordMetadata]] = []
+        self.records: list[tuple[int, bytes | None, bytes | None, Iterable[Header]]] = []
+        self.size_bytes = 0
+
+
+class Producer:
+    """A producer over a shared pool; also an async context manager that flushes at its end.
+
+    Attributes:
+        acks: 0 (do not wait), 1 (the leader wrote it) or -1 (all in-sync replicas did).
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        *,
+        acks: int = ACKS_ALL,
+        codec: Codec = Codec.NONE,
+        batch_size_bytes: int = 16_384,
+        linger_ms: float = 0,
+        buffer_memory_bytes: int = 32 * 1024 * 1024,
+        request_timeout_ms: int = 30_000,
+        delivery_timeout_ms: int = 120_000,
+        enable_idempotence: bool = False,
+        clock: Clock | None = None,
+        seed: random.Random | None = None,
+    ) -> None:
+        """Args:
+        buffer_memory_bytes: `send` waits while more than this is on its way.
+        enable_idempotence: Needs acks=-1.
+        """
+        if enable_idempotence and acks != ACKS_ALL:
+            raise ValueError("an idempotent producer needs acks=-1")
+        self.acks = acks
+        self._pool = pool
+        self._codec = codec
+        self._batch_size_bytes = batch_size_bytes
+        self._linger_s = linger_ms / 1000
+        self._buffer_memory_bytes = buffer_memory_bytes
+        self._request_timeout_ms = request_timeout_ms
+        self._delivery_timeout_s = delivery_timeout_ms / 1000
+        self._is_idempotent = enable_idempotence
+        self._clock = clock or SystemClock()
+        self._random = seed or random.Random()
+        self._producer_id = NO_PRODUCER_ID
+        self._producer_epoch = NO_EPOCH
+        self._id_lock = asyncio.Lock()
+        self._queues: dict[TopicPartition, _Queue] = {}
+        self._sticky: dict[str, StickyPartition] = {}
+        self._buffered_bytes = 0
+        self._room = asyncio.Event()
+        self._is_closed = False
+
+    async def __aenter__(self) -> "Producer":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def send(
+        self,
+        topic: str,
+        value: bytes | None,
+        key: bytes | None = None,
+        *,
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+        headers: Iterable[Header] = (),
+    ) -> "asyncio.Future[RecordMetadata]":
+        """Hand over one record.
+
+        Returns:
+            Where it was written, once it was; its exception is the KafkaError that the broker gave in the end.
+
+        Raises:
+            KafkaError: The topic is not there (and is not created), or has no such partition.
+        """
+        if self._is_closed:
+            raise RuntimeError("the producer is closed")
+        size_bytes = len(key or b"") + len(value or b"") + RECORD_OVERHEAD_BYTES
+        while self._buffered_bytes + size_bytes > self._buffer_memory_bytes and self._buffered_bytes:
+            self._room.clear()
+            await self._room.wait()
+        topic_partition = TopicPartition(topic, await self._partition(topic, key, partition))
+        queue = self._queues.get(topic_partition)
+        if queue is None:
+            queue = self._queues[topic_partition] = _Queue()
+            queue.task = asyncio.get_running_loop().create_task(self._run(topic_partition, queue))
+        batch = self._open_batch(queue, size_bytes)
+        if batch.records == [] and len(queue.batches) > 1 and key is None and partition is None:
+            self._sticky[topic].move_on()
+        when_ms = self._clock.now_ms() if timestamp_ms is None else timestamp_ms
+        batch.records.append((when_ms, key, value, headers))
+        batch.size_bytes += size_bytes
+        self._buffered_bytes += size_bytes
+        future: asyncio.Future[RecordMetadata] = asyncio.get_running_loop().create_future()
+        batch.futures.append(future)
+        queue.wake.set()
+        return future
+
+    async def flush(self) -> None:
+        """Wait until all that was handed over so far was written or has failed."""
+        waiting = []
+        for queue in self._queues.values():
+            queue.is_flushing = True
+            queue.wake.set()
+            waiting += [future for batch in queue.all_batches() for future in batch.futures if not future.done()]
+        if waiting:
+            await asyncio.wait(waiting)
+
+    async def close(self) -> None:
+        """Flush, then stop."""
+        self._is_closed = True
+        await self.flush()
+        tasks = [queue.task for queue in self._queues.values() if queue.task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _partition(self, topic: str, key: bytes | None, partition: int | None) -> int:
+        partition_count = await self._partition_count(topic)
+        if partition is not None:
+            if not 0 <= partition < partition_count:
+                raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {topic} has no partition {partition}")
+            return partition
+        if key is not None:
+            return partition_for_key(key, partition_count)
+        sticky = self._sticky.get(topic)
+        if sticky is None:
+            sticky = self._sticky[topic] = StickyPartition(self._random)
+        return sticky.choose(partition_count)
+
+    async def _partition_count(self, topic: str) -> int:
+        deadline = time.monotonic() + self._request_timeout_ms / 1000
+        while True:
+            try:
+                known = await self._pool.topic(topic, allow_auto_topic_creation=True)
+                return len(known.partitions)
+            except KafkaError as error:
+                # A topic that this very question creates has its leader a moment later.
+                if error.code is not ErrorCode.LEADER_NOT_AVAILABLE or time.monotonic() > deadline:
+                    raise
+            await asyncio.sleep(RETRY_BACKOFF_MS / 1000)
+
+    def _open_batch(self, queue: "_Queue", size_bytes: int) -> _Batch:
+        """The batch that the next record goes into; a new one when the last is full or there is none."""
+        if queue.batches and queue.batches[-1].size_bytes + size_bytes <= self._batch_size_bytes:
+            return queue.batches[-1]
+        now = time.monotonic()
+        batch = _Batch(now, now + self._delivery_timeout_s)
+        queue.batches.append(batch)
+        return batch
+
+    async def _run(self, partition: TopicPartition, queue: "_Queue") -> None:
+        """Send the batches of one partition, one after the other, for ever."""
+        while True:
+            while not queue.batches:
+                queue.is_flushing = False
+                queue.wake.clear()
+                await queue.wake.wait()
+            await self._linger(queue)
+            batch = queue.in_flight = queue.batches.popleft()
+            try:
+                response = await self._deliver(partition, queue, batch)
+            except KafkaError as error:
+                self._finish(partition, batch, None, error)
+            except asyncio.CancelledError:
+                self._finish(partition, batch, None, KafkaError(ErrorCode.NETWORK_EXCEPTION, "the producer was closed"))
+                raise
+            else:
+                self._finish(partition, batch, response, None)
+            queue.in_flight = None
+
+    async def _linger(self, queue: "_Queue") -> None:
+        while not queue.is_flushing and len(queue.batches) == 1:
+            left = queue.batches[0].created + self._linger_s - time.monotonic()
+            if left <= 0 or queue.batches[0].size_bytes >= self._batch_size_bytes:
+                return
+            queue.wake.clear()
+            try:
+                async with asyncio.timeout(left):
+                    await queue.wake.wait()
+            except TimeoutError:
+                return
+
+    async def _deliver(
+        self, partition: TopicPartition, queue: "_Queue", batch: _Batch
+    ) -> PartitionProduceResponse | None:
+        if queue.failure is not None:
+            raise queue.failure
+        if self._is_idempotent:
+            await self._ensure_producer_id()
+        records = self._encode(queue, batch)
+        while True:
+            try:
+                response = await self._attempt(partition, records)
+                queue.next_sequence = (queue.next_sequence + len(batch.records)) & SEQUENCE_MASK
+                return response
+            except KafkaError as error:
+                if error.code not in RETRIABLE or time.monotonic() + RETRY_BACKOFF_MS / 1000 > batch.deadline:
+                    # Whether this batch was written is not known: the next one must not take its sequences.
+                    if self._is_idempotent and (error.code in RETRIABLE or error.code in _SEQUENCE_ERRORS):
+                        queue.failure = error
+                    raise
+                self._pool.forget(partition.topic)
+            await asyncio.sleep(RETRY_BACKOFF_MS / 1000)
+
+    def _encode(self, queue: "_Queue", batch: _Batch) -> bytearray:
+        sequence = queue.next_sequence if self._is_idempotent else NO_SEQUENCE
+        builder = BatchBuilder(self._codec, self._producer_id, self._producer_epoch, sequence)
+        for timestamp_ms, key, value, headers in batch.records:
+            builder.append(timestamp_ms, key, value, headers)
+        return builder.build()
+
+    async def _attempt(self, partition: TopicPartition, records: bytearray) -> PartitionProduceResponse | None:
+        request = ProduceRequest(
+            None,
+            self.acks,
+            self._request_timeout_ms,
+            [TopicProduceData(partition.topic, partition_data=[PartitionProduceData(partition.partition, records)])],
+        )
+        channel = await self._pool.leader(partition)
+        if self.acks == 0:
+            await channel.send_without_answer(request)
+            return None
+        response = await channel.send(request, ProduceResponse, timeout_ms=self._request_timeout_ms)
+        answer = response.responses[0].partition_responses[0]
+        code = ErrorCode(answer.error_code)
+        # The batch was written already, by an attempt whose answer was lost.
+        if code is ErrorCode.DUPLICATE_SEQUENCE_NUMBER and self._is_idempotent:
+            return None
+        if code is not ErrorCode.NONE:
+            raise KafkaError(code, answer.error_message or f"partition {partition}: {code.name}")
+        return answer
+
+    async def _ensure_producer_id(self) -> None:
+        async with self._id_lock:
+            deadline = time.monotonic() + self._delivery_timeout_s
+            while self._producer_id == NO_PRODUCER_ID:
+                try:
+                    channel = await self._pool.any_broker()
+                    response = await channel.send(InitProducerIdRequest(None, 2**31 - 1), InitProducerIdResponse)
+                    code = ErrorCode(response.error_code)
+                    if code is not ErrorCode.NONE:
+                        raise KafkaError(code, f"no producer id: {code.name}")
+                    self._producer_id, self._producer_epoch = response.producer_id, response.producer_epoch
+                except KafkaError as error:
+                    if error.code not in RETRIABLE or time.monotonic() > deadline:
+                        raise
+                    await asyncio.sleep(RETRY_BACKOFF_MS / 1000)
+
+    def _finish(
+        self,
+        partition: TopicPartition,
+        batch: _Batch,
+        response: PartitionProduceResponse | None,
+        error: KafkaError | None,
+    ) -> None:
+        self._buffered_bytes -= batch.size_bytes
+        self._room.set()
+        base_offset = -1 if response is None else response.base_offset
+        append_time_ms = -1 if response is None else response.log_append_time_ms
+        for index, future in enumerate(batch.futures):
+            if future.done():
+                continue
+            if error is not None:
+                future.set_exception(error)
+                continue
+            offset = base_offset + index if base_offset >= 0 else -1
+            timestamp_ms = append_time_ms if append_time_ms >= 0 else batch.records[index][0]
+            future.set_result(RecordMetadata(partition.topic, partition.partition, offset, timestamp_ms))
+
+
+class _Queue:
+    """The batches of one partition that wait, in order, and the one on its way."""
+
+    __slots__ = ("batches", "failure", "in_flight", "is_flushing", "next_sequence", "task", "wake")
+
+    def __init__(self) -> None:
+        self.batches: deque[_Batch] = deque()
+        self.in_flight: _Batch | None = None
+        self.failure: KafkaError | None = None
+        self.is_flushing = False
+        self.next_sequence = 0
+        self.task: asyncio.Task[None] | None = None
+        self.wake = asyncio.Event()
+
+    def all_batches(self) -> list[_Batch]:
+        """What is on its way and what waits."""
+        return [*([self.in_flight] if self.in_flight is not None else []), *self.batches]

@@ -1,0 +1,164 @@
+"""Child processes of the demo: they die with it, and come back when they are killed.
+
+Invariants: no child outlives its parent, even when that is killed (`die_with_parent`); what a child prints to standard
+output is one JSON object a line, handed on as it comes; its standard error goes to a file.
+"""
+
+import asyncio
+import ctypes
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+Event = dict[str, object]
+
+# Linux: prctl's "send me this signal when the thread that forked me ends".
+_PR_SET_PDEATHSIG = 1
+_STOP_TIMEOUT_S = 30.0
+_MOST_FAILURES = 5
+
+# The exit code of a child that would fail the same way again.
+HOPELESS = 2
+_LONGEST_LINE_BYTES = 1 << 20
+
+
+def die_with_parent(parent_pid: int) -> None:
+    """Make this process end when its parent does, however that ends."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent_pid:
+            os._exit(1)
+        return
+
+    def watch() -> None:
+        while os.getppid() == parent_pid:
+            time.sleep(0.2)
+        os._exit(1)
+
+    threading.Thread(target=watch, name="parent-watch", daemon=True).start()
+
+
+class ChildFailedError(Exception):
+    """A child ended for a reason that starting it again does not mend: one line."""
+
+
+class Child:
+    """One process of the demo, started again as often as it is killed.
+
+    Attributes:
+        name: What people call it.
+        pid: Its process id; 0 while it is not running.
+        restart_count: How often it was started again.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        command: Callable[[], Sequence[str]],
+        log: Path,
+        on_event: Callable[[Event], None],
+        notice: Callable[[str], None],
+        environment: Mapping[str, str] | None = None,
+        is_service: bool = False,
+    ) -> None:
+        """Describe a child.
+
+        Args:
+            name: What people call it.
+            command: Gives the command line; asked before each start.
+            log: The file that its standard error is appended to.
+            on_event: Called with each JSON object that it prints.
+            notice: Told in one line that it has ended and is started again.
+            environment: Variables over this process's own.
+            is_service: It has no end of its own: start it again whatever its exit code.
+        """
+        self.name = name
+        self.pid = 0
+        self.restart_count = 0
+        self._command = command
+        self._log = log
+        self._on_event = on_event
+        self._notice = notice
+        self._environment = {**os.environ, **(environment or {})}
+        self._is_service = is_service
+        self._has_progress = False
+
+    async def run(self) -> None:
+        """Run it until it ends by itself with exit code 0.
+
+        A child that was killed, or failed after it had told something, is started again; one that fails again and again
+        at its start is given up.
+
+        Raises:
+            ChildFailedError: it was given up; with the last line of its log.
+        """
+        failure_count = 0
+        while True:
+            self._has_progress = False
+            code = await self._run_once()
+            if code == 0 and not self._is_service:
+                return
+            failure_count = 0 if self._has_progress or code < 0 else failure_count + 1
+            if failure_count >= _MOST_FAILURES or code == HOPELESS:
+                raise ChildFailedError(f"{self.name} failed: {self._last_log_line()} (log: {self._log})")
+            why = f"was killed (signal {-code})" if code < 0 else f"ended with code {code}"
+            self._notice(f"{self.name} {why}: starting it again")
+            self.restart_count += 1
+            if failure_count:
+                await asyncio.sleep(0.5 * failure_count)
+
+    async def _run_once(self) -> int:
+        with self._log.open("ab") as log:
+            process = await asyncio.create_subprocess_exec(
+                *self._command(),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=log,
+                env=self._environment,
+                limit=_LONGEST_LINE_BYTES,
+                # Ctrl-C is for the demo, which stops its children itself.
+                start_new_session=True,
+            )
+        self.pid = process.pid
+        try:
+            assert process.stdout is not None
+            async for line in process.stdout:
+                self._take(line)
+            return await process.wait()
+        except asyncio.CancelledError:
+            await self._stop(process)
+            raise
+        finally:
+            self.pid = 0
+
+    def _take(self, line: bytes) -> None:
+        try:
+            event = json.loads(line)
+        except ValueError:
+            event = None
+        if not isinstance(event, dict):
+            with self._log.open("ab") as log:
+                log.write(line)
+            return
+        self._has_progress = True
+        self._on_event(event)
+
+    async def _stop(self, process: asyncio.subprocess.Process) -> None:
+        with suppress(ProcessLookupError):
+            process.terminate()
+        try:
+            await asyncio.wait_for(process.wait(), _STOP_TIMEOUT_S)
+        except TimeoutError:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+
+    def _last_log_line(self) -> str:
+        lines = self._log.read_text(errors="replace").strip().splitlines()
+        return lines[-1].strip() if lines else "it said nothing"

@@ -1,0 +1,271 @@
+"""The demo: a broker, a replayed access log and a Spark job, from one command, to a table of top pages.
+
+Invariants: every process can be killed and started again, this one as well, and the result is that of an undisturbed
+run: the log's place is in the topic, the job's in its checkpoint, and the rest in the directory (`demo_directory.py`).
+At the end the table is held against a plain Python count of the log (`plain_count.py`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import signal
+import sys
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from barnabas.pipeline.access_log import Survey, survey
+from barnabas.pipeline.children import Child, Event
+from barnabas.pipeline.demo_directory import COMPLETE, RUNNING, DemoDirectory, DemoDirectoryError, Run, digest_of
+from barnabas.pipeline.plain_count import Counts, count_file, read_counts
+from barnabas.pipeline.report import Gauges, gauges, print_top_pages
+from barnabas.pipeline.sample import write_sample
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+TOPIC = "page-views"
+DEFAULT_DIRECTORY = Path("demo-data")
+DEFAULT_LINES_PER_S = 250.0
+_LEAST_WATERMARK_S = 60
+_INTERRUPTED = 130
+
+
+@dataclass(frozen=True, slots=True)
+class DemoPlan:
+    """What the demo was asked for; `access_log` None means the made-up one."""
+
+    directory: Path
+    access_log: Path | None
+    lines_per_s: float
+    is_fresh: bool
+    top_count: int
+
+
+def run_demo(plan: DemoPlan, console: Console) -> int:
+    """Run the demo, or go on with one that was stopped; gives the exit code.
+
+    Raises:
+        DemoDirectoryError: the directory or the log can't be used.
+        ChildFailedError: the broker, the replay or the job can't be run.
+    """
+    directory = DemoDirectory(plan.directory)
+    with directory.lock():
+        log = plan.access_log
+        if log is None:
+            log = directory.sample
+            write_sample(log)
+        run, found = _prepare(plan, directory, log, console)
+        if not asyncio.run(_Show(plan, directory, log, run, found, console).play()):
+            console.print("Stopped. The same command goes on from here.")
+            return _INTERRUPTED
+        return _conclude(plan, directory, log, run, console)
+
+
+def _prepare(plan: DemoPlan, directory: DemoDirectory, log: Path, console: Console) -> tuple[Run, Survey]:
+    """Look at the log, and take up the run that is in the directory or begin a new one."""
+    digest, found = digest_of(log), survey(log)
+    if found.view_count == 0:
+        raise DemoDirectoryError(f"{log} holds no page view in the combined log format")
+    kind = "page views" if plan.access_log else "made-up page views"
+    console.print(f"[bold]Barnabas[/bold]: {found.view_count:,} {kind} → Kafka topic → Spark → Parquet")
+    if unreadable_count := found.line_count - found.view_count:
+        console.print(f"  {unreadable_count:,} other lines of the log are no page views, and not counted")
+    earlier = directory.load()
+    if earlier is not None and earlier.state == RUNNING and not plan.is_fresh:
+        if earlier.digest != digest:
+            raise DemoDirectoryError(
+                f"{directory.root} holds an unfinished run of {earlier.access_log}: go on with that log, "
+                "or give --fresh or another --directory"
+            )
+        console.print(f"  going on with the run in {directory.root} (--fresh starts over)")
+        return earlier, found
+    # Whole minutes, more than the log is out of order.
+    watermark_s = max(_LEAST_WATERMARK_S, (found.disorder_s // 60 + 1) * 60)
+    run = Run(RUNNING, str(log), digest, watermark_s)
+    directory.begin(run)
+    return run, found
+
+
+class _Show:
+    """The three processes and what is shown of them."""
+
+    def __init__(
+        self, plan: DemoPlan, directory: DemoDirectory, log: Path, run: Run, found: Survey, console: Console
+    ) -> None:
+        self._plan = plan
+        self._directory = directory
+        self._log = log
+        self._run = run
+        self._found = found
+        self._console = console
+        self._port = 0
+        self._started_s = time.monotonic()
+        self._broker_ready = asyncio.Event()
+        self._topic_ready = asyncio.Event()
+        self._gauges: Gauges | None = None
+        logs = directory.logs
+        self._broker = Child(
+            "broker", self._broker_command, logs / "broker.log", self._on_broker, self._notice, is_service=True
+        )
+        self._replay = Child("replay", self._replay_command, logs / "replay.log", self._on_replay, self._notice)
+        self._job = Child(
+            "Spark job",
+            self._job_command,
+            logs / "spark.log",
+            self._on_job,
+            self._notice,
+            {"TMPDIR": str(directory.scratch.absolute())},
+        )
+
+    async def play(self) -> bool:
+        """Run all three until the job has the whole log; False when a signal stopped it."""
+        this_task = asyncio.current_task()
+        assert this_task is not None
+        is_stopped = False
+
+        def stop() -> None:
+            nonlocal is_stopped
+            is_stopped = True
+            this_task.cancel()
+
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, stop)
+        try:
+            with gauges(self._console, self._found.line_count) as self._gauges:
+                await self._run_children()
+            return True
+        except asyncio.CancelledError:
+            if not is_stopped:
+                raise
+            return False
+        except ExceptionGroup as failures:
+            # The first failure has stopped the others; it is the one to tell.
+            raise failures.exceptions[0] from None
+
+    async def _run_children(self) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            self._started_s = time.monotonic()
+            broker = tasks.create_task(self._broker.run())
+            await self._broker_ready.wait()
+            replay = tasks.create_task(self._replay.run())
+            await self._topic_ready.wait()
+            self._say("Spark", "starting; the first time it downloads its Kafka connector")
+            job = tasks.create_task(self._job.run())
+            await replay
+            await job
+            broker.cancel()
+
+    def _broker_command(self) -> list[str]:
+        options = ["--host", "127.0.0.1", "--port", str(self._port), "--data-dir", str(self._directory.broker)]
+        broker = [sys.executable, "-m", "barnabas.server.main", *options, "--ready-fd", "3", "--die-with-parent"]
+        # Its line of JSON goes where a child's do, and what else it says to the log.
+        return ["/bin/sh", "-c", 'exec "$@" 3>&1 1>&2', "broker", *broker]
+
+    def _replay_command(self) -> list[str]:
+        return [
+            *_pipeline_command("replay"),
+            *self._topic_options(),
+            *("--access-log", str(self._log), "--rate", str(self._plan.lines_per_s)),
+        ]
+
+    def _job_command(self) -> list[str]:
+        directory = self._directory
+        return [
+            *_pipeline_command("run", "pageviews"),
+            *self._topic_options(),
+            *("--table", str(directory.table), "--summary", str(directory.summary)),
+            *("--checkpoint", str(directory.checkpoint), "--scratch", str(directory.scratch), "--until-marker"),
+        ]
+
+    def _topic_options(self) -> list[str]:
+        address = f"127.0.0.1:{self._port}"
+        return ["--bootstrap-server", address, "--topic", TOPIC, "--watermark", str(self._run.watermark_s)]
+
+    def _on_broker(self, event: Event) -> None:
+        if "port" not in event:
+            return
+        self._port = int(str(event["port"]))
+        ready_s = time.monotonic() - self._started_s
+        if not self._broker_ready.is_set():
+            self._say("broker", f"127.0.0.1:{self._port}, cluster {event.get('cluster_id')}, ready in {ready_s:.2f} s")
+        self._broker_ready.set()
+
+    def _on_replay(self, event: Event) -> None:
+        match event:
+            case {"event": "progress", "line_count": int(line_count), "is_complete": bool(is_complete)}:
+                if not self._topic_ready.is_set():
+                    place = f"goes on after line {line_count:,}" if line_count else "starts at the first line"
+                    self._say("replay", f"into topic {TOPIC}, {place}")
+                    self._topic_ready.set()
+                if self._gauges is not None:
+                    self._gauges.replayed(line_count)
+                    self._gauges.note_replay("and the marker that ends it" if is_complete else "")
+            case {"event": "warning", "text": str(text)}:
+                self._notice(f"replay: {text}")
+
+    def _on_job(self, event: Event) -> None:
+        match event:
+            case {"event": "session", "seconds": float(seconds)}:
+                self._say("Spark", f"session up in {seconds:.1f} s, counting views per page and minute")
+            case {"event": "batch", "offset": int(offset), "row_count": int(rows), "watermark": str(watermark)}:
+                if self._gauges is not None:
+                    self._gauges.counted(offset, rows, watermark)
+            case {"event": "warning", "text": str(text)}:
+                self._notice(f"Spark job: {text}")
+
+    def _say(self, who: str, what: str) -> None:
+        self._console.print(f"  [bold]{who:<8}[/bold]{what}", highlight=False)
+
+    def _notice(self, text: str) -> None:
+        self._console.print(f"  [yellow]{text}[/yellow]", highlight=False)
+
+
+def _conclude(plan: DemoPlan, directory: DemoDirectory, log: Path, run: Run, console: Console) -> int:
+    """Show the result, hold it against the plain count, and say where everything is."""
+    counted, expected = read_counts(directory.summary), count_file(log)
+    console.print()
+    print_top_pages(console, counted, plan.top_count, "Top pages, as Spark counted them")
+    is_equal = counted == expected
+    if is_equal:
+        console.print("[green]Equal to a plain Python count of the log, page by page and minute by minute.[/green]")
+    else:
+        _print_difference(counted, expected, console)
+    _print_places(directory, log, console)
+    directory.save(replace(run, state=COMPLETE))
+    return 0 if is_equal else 1
+
+
+def _print_difference(counted: Counts, expected: Counts, console: Console) -> None:
+    lost, doubled = expected - counted, counted - expected
+    console.print(
+        f"[red]Not equal to a plain Python count: {lost.total():,} views lost, {doubled.total():,} too many[/red]"
+    )
+    for minute, page in list(lost + doubled)[:10]:
+        console.print(f"  {minute} {page}: Spark {counted[minute, page]}, plain {expected[minute, page]}", markup=False)
+
+
+def _print_places(directory: DemoDirectory, log: Path, console: Console) -> None:
+    parquet_count = len(list(directory.table.glob("*.parquet")))
+    python = shlex.quote(min(sys.executable, os.path.relpath(sys.executable), key=len))
+    places = (
+        ("Parquet", f"{directory.table} ({parquet_count} files; a row is minute, page, views)"),
+        ("one file", f"{directory.summary}"),
+        ("checkpoint", f"{directory.checkpoint}"),
+        ("the topic", f"{directory.broker / (TOPIC + '-0')}"),
+        ("the log", f"{log}"),
+        ("messages", f"{directory.logs}"),
+    )
+    console.print("\nWhere it is")
+    for name, place in places:
+        console.print(f"  {name:<11}{place}", highlight=False, markup=False, soft_wrap=True)
+    command = f"{python} -m barnabas.pipeline top --table {shlex.quote(str(directory.table))}"
+    console.print(f"\nRead the Parquet files with Spark:\n  {command}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _pipeline_command(*words: str) -> list[str]:
+    return [sys.executable, "-m", "barnabas.pipeline", *words, "--json", "--parent", str(os.getpid())]

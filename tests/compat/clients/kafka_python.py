@@ -1,0 +1,127 @@
+"""kafka-python 3."""
+
+from collections.abc import Sequence
+
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.admin import ConfigResource, ConfigResourceType
+
+from tests.compat.clients.model import HEARTBEAT_INTERVAL_MS, SESSION_TIMEOUT_MS, Message, Record
+
+TIMEOUT_S = 30
+
+
+class KafkaPythonClient:
+    def __init__(self, bootstrap_servers: str) -> None:
+        self._bootstrap_servers = bootstrap_servers
+        self._admin_client: KafkaAdminClient | None = None
+
+    @property
+    def _admin(self) -> KafkaAdminClient:
+        if self._admin_client is None:
+            self._admin_client = KafkaAdminClient(bootstrap_servers=self._bootstrap_servers)
+        return self._admin_client
+
+    def produce(
+        self,
+        topic: str,
+        messages: Sequence[Message],
+        *,
+        acks: str = "all",
+        codec: str = "none",
+        is_idempotent: bool = False,
+    ) -> list[tuple[int, int]]:
+        producer = KafkaProducer(
+            bootstrap_servers=self._bootstrap_servers,
+            acks="all" if acks == "all" else int(acks),
+            compression_type=None if codec == "none" else codec,
+            enable_idempotence=is_idempotent,
+            linger_ms=5,
+        )
+        try:
+            futures = [
+                producer.send(
+                    topic,
+                    message.value,
+                    message.key,
+                    headers=list(message.headers),
+                    partition=message.partition,
+                    timestamp_ms=message.timestamp_ms,
+                )
+                for message in messages
+            ]
+            producer.flush(TIMEOUT_S)
+            answers = [future.get(TIMEOUT_S) for future in futures]
+            return [(answer.partition, answer.offset) for answer in answers]
+        finally:
+            producer.close()
+
+    def consumer(self, topic: str, group: str) -> "KafkaPythonConsumer":
+        consumer = KafkaConsumer(
+            topic,
+            bootstrap_servers=self._bootstrap_servers,
+            group_id=group,
+            auto_offset_reset="earliest",
+            enable_auto_commit=False,
+            session_timeout_ms=SESSION_TIMEOUT_MS,
+            heartbeat_interval_ms=HEARTBEAT_INTERVAL_MS,
+            metadata_max_age_ms=1_000,
+        )
+        return KafkaPythonConsumer(consumer, topic)
+
+    def create_topic(self, topic: str, partition_count: int, config: dict[str, str]) -> None:
+        wanted = {"num_partitions": partition_count, "replication_factor": 1, "configs": config}
+        self._admin.create_topics({topic: wanted})
+
+    def topics(self) -> set[str]:
+        return set(self._admin.list_topics())
+
+    def topic_config(self, topic: str, name: str) -> str:
+        resource = ConfigResource(ConfigResourceType.TOPIC, topic)
+        answer = self._admin.describe_configs([resource], config_filter="all")
+        return str(answer["topic"][topic][name]["value"])
+
+    def delete_topic(self, topic: str) -> None:
+        self._admin.delete_topics([topic])
+
+    def group_state(self, group: str) -> tuple[str, int]:
+        description = self._admin.describe_groups([group])[group]
+        return description["group_state"].lower(), len(description["members"])
+
+    def group_offset(self, group: str, topic: str, partition: int) -> int:
+        offsets = self._admin.list_group_offsets({group: None})
+        return int(offsets[group][TopicPartition(topic, partition)].offset)
+
+    def close(self) -> None:
+        if self._admin_client is not None:
+            self._admin_client.close()
+
+
+class KafkaPythonConsumer:
+    def __init__(self, consumer: KafkaConsumer, topic: str) -> None:
+        self._consumer, self._topic = consumer, topic
+
+    def poll(self, timeout_ms: int) -> list[Record]:
+        batches = self._consumer.poll(timeout_ms=timeout_ms)
+        return [
+            Record(record.partition, record.offset, record.timestamp, record.key, record.value, tuple(record.headers))
+            for records in batches.values()
+            for record in records
+        ]
+
+    def commit(self) -> None:
+        self._consumer.commit()
+
+    def assignment(self) -> set[int]:
+        return {partition.partition for partition in self._consumer.assignment()}
+
+    def offset_for_time(self, partition: int, timestamp_ms: int) -> int:
+        asked = TopicPartition(self._topic, partition)
+        found = self._consumer.offsets_for_times({asked: timestamp_ms})[asked]
+        return -1 if found is None else int(found.offset)
+
+    def end_offset(self, partition: int) -> int:
+        asked = TopicPartition(self._topic, partition)
+        return int(self._consumer.end_offsets([asked])[asked])
+
+    def close(self) -> None:
+        self._consumer.close(autocommit=False)

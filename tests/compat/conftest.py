@@ -1,0 +1,103 @@
+"""The broker under test and the clients that test it.
+
+`BARNABAS_COMPAT_TARGET=kafka` runs the same tests against Kafka 2.7.2: a test that fails there tests the wrong thing.
+"""
+
+import gc
+import os
+import uuid
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from tests.compat.clients import FACTORIES, Client
+from tools.kafka.server import ONE_BROKER, KafkaServer
+
+TARGET = os.environ.get("BARNABAS_COMPAT_TARGET", "barnabas")
+
+
+class RunningBroker(Protocol):
+    """What the tests use of `barnabas.testing.Broker` and of `KafkaServer`."""
+
+    @property
+    def bootstrap_servers(self) -> str: ...
+
+    @property
+    def data_dir(self) -> Path: ...
+
+    def stop(self) -> None: ...
+
+    def kill(self) -> None: ...
+
+    def restart(self) -> None: ...
+
+
+StartBroker = Callable[..., RunningBroker]
+
+
+def _started(stack: ExitStack, config: Mapping[str, str]) -> RunningBroker:
+    if TARGET == "kafka":
+        return stack.enter_context(KafkaServer(config=config))
+    from barnabas.testing import Broker
+
+    return stack.enter_context(Broker(config={**ONE_BROKER, **config}))
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[RunningBroker]:
+    """The broker that tests share; each uses topics and groups of its own."""
+    with ExitStack() as stack:
+        yield _started(stack, {})
+
+
+@pytest.fixture
+def start_broker() -> Iterator[StartBroker]:
+    """Start a broker of the test's own, which it may stop and kill: `start_broker(**{"log.segment.bytes": "4096"})`."""
+    with ExitStack() as stack:
+        yield lambda **config: _started(stack, config)
+
+
+@pytest.fixture(scope="session")
+def clients(cluster: RunningBroker) -> Iterator[Callable[[str], Client]]:
+    """Every client of the shared broker by name, made once."""
+    made: dict[str, Client] = {}
+
+    def client_of(name: str) -> Client:
+        if name not in made:
+            made[name] = FACTORIES[name](cluster.bootstrap_servers)
+        return made[name]
+
+    yield client_of
+    for client in made.values():
+        client.close()
+
+
+@pytest.fixture(autouse=True)
+def sockets_that_clients_forget() -> Iterator[None]:
+    """Collect a client library's forgotten sockets here, so that they are not held against a later test of ours."""
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
+
+
+@pytest.fixture(params=list(FACTORIES))
+def client(request: pytest.FixtureRequest, clients: Callable[[str], Client]) -> Client:
+    """Each of the clients in turn."""
+    return clients(request.param)
+
+
+@pytest.fixture
+def java(clients: Callable[[str], Client]) -> Client:
+    """Kafka 2.7.2's own client: what it can read is right."""
+    return clients("java-2.7.2")
+
+
+@pytest.fixture
+def name() -> str:
+    """A name that no other test uses, for a topic or a group."""
+    return f"t-{uuid.uuid4().hex[:12]}"

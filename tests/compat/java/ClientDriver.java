@@ -1,0 +1,240 @@
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Base64;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.TreeSet;
+import java.util.concurrent.Future;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.Config;
+import org.apache.kafka.clients.admin.ConsumerGroupDescription;
+import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.clients.consumer.OffsetAndTimestamp;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.header.Header;
+import org.apache.kafka.common.header.internals.RecordHeaders;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+
+/**
+ * The Java client behind a pipe: one command per line on standard input, one answer per line on standard output.
+ *
+ * <p>Tokens are separated by tabs. Bytes are "-" for null, else "." and base64. Settings are "name=value" tokens. An
+ * answer is "ok" and its tokens, or "error" and one line. It compiles against the clients of 2.7.2 and of 4.x.
+ */
+public final class ClientDriver {
+    private final Map<String, KafkaProducer<byte[], byte[]>> producers = new HashMap<>();
+    private final Map<String, List<Future<RecordMetadata>>> sent = new HashMap<>();
+    private final Map<String, KafkaConsumer<byte[], byte[]>> consumers = new HashMap<>();
+    private final Map<String, Admin> admins = new HashMap<>();
+
+    public static void main(String[] arguments) throws Exception {
+        ClientDriver driver = new ClientDriver();
+        PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8);
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        for (String line = in.readLine(); line != null; line = in.readLine()) {
+            String answer;
+            try {
+                answer = "ok" + driver.run(line.split("\t", -1));
+            } catch (Exception error) {
+                Throwable cause = error instanceof java.util.concurrent.ExecutionException ? error.getCause() : error;
+                answer = "error\t" + cause.getClass().getSimpleName() + ": " + oneLine(cause.getMessage());
+            }
+            out.print(answer + "\n");
+            out.flush();
+        }
+    }
+
+    private String run(String[] tokens) throws Exception {
+        String id = tokens[1];
+        switch (tokens[0]) {
+            case "producer":
+                producers.put(id, new KafkaProducer<>(
+                        properties(tokens, 2), new ByteArraySerializer(), new ByteArraySerializer()));
+                sent.put(id, new ArrayList<>());
+                return "";
+            case "send":
+                return send(id, tokens);
+            case "flush":
+                return flush(id);
+            case "close-producer":
+                producers.remove(id).close();
+                return "";
+            case "consumer":
+                consumers.put(id, new KafkaConsumer<>(
+                        properties(tokens, 2), new ByteArrayDeserializer(), new ByteArrayDeserializer()));
+                return "";
+            case "subscribe":
+                consumers.get(id).subscribe(Arrays.asList(tokens).subList(2, tokens.length));
+                return "";
+            case "poll":
+                return poll(id, Long.parseLong(tokens[2]));
+            case "commit":
+                consumers.get(id).commitSync();
+                return "";
+            case "assignment":
+                return assignment(id);
+            case "offset-for-time":
+                return offsetForTime(id, partition(tokens[2], tokens[3]), Long.parseLong(tokens[4]));
+            case "end-offset":
+                TopicPartition asked = partition(tokens[2], tokens[3]);
+                return "\t" + consumers.get(id).endOffsets(Collections.singleton(asked)).get(asked);
+            case "close-consumer":
+                consumers.remove(id).close();
+                return "";
+            case "admin":
+                admins.put(id, Admin.create(properties(tokens, 2)));
+                return "";
+            case "create-topic":
+                NewTopic topic = new NewTopic(tokens[2], Integer.parseInt(tokens[3]), (short) 1);
+                topic.configs(pairs(tokens, 4));
+                admins.get(id).createTopics(Collections.singleton(topic)).all().get();
+                return "";
+            case "list-topics":
+                return "\t" + String.join("\t", new TreeSet<>(admins.get(id).listTopics().names().get()));
+            case "topic-config":
+                return topicConfig(id, tokens[2], tokens[3]);
+            case "delete-topic":
+                admins.get(id).deleteTopics(Collections.singleton(tokens[2])).all().get();
+                return "";
+            case "group-state":
+                return groupState(id, tokens[2]);
+            case "group-offset":
+                return groupOffset(id, tokens[2], partition(tokens[3], tokens[4]));
+            case "close-admin":
+                admins.remove(id).close();
+                return "";
+            default:
+                throw new IllegalArgumentException("unknown command " + tokens[0]);
+        }
+    }
+
+    /** send ID TOPIC PARTITION|- TIMESTAMP|- KEY VALUE HEADERS: queued; flush tells where it went. */
+    private String send(String id, String[] tokens) {
+        Integer partition = tokens[3].equals("-") ? null : Integer.valueOf(tokens[3]);
+        Long timestamp = tokens[4].equals("-") ? null : Long.valueOf(tokens[4]);
+        RecordHeaders headers = new RecordHeaders();
+        if (!tokens[7].isEmpty()) {
+            for (String header : tokens[7].split(";")) {
+                String[] parts = header.split(":");
+                headers.add(new String(bytes(parts[0]), StandardCharsets.UTF_8), bytes(parts[1]));
+            }
+        }
+        ProducerRecord<byte[], byte[]> record =
+                new ProducerRecord<>(tokens[2], partition, timestamp, bytes(tokens[5]), bytes(tokens[6]), headers);
+        sent.get(id).add(producers.get(id).send(record));
+        return "";
+    }
+
+    private String flush(String id) throws Exception {
+        producers.get(id).flush();
+        StringBuilder answer = new StringBuilder();
+        for (Future<RecordMetadata> future : sent.get(id)) {
+            RecordMetadata metadata = future.get();
+            answer.append('\t').append(metadata.partition()).append(',').append(metadata.offset());
+        }
+        sent.get(id).clear();
+        return answer.toString();
+    }
+
+    private String poll(String id, long timeoutMs) {
+        StringBuilder answer = new StringBuilder();
+        for (ConsumerRecord<byte[], byte[]> record : consumers.get(id).poll(Duration.ofMillis(timeoutMs))) {
+            answer.append('\t').append(record.partition()).append(',').append(record.offset());
+            answer.append(',').append(record.timestamp());
+            answer.append(',').append(text(record.key())).append(',').append(text(record.value())).append(',');
+            String separator = "";
+            for (Header header : record.headers()) {
+                byte[] key = header.key().getBytes(StandardCharsets.UTF_8);
+                answer.append(separator).append(text(key)).append(':').append(text(header.value()));
+                separator = ";";
+            }
+        }
+        return answer.toString();
+    }
+
+    private String assignment(String id) {
+        TreeSet<Integer> partitions = new TreeSet<>();
+        for (TopicPartition assigned : consumers.get(id).assignment()) {
+            partitions.add(assigned.partition());
+        }
+        StringBuilder answer = new StringBuilder();
+        for (int partition : partitions) {
+            answer.append('\t').append(partition);
+        }
+        return answer.toString();
+    }
+
+    private String offsetForTime(String id, TopicPartition partition, long timestamp) {
+        Map<TopicPartition, OffsetAndTimestamp> found =
+                consumers.get(id).offsetsForTimes(Collections.singletonMap(partition, timestamp));
+        return "\t" + (found.get(partition) == null ? -1 : found.get(partition).offset());
+    }
+
+    private String topicConfig(String id, String topic, String name) throws Exception {
+        ConfigResource resource = new ConfigResource(ConfigResource.Type.TOPIC, topic);
+        Config config = admins.get(id).describeConfigs(Collections.singleton(resource)).all().get().get(resource);
+        return "\t" + config.get(name).value() + "\t" + config.get(name).source();
+    }
+
+    // state() is on its way out in 4.x, and its successor is not there in 2.7.2.
+    @SuppressWarnings("removal")
+    private String groupState(String id, String group) throws Exception {
+        ConsumerGroupDescription description =
+                admins.get(id).describeConsumerGroups(Collections.singleton(group)).all().get().get(group);
+        return "\t" + description.state() + "\t" + description.members().size();
+    }
+
+    private String groupOffset(String id, String group, TopicPartition partition) throws Exception {
+        OffsetAndMetadata committed =
+                admins.get(id).listConsumerGroupOffsets(group).partitionsToOffsetAndMetadata().get().get(partition);
+        return "\t" + (committed == null ? -1 : committed.offset());
+    }
+
+    private static TopicPartition partition(String topic, String number) {
+        return new TopicPartition(topic, Integer.parseInt(number));
+    }
+
+    private static Properties properties(String[] tokens, int from) {
+        Properties properties = new Properties();
+        properties.putAll(pairs(tokens, from));
+        return properties;
+    }
+
+    private static Map<String, String> pairs(String[] tokens, int from) {
+        Map<String, String> pairs = new HashMap<>();
+        for (String token : new HashSet<>(Arrays.asList(tokens).subList(from, tokens.length))) {
+            int equals = token.indexOf('=');
+            pairs.put(token.substring(0, equals), token.substring(equals + 1));
+        }
+        return pairs;
+    }
+
+    private static byte[] bytes(String token) {
+        return token.equals("-") ? null : Base64.getDecoder().decode(token.substring(1));
+    }
+
+    private static String text(byte[] bytes) {
+        return bytes == null ? "-" : "." + Base64.getEncoder().encodeToString(bytes);
+    }
+
+    private static String oneLine(String message) {
+        return message == null ? "" : message.replace('\n', ' ').replace('\t', ' ');
+    }
+}

@@ -1,0 +1,169 @@
+"""The demo on the real access log, as a person starts it: its result is the plain count, also when all is killed.
+
+It runs in processes of its own; what it is doing is seen from its directory alone: a batch of the job begins when its
+file stands in `checkpoint/offsets`, its rows count from when its file stands in `views/_spark_metadata`, and it is done
+when its file stands in `checkpoint/commits`.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from barnabas.pipeline.plain_count import count_file, read_counts
+
+REAL_LOG = Path(__file__).resolve().parents[3] / "shared" / "data" / "access.log.gz"
+PATIENCE_S = 240
+
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="finds the demo's processes in /proc"),
+    pytest.mark.timeout(2 * PATIENCE_S),
+]
+
+
+class Demo:
+    """A demo's process, its children and its directory."""
+
+    def __init__(self, directory: Path, lines_per_s: int) -> None:
+        self.directory = directory
+        self.command = [sys.executable, "-m", "barnabas.pipeline", "demo", "--directory", str(directory)]
+        self.command += ["--access-log", str(REAL_LOG), "--rate", str(lines_per_s)]
+        self.output = directory.with_suffix(".out")
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        with self.output.open("ab") as output:
+            self.process = subprocess.Popen(self.command, stdout=output, stderr=output)
+
+    def kill(self) -> None:
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait()
+
+    def wait(self) -> int:
+        assert self.process is not None
+        return self.process.wait(PATIENCE_S)
+
+    def child(self, *words: str) -> int:
+        """Wait for a process below the demo with these words in its command line, and give its id."""
+        assert self.process is not None
+        top = self.process.pid
+        return self.until(lambda: next((pid for pid in descendants(top) if all(w in words_of(pid) for w in words)), 0))
+
+    def until(self, condition: Callable[[], int]) -> int:
+        """Wait until a condition holds, and give what it gave; fails when the demo ends before."""
+        assert self.process is not None
+        deadline = time.monotonic() + PATIENCE_S
+        while not (value := condition()):
+            assert self.process.poll() is None, self.said()
+            assert time.monotonic() < deadline, self.said()
+            # Nothing tells us: these are other processes' files.
+            time.sleep(0.002)
+        return value
+
+    def said(self) -> str:
+        return self.output.read_text(errors="replace")
+
+    def batches(self, where: str) -> set[int]:
+        """Ids of the batches that have a file there: see the head of this file."""
+        path = self.directory / where
+        return {int(name) for name in os.listdir(path) if name.isdigit()} if path.is_dir() else set()
+
+    def topic_bytes(self) -> int:
+        return sum(file.stat().st_size for file in self.directory.glob("broker/page-views-0/*.log"))
+
+
+def words_of(pid: int) -> list[str]:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+    except OSError:
+        return []
+
+
+def descendants(pid: int) -> Iterator[int]:
+    try:
+        children = [
+            int(word) for path in Path(f"/proc/{pid}/task").glob("*/children") for word in path.read_text().split()
+        ]
+    except OSError:
+        return
+    for child in children:
+        yield child
+        yield from descendants(child)
+
+
+@contextmanager
+def running_demo(directory: Path, lines_per_s: int) -> Iterator[Demo]:
+    demo = Demo(directory, lines_per_s)
+    demo.start()
+    try:
+        yield demo
+    finally:
+        demo.kill()
+
+
+def kill(pid: int) -> None:
+    os.kill(pid, signal.SIGKILL)
+
+
+def assert_equal_to_plain_count(demo: Demo) -> None:
+    assert demo.wait() == 0, demo.said()
+    counted = read_counts(demo.directory / "views.csv")
+    assert counted == count_file(REAL_LOG)
+    assert counted.total() == 10_000
+    assert "Equal to a plain Python count" in demo.said()
+
+
+def test_result_is_the_plain_count(tmp_path: Path):
+    with running_demo(tmp_path / "demo", 0) as demo:
+        top = demo.process.pid
+        assert_equal_to_plain_count(demo)
+        assert list(descendants(top)) == []
+
+
+def test_result_is_the_plain_count_after_five_kills(tmp_path: Path):
+    with running_demo(tmp_path / "demo", 400) as demo:
+        demo.until(lambda: demo.topic_bytes() > 100_000)
+        kill(demo.child("replay"))
+        # A batch that has begun and is not done: state and files are being written.
+        demo.until(lambda: len(demo.batches("checkpoint/offsets")) > 1)
+        demo.until(lambda: bool(demo.batches("checkpoint/offsets") - demo.batches("checkpoint/commits")))
+        kill(demo.child("run", "pageviews"))
+        before = demo.topic_bytes()
+        demo.until(lambda: demo.topic_bytes() > before + 200_000)
+        kill(demo.child("barnabas.server.main"))
+        # Rows that count already, of a batch that is not done: they must not be written again.
+        committed = demo.batches("checkpoint/commits")
+        demo.until(lambda: bool(demo.batches("views/_spark_metadata") - demo.batches("checkpoint/commits") - committed))
+        kill(demo.child("org.apache.spark.deploy.SparkSubmit"))
+        before = demo.topic_bytes()
+        demo.until(lambda: demo.topic_bytes() > before + 200_000)
+        demo.kill()
+        demo.start()
+        assert_equal_to_plain_count(demo)
+        for who in ("replay", "broker", "Spark job"):
+            assert f"{who} was killed (signal 9): starting it again" in demo.said()
+        assert "going on with the run" in demo.said()
+
+
+def test_finished_demo_starts_over_and_an_unfinished_one_keeps_to_its_log(tmp_path: Path):
+    other_log = tmp_path / "other.log"
+    other_log.write_text('192.0.2.7 - - [17/May/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 1 "-" "-"\n')
+    with running_demo(tmp_path / "demo", 100) as demo:
+        demo.until(lambda: demo.topic_bytes() > 0)
+    command = [*demo.command[: demo.command.index("--access-log")], "--access-log", str(other_log)]
+    refused = subprocess.run(command, capture_output=True, text=True)
+    assert refused.returncode == 1
+    assert "holds an unfinished run" in refused.stderr
+    fresh = subprocess.run([*command, "--fresh"], capture_output=True, text=True)
+    assert fresh.returncode == 0, fresh.stderr
+    again = subprocess.run(command, capture_output=True, text=True)
+    assert again.returncode == 0, again.stderr
+    assert "going on" not in again.stdout
+    assert read_counts(tmp_path / "demo" / "views.csv").total() == 1

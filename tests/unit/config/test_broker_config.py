@@ -1,0 +1,160 @@
+import subprocess
+import sys
+
+import pytest
+
+from barnabas.core.config import BrokerConfig, Endpoint, parse_properties
+from barnabas.core.errors import ConfigError
+
+HOUR_MS = 3_600_000
+
+
+def config(text: str) -> BrokerConfig:
+    properties, lines = parse_properties(text)
+    return BrokerConfig.from_properties(properties, lines, "server.properties")
+
+
+def test_defaults_are_kafkas():
+    defaults = config("")
+    assert defaults.socket_request_max_bytes == 104_857_600
+    assert defaults.message_max_bytes == 1_048_588
+    assert defaults.log_dirs == ["/tmp/kafka-logs"]
+    assert defaults.log_retention_ms == 168 * HOUR_MS
+    assert defaults.log_roll_ms == 168 * HOUR_MS
+    assert defaults.log_roll_jitter_ms == 0
+    assert defaults.log_flush_interval_ms == 2**63 - 1
+    assert defaults.log_cleanup_policy == ["delete"]
+    assert defaults.offsets_topic_replication_factor == 3
+    assert defaults.endpoints == [Endpoint("PLAINTEXT", "", 9092, "PLAINTEXT")]
+
+
+def test_without_a_file_it_is_one_broker_on_this_machine():
+    single = BrokerConfig.single_broker()
+    assert (single.broker_id, single.num_partitions, single.log_dirs) == (0, 1, ["./barnabas-data"])
+    assert single.offsets_topic_replication_factor == 1
+    assert single.transaction_state_log_min_isr == 1
+    assert single.group_initial_rebalance_delay_ms == 0
+    assert single.advertised_endpoints == [Endpoint("PLAINTEXT", "127.0.0.1", 9092, "PLAINTEXT")]
+    assert single.given == frozenset()
+
+
+def test_overrides_win_over_the_file(tmp_path):
+    file = tmp_path / "server.properties"
+    file.write_text("num.partitions=3\nbroker.id=7\n")
+    merged = BrokerConfig.from_file(str(file), {"num.partitions": "5"})
+    assert (merged.num_partitions, merged.broker_id) == (5, 7)
+    assert merged.explicit == {"num.partitions": "5", "broker.id": "7"}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected_ms"),
+    [
+        ("log.retention.hours=1", HOUR_MS),
+        ("log.retention.hours=1\nlog.retention.minutes=2", 120_000),
+        ("log.retention.hours=1\nlog.retention.minutes=2\nlog.retention.ms=3", 3),
+        ("log.retention.hours=-1", -1),
+        ("log.retention.minutes=-1", -1),
+    ],
+)
+def test_the_finest_retention_wins(text, expected_ms):
+    assert config(text).log_retention_ms == expected_ms
+
+
+def test_raw_is_what_the_setting_itself_was_given():
+    settings = config("log.retention.hours=1")
+    assert settings.raw("log.retention.hours") == 1
+    assert settings.raw("log.retention.ms") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "a=1\nlog.segment.bytes=1",
+            "server.properties:2: log.segment.bytes=1: must be a whole number from 14 to 2147483647",
+        ),
+        (
+            "num.partitions=many",
+            "server.properties:1: num.partitions=many: must be a whole number from 1 to 2147483647",
+        ),
+        (
+            "broker.id=99999999999",
+            "server.properties:1: broker.id=99999999999: must be a whole number from -2147483648",
+        ),
+        (
+            "\nauto.create.topics.enable=yes",
+            "server.properties:2: auto.create.topics.enable=yes: must be true or false",
+        ),
+        ("log.cleanup.policy=delete,keep", "must be a list of compact, delete"),
+        ("log.message.timestamp.type=Now", "must be one of CreateTime, LogAppendTime"),
+        ("compression.type=rar", "must be one of uncompressed, gzip, snappy, lz4, zstd, producer"),
+        ("num.partition=1", "server.properties:1: num.partition: no such setting; did you mean num.partitions?"),
+        ("colour=blue", "server.properties:1: colour: no such setting in Kafka 2.7"),
+        ("leader.replication.throttled.rate=1", "can only be set while the broker runs"),
+        (
+            "log.retention.minutes=0",
+            "server.properties:1: log.retention.minutes=0: must be -1 (no limit) or at least 1",
+        ),
+        ("broker.id=1001", "server.properties:1: broker.id=1001: must be from -1 to reserved.broker.max.id (1000)"),
+        ("broker.id.generation.enable=false", "broker.id: must be 0 or more"),
+        ("log.dirs=", "must name a directory"),
+        ("offsets.commit.required.acks=4", "must be from -1 to offsets.topic.replication.factor (3)"),
+        ("queued.max.request.bytes=1", "must be -1 (no limit) or at least socket.request.max.bytes"),
+        ("authorizer.class.name=kafka.security.authorizer.AclAuthorizer", "is not implemented yet: remove it"),
+        ("listeners=9092", "'9092' must be NAME://host:port, for example PLAINTEXT://127.0.0.1:9092"),
+        ("listeners=SSL://:9093", "needs SSL, which is not implemented yet: use a PLAINTEXT listener"),
+        ("listeners=INSIDE://:9093", "listener INSIDE has no security protocol"),
+        ("listeners=PLAINTEXT://:1,PLAINTEXT://:2", "each listener must have a different name"),
+        ("listeners=", "names no listener"),
+        ("advertised.listeners=PLAINTEXT://0.0.0.0:9092", "clients cannot connect to 0.0.0.0"),
+        (
+            "listeners=PLAINTEXT://0.0.0.0:9092",
+            "server.properties:1: listeners=PLAINTEXT://0.0.0.0:9092: clients cannot",
+        ),
+        ("listener.security.protocol.map=A:B", "'A:B' must be NAME:PROTOCOL with a protocol of PLAINTEXT"),
+    ],
+)
+def test_an_impossible_setting_is_one_line_that_says_what_is_allowed(text, message):
+    with pytest.raises(ConfigError) as caught:
+        config(text.replace("a=1\n", "# comment\n"))
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_secret_is_not_in_the_error():
+    with pytest.raises(ConfigError) as caught:
+        config("log.retention.hours=0\nssl.key.password=secret")
+    assert "secret" not in str(caught.value)
+
+
+def test_listeners_may_have_names_of_their_own():
+    settings = config(
+        "listeners=INSIDE://127.0.0.1:9092,OUTSIDE://[::1]:9093\n"
+        "listener.security.protocol.map=INSIDE:PLAINTEXT,OUTSIDE:PLAINTEXT\n"
+        "advertised.listeners=INSIDE://a.example:1,OUTSIDE://b.example:2"
+    )
+    assert settings.endpoints == [
+        Endpoint("INSIDE", "127.0.0.1", 9092, "PLAINTEXT"),
+        Endpoint("OUTSIDE", "::1", 9093, "PLAINTEXT"),
+    ]
+    assert [str(endpoint) for endpoint in settings.advertised_endpoints] == [
+        "INSIDE://a.example:1",
+        "OUTSIDE://b.example:2",
+    ]
+
+
+def test_host_name_and_port_count_without_listeners():
+    settings = config("host.name=127.0.0.1\nport=1234\nadvertised.host.name=me.example")
+    assert settings.endpoints == [Endpoint("PLAINTEXT", "127.0.0.1", 1234, "PLAINTEXT")]
+    assert settings.advertised_endpoints == [Endpoint("PLAINTEXT", "me.example", 1234, "PLAINTEXT")]
+
+
+def test_settings_of_one_listener_are_known():
+    assert config("listener.name.inside.ssl.key.password=x").explicit == {"listener.name.inside.ssl.key.password": "x"}
+
+
+def test_import_loads_nothing_heavy():
+    heavy = ("asyncio", "json", "pathlib", "difflib")
+    code = f"import sys, barnabas.core.config; print([name for name in {heavy} if name in sys.modules])"
+    command = [sys.executable, "-S", "-c", f"import sys; sys.path[:] = {sys.path!r}; {code}"]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == "[]"

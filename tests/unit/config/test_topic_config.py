@@ -1,0 +1,116 @@
+import pytest
+
+from barnabas.core.config import BrokerConfig, TopicConfig
+from barnabas.core.config.settings import format_value
+from barnabas.core.config.support import check_topic, startup_warning
+from barnabas.core.errors import ConfigError
+
+
+@pytest.fixture
+def defaults():
+    return TopicConfig.from_broker(BrokerConfig.single_broker())
+
+
+def test_a_topic_stands_on_the_brokers_settings():
+    broker = BrokerConfig.single_broker({"log.retention.hours": "1", "log.segment.bytes": "1000", "log.roll.ms": "5"})
+    topic = TopicConfig.from_broker(broker)
+    assert (topic.retention_ms, topic.segment_bytes, topic.segment_ms) == (3_600_000, 1000, 5)
+
+
+def test_overrides_replace_those_of_before(defaults):
+    first = defaults.with_overrides({"segment.bytes": "20", "cleanup.policy": "compact, delete"})
+    assert (first.segment_bytes, first.cleanup_policy) == (20, ["compact", "delete"])
+    second = first.with_overrides({"retention.ms": "-1"})
+    assert (second.segment_bytes, second.retention_ms, second.overrides) == (1_073_741_824, -1, {"retention.ms": "-1"})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("segment.bytes", "1", "Invalid value 1 for configuration segment.bytes: Value must be at least 14"),
+        ("segment.bytes", "x", "Invalid value x for configuration segment.bytes: Not a number of type INT"),
+        ("retention.ms", "9" * 5000, "Not a number of type LONG"),
+        ("min.cleanable.dirty.ratio", "2", "Value must be no more than 1"),
+        ("min.cleanable.dirty.ratio", "nan", "Value must be at least 0"),
+        ("preallocate", "x", "Expected value to be either true or false"),
+        ("cleanup.policy", "keep", "String must be one of: compact, delete"),
+        ("leader.replication.throttled.replicas", "1", "must be the literal '*' or a list of replicas"),
+        ("colour", "blue", "Unknown topic config name: colour"),
+        ("min.compaction.lag.ms", str(2**63), "Not a number of type LONG"),
+    ],
+)
+def test_errors_are_kafkas(defaults, name, value, message):
+    with pytest.raises(ConfigError) as caught:
+        defaults.with_overrides({name: value})
+    assert message in str(caught.value)
+
+
+def test_compaction_lags_must_fit_each_other(defaults):
+    with pytest.raises(ConfigError, match=r"conflict topic config setting min\.compaction\.lag\.ms \(5\)"):
+        defaults.with_overrides({"min.compaction.lag.ms": "5", "max.compaction.lag.ms": "4"})
+
+
+@pytest.mark.parametrize("version", ["2.7", "2.7.2", "2.7-IV2", "0.11.0", "0.11.0.3"])
+def test_versions_may_be_short(defaults, version):
+    config = defaults.with_overrides({"message.format.version": version})
+    check_topic(config)
+    assert config.message_format_version == version
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        ({"cleanup.policy": "compact"}, "cleanup.policy=compact is not implemented yet: only delete is"),
+        ({"compression.type": "gzip"}, "compression.type=gzip is not implemented yet: only producer is"),
+        ({"preallocate": "true"}, "preallocate=true is not implemented yet: only false is"),
+        ({"leader.replication.throttled.replicas": "*"}, "only an empty list is"),
+        ({"message.format.version": "0.10.2"}, "only 0.11.0 and later are"),
+    ],
+)
+def test_what_is_not_there_yet_is_refused(defaults, overrides, message):
+    with pytest.raises(ConfigError) as caught:
+        check_topic(defaults.with_overrides(overrides))
+    assert message in str(caught.value)
+
+
+def test_what_works_is_not_refused(defaults):
+    check_topic(
+        defaults.with_overrides(
+            {
+                "cleanup.policy": "delete",
+                "segment.bytes": "100",
+                "message.timestamp.type": "LogAppendTime",
+                "preallocate": "false",
+            }
+        )
+    )
+
+
+def test_one_warning_names_what_does_nothing():
+    broker = BrokerConfig.from_properties(
+        {"num.io.threads": "8", "quota.producer.default": "5", "zookeeper.sync.time.ms": "1", "num.partitions": "2"}
+    )
+    assert startup_warning(broker) == (
+        "not implemented yet and ignored: quota.producer.default; "
+        "without effect here: num.io.threads, zookeeper.sync.time.ms"
+    )
+    assert startup_warning(BrokerConfig.single_broker()) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1.7976931348623157e308, "1.7976931348623157E308"),
+        (1e9, "1.0E9"),
+        (12345678.25, "1.234567825E7"),
+        (0.5, "0.5"),
+        (1e-4, "1.0E-4"),
+        (True, "true"),
+        (["a", "b"], "a,b"),
+        ([], ""),
+        (-1, "-1"),
+        (None, None),
+    ],
+)
+def test_values_are_written_as_java_does(value, text):
+    assert format_value(value) == text

@@ -1,0 +1,80 @@
+"""Reading access logs: what is a view, which time it has, and how far a log is out of order."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from barnabas.pipeline.access_log import Survey, View, parse_line, read_lines, survey
+
+COMBINED = (
+    '192.0.2.7 - - [17/May/2015:10:05:03 +0000] "GET /a?b=c HTTP/1.1" 200 203023 '
+    '"http://site.example/" "Mozilla/5.0 (X11)"'
+)
+
+
+def test_combined_line_is_a_view():
+    assert parse_line(7, COMBINED) == View(
+        7, 1_431_857_103, "192.0.2.7", "GET", "/a?b=c", 200, 203023, "http://site.example/", "Mozilla/5.0 (X11)"
+    )
+
+
+def test_common_line_has_no_referrer_and_agent():
+    view = parse_line(1, '192.0.2.7 - frank [17/May/2015:10:05:03 +0000] "GET / HTTP/1.0" 304 -')
+    assert view is not None
+    assert (view.size_bytes, view.referrer, view.agent) == (None, None, None)
+
+
+def test_time_zone_is_taken_off():
+    utc = parse_line(1, COMBINED)
+    east = parse_line(1, COMBINED.replace("10:05:03 +0000", "12:35:03 +0230"))
+    west = parse_line(1, COMBINED.replace("17/May/2015:10:05:03 +0000", "16/May/2015:22:05:03 -1200"))
+    assert utc is not None
+    assert east is not None
+    assert west is not None
+    assert utc.time_s == east.time_s == west.time_s
+
+
+def test_user_may_hold_blanks_and_agent_quotes():
+    line = COMBINED.replace("- - [", "- John Smith [").replace("(X11)", r"\"odd\"")
+    view = parse_line(1, line)
+    assert view is not None
+    assert view.agent == r"Mozilla/5.0 \"odd\""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "not a log line",
+        COMBINED.replace("May", "Mai"),
+        COMBINED.replace("17/May", "31/Feb"),
+        COMBINED.replace("10:05:03", "10:65:03"),
+        COMBINED.replace("GET /a?b=c HTTP/1.1", "-"),
+        COMBINED.replace("GET /a?b=c HTTP/1.1", r"\x16\x03\x01"),
+        COMBINED.replace(" 200 ", " ok "),
+    ],
+)
+def test_other_lines_are_no_views(line: str):
+    assert parse_line(1, line) is None
+
+
+def test_lines_are_numbered_from_one_and_every_line_counts(tmp_path: Path):
+    log = tmp_path / "access.log"
+    log.write_bytes(b"a\n\nb\xff\x85\r\nlast without end")
+    assert list(read_lines(log)) == [(1, "a"), (2, ""), (3, "b\\xff\\x85"), (4, "last without end")]
+
+
+def test_gzip_is_known_by_its_content(tmp_path: Path):
+    log = tmp_path / "access.log"
+    log.write_bytes(gzip.compress(b"a\nb\n"))
+    assert [text for _, text in read_lines(log)] == ["a", "b"]
+
+
+def test_survey_tells_the_disorder(tmp_path: Path):
+    log = tmp_path / "access.log"
+    seconds = ("05:30", "05:59", "05:01", "06:10", "no time", "05:30")
+    log.write_text("".join(COMBINED.replace("05:03", second) + "\n" for second in seconds))
+    assert survey(log) == Survey(
+        line_count=6, view_count=5, first_time_s=1_431_857_101, last_time_s=1_431_857_170, disorder_s=58
+    )
