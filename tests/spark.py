@@ -3,16 +3,36 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import tempfile
+import warnings
+from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from barnabas.pipeline.session import KAFKA_CONNECTOR, spark_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+# Spark's bridge to its JVM leaves sockets to the garbage collector.
+forgets_sockets = pytest.mark.filterwarnings(
+    "ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning",
+    "ignore:unclosed <socket:ResourceWarning",
+)
+
+
+@pytest.fixture(autouse=True)
+def forgotten_sockets() -> Iterator[None]:
+    """Collect them here, so that they are not held against a later test."""
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 @cache

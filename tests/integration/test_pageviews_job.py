@@ -15,11 +15,15 @@ import pytest
 from barnabas.pipeline.access_log import View
 from barnabas.pipeline.events import SCHEMA, encode_marker, encode_unreadable, encode_view
 from barnabas.pipeline.jobs.pageviews import WINDOW_S, count_views
-from tests.spark import shared_session
+from tests.spark import forgets_sockets, forgotten_sockets, shared_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
+
+__all__ = ["forgotten_sockets"]  # a fixture of every test here
+
+pytestmark = forgets_sockets
 
 WATERMARK_S = 60
 START_S = int(datetime(2026, 3, 6, 19, 0, tzinfo=UTC).timestamp())

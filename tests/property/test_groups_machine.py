@@ -48,8 +48,8 @@ from barnabas.groups.storage import decode_group_value, encode_group_value
 PROTOCOLS = st.lists(
     st.tuples(st.sampled_from(["range", "sticky", "own"]), st.sampled_from([b"", b"x"])), min_size=1, max_size=3
 ).map(tuple)
-MEMBERS = st.integers(0, 11).map(lambda number: f"m{number}")
-GENERATION_STEPS = st.sampled_from([0, 0, 0, -1, 1])
+CHOICES = st.integers(0, 7)
+GENERATION_STEPS = st.sampled_from([0, 0, 0, 0, 0, -1, 1])
 PARTITIONS = st.sampled_from([TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)])
 
 
@@ -64,10 +64,16 @@ class Groups(RuleBasedStateMachine):
         self.timers: dict[str, int] = {}
         self.joins: set[str] = set()
         self.syncs: set[str] = set()
-        self.stores: list[StoreGroup | StoreOffsets] = []
+        self.stores: list[tuple[int, StoreGroup | StoreOffsets]] = []
         self.protocols: dict[int, tuple[str, str]] = {}
         self.append_offset = 0
         self.committed: dict[TopicPartition, tuple[int, int]] = {}
+        self.removed_offset: dict[TopicPartition, int] = {}
+
+    def pick(self, choice: int) -> str:
+        """Most often a member, else an id that was handed out, else one that is gone or was never there."""
+        known = [*self.group.members, *sorted(self.group.pending_member_ids)]
+        return known[choice % len(known)] if known and choice < 7 else "m0"
 
     def happen(self, event: Event) -> list:
         effects = step(self.group, event, self.now_ms)
@@ -95,7 +101,8 @@ class Groups(RuleBasedStateMachine):
             case AnswerJoin(answer):
                 self.check_join(answer)
             case StoreGroup() | StoreOffsets():
-                self.stores.append(effect)
+                self.append_offset += 1
+                self.stores.append((self.append_offset, effect))
             case AppendTombstones(partitions, _):
                 for partition in partitions:
                     del self.committed[partition]
@@ -133,15 +140,17 @@ class Groups(RuleBasedStateMachine):
         times = (rebalance_timeout_ms, session_timeout_ms)
         self.happen(Join("", member_id, is_member_id_required, "c", "/h", *times, "consumer", protocols))
 
-    @rule(member_id=MEMBERS, protocols=st.none() | PROTOCOLS)
-    def rejoin(self, member_id, protocols) -> None:
+    @rule(choice=CHOICES, protocols=st.none() | PROTOCOLS)
+    def rejoin(self, choice, protocols) -> None:
+        member_id = self.pick(choice)
         member = self.group.members.get(member_id)
         given = protocols or (member.protocols if member else (("range", b""),))
         effects = self.happen(Join(member_id, "", True, "c", "/h", 1_000, 500, "consumer", given))
         assert any(isinstance(effect, AwaitJoin | AnswerJoin) for effect in effects)
 
-    @rule(member_id=MEMBERS, by=GENERATION_STEPS)
-    def sync(self, member_id, by) -> None:
+    @rule(choice=CHOICES, by=GENERATION_STEPS)
+    def sync(self, choice, by) -> None:
+        member_id = self.pick(choice)
         event = Sync(member_id, self.group.generation + by, {member_id: b"a"})
         effects = self.happen(event)
         assert any(isinstance(effect, AwaitSync | AnswerSync) for effect in effects)
@@ -153,29 +162,32 @@ class Groups(RuleBasedStateMachine):
         assert leader_id is not None
         self.happen(Sync(leader_id, self.group.generation, dict.fromkeys(self.group.members, b"all")))
 
-    @rule(member_id=MEMBERS, by=GENERATION_STEPS)
-    def heartbeat(self, member_id, by) -> None:
-        effects = self.happen(Heartbeat(member_id, self.group.generation + by))
+    @rule(choice=CHOICES, by=GENERATION_STEPS)
+    def heartbeat(self, choice, by) -> None:
+        effects = self.happen(Heartbeat(self.pick(choice), self.group.generation + by))
         assert isinstance(effects[-1], Answer)
 
-    @rule(member_id=MEMBERS)
-    def leave(self, member_id) -> None:
+    @rule(choice=CHOICES)
+    def leave(self, choice) -> None:
+        member_id = self.pick(choice)
         effects = self.happen(Leave(member_id))
         assert isinstance(effects[-1], Answer)
         assert member_id not in self.group.members
 
-    @rule(member_id=st.just("") | MEMBERS, by=GENERATION_STEPS, partition=PARTITIONS, offset=st.integers(0, 9))
-    def commit(self, member_id, by, partition, offset) -> None:
-        generation = -1 if member_id == "" else self.group.generation + by
-        committed = CommittedOffset(offset, commit_timestamp_ms=self.now_ms)
-        self.happen(Commit(member_id, generation, {partition: committed}))
+    @rule(choice=CHOICES, by=GENERATION_STEPS, partition=PARTITIONS, offsets=st.lists(st.integers(0, 9), max_size=3))
+    def commit(self, choice, by, partition, offsets) -> None:
+        """Commits that follow each other at once, of a member or, to an empty group, of nobody."""
+        is_empty = self.group.phase is Phase.EMPTY
+        member_id, generation = ("", -1) if is_empty else (self.pick(choice), self.group.generation + by)
+        for offset in offsets:
+            committed = CommittedOffset(offset, commit_timestamp_ms=self.now_ms)
+            self.happen(Commit(member_id, generation, {partition: committed}))
 
     @precondition(lambda self: self.stores)
     @rule(data=st.data(), is_stored=st.sampled_from([True, True, True, False]))
     def confirm(self, data, is_stored) -> None:
-        """A record gets its place in the log; the confirmation of an older one may come after it."""
-        effect = self.stores.pop(data.draw(st.integers(0, len(self.stores) - 1)))
-        self.append_offset += 1
+        """A record is safe in the log, or not; that of a later one may be known first."""
+        append_offset, effect = self.stores.pop(data.draw(st.integers(0, len(self.stores) - 1)))
         if isinstance(effect, StoreGroup):
             error_code = ErrorCode.NONE if is_stored else ErrorCode.NOT_COORDINATOR
             self.happen(GroupStored(effect.generation, effect.assignments, error_code))
@@ -183,9 +195,10 @@ class Groups(RuleBasedStateMachine):
             self.happen(CommitFailed(effect.offsets))
         else:
             for partition, committed in effect.offsets.items():
-                if partition in self.group.pending_commits:
-                    self.committed[partition] = (self.append_offset, committed.offset)
-            self.happen(CommitAppended(effect.offsets, self.append_offset))
+                if append_offset > self.removed_offset.get(partition, -1):
+                    stored = (append_offset, committed.offset)
+                    self.committed[partition] = max(stored, self.committed.get(partition, stored))
+            self.happen(CommitAppended(effect.offsets, append_offset))
 
     @rule(by_ms=st.integers(1, 400))
     def advance(self, by_ms) -> None:
@@ -203,6 +216,7 @@ class Groups(RuleBasedStateMachine):
 
     @rule()
     def delete_topic(self) -> None:
+        self.removed_offset[TopicPartition("u", 0)] = self.append_offset
         self.happen(RemoveTopics(frozenset({"u"})))
 
     @precondition(lambda self: self.group.phase in (Phase.STABLE, Phase.EMPTY) and not self.stores)
@@ -267,6 +281,11 @@ class Groups(RuleBasedStateMachine):
         assert self.group.pending_member_ids <= set(self.timers)
 
     @invariant()
+    def nobody_waits_for_nothing(self) -> None:
+        if self.group.phase is Phase.PREPARING_REBALANCE and self.group.initial_delay_ms is None:
+            assert not self.group.has_all_members_joined
+
+    @invariant()
     def committed_offsets_are_those_appended_last(self) -> None:
         found = {key: (each.append_offset, each.offset) for key, each in self.group.offsets.items()}
         assert found == self.committed
@@ -274,8 +293,8 @@ class Groups(RuleBasedStateMachine):
     def teardown(self) -> None:
         """When nothing more comes, time alone answers everybody and empties the group."""
         for _ in range(50):
-            for effect in self.stores[:]:
-                self.stores.remove(effect)
+            while self.stores:
+                _, effect = self.stores.pop(0)
                 if isinstance(effect, StoreGroup):
                     self.happen(GroupStored(effect.generation, effect.assignments, ErrorCode.NONE))
             if not self.timers:

@@ -8,7 +8,15 @@ from typing import Annotated
 
 import typer
 
-from barnabas.cli.options import DEFAULT_SERVER, BootstrapServer, parse_flag, parse_pairs, run_async, stop_on_signals
+from barnabas.cli.options import (
+    DEFAULT_SERVER,
+    BootstrapServer,
+    paragraphs,
+    parse_flag,
+    parse_pairs,
+    run_async,
+    stop_on_signals,
+)
 from barnabas.cli.output import note
 from barnabas.cli.topics import name_matcher
 from barnabas.clients import Admin, Consumer, GroupMember, Pool
@@ -18,7 +26,8 @@ from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.types import TopicPartition
 from barnabas.records.record import Record
 
-HELP = """Print the records of a topic.
+HELP = paragraphs(
+    """Print the records of a topic.
 
 Without --group it reads from the end on (or from the beginning, or from --offset of one --partition) and remembers
 nothing. With --group it shares the partitions with the group's other members and goes on where the group stopped.
@@ -30,6 +39,7 @@ Examples:
 
   barnabas consume --topic views --group report --json --timeout-ms 5000
 """
+)
 
 _COMMIT_INTERVAL_S = 5.0
 _POLL_MS = 500
@@ -37,24 +47,41 @@ _POLL_MS = 500
 
 def consume(
     topic: Annotated[str | None, typer.Option("--topic", metavar="NAME", help="The topic to read.")] = None,
-    whitelist: Annotated[str | None, typer.Option("--whitelist", metavar="REGEX", help="Read all topics that match, instead of --topic.")] = None,
-    partition: Annotated[int | None, typer.Option("--partition", min=0, metavar="N", help="Read this partition only.")] = None,
-    offset: Annotated[str | None, typer.Option("--offset", metavar="N|earliest|latest", help="Where to begin in --partition (default: latest).")] = None,
-    from_beginning: Annotated[bool, typer.Option("--from-beginning", help="Begin with the first record (with --group: where nothing was committed).")] = False,
-    max_messages: Annotated[int | None, typer.Option("--max-messages", min=1, metavar="N", help="End after so many records.")] = None,
-    timeout_ms: Annotated[int | None, typer.Option("--timeout-ms", min=1, metavar="MS", help="End when no record came for so long.")] = None,
-    group: Annotated[str | None, typer.Option("--group", metavar="NAME", help="Read as a member of this consumer group.")] = None,
+    whitelist: Annotated[
+        str | None, typer.Option("--whitelist", metavar="REGEX", help="Read all topics that match, instead of --topic.")
+    ] = None,
+    partition: Annotated[
+        int | None, typer.Option("--partition", min=0, metavar="N", help="Read this partition only.")
+    ] = None,
+    offset: Annotated[
+        str | None,
+        typer.Option("--offset", metavar="N|earliest|latest", help="Where to begin in --partition (default: latest)."),
+    ] = None,
+    from_beginning: Annotated[
+        bool,
+        flag("--from-beginning", "Begin with the first record; with --group, where nothing was committed."),
+    ] = False,
+    max_messages: Annotated[
+        int | None, typer.Option("--max-messages", min=1, metavar="N", help="End after so many records.")
+    ] = None,
+    timeout_ms: Annotated[
+        int | None, typer.Option("--timeout-ms", min=1, metavar="MS", help="End when no record came for so long.")
+    ] = None,
+    group: Annotated[
+        str | None, typer.Option("--group", metavar="NAME", help="Read as a member of this consumer group.")
+    ] = None,
     properties: Annotated[
         list[str] | None,
         typer.Option(
             "--property",
             metavar="NAME=VALUE",
-            help="print.key, print.timestamp, print.offset, print.partition, print.headers (false), print.value (true), "
-            "key.separator (tab), line.separator, headers.separator, null.literal. May be repeated.",
+            help="print.key, print.timestamp, print.offset, print.partition, print.headers (false), "
+            "print.value (true), key.separator (tab), "
+            "line.separator, headers.separator, null.literal. May be repeated.",
         ),
     ] = None,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per record.")] = False,
+    as_json: Annotated[bool, flag("--json", "Print one JSON object per record.")] = False,
 ) -> None:
     _check_options(topic, whitelist, partition, offset, from_beginning, group)
     writer = _Writer(parse_pairs(properties or [], "--property"), as_json)
@@ -80,7 +107,12 @@ def consume(
 
 
 def _check_options(
-    topic: str | None, whitelist: str | None, partition: int | None, offset: str | None, from_beginning: bool, group: str | None
+    topic: str | None,
+    whitelist: str | None,
+    partition: int | None,
+    offset: str | None,
+    from_beginning: bool,
+    group: str | None,
 ) -> None:
     if (topic is None) == (whitelist is None):
         raise BarnabasError("say what to read: --topic NAME, or --whitelist REGEX")
@@ -101,7 +133,7 @@ async def _topics(admin: Admin, topic: str | None, whitelist: str | None) -> dic
     found = {
         name: [TopicPartition(name, index) for index in metadata.partitions]
         for name, metadata in known.items()
-        if metadata.error_code is ErrorCode.NONE and (matches(name) and not metadata.is_internal or name == topic)
+        if metadata.error_code is ErrorCode.NONE and ((matches(name) and not metadata.is_internal) or name == topic)
     }
     if not found:
         message = f"topic {topic} does not exist" if topic is not None else f"no topic matches {whitelist}"
@@ -109,7 +141,9 @@ async def _topics(admin: Admin, topic: str | None, whitelist: str | None) -> dic
     return found
 
 
-async def _seek(consumer: Consumer, topics: dict[str, list[TopicPartition]], partition: int | None, offset: str) -> None:
+async def _seek(
+    consumer: Consumer, topics: dict[str, list[TopicPartition]], partition: int | None, offset: str
+) -> None:
     partitions = [part for parts in topics.values() for part in parts if partition in (None, part.partition)]
     if not partitions:
         (name,) = topics
@@ -126,7 +160,12 @@ class _Reader:
     """Reads and prints until something says that it is enough."""
 
     def __init__(
-        self, consumer: Consumer, writer: "_Writer", max_messages: int | None, timeout_ms: int | None, stopped: asyncio.Event
+        self,
+        consumer: Consumer,
+        writer: "_Writer",
+        max_messages: int | None,
+        timeout_ms: int | None,
+        stopped: asyncio.Event,
     ) -> None:
         self.consumer = consumer
         self.count = 0
@@ -190,11 +229,11 @@ class _Reader:
     def _print(self, fetched: Fetched) -> dict[TopicPartition, int]:
         """Print records up to the limit; where to go on in each partition."""
         next_offsets: dict[TopicPartition, int] = {}
-        for partition, records in fetched:
+        for partition, records, is_log_append_time in fetched:
             for record in records:
                 if self._max_messages is not None and self.count >= self._max_messages:
                     break
-                self._writer.write(partition, record)
+                self._writer.write(partition, record, is_log_append_time)
                 self.count += 1
                 next_offsets[partition] = record.offset + 1
         if next_offsets:
@@ -234,17 +273,24 @@ class _Writer:
         self._header_separator = properties.pop("headers.separator", ",").encode()
         self._null = properties.pop("null.literal", "null").encode()
         if properties:
-            raise BarnabasError(f"--property {next(iter(properties))}: barnabas consume --help lists those that there are")
+            raise BarnabasError(
+                f"--property {next(iter(properties))}: barnabas consume --help lists those that there are"
+            )
 
-    def write(self, partition: TopicPartition, record: Record) -> None:
+    def write(self, partition: TopicPartition, record: Record, is_log_append_time: bool) -> None:
         """Write one record to stdout."""
-        line = _json_line(partition, record) if self._as_json else self._text(partition, record)
+        timestamp_type = "LogAppendTime" if is_log_append_time else "CreateTime"
+        if self._as_json:
+            line = _json_line(partition, record, timestamp_type)
+        else:
+            line = self._text(partition, record, timestamp_type)
         sys.stdout.buffer.write(line)
 
-    def _text(self, partition: TopicPartition, record: Record) -> bytes:
+    def _text(self, partition: TopicPartition, record: Record, timestamp_type: str) -> bytes:
         parts = []
         if self._has_timestamp:
-            parts.append(b"CreateTime:%d" % record.timestamp_ms if record.timestamp_ms >= 0 else b"NO_TIMESTAMP")
+            has_time = record.timestamp_ms >= 0
+            parts.append(f"{timestamp_type}:{record.timestamp_ms}".encode() if has_time else b"NO_TIMESTAMP")
         if self._has_partition:
             parts.append(b"Partition:%d" % partition.partition)
         if self._has_offset:
@@ -262,12 +308,13 @@ class _Writer:
         return self._null if data is None else data
 
 
-def _json_line(partition: TopicPartition, record: Record) -> bytes:
+def _json_line(partition: TopicPartition, record: Record, timestamp_type: str) -> bytes:
     shown: dict[str, object] = {
         "topic": partition.topic,
         "partition": partition.partition,
         "offset": record.offset,
         "timestamp_ms": record.timestamp_ms,
+        "timestamp_type": timestamp_type,
     }
     shown |= _json_bytes("key", record.key) | _json_bytes("value", record.value)
     if record.headers:

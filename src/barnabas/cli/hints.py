@@ -24,7 +24,7 @@ _HINTS = {
 def explain(error: BarnabasError) -> str:
     """One line: what is wrong, and what to do about it where that is known."""
     if isinstance(error, UnreachableError):
-        return f"{error.message}; is a broker running there? `barnabas broker` starts one, --bootstrap-server names another"
+        return f"{error.message}; `barnabas broker` starts a broker, --bootstrap-server names another"
     if isinstance(error, KafkaError):
         hint = _HINTS.get(error.code)
         message = error.message.rstrip(".")

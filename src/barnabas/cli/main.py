@@ -78,8 +78,10 @@ def _run(arguments: list[str]) -> int:
 
 
 def _program(arguments: Sequence[str]) -> str:
-    words = [word for word in arguments[:2] if not word.startswith("-")]
-    return " ".join(["barnabas", *(words[:2] if words[:1] == ["perf"] else words[:1])])
+    words = ["barnabas", *(word for word in arguments[:1] if word in COMMANDS)]
+    if words[1:] == ["perf"]:
+        words += [word for word in arguments[1:2] if word in ("produce", "consume")]
+    return " ".join(words)
 
 
 if __name__ == "__main__":

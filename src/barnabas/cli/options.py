@@ -6,6 +6,7 @@ from collections.abc import Coroutine, Iterable
 from typing import Annotated, TypeVar
 
 import typer
+from typer.models import OptionInfo
 
 from barnabas.core.errors import BarnabasError
 
@@ -13,10 +14,26 @@ T = TypeVar("T")
 
 DEFAULT_SERVER = "127.0.0.1:9092"
 
+
+def flag(name: str, text: str) -> OptionInfo:
+    """A switch: an option without a value, so nothing stands where the kind of value would."""
+    option = typer.Option(name, metavar=" ", help=text)
+    assert isinstance(option, OptionInfo)
+    return option
+
+
 BootstrapServer = Annotated[
-    str, typer.Option("--bootstrap-server", metavar="HOST:PORT,...", help="Brokers to connect to; one that answers is enough.")
+    str,
+    typer.Option(
+        "--bootstrap-server", metavar="HOST:PORT,...", help="Brokers to connect to; one that answers is enough."
+    ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts instead of a table.")]
+AsJson = Annotated[bool, flag("--json", "Print JSON for scripts instead of a table.")]
+
+
+def paragraphs(text: str) -> str:
+    """A help text with each of its paragraphs on one line, to be wrapped by the terminal's width."""
+    return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
 
 
 def parse_pairs(texts: Iterable[str], option: str) -> dict[str, str]:

@@ -48,7 +48,14 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Cell]], title: s
         table.add_column(column, justify="right" if is_number else "left", no_wrap=not console.is_terminal)
     for row in listed:
         table.add_row(*(Text("-" if cell is None else str(cell)) for cell in row))
-    console.print(table)
+    if console.is_terminal:
+        console.print(table)
+        return
+    with console.capture() as capture:
+        console.print(table)
+    # The last column is padded as the others are: in a pipe nobody wants that.
+    for line in capture.get().splitlines():
+        print(line.rstrip())
 
 
 def note(text: str) -> None:

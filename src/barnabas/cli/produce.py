@@ -13,6 +13,8 @@ from barnabas.cli.options import (
     DEFAULT_SERVER,
     AsJson,
     BootstrapServer,
+    flag,
+    paragraphs,
     parse_flag,
     parse_pairs,
     run_async,
@@ -23,7 +25,8 @@ from barnabas.clients import Pool, Producer, RecordMetadata
 from barnabas.core.errors import BarnabasError
 from barnabas.records.batch import Codec
 
-HELP = """Send lines of text to a topic.
+HELP = paragraphs(
+    """Send lines of text to a topic.
 
 Each line of standard input is one record's value; with --property parse.key=true its key stands before the first
 separator. A topic that does not exist is created if the broker does that.
@@ -34,6 +37,7 @@ Examples:
 
   barnabas produce --topic views --property parse.key=true --property key.separator=: < views.txt
 """
+)
 
 _ACKS = {"0": 0, "1": 1, "-1": -1, "all": -1}
 _CODECS = {codec.name.lower(): codec for codec in Codec}
@@ -48,19 +52,30 @@ def produce(
         typer.Option(
             "--property",
             metavar="NAME=VALUE",
-            help="parse.key (false), key.separator (tab), ignore.error (false): as kafka-console-producer has them. May be repeated.",
+            help="parse.key (false), key.separator (tab), ignore.error (false). May be repeated.",
         ),
     ] = None,
     request_required_acks: Annotated[
-        str, typer.Option("--request-required-acks", metavar="0|1|all", help="Who must have written a record: nobody, the leader, all in-sync replicas.")
+        str,
+        typer.Option(
+            "--request-required-acks",
+            metavar="0|1|all",
+            help="Who must have written a record: nobody, the leader, all in-sync replicas.",
+        ),
     ] = "1",
     compression_codec: Annotated[
         str, typer.Option("--compression-codec", metavar="CODEC", help="none, gzip, snappy, lz4 or zstd.")
     ] = "none",
-    sync: Annotated[bool, typer.Option("--sync", help="Wait for each record before the next is sent.")] = False,
-    batch_size: Annotated[int, typer.Option("--batch-size", min=1, metavar="BYTES", help="How large a batch may grow.")] = 16_384,
-    timeout: Annotated[int, typer.Option("--timeout", min=0, metavar="MS", help="How long a batch waits for more records.")] = 100,
-    request_timeout_ms: Annotated[int, typer.Option("--request-timeout-ms", min=1, metavar="MS", help="How long an answer may take.")] = 30_000,
+    sync: Annotated[bool, flag("--sync", "Wait for each record before the next is sent.")] = False,
+    batch_size: Annotated[
+        int, typer.Option("--batch-size", min=1, metavar="BYTES", help="How large a batch may grow.")
+    ] = 16_384,
+    timeout: Annotated[
+        int, typer.Option("--timeout", min=0, metavar="MS", help="How long a batch waits for more records.")
+    ] = 100,
+    request_timeout_ms: Annotated[
+        int, typer.Option("--request-timeout-ms", min=1, metavar="MS", help="How long an answer may take.")
+    ] = 30_000,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     as_json: AsJson = False,
 ) -> None:
@@ -92,7 +107,9 @@ def produce(
         note(f"Sent {count} record{'' if count == 1 else 's'} to {topic}.")
 
 
-async def _send_all(producer: Producer, topic: str, reader: "_LineReader", sync: bool, stopped: asyncio.Event, bar: Bar) -> int:
+async def _send_all(
+    producer: Producer, topic: str, reader: "_LineReader", sync: bool, stopped: asyncio.Event, bar: Bar
+) -> int:
     sent = _Sent()
     count = read_bytes = 0
     async for line in _lines(stopped):
@@ -136,7 +153,9 @@ class _LineReader:
         self._separator = properties.pop("key.separator", "\t").encode()
         self._ignores_error = parse_flag(properties, "ignore.error", False)
         if properties:
-            raise BarnabasError(f"--property {next(iter(properties))}: there are parse.key, key.separator, ignore.error")
+            raise BarnabasError(
+                f"--property {next(iter(properties))}: there are parse.key, key.separator, ignore.error"
+            )
         if not self._separator:
             raise BarnabasError("--property key.separator=: must not be empty")
 
@@ -149,7 +168,9 @@ class _LineReader:
             return key, value
         if self._ignores_error:
             return None, line
-        raise BarnabasError(f"line {number} has no key separator {self._separator.decode()!r}; --property ignore.error=true accepts that")
+        raise BarnabasError(
+            f"line {number} has no key separator {self._separator.decode()!r}; --property ignore.error=true takes it"
+        )
 
 
 async def _lines(stopped: asyncio.Event) -> AsyncIterator[bytes]:

@@ -1,12 +1,12 @@
 """`barnabas topics`: create, list, describe and delete topics, with the options of kafka-topics."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Annotated
 
 import typer
 
-from barnabas.cli.options import DEFAULT_SERVER, AsJson, BootstrapServer, parse_pairs, run_async
+from barnabas.cli.options import DEFAULT_SERVER, AsJson, BootstrapServer, flag, paragraphs, parse_pairs, run_async
 from barnabas.cli.output import note, print_json, print_table, progress
 from barnabas.clients import Admin, Pool
 from barnabas.clients.admin import NewTopic
@@ -14,7 +14,8 @@ from barnabas.clients.pool import TopicMetadata
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
 
-HELP = """Create, list, describe and delete topics.
+HELP = paragraphs(
+    """Create, list, describe and delete topics.
 
 One of --list, --create, --describe and --delete says what to do. For all but --create, --topic is a regular
 expression that the whole name must match.
@@ -25,33 +26,60 @@ Examples:
 
   barnabas topics --describe --topic 'views|clicks'
 """
+)
 
 
 def topics(
-    list_: Annotated[bool, typer.Option("--list", help="Print the names of all topics.")] = False,
-    create: Annotated[bool, typer.Option("--create", help="Create a topic.")] = False,
-    describe: Annotated[bool, typer.Option("--describe", help="Show partitions, leaders, replicas and settings.")] = False,
-    delete: Annotated[bool, typer.Option("--delete", help="Delete topics and all their records.")] = False,
-    topic: Annotated[str | None, typer.Option("--topic", metavar="NAME", help="The topic, or a regular expression.")] = None,
+    list_: Annotated[bool, flag("--list", "Print the names of all topics.")] = False,
+    create: Annotated[bool, flag("--create", "Create a topic.")] = False,
+    describe: Annotated[bool, flag("--describe", "Show partitions, leaders, replicas and settings.")] = False,
+    delete: Annotated[bool, flag("--delete", "Delete topics and all their records.")] = False,
+    topic: Annotated[
+        str | None, typer.Option("--topic", metavar="NAME", help="The topic, or a regular expression.")
+    ] = None,
     partitions: Annotated[
-        int | None, typer.Option("--partitions", min=1, metavar="N", help="Partitions of the new topic (default: the broker's num.partitions).")
+        int | None,
+        typer.Option(
+            "--partitions",
+            min=1,
+            metavar="N",
+            help="Partitions of the new topic (default: the broker's num.partitions).",
+        ),
     ] = None,
     replication_factor: Annotated[
-        int | None, typer.Option("--replication-factor", min=1, metavar="N", help="Replicas of each partition (default: the broker's default.replication.factor).")
+        int | None,
+        typer.Option(
+            "--replication-factor",
+            min=1,
+            metavar="N",
+            help="Replicas of each partition (default: the broker's default.replication.factor).",
+        ),
     ] = None,
     replica_assignment: Annotated[
-        str | None, typer.Option("--replica-assignment", metavar="1:2,2:3", help="Brokers of each partition's replicas, instead of the two above.")
+        str | None,
+        typer.Option(
+            "--replica-assignment",
+            metavar="1:2,2:3",
+            help="Brokers of each partition's replicas, instead of the two above.",
+        ),
     ] = None,
     config: Annotated[
-        list[str] | None, typer.Option("--config", metavar="NAME=VALUE", help="A setting of the new topic; may be repeated.")
+        list[str] | None,
+        typer.Option("--config", metavar="NAME=VALUE", help="A setting of the new topic; may be repeated."),
     ] = None,
-    if_not_exists: Annotated[bool, typer.Option("--if-not-exists", help="Creating a topic that exists is no error.")] = False,
-    if_exists: Annotated[bool, typer.Option("--if-exists", help="Describing or deleting a topic that does not exist is no error.")] = False,
-    exclude_internal: Annotated[bool, typer.Option("--exclude-internal", help="Leave out topics of the broker's own.")] = False,
+    if_not_exists: Annotated[bool, flag("--if-not-exists", "Creating a topic that exists is no error.")] = False,
+    if_exists: Annotated[
+        bool, flag("--if-exists", "Describing or deleting a topic that does not exist is no error.")
+    ] = False,
+    exclude_internal: Annotated[bool, flag("--exclude-internal", "Leave out topics of the broker's own.")] = False,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     as_json: AsJson = False,
 ) -> None:
-    chosen = [name for name, is_chosen in (("--list", list_), ("--create", create), ("--describe", describe), ("--delete", delete)) if is_chosen]
+    chosen = [
+        name
+        for name, is_chosen in (("--list", list_), ("--create", create), ("--describe", describe), ("--delete", delete))
+        if is_chosen
+    ]
     if len(chosen) != 1:
         raise BarnabasError("say what to do: one of --list, --create, --describe, --delete")
     action = chosen[0]
@@ -63,7 +91,13 @@ def topics(
             admin = Admin(pool)
             if action == "--create":
                 assert topic
-                new = NewTopic(topic, partitions or -1, replication_factor or -1, parse_pairs(config or [], "--config"), _assignments(replica_assignment))
+                new = NewTopic(
+                    topic,
+                    partitions or -1,
+                    replication_factor or -1,
+                    parse_pairs(config or [], "--config"),
+                    _assignments(replica_assignment),
+                )
                 await _create(admin, new, if_not_exists, as_json)
                 return
             found = await _matching(admin, topic, exclude_internal)
@@ -85,18 +119,19 @@ async def _matching(admin: Admin, pattern: str | None, exclude_internal: bool) -
     return [t for t in known.values() if matches(t.name) and not (exclude_internal and t.is_internal)]
 
 
-class name_matcher:  # noqa: N801  # reads as the function that its instances are
-    """Whether a name matches a pattern of Kafka's tools: a regular expression, in which a comma means "or"."""
+def name_matcher(pattern: str | None) -> Callable[[str], bool]:
+    """Whether a name matches a pattern of Kafka's tools: a regular expression, in which a comma means "or".
 
-    def __init__(self, pattern: str | None) -> None:
-        """Raises BarnabasError, when the pattern is no regular expression."""
-        try:
-            self._compiled = re.compile(pattern.strip("\"' ").replace(",", "|")) if pattern else None
-        except re.error as error:
-            raise BarnabasError(f"--topic {pattern} is no regular expression: {error}") from None
-
-    def __call__(self, name: str) -> bool:
-        return self._compiled is None or self._compiled.fullmatch(name) is not None
+    Raises:
+        BarnabasError: The pattern is no regular expression.
+    """
+    if not pattern:
+        return lambda name: True
+    try:
+        compiled = re.compile(pattern.strip("\"' ").replace(",", "|"))
+    except re.error as error:
+        raise BarnabasError(f"{pattern} is no regular expression: {error}") from None
+    return lambda name: compiled.fullmatch(name) is not None
 
 
 async def _create(admin: Admin, new: NewTopic, if_not_exists: bool, as_json: bool) -> None:
@@ -132,8 +167,9 @@ async def _describe(admin: Admin, found: list[TopicMetadata], as_json: bool) -> 
     for index, topic in enumerate(found):
         if index:
             print()
+        replicas = _replica_count(topic)
         settings = ", ".join(f"{name}={value}" for name, value in sorted(configs.get(topic.name, {}).items()))
-        print(f"Topic {topic.name}: {_count(len(topic.partitions), 'partition')}, {_count(_replica_count(topic), 'replica')}")
+        print(f"Topic {topic.name}: {_count(len(topic.partitions), 'partition')}, {_count(replicas, 'replica')}")
         if settings:
             print(f"Settings: {settings}")
         print_table(
@@ -184,7 +220,9 @@ def _assignments(text: str | None) -> dict[int, list[int]] | None:
     try:
         return {index: [int(broker) for broker in part.split(":")] for index, part in enumerate(text.split(","))}
     except ValueError:
-        raise BarnabasError(f"--replica-assignment {text}: write broker ids as 1:2,2:3 (one group per partition)") from None
+        raise BarnabasError(
+            f"--replica-assignment {text}: write broker ids as 1:2,2:3 (one group per partition)"
+        ) from None
 
 
 def _replica_count(topic: TopicMetadata) -> int:

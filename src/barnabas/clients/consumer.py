@@ -8,6 +8,7 @@ Source: protocol guide, Fetch; design page, the consumer.
 
 import asyncio
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from barnabas.clients.admin import EARLIEST, LATEST, Admin
 from barnabas.clients.channel import Channel
@@ -19,7 +20,16 @@ from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, Fetch
 from barnabas.records.batch import batches, is_crc_valid, read_header
 from barnabas.records.record import Record, iterate_records
 
-Fetched = list[tuple[TopicPartition, list[Record]]]
+
+class FetchedBatch(NamedTuple):
+    """Records that were written together."""
+
+    partition: TopicPartition
+    records: list[Record]
+    is_log_append_time: bool
+
+
+Fetched = list[FetchedBatch]
 
 
 class Consumer:
@@ -71,7 +81,7 @@ class Consumer:
         """Wait for records.
 
         Returns:
-            What came first, by partition; nothing when `timeout_ms` passed without any.
+            What came first, batch by batch; nothing when `timeout_ms` passed without any.
 
         Raises:
             KafkaError: An error that time does not heal, OFFSET_OUT_OF_RANGE with `auto_offset_reset=none` among them.
@@ -152,15 +162,15 @@ class Consumer:
                     continue
                 if data.error_code:
                     await self._handle_error(partition, ErrorCode(data.error_code))
-                elif records := self._records(partition, data):
-                    fetched.append((partition, records))
+                else:
+                    fetched += self._batches(partition, data)
         return fetched
 
-    def _records(self, partition: TopicPartition, data: PartitionData) -> list[Record]:
+    def _batches(self, partition: TopicPartition, data: PartitionData) -> Fetched:
         position = self.positions[partition]
-        records: list[Record] = []
+        fetched: Fetched = []
         if data.records is None:
-            return records
+            return fetched
         assert isinstance(data.records, memoryview)
         for batch in batches(data.records):
             if not is_crc_valid(batch, 0, len(batch)):
@@ -168,9 +178,11 @@ class Consumer:
             header = read_header(batch)
             if not header.is_control:
                 # A batch is sent whole, also where the position lies within it.
-                records += [record for record in iterate_records(batch) if record.offset >= position]
+                records = [record for record in iterate_records(batch) if record.offset >= position]
+                if records:
+                    fetched.append(FetchedBatch(partition, records, header.is_log_append_time))
             self.positions[partition] = max(self.positions[partition], header.last_offset + 1)
-        return records
+        return fetched
 
     async def _handle_error(self, partition: TopicPartition, code: ErrorCode) -> None:
         error = KafkaError(code, f"partition {partition}: {code.name}")

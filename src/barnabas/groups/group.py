@@ -114,7 +114,7 @@ class Group:
         initial_delay_ms: Length of the running window of the initial rebalance; None outside of one.
         initial_remaining_ms: By how much the initial rebalance may still be extended.
         has_new_member: A member joined during the running window of the initial rebalance.
-        pending_commits: Commits whose record is being appended.
+        pending_commits: Commits whose records are being appended; of one partition in the order in which they came.
     """
 
     group_id: str
@@ -134,7 +134,7 @@ class Group:
     initial_remaining_ms: int = 0
     has_new_member: bool = False
     offsets: dict[TopicPartition, CommittedOffset] = field(default_factory=dict)
-    pending_commits: dict[TopicPartition, CommittedOffset] = field(default_factory=dict)
+    pending_commits: dict[TopicPartition, list[CommittedOffset]] = field(default_factory=dict)
 
     @property
     def rebalance_timeout_ms(self) -> int:
@@ -196,16 +196,6 @@ class Group:
         """Note whether a member's join waits."""
         self.awaiting_join_count += int(is_awaiting_join) - int(member.is_awaiting_join)
         member.is_awaiting_join = is_awaiting_join
-
-    def elect_joined_leader(self) -> bool:
-        """Make sure that the leader is among those who rejoined; False when nobody did."""
-        if self.leader_id is not None and self.members[self.leader_id].is_awaiting_join:
-            return True
-        joined = next((member_id for member_id, member in self.members.items() if member.is_awaiting_join), None)
-        if joined is None:
-            return False
-        self.leader_id = joined
-        return True
 
     def select_protocol(self) -> str:
         """The protocol with the most votes of those that all members support; the earlier voted one of equals."""

@@ -37,7 +37,8 @@ def commit(group: Group, event: Commit, now_ms: int) -> list[Effect]:
     if member is not None:
         effects.append(extend_session(member, now_ms))
     if event.offsets:
-        group.pending_commits.update(event.offsets)
+        for topic_partition, committed in event.offsets.items():
+            group.pending_commits.setdefault(topic_partition, []).append(committed)
         effects.append(StoreOffsets(event.offsets))
     else:
         effects.append(Answer(ErrorCode.NONE))
@@ -49,24 +50,20 @@ def commit_appended(group: Group, event: CommitAppended) -> list[Effect]:
     if group.phase is Phase.DEAD:
         return []
     for topic_partition, committed in event.offsets.items():
-        staged = group.pending_commits.get(topic_partition)
-        if staged is None:
+        if not _unstage(group, topic_partition, committed):
             # The topic was deleted meanwhile.
             continue
         committed.append_offset = event.append_offset
         current = group.offsets.get(topic_partition)
         if current is None or current.append_offset < event.append_offset:
             group.offsets[topic_partition] = committed
-        if staged is committed:
-            del group.pending_commits[topic_partition]
     return []
 
 
 def commit_failed(group: Group, event: CommitFailed) -> list[Effect]:
     """Forget commits that could not be stored."""
     for topic_partition, committed in event.offsets.items():
-        if group.pending_commits.get(topic_partition) is committed:
-            del group.pending_commits[topic_partition]
+        _unstage(group, topic_partition, committed)
     return []
 
 
@@ -86,6 +83,17 @@ def remove_topics(group: Group, event: RemoveTopics, now_ms: int) -> list[Effect
     for topic_partition in [staged for staged in group.pending_commits if staged.topic in event.names]:
         del group.pending_commits[topic_partition]
     return _remove(group, [stored for stored in group.offsets if stored.topic in event.names], now_ms)
+
+
+def _unstage(group: Group, topic_partition: TopicPartition, committed: CommittedOffset) -> bool:
+    """Take a commit from those that are on their way; False when it was not among them any more."""
+    staged = group.pending_commits.get(topic_partition)
+    if staged is None or committed not in staged:
+        return False
+    staged.remove(committed)
+    if not staged:
+        del group.pending_commits[topic_partition]
+    return True
 
 
 def _commit_refusal(group: Group, event: Commit) -> ErrorCode:

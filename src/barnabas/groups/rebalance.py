@@ -155,7 +155,6 @@ def _complete_join(group: Group, now_ms: int, effects: list[Effect]) -> None:
         group.enter(Phase.EMPTY, now_ms)
         effects.append(StoreGroup(group.generation, {}))
         return
-    group.elect_joined_leader()
     group.protocol_name = group.select_protocol()
     group.compute_subscribed_topics()
     group.enter(Phase.COMPLETING_REBALANCE, now_ms)

@@ -531,6 +531,7 @@ class PartitionLog:
         ]
         if slices:
             slices[0].position = position
+            slices[0].length -= position
         return _walk(slices, end_offset)
 
     # --- flush and close

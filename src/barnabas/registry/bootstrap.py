@@ -80,16 +80,6 @@ async def generate_broker_id(registry: Registry, reserved_broker_max_id: int) ->
     return reserved_broker_max_id + stat.version
 
 
-async def generate_broker_id(registry: Registry, reserved_max_id: int) -> int:
-    """A broker id that no broker was given before, above those that people choose themselves.
-
-    Args:
-        reserved_max_id: `reserved.broker.max.id`.
-    """
-    stat = await registry.set(paths.BROKER_SEQUENCE, b"")
-    return reserved_max_id + stat.version
-
-
 async def register_broker(registry: Registry, broker: BrokerRegistration) -> int:
     """Announce a broker for as long as the session lives.
 

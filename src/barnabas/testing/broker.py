@@ -30,9 +30,6 @@ from barnabas.core.errors import StartupError
 
 ConfigValue = str | int | float | Sequence[str]
 
-# What a test wants otherwise than a server: group tests create this topic, and 50 partitions take 50 directories.
-TEST_CONFIG: Mapping[str, ConfigValue] = {"offsets.topic.num.partitions": 1}
-
 _STOP_TIMEOUT_S = 10.0
 
 # Waits until the test's process is gone, then gives a broker that looks for its parent time to see that, too.
@@ -65,7 +62,7 @@ class Broker:
     ) -> None:
         """Args:
         config: Kafka settings by name, such as `{"num.partitions": 3}`; booleans and lists are written as Kafka
-            wants them. They win over `TEST_CONFIG`.
+            wants them. The rest is as for one broker without a file.
         host: The address to listen on.
         port: 0 lets the system choose.
         data_dir: Where the logs are kept; it stays when the broker is closed. Without it they live in a temporary
@@ -76,7 +73,7 @@ class Broker:
         Raises:
             ValueError: `config` sets what an argument is for.
         """
-        self._settings = _write_settings({**TEST_CONFIG, **(config or {})})
+        self._settings = _write_settings(config or {})
         self._host = host
         self._port = port
         self._data_dir = None if data_dir is None else Path(data_dir)

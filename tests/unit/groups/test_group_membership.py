@@ -110,6 +110,14 @@ def test_handed_out_member_id_can_leave(story, make_join):
     assert not story.group.pending_member_ids
 
 
+def test_handed_out_member_id_that_leaves_completes_the_rebalance(stable_story, make_join):
+    stable_story.happen(make_join(new_member_id="m3", is_member_id_required=True))
+    stable_story.happen(make_join("m1"))
+    stable_story.happen(make_join("m2"))
+    effects = stable_story.happen(Leave("m3"))
+    assert {each.member_id for each in effects if isinstance(each, FinishJoin)} == {"m1", "m2"}
+
+
 def test_loaded_members_have_a_session_timeout_to_show_up(stable_story):
     stable_story.now_ms = 50_000
     assert stable_story.happen(Loaded()) == [SetTimer("m1", 60_000), SetTimer("m2", 60_000)]

@@ -63,6 +63,15 @@ def test_later_append_wins_in_whatever_order_it_is_confirmed(stable_story):
     assert stable_story.group.offsets[T0].offset == 2
 
 
+def test_commit_that_fails_does_not_take_an_earlier_one_with_it(stable_story):
+    first, second = {T0: CommittedOffset(1)}, {T0: CommittedOffset(2)}
+    stable_story.happen(Commit("m1", 1, first))
+    stable_story.happen(Commit("m1", 1, second))
+    stable_story.happen(CommitFailed(second))
+    stable_story.happen(CommitAppended(first, 10))
+    assert stable_story.group.offsets[T0].offset == 1
+
+
 @pytest.mark.parametrize(
     ("member_id", "generation", "error_code"),
     [
