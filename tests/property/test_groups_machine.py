@@ -148,6 +148,12 @@ class Groups(RuleBasedStateMachine):
         effects = self.happen(Join(member_id, "", True, "c", "/h", 1_000, 500, "consumer", given))
         assert any(isinstance(effect, AwaitJoin | AnswerJoin) for effect in effects)
 
+    @rule()
+    def rejoin_all(self) -> None:
+        for member_id, member in list(self.group.members.items()):
+            if not member.is_awaiting_join and member_id in self.group.members:
+                self.happen(Join(member_id, "", True, "c", "/h", 1_000, 500, "consumer", member.protocols))
+
     @rule(choice=CHOICES, by=GENERATION_STEPS)
     def sync(self, choice, by) -> None:
         member_id = self.pick(choice)
@@ -307,4 +313,4 @@ class Groups(RuleBasedStateMachine):
 
 
 TestGroups = Groups.TestCase
-TestGroups.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
+TestGroups.settings = settings(max_examples=150, stateful_step_count=50, deadline=None)

@@ -11,6 +11,7 @@ import typer
 from barnabas.cli.options import (
     DEFAULT_SERVER,
     BootstrapServer,
+    flag,
     paragraphs,
     parse_flag,
     parse_pairs,

@@ -85,8 +85,13 @@ def perf_produce(
     settings |= _file_settings(producer_config) | parse_pairs(producer_props or [], "--producer-props")
     producer = _producer(settings, topic)
     run = _ProduceRun(num_records, is_quiet=as_json)
+    from confluent_kafka import KafkaException
+
     with progress(f"Sending to {topic}", num_records) as bar:
-        _send(producer, topic, payloads, num_records, throughput, run, bar)
+        try:
+            _send(producer, topic, payloads, num_records, throughput, run, bar)
+        except KafkaException as error:
+            raise BarnabasError(f"librdkafka: {error.args[0].str()}") from None
     run.finish(as_json)
 
 
@@ -250,10 +255,10 @@ def perf_consume(
         "auto.offset.reset": "latest" if from_latest else "earliest",
         "fetch.message.max.bytes": str(fetch_size),
     } | _file_settings(consumer_config)
+    consumer = _consumer(settings, topic)
     run = _ConsumeRun(is_detailed=show_detailed_stats and not as_json, interval_s=reporting_interval / 1000)
     if not hide_header and not as_json:
         run.print_header()
-    consumer = _consumer(settings, topic)
     with progress(f"Reading {topic}", messages) as bar:
         _read(consumer, topic, messages, timeout / 1000, run, bar)
     run.finish(as_json)

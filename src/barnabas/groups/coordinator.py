@@ -134,7 +134,7 @@ class GroupCoordinator:
     def on_partition_resigned(self, partition: int) -> None:
         """This broker no longer leads a partition of `__consumer_offsets`: give its groups up."""
         self._partitions.drop(partition)
-        for group in [group for group in self._groups.values() if self.partition_for(group.group_id) == partition]:
+        for group in [group for group in self._groups.values() if group.partition == partition]:
             self._unload(group)
 
     def on_topics_deleted(self, names: Iterable[str]) -> None:
@@ -249,6 +249,9 @@ class GroupCoordinator:
             return ErrorCode.INVALID_GROUP_ID
         if not self._is_active:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
+        if not self._cluster.image.partition_count(GROUP_OFFSETS_TOPIC):
+            # The number of partitions is not known yet: the group could be taken for one of another partition.
+            return ErrorCode.NOT_COORDINATOR
         partition = self.partition_for(group_id)
         if self._partitions.owns(partition):
             return ErrorCode.NONE
@@ -257,11 +260,12 @@ class GroupCoordinator:
         return ErrorCode.NOT_COORDINATOR
 
     def _create(self, group_id: str) -> Group:
-        group = self._groups[group_id] = Group(group_id, self._settings)
+        group = self._groups[group_id] = Group(group_id, self._settings, partition=self.partition_for(group_id))
         group.enter(Phase.EMPTY, self._clock.now_ms())
         return group
 
-    def _take_over(self, group: Group) -> None:
+    def _take_over(self, group: Group, partition: int) -> None:
+        group.partition = partition
         self._groups[group.group_id] = group
         self._happen(group, Loaded())
 
@@ -355,7 +359,7 @@ class GroupCoordinator:
         """Append a batch to the group's partition."""
         config = self._config
         acks = config.offsets_commit_required_acks if required_acks is None else required_acks
-        topic_partition = TopicPartition(GROUP_OFFSETS_TOPIC, self.partition_for(group.group_id))
+        topic_partition = TopicPartition(GROUP_OFFSETS_TOPIC, group.partition)
         try:
             pending = self._replicas.append(topic_partition, batch, acks, config.offsets_commit_timeout_ms)
         except StorageError as error:

@@ -21,6 +21,7 @@ from barnabas.protocol.messages.consumer_protocol_subscription import ConsumerPr
 
 CONSUMER_PROTOCOL_TYPE = "consumer"
 SUBSCRIPTION_VERSION_BYTES = 2
+NO_PARTITION = -1
 
 
 class Phase(Enum):
@@ -115,6 +116,7 @@ class Group:
         initial_remaining_ms: By how much the initial rebalance may still be extended.
         has_new_member: A member joined during the running window of the initial rebalance.
         pending_commits: Commits whose records are being appended; of one partition in the order in which they came.
+        partition: The one of `__consumer_offsets` that it is kept in.
     """
 
     group_id: str
@@ -135,6 +137,7 @@ class Group:
     has_new_member: bool = False
     offsets: dict[TopicPartition, CommittedOffset] = field(default_factory=dict)
     pending_commits: dict[TopicPartition, list[CommittedOffset]] = field(default_factory=dict)
+    partition: int = NO_PARTITION
 
     @property
     def rebalance_timeout_ms(self) -> int:

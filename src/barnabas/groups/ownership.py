@@ -43,10 +43,10 @@ class OwnedPartitions:
         executor: Executor,
         timers: Timers,
         settings: GroupSettings,
-        take_over: Callable[[Group], object],
+        take_over: Callable[[Group, int], object],
     ) -> None:
         """Args:
-        take_over: Called with each group that was read.
+        take_over: Called with each group that was read, and its partition.
         """
         self._replicas = replicas
         self._executor = executor
@@ -127,7 +127,7 @@ class OwnedPartitions:
             if group is None:
                 self._finish(partition, load)
                 return
-            self._take_over(group)
+            self._take_over(group, partition)
         self._timers.call_later(0, self._take_some, partition, load, groups)
 
     def _finish(self, partition: int, load: _Load) -> None:

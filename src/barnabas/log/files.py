@@ -50,7 +50,7 @@ class RecordFile:
         Raises:
             StorageError: The disk took not all of it; what it took is cut off again.
         """
-        # hot path: benchmarks/micro/test_append.py
+        # hot path: benchmarks/micro/test_log.py
         try:
             written_bytes = self.write(data)
             while written_bytes < len(data):

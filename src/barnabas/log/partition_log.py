@@ -9,16 +9,13 @@ Invariants:
 Source: design page, log; implementation page, log; log-format facts.
 """
 
-from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from operator import attrgetter
 from pathlib import Path
 from struct import Struct
 
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import NO_EPOCH, NO_TIMESTAMP, TopicPartition
 from barnabas.log.append_result import AppendResult
-from barnabas.log.batch_reader import read_batches
 from barnabas.log.config import LogConfig
 from barnabas.log.environment import LogEnvironment
 from barnabas.log.files import FileSlice
@@ -26,15 +23,14 @@ from barnabas.log.flusher import Flusher
 from barnabas.log.leader_epochs import LeaderEpochs
 from barnabas.log.producer_snapshot import ProducerSnapshots
 from barnabas.log.producer_state import ProducerState
-from barnabas.log.segment import DELETED_SUFFIX, MAX_RELATIVE_OFFSET, Segment
-from barnabas.log.tail import BatchTail
+from barnabas.log.segment import MAX_RELATIVE_OFFSET, Segment
+from barnabas.log.segment_chain import SegmentChain
 from barnabas.log.validate import RecordRules, Refusal, read_client_batch, walk_records
 from barnabas.records.batch import LOG_OVERHEAD, BatchHeader, batches, read_header, set_max_timestamp
 
 LOG_APPEND_TIME = "LogAppendTime"
 COMPACT = "compact"
 
-_base_offset = attrgetter("base_offset")
 _PUT_NUMBERS = Struct(">qii").pack_into  # base offset, batch length, leader epoch
 
 
@@ -80,6 +76,7 @@ class PartitionLog:
     """
 
     __slots__ = (
+        "_chain",
         "_cut_offset",
         "_env",
         "_flush_messages",
@@ -91,7 +88,6 @@ class PartitionLog:
         "_segment_bytes",
         "_segment_ms",
         "_snapshots",
-        "_tail",
         "_walks_records",
         "config",
         "directory",
@@ -117,7 +113,8 @@ class PartitionLog:
         self._env = env
         self.topic_partition = topic_partition
         self.directory = directory
-        self.segments = parts.segments
+        self._chain = SegmentChain(env, directory, parts.segments, self._note_failure)
+        self.segments = self._chain.segments
         self.epochs = parts.epochs
         self.producers = parts.producers
         self._snapshots = parts.snapshots
@@ -126,10 +123,10 @@ class PartitionLog:
         self.recovery_point = parts.recovery_point
         self.last_flush_ms = env.clock.now_ms()
         self.is_closed = False
-        self._tail = BatchTail()
         self._cut_offset = parts.log_end_offset
         self._flusher = Flusher(env.executor, self._prepare_flush, self._note_flush, self._note_failure)
         self.update_config(config)
+        self._chain.choose_jitter(config)
 
     # --- settings and state
 
@@ -162,7 +159,7 @@ class PartitionLog:
     @property
     def size_bytes(self) -> int:
         """Bytes in all `.log` files."""
-        return sum(segment.size for segment in self.segments)
+        return self._chain.size_bytes
 
     @property
     def latest_epoch(self) -> int:
@@ -199,7 +196,7 @@ class PartitionLog:
         Raises:
             StorageError: The disk did not take it all; the log is as it was.
         """
-        # hot path: benchmarks/micro/test_append.py
+        # hot path: benchmarks/micro/test_log.py
         if not is_client:
             return self._append_own(records, leader_epoch)
         header = read_client_batch(records, self._rules)
@@ -236,7 +233,7 @@ class PartitionLog:
         if is_idempotent:
             self.producers.update(header, base_offset, max_timestamp_ms)
         self.log_end_offset = last_offset + 1
-        self._tail.append(base_offset, position)
+        self._chain.tail.append(base_offset, position)
         if last_offset + 1 - self.recovery_point >= self._flush_messages:
             self._flusher.request(None)
         return AppendResult(ErrorCode.NONE, base_offset, last_offset, append_time_ms, self.log_start_offset)
@@ -264,7 +261,7 @@ class PartitionLog:
         if leader_epoch != self.epochs.latest_epoch:
             self._assign_epoch(leader_epoch, first_offset)
         for header in headers:
-            self._tail.append(header.base_offset, position)
+            self._chain.tail.append(header.base_offset, position)
             position += header.size_in_bytes
         self.log_end_offset = next_offset
         if next_offset - self.recovery_point >= self._flush_messages:
@@ -348,20 +345,9 @@ class PartitionLog:
             return active
         active.complete()
         self._snapshots.take(self.log_end_offset, self.producers)
-        self._add_segment(self.log_end_offset)
+        self._chain.add(self.config, self.log_end_offset)
         self._flusher.request(None)
         return self.segments[-1]
-
-    def _add_segment(self, base_offset: int) -> None:
-        segment = Segment.create(self._env.files, self.directory, base_offset, self._env.clock.now_ms())
-        self.start_jitter(segment)
-        self.segments.append(segment)
-        self._tail.clear()
-
-    def start_jitter(self, segment: Segment) -> None:
-        """Choose how much earlier than segment.ms a segment rolls."""
-        limit_ms = min(self.config.segment_jitter_ms, self.config.segment_ms)
-        segment.roll_jitter_ms = self._env.choose_jitter(limit_ms) if limit_ms > 0 else 0
 
     def delete_oldest_segments(self, count: int) -> None:
         """Delete the first `count` segments; the log start moves to the first that stays.
@@ -371,7 +357,7 @@ class PartitionLog:
         if count == len(self.segments):
             self.roll()
             count = min(count, len(self.segments) - 1)
-        self._drop_segments(self.segments[:count])
+        self._chain.drop(self.segments[:count], self.config.file_delete_delay_ms)
         self.increment_log_start_offset(self.segments[0].base_offset)
 
     def increment_log_start_offset(self, offset: int) -> None:
@@ -380,27 +366,6 @@ class PartitionLog:
             self.log_start_offset = offset
             self.epochs.truncate_from_start(offset)
 
-    def _drop_segments(self, dropped: list[Segment]) -> None:
-        files = self._env.files
-        renamed: list[Path] = []
-        for segment in dropped:
-            segment.close()
-            for path in segment.paths:
-                if files.exists(path):
-                    target = path.with_name(path.name + DELETED_SUFFIX)
-                    files.rename(path, target)
-                    renamed.append(target)
-        self.segments[:] = [segment for segment in self.segments if segment not in dropped]
-        if renamed:
-            self._env.timers.call_later(self.config.file_delete_delay_ms, self._remove_files, renamed)
-
-    def _remove_files(self, paths: list[Path]) -> None:
-        def remove() -> None:
-            for path in paths:
-                self._env.files.remove(path)
-
-        self._env.executor.run(remove, lambda _: None, self._note_failure)
-
     def truncate_to(self, offset: int) -> None:
         """Cut every batch that holds `offset` or lies above it; the log then ends at `offset`."""
         if offset >= self.log_end_offset:
@@ -408,7 +373,8 @@ class PartitionLog:
         if offset < self.segments[0].base_offset:
             self.truncate_fully(offset)
             return
-        self._drop_segments([segment for segment in self.segments if segment.base_offset > offset])
+        above = [segment for segment in self.segments if segment.base_offset > offset]
+        self._chain.drop(above, self.config.file_delete_delay_ms)
         self.segments[-1].truncate_to(offset)
         self._reset_end(offset)
         self.log_start_offset = min(self.log_start_offset, offset)
@@ -416,8 +382,8 @@ class PartitionLog:
 
     def truncate_fully(self, offset: int) -> None:
         """Drop everything and begin anew, empty, at `offset`."""
-        self._drop_segments(list(self.segments))
-        self._add_segment(offset)
+        self._chain.drop(list(self.segments), self.config.file_delete_delay_ms)
+        self._chain.add(self.config, offset)
         self._reset_end(offset)
         self.log_start_offset = offset
         self.epochs.clear()
@@ -425,7 +391,7 @@ class PartitionLog:
     def _reset_end(self, offset: int) -> None:
         from barnabas.log.recovery import load_producers
 
-        self._tail.clear()
+        self._chain.tail.clear()
         self._cut_offset = min(self._cut_offset, offset)
         self.log_end_offset = offset
         self.recovery_point = min(self.recovery_point, offset)
@@ -434,10 +400,6 @@ class PartitionLog:
         )
 
     # --- read
-
-    def _index_of(self, offset: int) -> int:
-        """Which segment holds `offset`: the last that begins at or below it."""
-        return max(bisect_right(self.segments, offset, key=_base_offset) - 1, 0)
 
     def read(self, offset: int, max_bytes: int, end_offset: int, at_least_one: bool = True) -> FileSlice | None:
         """Find the bytes of the batches from `offset` on, in one segment.
@@ -456,61 +418,17 @@ class PartitionLog:
             ValueError: The offset lies outside of the log.
             StorageError, CorruptRecordsError: The disk failed or holds something else than batches.
         """
-        # hot path: benchmarks/micro/test_append.py
+        # hot path: benchmarks/micro/test_log.py
         if not self.log_start_offset <= offset <= self.log_end_offset:
             raise ValueError(f"offset {offset} is not within {self.log_start_offset}..{self.log_end_offset}")
-        if offset >= end_offset:
-            return None
-        segment = self.segments[-1]
-        is_to_end = end_offset >= self.log_end_offset
-        found = self._tail.find(offset, segment.size)
-        if found is None:
-            located = self._locate(offset)
-            if located is None:
-                return None
-            index, found = located
-            segment = self.segments[index]
-            is_to_end = is_to_end or (
-                index + 1 < len(self.segments) and end_offset >= self.segments[index + 1].base_offset
-            )
-        position, batch_end_position = found
-        limit = segment.size if is_to_end else self._position_of(segment, end_offset)
-        length = limit - position
-        if length > max_bytes:
-            wanted = max(max_bytes, batch_end_position - position) if at_least_one else max_bytes
-            length = min(length, wanted)
-        return FileSlice(segment.file, position, length) if length > 0 else None
-
-    def _locate(self, offset: int) -> tuple[int, tuple[int, int]] | None:
-        """Segment, start and end of the first batch whose last offset is at or above `offset`."""
-        for index in range(self._index_of(offset), len(self.segments)):
-            segment = self.segments[index]
-            found = segment.locate(max(offset, segment.base_offset))
-            if found is not None:
-                position, header = found
-                return index, (position, position + header.size_in_bytes)
-        return None
-
-    def _position_of(self, segment: Segment, end_offset: int) -> int:
-        """Where the batch begins that holds `end_offset`."""
-        if segment is self.segments[-1]:
-            found = self._tail.find(end_offset, segment.size)
-            if found is not None:
-                return found[0]
-        located = segment.locate(max(end_offset, segment.base_offset))
-        return segment.size if located is None else located[0]
+        return self._chain.read(offset, max_bytes, end_offset, self.log_end_offset, at_least_one)
 
     def offset_for_timestamp(self, target_ms: int) -> tuple[int, int, int] | None:
         """The first record whose timestamp is at least `target_ms`: its timestamp, offset and leader epoch.
 
         Not for the hot path: it may load indexes and walks the records of one batch.
         """
-        for segment in self.segments:
-            if segment.largest_timestamp() >= target_ms:
-                found = segment.find_timestamp(target_ms, self.log_start_offset)
-                if found is not None:
-                    return found
-        return None
+        return self._chain.find_timestamp(target_ms, self.log_start_offset)
 
     def batches(self, start_offset: int, end_offset: int) -> Iterator[memoryview]:
         """All batches that hold an offset from `start_offset` to below `end_offset`.
@@ -520,19 +438,9 @@ class PartitionLog:
         Raises:
             StorageError, CorruptRecordsError: While iterating.
         """
-        located = self._locate(start_offset) if start_offset < self.log_end_offset else None
-        if located is None:
+        if start_offset >= self.log_end_offset:
             return iter(())
-        index, (position, _) = located
-        slices = [
-            FileSlice(segment.file, 0, segment.size)
-            for segment in self.segments[index:]
-            if segment.base_offset < end_offset
-        ]
-        if slices:
-            slices[0].position = position
-            slices[0].length -= position
-        return _walk(slices, end_offset)
+        return self._chain.batches(start_offset, end_offset)
 
     # --- flush and close
 
@@ -555,7 +463,7 @@ class PartitionLog:
         return self.log_end_offset, self._flush_work()
 
     def _flush_work(self) -> Callable[[], None]:
-        segments = self.segments[self._index_of(self.recovery_point) :]
+        segments = self.segments[self._chain.index_of(self.recovery_point) :]
         files = self._env.files
         paths = [self._snapshots.path(segment.base_offset) for segment in segments]
         paths += [self._snapshots.path(self.log_end_offset), self.epochs.path, self.directory]
@@ -580,7 +488,7 @@ class PartitionLog:
     def remove_old_snapshots(self) -> None:
         """Remove the producer snapshots that no truncation or recovery can need any more."""
         before_active = self.segments[max(len(self.segments) - 2, 0)].base_offset
-        unflushed = self.segments[self._index_of(self.recovery_point)].base_offset
+        unflushed = self.segments[self._chain.index_of(self.recovery_point)].base_offset
         self._snapshots.remove_below(min(before_active, unflushed))
 
     def remove_expired_producers(self) -> None:
@@ -607,11 +515,3 @@ class PartitionLog:
         self.is_closed = True
         for segment in self.segments:
             segment.close()
-
-
-def _walk(slices: list[FileSlice], end_offset: int) -> Iterator[memoryview]:
-    for part in slices:
-        for _, header, batch in read_batches(part.file, part.position, part.position + part.length):
-            if header.base_offset >= end_offset:
-                return
-            yield batch

@@ -99,9 +99,7 @@ def open_log(
         log_end_offset,
         log_end_offset if was_clean else min(recovery_point, log_end_offset),
     )
-    log = PartitionLog(env, topic_partition, directory, config, parts)
-    log.start_jitter(segments[-1])
-    return log
+    return PartitionLog(env, topic_partition, directory, config, parts)
 
 
 def _first_unflushed(segments: list[Segment], recovery_point: int) -> int:

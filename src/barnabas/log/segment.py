@@ -153,7 +153,7 @@ class Segment:
         Raises:
             StorageError: Nothing was appended.
         """
-        # hot path: benchmarks/micro/test_append.py
+        # hot path: benchmarks/micro/test_log.py
         file = self._file or self.file
         position = file.size
         file.append(data)

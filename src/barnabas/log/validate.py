@@ -111,7 +111,7 @@ def read_client_batch(records: Buffer, rules: RecordRules) -> BatchHeader | Refu
     Returns:
         The batch's header, or why the batch is refused.
     """
-    # hot path: benchmarks/micro/test_append.py
+    # hot path: benchmarks/micro/test_log.py
     if len(records) < HEADER_BYTES:
         return _refuse_head(records)
     header = BatchHeader._make(HEADER.unpack_from(records))

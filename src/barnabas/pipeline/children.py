@@ -1,7 +1,8 @@
 """Child processes of the demo: they die with it, and come back when they are killed.
 
-Invariants: no child outlives its parent, even when that is killed (`die_with_parent`); what a child prints to standard
-output is one JSON object a line, handed on as it comes; its standard error goes to a file.
+Invariants: no child outlives its parent, even when that is killed (`die_with_parent`), and no process of a child
+outlives the child; what a child prints to standard output is one JSON object a line, handed on as it comes; its
+standard error goes to a file.
 """
 
 import asyncio
@@ -126,16 +127,24 @@ class Child:
                 start_new_session=True,
             )
         self.pid = process.pid
+        assert process.stdout is not None
         try:
-            assert process.stdout is not None
-            async for line in process.stdout:
-                self._take(line)
-            return await process.wait()
-        except asyncio.CancelledError:
-            await self._stop(process)
-            raise
+            reader = asyncio.create_task(self._read(process.stdout))
+            try:
+                return await process.wait()
+            except asyncio.CancelledError:
+                await self._stop(process)
+                raise
         finally:
             self.pid = 0
+            # What it started itself (Spark's JVM) is in its group and may live on for a moment, with the output open.
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await reader
+
+    async def _read(self, output: asyncio.StreamReader) -> None:
+        async for line in output:
+            self._take(line)
 
     def _take(self, line: bytes) -> None:
         try:

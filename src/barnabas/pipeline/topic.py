@@ -143,8 +143,8 @@ class BrokerTopic:
             fetched = await consumer.poll(_TIMEOUT_MS)
         finally:
             await consumer.close()
-        for _, records in fetched:
-            return records[-1].value
+        if fetched:
+            return fetched[-1].records[-1].value
         raise KafkaError(ErrorCode.REQUEST_TIMED_OUT, f"no answer for the record at offset {end_offset - 1}")
 
     async def _append(self, values: Sequence[bytes]) -> None:

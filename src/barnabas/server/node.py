@@ -104,7 +104,7 @@ class Node:
         await logs.lock()
         registry = self._registry = await self._open_registry(logs)
         self.cluster_id = await bootstrap.bootstrap(registry)
-        self.broker_id = await self._choose_broker_id(registry, logs)
+        self.broker_id = self.config.broker_id = await self._choose_broker_id(registry, logs)
         view = self._view = ClusterView(self.cluster_id)
         configs = TopicConfigWatcher(registry, view, self._clock, self._spawner, self._on_topic_config)
         await configs.start()

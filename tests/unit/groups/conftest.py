@@ -133,6 +133,20 @@ class MemoryReplicas:
             pending.complete(result)
 
 
+def cluster_view() -> ClusterView:
+    """A cluster of one broker with two partitions of `__consumer_offsets`."""
+    view = ClusterView("cluster")
+    offsets = [UpdateMetadataPartitionState(partition_index=index, leader=0) for index in range(2)]
+    topic_states = [
+        UpdateMetadataTopicState(GROUP_OFFSETS_TOPIC, partition_states=offsets),
+        UpdateMetadataTopicState("t", partition_states=[UpdateMetadataPartitionState(partition_index=0, leader=0)]),
+    ]
+    endpoint = UpdateMetadataEndpoint(9092, "broker.example", "PLAINTEXT")
+    broker = UpdateMetadataBroker(0, endpoints=[endpoint])
+    view.update_metadata(UpdateMetadataRequest(topic_states=topic_states, live_brokers=[broker]))
+    return view
+
+
 class Service:
     """A coordinator that owns all partitions of `__consumer_offsets`."""
 
@@ -141,6 +155,7 @@ class Service:
         self.config = BrokerConfig.single_broker(
             {"offsets.topic.num.partitions": "2", **{name.replace("_", "."): value for name, value in settings.items()}}
         )
+        self.cluster = cluster_view()
         self.replicas = MemoryReplicas()
         for index in range(2):
             self.replicas.partitions[TopicPartition(GROUP_OFFSETS_TOPIC, index)] = MemoryPartition()
@@ -154,7 +169,7 @@ class Service:
 
     def start(self, executor: Executor) -> GroupCoordinator:
         """A coordinator that begins to lead all partitions."""
-        groups = GroupCoordinator(self.config, self.clock, self.clock, executor, self.replicas, ClusterView("cluster"))
+        groups = GroupCoordinator(self.config, self.clock, self.clock, executor, self.replicas, self.cluster)
         groups.start()
         for index in range(2):
             groups.on_partition_leader(index, 0)

@@ -1,0 +1,279 @@
+"""All logs of a broker: start, checkpoints, deletion, stop."""
+
+import asyncio
+import os
+
+import pytest
+
+from barnabas.core.config import BrokerConfig, TopicConfig
+from barnabas.core.errors import StartupError, StorageError
+from barnabas.core.executor import InlineExecutor
+from barnabas.core.types import TopicPartition
+from barnabas.log.manager import LogManager
+
+TP = TopicPartition("topic-with-dashes", 0)
+OTHER = TopicPartition("other", 3)
+META = "version=0\nbroker.id=1\ncluster.id=abc\n"
+
+
+@pytest.fixture
+def root(tmp_path):
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def make_manager(root, clock, disk, failures):
+    def make(**settings):
+        properties = {"log.dirs": str(root), "log.retention.check.interval.ms": "60000", **settings}
+        config = BrokerConfig.from_properties(properties, None, "test")
+        return LogManager(
+            config,
+            clock,
+            clock,
+            InlineExecutor(),
+            lambda topic_partition: TopicConfig.from_broker(config),
+            failures.append,
+            files=disk,
+        )
+
+    return make
+
+
+async def _start(manager, cluster_id="abc", broker_id=1, high_watermarks=dict):
+    await manager.lock()
+    await manager.load(cluster_id, broker_id)
+    manager.watch_high_watermarks(high_watermarks)
+
+
+@pytest.fixture
+def start(make_manager):
+    def started(high_watermarks=dict, **settings):
+        manager = make_manager(**settings)
+        asyncio.run(_start(manager, high_watermarks=high_watermarks))
+        return manager
+
+    return started
+
+
+def checkpoint(root, name) -> str:
+    return (root / f"{name}-offset-checkpoint").read_text()
+
+
+def test_a_new_directory(start, root):
+    start()
+    assert sorted(os.listdir(root)) == [
+        ".lock",
+        "cleaner-offset-checkpoint",
+        "log-start-offset-checkpoint",
+        "meta.properties",
+        "recovery-point-offset-checkpoint",
+        "replication-offset-checkpoint",
+    ]
+    text = (root / "meta.properties").read_text()
+    assert text == "#\n#Sun Sep 13 12:26:40 UTC 2020\nversion=0\nbroker.id=1\ncluster.id=abc\n"
+
+
+def test_a_log_is_made_once(start, root):
+    manager = start()
+    log = manager.get_or_create(TP).value
+    assert manager.get_or_create(TP).value is log
+    assert manager.get(TP) is log
+    assert log.directory == root / "topic-with-dashes-0"
+    assert list(manager.topic_partitions) == [TP]
+
+
+def test_logs_are_spread_over_directories(make_manager, root):
+    manager = make_manager(**{"log.dirs": f"{root}/a,{root}/b"})
+    asyncio.run(_start(manager))
+    directories = [manager.get_or_create(TopicPartition("t", index)).value.directory.parent for index in range(4)]
+    assert sorted(directory.name for directory in directories) == ["a", "a", "b", "b"]
+
+
+def test_a_clean_stop_and_start(start, root, make_batch):
+    manager = start(lambda: {TP: 2})
+    manager.get_or_create(TP).value.append(make_batch(3), 0)
+    asyncio.run(manager.close())
+
+    assert (root / ".kafka_cleanshutdown").exists()
+    assert checkpoint(root, "recovery-point") == "0\n1\ntopic-with-dashes 0 3\n"
+    assert checkpoint(root, "replication") == "0\n1\ntopic-with-dashes 0 2\n"
+    manager = start()
+    assert not (root / ".kafka_cleanshutdown").exists()
+    assert manager.get(TP).log_end_offset == 3
+    assert manager.checkpointed_high_watermark(TP) == 2
+    assert manager.checkpointed_high_watermark(OTHER) == 0
+
+
+def test_after_a_kill_logs_are_recovered(start, root, make_batch, disk):
+    manager = start()
+    log = manager.get_or_create(TP).value
+    log.append(make_batch(3), 0)
+    with log.active_segment.path.open("ab") as file:
+        file.write(b"torn")
+    disk.kill()
+    manager = start()
+
+    assert manager.get(TP).log_end_offset == 3
+    assert manager.get(TP).recovery_point == 3, "what was recovered is flushed"
+    assert manager.get(TP).append(make_batch(1), 0).base_offset == 3
+
+
+def test_a_start_that_fails_before_the_logs_are_open_is_no_clean_stop(start, make_manager, root, make_batch, disk):
+    manager = start()
+    manager.get_or_create(TP).value.append(make_batch(3), 0)
+    disk.kill()
+    manager = make_manager()
+    asyncio.run(manager.lock())
+    asyncio.run(manager.close())
+
+    assert not (root / ".kafka_cleanshutdown").exists()
+    assert start().get(TP).log_end_offset == 3
+
+
+def test_a_second_broker_is_refused(start, make_manager):
+    manager = start()
+    with pytest.raises(StartupError, match="in use by another broker"):
+        asyncio.run(make_manager().lock())
+    asyncio.run(manager.close())
+    asyncio.run(make_manager().lock())
+
+
+@pytest.mark.parametrize(
+    ("cluster_id", "broker_id", "said"),
+    [("abc", 2, "names broker 1.*broker.id is 2"), ("xyz", 1, "names cluster abc.*cluster is xyz")],
+)
+def test_a_directory_of_another_is_refused_and_left_alone(make_manager, root, cluster_id, broker_id, said):
+    root.mkdir()
+    (root / "meta.properties").write_text(META)
+    (root / ".kafka_cleanshutdown").touch()
+    (root / ".lock").touch()
+    manager = make_manager()
+
+    async def attempt():
+        await manager.lock()
+        assert (manager.known_broker_id, manager.known_cluster_id) == (1, "abc")
+        await manager.load(cluster_id, broker_id)
+
+    with pytest.raises(StartupError, match=said):
+        asyncio.run(attempt())
+    assert sorted(os.listdir(root)) == [".kafka_cleanshutdown", ".lock", "meta.properties"]
+    assert (root / "meta.properties").read_text() == META
+
+
+@pytest.mark.parametrize("text", ["version=1\nbroker.id=1\n", "version=0\nbroker.id=x\n", "broker.id=1\n"])
+def test_strange_meta_properties_are_refused(make_manager, root, text):
+    root.mkdir()
+    (root / "meta.properties").write_text(text)
+    with pytest.raises(StartupError, match=r"meta\.properties"):
+        asyncio.run(make_manager().lock())
+    (root / "meta.properties").write_text(META)
+    asyncio.run(make_manager().lock())
+
+
+def test_directories_of_different_brokers_are_refused(make_manager, root):
+    for name, broker_id in (("a", 1), ("b", 2)):
+        (root / name).mkdir(parents=True)
+        (root / name / "meta.properties").write_text(f"version=0\nbroker.id={broker_id}\n")
+    with pytest.raises(StartupError, match=r"broker\.id=1.*broker\.id=2"):
+        asyncio.run(make_manager(**{"log.dirs": f"{root}/a,{root}/b"}).lock())
+
+
+def test_a_malformed_checkpoint_stops_the_start(start, make_manager, root):
+    asyncio.run(start().close())
+    (root / "recovery-point-offset-checkpoint").write_text("nonsense\n")
+    with pytest.raises(StorageError, match="recovery-point"):
+        asyncio.run(_start(make_manager()))
+
+
+def test_strange_directories_are_left_alone(start, root):
+    for name in ("lost+found", "t-0.0123-future"):
+        (root / name).mkdir(parents=True)
+    manager = start()
+    assert list(manager.topic_partitions) == []
+    assert (root / "lost+found").exists()
+
+
+def test_deletion(start, root, clock, make_batch):
+    manager = start()
+    log = manager.get_or_create(TP).value
+    log.append(make_batch(3), 0)
+    part = log.read(0, 1000, 3)
+    manager.delete(TP)
+    manager.delete(TP)
+
+    assert manager.get(TP) is None
+    (renamed,) = [name for name in os.listdir(root) if name.endswith("-delete")]
+    assert len(renamed) == len("topic-with-dashes-0.-delete") + 32
+    assert manager.get_or_create(TP).value.log_end_offset == 0
+    assert len(part.read()) == part.length
+    clock.advance(60_000)
+    assert not (root / renamed).exists()
+
+
+def test_long_names_are_shortened_for_deletion(start, root):
+    manager = start()
+    manager.get_or_create(TopicPartition("x" * 240, 0))
+    manager.delete(TopicPartition("x" * 240, 0))
+    (renamed,) = [name for name in os.listdir(root) if name.endswith("-delete")]
+    assert len(renamed) == 255
+
+
+def test_half_deleted_logs_are_removed_at_start(start, root, clock):
+    (root / "t-0.0123456789abcdef0123456789abcdef-delete").mkdir(parents=True)
+    start()
+    clock.advance(1)
+    assert not [name for name in os.listdir(root) if name.endswith("-delete")]
+
+
+def test_checkpoints_are_written_periodically(start, root, clock, make_batch):
+    high_watermarks = {TP: 0}
+    manager = start(lambda: high_watermarks)
+    log = manager.get_or_create(TP).value
+    log.append(make_batch(3), 0)
+    log.roll()
+    log.append(make_batch(3), 0)
+    high_watermarks[TP] = 3
+    clock.advance(5000)
+    assert checkpoint(root, "replication") == "0\n1\ntopic-with-dashes 0 3\n"
+    log.increment_log_start_offset(2)
+    clock.advance(25_000)
+
+    assert checkpoint(root, "recovery-point") == "0\n1\ntopic-with-dashes 0 3\n"
+    assert checkpoint(root, "log-start") == "0\n1\ntopic-with-dashes 0 2\n"
+
+
+def test_an_unchanged_checkpoint_is_not_written_again(start, disk, clock):
+    start(lambda: {TP: 0}).get_or_create(TP)
+    clock.advance(61_000)
+    sync_count = disk.sync_count
+    clock.advance(10_000)
+    assert disk.sync_count == sync_count
+
+
+def test_retention_runs_periodically(start, clock, make_batch):
+    manager = start(lambda: {TP: 2}, **{"log.retention.ms": "1000", "log.roll.ms": "1000"})
+    log = manager.get_or_create(TP).value
+    log.append(make_batch(1), 0)
+    clock.advance(2000)
+    log.append(make_batch(1), 0)
+    clock.advance(30_000)
+
+    assert log.log_start_offset == 2
+
+
+def test_flush_ms(start, clock, make_batch):
+    manager = start(**{"log.flush.interval.ms": "1000", "log.flush.scheduler.interval.ms": "500"})
+    log = manager.get_or_create(TP).value
+    log.append(make_batch(1), 0)
+    clock.advance(31_000)
+    assert log.recovery_point == 1
+
+
+def test_a_failing_disk_is_told(start, clock, disk, failures):
+    manager = start(lambda: {TP: 1})
+    manager.get_or_create(TP)
+    disk.fails_to_sync = True
+    clock.advance(5000)
+    assert failures
+    with pytest.raises(StorageError):
+        asyncio.run(manager.close())
