@@ -128,7 +128,7 @@ def test_result_is_the_plain_count(tmp_path: Path):
 
 
 def test_result_is_the_plain_count_after_five_kills(tmp_path: Path):
-    with running_demo(tmp_path / "demo", 400) as demo:
+    with running_demo(tmp_path / "demo", 150) as demo:
         demo.until(lambda: demo.topic_bytes() > 100_000)
         kill(demo.child("replay"))
         # A batch that has begun and is not done: state and files are being written.
@@ -136,14 +136,14 @@ def test_result_is_the_plain_count_after_five_kills(tmp_path: Path):
         demo.until(lambda: bool(demo.batches("checkpoint/offsets") - demo.batches("checkpoint/commits")))
         kill(demo.child("run", "pageviews"))
         before = demo.topic_bytes()
-        demo.until(lambda: demo.topic_bytes() > before + 200_000)
+        demo.until(lambda: demo.topic_bytes() > before + 100_000)
         kill(demo.child("barnabas.server.main"))
         # Rows that count already, of a batch that is not done: they must not be written again.
         committed = demo.batches("checkpoint/commits")
         demo.until(lambda: bool(demo.batches("views/_spark_metadata") - demo.batches("checkpoint/commits") - committed))
         kill(demo.child("org.apache.spark.deploy.SparkSubmit"))
         before = demo.topic_bytes()
-        demo.until(lambda: demo.topic_bytes() > before + 200_000)
+        demo.until(lambda: demo.topic_bytes() > before + 100_000)
         demo.kill()
         demo.start()
         assert_equal_to_plain_count(demo)

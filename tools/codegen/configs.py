@@ -15,6 +15,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from barnabas.core.config.broker import SINGLE_BROKER_PROPERTIES
+from barnabas.core.config.settings import BROKER_SETTINGS, TOPIC_SETTINGS, Setting, allowed, format_value
+from barnabas.core.config.support import HONOURED, TOPIC_ONLY_VALUE, WITHOUT_EFFECT
+
 ROOT = Path(__file__).resolve().parents[2]
 TABLES = ROOT / "src/barnabas/core/config/tables.py"
 DOCUMENT = ROOT / "docs/configs.md"
@@ -127,6 +131,83 @@ def _formatted(source: str) -> str:
     return subprocess.run(command, input=source, capture_output=True, text=True, check=True, cwd=ROOT).stdout
 
 
+_DOCUMENT_HEAD = """# Settings
+
+Generated from `schemas/configs.json`, `schemas/barnabas-configs.json` and `core/config/support.py` by
+`scripts/generate`.
+
+`barnabas broker server.properties` takes Kafka's own file. Names, types, defaults and checks are those of Kafka 2.7.2.
+A setting that does not exist, or a value that cannot be, is one line that names file, line, setting and what is
+allowed; the broker then does not start. What the file sets and does nothing yet is said once at start.
+
+| status | meaning |
+| --- | --- |
+| works | does what Kafka's documentation says |
+| no effect | tunes what this broker does not have (thread pools, purgatories), or what a single broker never does |
+| not yet | accepted, said at start, ignored |
+| refused | the broker does not start with it |
+
+Without a file the broker has these settings, and Kafka's defaults for the rest:
+
+```properties
+{single}
+```
+
+Two settings are refused instead of ignored, because ignoring them would open the broker to everybody or lose the
+cluster: `authorizer.class.name`, and `zookeeper.connect` unless `--embedded` is given. Listeners other than PLAINTEXT
+are refused too.
+"""
+
+_TOPIC_HEAD = """
+## Topic settings
+
+Given when a topic is created (`--config name=value`). Each falls back to the broker's setting in the third column.
+Where the last column names a value, it is the only one that is implemented: another is refused when the topic is
+created.
+"""
+
+
+def _document(broker: list[Json], topic: list[Json]) -> str:
+    single = "\n".join(f"{name}={value}" for name, value in SINGLE_BROKER_PROPERTIES.items())
+    lines = [_DOCUMENT_HEAD.format(single=single)]
+    lines += ["## Broker settings", "", "| setting | default | allowed | status |", "| --- | --- | --- | --- |"]
+    for name in sorted(str(entry["name"]) for entry in broker):
+        setting = BROKER_SETTINGS[name]
+        lines.append(f"| `{name}` | {_shown(setting)} | {_allowed(setting)} | {_status(name)} |")
+    lines += [
+        _TOPIC_HEAD,
+        "| setting | default | broker's setting | allowed | only |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for name in (str(entry["name"]) for entry in topic):
+        setting = TOPIC_SETTINGS[name]
+        only = (
+            f"`{TOPIC_ONLY_VALUE[name]}`" if TOPIC_ONLY_VALUE.get(name) else "empty" if name in TOPIC_ONLY_VALUE else ""
+        )
+        only = "0.11.0 and later" if name == "message.format.version" else only
+        fallback = f"`{setting.extra}`" if setting.extra in BROKER_SETTINGS else ""
+        lines.append(f"| `{name}` | {_shown(setting)} | {fallback} | {_allowed(setting)} | {only} |")
+    return "\n".join(lines) + "\n"
+
+
+def _shown(setting: Setting) -> str:
+    default = format_value(setting.default_value)
+    return f"`{default}`" if default else "empty" if default == "" else ""
+
+
+def _allowed(setting: Setting) -> str:
+    choices = setting.choices or ()
+    return f"a version from {choices[0]} to {choices[-1]}" if len(choices) > 20 else allowed(setting)
+
+
+def _status(name: str) -> str:
+    if name in HONOURED:
+        return "works"
+    if name == "authorizer.class.name":
+        return "refused"
+    return "no effect" if name in WITHOUT_EFFECT or name.startswith("zookeeper.") else "not yet"
+
+
 def main() -> None:
     """Write both files anew."""
     kafka = json.loads((ROOT / "schemas/configs.json").read_text())
@@ -134,7 +215,10 @@ def main() -> None:
     broker = _entries(kafka, "broker") + _entries(own, "broker")
     topic = _entries(kafka, "topic")
     tables = _tables(broker, topic, _entries(kafka, "brokerDynamicOnly"), _entries(kafka, "brokerSynonyms"))
-    TABLES.write_text(_formatted(tables))
+    formatted = _formatted(tables)
+    if TABLES.read_text() != formatted:
+        TABLES.write_text(formatted)
+    DOCUMENT.write_text(_document(broker, topic))
 
 
 if __name__ == "__main__":

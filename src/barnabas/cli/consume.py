@@ -18,7 +18,7 @@ from barnabas.cli.options import (
     run_async,
     stop_on_signals,
 )
-from barnabas.cli.output import note
+from barnabas.cli.output import Bar, note, progress
 from barnabas.cli.topics import name_matcher
 from barnabas.clients import Admin, Consumer, GroupMember, Pool
 from barnabas.clients.consumer import Fetched
@@ -94,11 +94,13 @@ def consume(
             reader = _Reader(Consumer(pool, auto_offset_reset=reset), writer, max_messages, timeout_ms, stopped)
             topics = await _topics(Admin(pool), topic, whitelist)
             try:
-                if group is not None:
-                    await reader.read_as_member(GroupMember(pool, group, list(topics)), reset)
-                else:
-                    await _seek(reader.consumer, topics, partition, offset or reset)
-                    await reader.read()
+                # Records on the same terminal show by themselves how far it is.
+                with progress(f"Reading {topic or whitelist}", max_messages, is_wanted=not sys.stdout.isatty()) as bar:
+                    if group is not None:
+                        await reader.read_as_member(GroupMember(pool, group, list(topics)), reset, bar)
+                    else:
+                        await _seek(reader.consumer, topics, partition, offset or reset)
+                        await reader.read(bar)
             finally:
                 sys.stdout.buffer.flush()
                 await reader.consumer.close()
@@ -176,12 +178,13 @@ class _Reader:
         self._stopped = stopped
         self._last_record = asyncio.get_running_loop().time()
 
-    async def read(self) -> None:
+    async def read(self, bar: Bar) -> None:
         """Read what the consumer is assigned."""
         while not self._is_done():
             self._print(await self._poll())
+            bar.set(self.count, f"{self.count:,} records")
 
-    async def read_as_member(self, member: GroupMember, reset: str) -> None:
+    async def read_as_member(self, member: GroupMember, reset: str, bar: Bar) -> None:
         """Read what the group assigns, and commit what was printed."""
         loop = asyncio.get_running_loop()
         next_commit = loop.time() + _COMMIT_INTERVAL_S
@@ -198,6 +201,7 @@ class _Reader:
                     printed = {}
                 for partition, offset in self._print(await self._poll()).items():
                     printed[partition] = offset
+                bar.set(self.count, f"{self.count:,} records")
                 if loop.time() >= next_commit:
                     await _commit(member, printed)
                     next_commit = loop.time() + _COMMIT_INTERVAL_S

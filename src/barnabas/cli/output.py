@@ -63,13 +63,13 @@ def note(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-def progress(description: str, total: float | None) -> AbstractContextManager[Bar]:
+def progress(description: str, total: float | None, *, is_wanted: bool = True) -> AbstractContextManager[Bar]:
     """A progress bar on stderr where that is a terminal, and nothing elsewhere.
 
     Args:
         total: What `Bar.set` counts up to; None when nobody knows.
     """
-    return _RichBar(description, total) if sys.stderr.isatty() else _NoBar()
+    return _RichBar(description, total) if is_wanted and sys.stderr.isatty() else _NoBar()
 
 
 class _NoBar:

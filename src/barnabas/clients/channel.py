@@ -192,10 +192,10 @@ class Channel:
         self.versions[api_key] = (0, 0)
         try:
             response = await self.send(ApiVersionsRequest(), ApiVersionsResponse, max_version=0, timeout_ms=timeout_ms)
-        except ProtocolError as error:
-            raise KafkaError(
-                ErrorCode.NETWORK_EXCEPTION, f"{self.host}:{self.port} does not speak Kafka's protocol"
-            ) from error
+        except (KafkaError, ProtocolError) as error:
+            # Whoever is there answered nothing, something else, or hung up.
+            message = f"{self.host}:{self.port} does not speak Kafka's protocol"
+            raise KafkaError(ErrorCode.NETWORK_EXCEPTION, message) from error
         if response.error_code != ErrorCode.NONE:
             raise KafkaError(ErrorCode(response.error_code), f"{self.host}:{self.port} refused ApiVersions")
         self.versions = {api.api_key: (api.min_version, api.max_version) for api in response.api_keys}

@@ -107,6 +107,11 @@ class GroupMember:
         self._heartbeats = asyncio.get_running_loop().create_task(self._beat())
         return await self._positions(auto_offset_reset)
 
+    async def wait_for_rebalance(self) -> None:
+        """Wait until the group rebalances (then `needs_rejoin` is set) or the heartbeats failed."""
+        if self._heartbeats is not None:
+            await asyncio.wait([self._heartbeats])
+
     async def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Commit the next offsets to be read, of partitions that are assigned; of others they are left out.
 

@@ -12,6 +12,7 @@ from bisect import bisect_right
 from pathlib import Path
 from typing import NamedTuple
 
+from barnabas.core.errors import StorageError
 from barnabas.core.types import NO_EPOCH, NO_OFFSET
 from barnabas.log.checkpoint import format_lines, parse_lines
 from barnabas.log.files import FileSystem
@@ -54,6 +55,19 @@ class LeaderEpochs:
         else:
             self._entries = [EpochEntry(int(epoch), int(start)) for epoch, start in parse_lines(data, 2, self.path)]
             self.latest_epoch = self._entries[-1].epoch if self._entries else NO_EPOCH
+
+    def load_after_crash(self) -> bool:
+        """Read the file that a crash may have torn: then, or when it is missing, there are no epochs.
+
+        Returns:
+            Whether the file was whole.
+        """
+        try:
+            self.load()
+        except StorageError:
+            self._set([])
+            return False
+        return bool(self._entries)
 
     @property
     def entries(self) -> tuple[EpochEntry, ...]:

@@ -62,9 +62,13 @@ def open_log(
     now_ms = env.clock.now_ms()
     found = read_directory(env.files, directory, now_ms)
     epochs = LeaderEpochs(env.files, directory)
-    epochs.load()
     segments = found.segments
-    first_unflushed = len(segments) if was_clean else _first_unflushed(segments, recovery_point)
+    first_unflushed = len(segments)
+    if was_clean:
+        epochs.load()
+    else:
+        # Without the epochs of the older segments all of them are read again.
+        first_unflushed = _first_unflushed(segments, recovery_point) if epochs.load_after_crash() else 0
     for index, segment in enumerate(segments):
         if index < first_unflushed and segment.base_offset not in found.damaged:
             continue

@@ -153,7 +153,9 @@ class Connection:
             self.close(str(error.strerror or error))
             return
         if count == 0:
-            self.close("the peer left in the middle of a request" if buffer.buffered_bytes else "")
+            # What waits behind a pending answer is a request of its own, not half of one.
+            is_cut_off = buffer.buffered_bytes and not self._is_waiting
+            self.close("the peer left in the middle of a request" if is_cut_off else "")
             return
         buffer.received(count)
         self.last_active_tick = self._activity.tick

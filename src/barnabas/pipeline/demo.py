@@ -162,7 +162,7 @@ class _Show:
 
     def _broker_command(self) -> list[str]:
         options = ["--host", "127.0.0.1", "--port", str(self._port), "--data-dir", str(self._directory.broker)]
-        broker = [sys.executable, "-m", "barnabas.server.main", *options, "--ready-fd", "3", "--die-with-parent"]
+        broker = [sys.executable, "-P", "-m", "barnabas.server.main", *options, "--ready-fd", "3", "--die-with-parent"]
         # Its line of JSON goes where a child's do, and what else it says to the log.
         return ["/bin/sh", "-c", 'exec "$@" 3>&1 1>&2', "broker", *broker]
 
@@ -268,4 +268,4 @@ def _print_places(directory: DemoDirectory, log: Path, console: Console) -> None
 
 
 def _pipeline_command(*words: str) -> list[str]:
-    return [sys.executable, "-m", "barnabas.pipeline", *words, "--json", "--parent", str(os.getpid())]
+    return [sys.executable, "-P", "-m", "barnabas.pipeline", *words, "--json", "--parent", str(os.getpid())]

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+from xml.sax.saxutils import quoteattr
 
 from barnabas.pipeline.java import find_java_home
 
@@ -28,6 +29,16 @@ if TYPE_CHECKING:
 KAFKA_CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0"
 
 _JVM_EXIT_TIMEOUT_S = 30
+
+_MAVEN_CENTRAL = "https://repo1.maven.org/maven2/"
+
+# Spark's own settings look into ~/.m2 first, and fail where Maven has left a module's description there without its
+# jar; and they ask a second repository, which many networks do not reach, for each module.
+_IVY_SETTINGS = """<ivysettings>
+  <settings defaultResolver="maven"/>
+  <resolvers><ibiblio name="maven" m2compatible="true" root={root}/></resolvers>
+</ivysettings>
+"""
 
 _SETTINGS = {
     "spark.master": "local[2]",
@@ -89,7 +100,8 @@ def spark_session(
     Args:
         name: The application's name.
         scratch: A directory for what Spark needs only while it runs; is created.
-        packages: Maven coordinates, comma between; they are downloaded once and then kept in Ivy's cache.
+        packages: Maven coordinates, comma between; they are downloaded once, from Maven Central or what
+            BARNABAS_MAVEN_REPOSITORY names, and then kept in Ivy's cache.
         settings: Spark settings over the ones of this module.
         lock: A descriptor that the JVM holds open as long as it lives.
 
@@ -100,6 +112,7 @@ def spark_session(
     scratch.mkdir(parents=True, exist_ok=True)
     os.environ["JAVA_HOME"] = str(find_java_home())
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     # Of another Spark on this machine: its scripts and jars would be mixed with ours.
     os.environ.pop("SPARK_HOME", None)
 
@@ -114,6 +127,7 @@ def spark_session(
     conf.set("spark.driver.extraJavaOptions", f'"-Djava.io.tmpdir={scratch}"')
     if packages:
         conf.set("spark.jars.packages", packages)
+        conf.set("spark.jars.ivySettings", str(_write_ivy_settings(scratch)))
     conf.setAll(list((settings or {}).items()))
     popen_options = {"pass_fds": () if lock is None else (lock,)}
     gateway = launch_gateway(conf, popen_options)  # type: ignore[no-untyped-call]  # pyspark does not type it
@@ -135,3 +149,10 @@ def spark_session(
         except subprocess.TimeoutExpired:
             jvm.kill()
             jvm.wait()
+
+
+def _write_ivy_settings(scratch: Path) -> Path:
+    repository = os.environ.get("BARNABAS_MAVEN_REPOSITORY", _MAVEN_CENTRAL)
+    settings = scratch / "ivysettings.xml"
+    settings.write_text(_IVY_SETTINGS.format(root=quoteattr(repository.rstrip("/") + "/")))
+    return settings

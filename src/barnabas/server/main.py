@@ -3,14 +3,15 @@
 Kept apart from the rest of the command line because it must start in a fraction of a second: it imports neither typer
 nor rich. `barnabas broker` and `python -m barnabas.server.main` both end here.
 
-Exit codes: 0 after SIGTERM or Ctrl-C, 1 with one line on stderr where the broker can't start or can't go on,
-2 for wrong options.
+Exit codes: 0 after SIGTERM or Ctrl-C, 1 with one line on stderr where an option is wrong or the broker can't start or
+go on.
 """
 
 import argparse
 import logging
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 from barnabas import __version__
 from barnabas.core.config import BrokerConfig, read_properties
@@ -19,9 +20,16 @@ from barnabas.core.errors import BarnabasError, ConfigError
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
 
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line; the usage is for those who ask for it."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(1, f"{self.prog}: {message}; --help shows the options\n")
+
+
 def parser(prog: str = "barnabas broker") -> argparse.ArgumentParser:
     """The options of the broker."""
-    made = argparse.ArgumentParser(
+    made = _Parser(
         prog=prog,
         description="Run a broker. Without a file: one broker on 127.0.0.1:9092 with its data in ./barnabas-data.",
         epilog="Stop it with Ctrl-C or SIGTERM.",

@@ -16,6 +16,13 @@ from barnabas.groups.events import Event, Join, Sync
 from barnabas.groups.group import Group, GroupSettings
 from barnabas.groups.state import step
 from barnabas.log.append_result import AppendResult
+from barnabas.protocol.messages.update_metadata import (
+    UpdateMetadataBroker,
+    UpdateMetadataEndpoint,
+    UpdateMetadataPartitionState2,
+    UpdateMetadataRequest,
+    UpdateMetadataTopicState,
+)
 from barnabas.records.batch import batches, read_header, set_base_offset
 from barnabas.testing.manual_clock import ManualClock
 
@@ -136,10 +143,10 @@ class MemoryReplicas:
 def cluster_view() -> ClusterView:
     """A cluster of one broker with two partitions of `__consumer_offsets`."""
     view = ClusterView("cluster")
-    offsets = [UpdateMetadataPartitionState(partition_index=index, leader=0) for index in range(2)]
+    offsets = [UpdateMetadataPartitionState2(index) for index in range(2)]
     topic_states = [
         UpdateMetadataTopicState(GROUP_OFFSETS_TOPIC, partition_states=offsets),
-        UpdateMetadataTopicState("t", partition_states=[UpdateMetadataPartitionState(partition_index=0, leader=0)]),
+        UpdateMetadataTopicState("t", partition_states=[UpdateMetadataPartitionState2(0)]),
     ]
     endpoint = UpdateMetadataEndpoint(9092, "broker.example", "PLAINTEXT")
     broker = UpdateMetadataBroker(0, endpoints=[endpoint])

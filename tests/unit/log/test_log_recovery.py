@@ -1,6 +1,7 @@
 """What is found again after a stop, a kill and a power cut."""
 
 import os
+import shutil
 import zlib
 from pathlib import Path
 from struct import pack
@@ -48,16 +49,17 @@ def test_the_files_of_a_log(filled, directory):
     assert names == expected | {file_name(offset, ".snapshot") for offset in (8, 16, 20)} | {"leader-epoch-checkpoint"}
 
 
-def test_after_a_kill_the_indexes_are_the_same_as_after_a_clean_stop(filled, open_partition_log, directory):
-    size_of = {path.name: path.stat().st_size for path in directory.iterdir()}
-    recovered = open_partition_log(index_interval_bytes=0)
-    recovered.close()
-    after_kill = files_of(directory)
+def test_after_a_kill_the_indexes_are_the_same_as_after_a_clean_stop(filled, open_partition_log, directory, tmp_path):
+    shutil.copytree(directory, tmp_path / "killed")
     filled.close()
+    after_stop = files_of(directory)
+    shutil.rmtree(directory)
+    shutil.copytree(tmp_path / "killed", directory)
+    assert files_of(directory)[file_name(16, ".index")] == b""
+    open_partition_log(index_interval_bytes=0).close()
 
-    assert files_of(directory) == after_kill
-    assert size_of[file_name(16, ".index")] == 0
-    assert len(after_kill[file_name(16, ".index")]) == 8
+    assert files_of(directory) == after_stop
+    assert len(after_stop[file_name(16, ".index")]) == 8
 
 
 def test_a_torn_batch_is_cut(filled, open_partition_log, make_batch):
@@ -75,7 +77,7 @@ def test_a_torn_batch_is_cut(filled, open_partition_log, make_batch):
 @pytest.mark.parametrize(
     ("position", "data"),
     [
-        (100, b"\xff"),
+        (80, b"\xff"),
         (0, pack(">q", 2)),
         (16, b"\x05"),
         (8, pack(">i", 12)),
@@ -205,14 +207,18 @@ def test_old_formats_are_refused_and_left_as_they_are(open_partition_log, direct
 
 
 def test_a_malformed_epoch_file_is_an_error(filled, open_partition_log, directory):
+    filled.close()
     (directory / "leader-epoch-checkpoint").write_bytes(b"7\n")
     with pytest.raises(StorageError, match="leader-epoch-checkpoint"):
-        open_partition_log()
+        open_partition_log(was_clean=True)
 
 
-def test_leader_epochs_are_rebuilt_from_the_log(filled, open_partition_log, directory):
+@pytest.mark.parametrize("torn", [None, b"", b"0\n2\n0 0\n"])
+def test_leader_epochs_that_a_crash_tore_are_rebuilt_from_the_log(filled, open_partition_log, directory, torn):
     (directory / "leader-epoch-checkpoint").unlink()
-    assert open_partition_log().epochs.entries == ((0, 0), (1, 10))
+    if torn is not None:
+        (directory / "leader-epoch-checkpoint").write_bytes(torn)
+    assert open_partition_log(recovery_point=16).epochs.entries == ((0, 0), (1, 10))
 
 
 def test_markers_of_transactions_are_replayed(log, open_partition_log, make_batch):

@@ -148,6 +148,7 @@ def _find_setting(name: str, place: _Place) -> Setting:
         raise place.error(name, "can only be set while the broker runs, not in a file")
     from difflib import get_close_matches  # only for this error: start-up does not pay for it
 
+    # differs from Kafka: it only warns; a misspelt setting would silently keep its default.
     near = get_close_matches(name, BROKER_SETTINGS, n=1, cutoff=0.8)
     raise place.error(name, "no such setting" + (f"; did you mean {near[0]}?" if near else " in Kafka 2.7"))
 

@@ -19,6 +19,7 @@ HONOURED = frozenset(
         "advertised.listeners",
         "advertised.port",
         "auto.create.topics.enable",
+        "background.threads",
         "barnabas.request.max.array.elements",
         "broker.id",
         "broker.id.generation.enable",
@@ -32,6 +33,7 @@ HONOURED = frozenset(
         "group.max.size",
         "group.min.session.timeout.ms",
         "host.name",
+        "inter.broker.listener.name",
         "listener.security.protocol.map",
         "listeners",
         "log.dir",
@@ -59,18 +61,17 @@ HONOURED = frozenset(
         "message.max.bytes",
         "min.insync.replicas",
         "num.partitions",
-        "num.recovery.threads.per.data.dir",
         "offset.metadata.max.bytes",
         "offsets.commit.required.acks",
         "offsets.commit.timeout.ms",
         "offsets.retention.check.interval.ms",
         "offsets.retention.minutes",
+        "offsets.topic.compression.codec",
         "offsets.topic.num.partitions",
         "offsets.topic.replication.factor",
         "offsets.topic.segment.bytes",
         "port",
         "replica.high.watermark.checkpoint.interval.ms",
-        "request.timeout.ms",
         "reserved.broker.max.id",
         "socket.receive.buffer.bytes",
         "socket.request.max.bytes",
@@ -81,24 +82,23 @@ HONOURED = frozenset(
 
 WITHOUT_EFFECT = frozenset(
     [
-        "background.threads",
-        "controller.socket.timeout.ms",
-        "delete.records.purgatory.purge.interval.requests",
-        "fetch.purgatory.purge.interval.requests",
-        "inter.broker.listener.name",
-        "inter.broker.protocol.version",
-        "leader.imbalance.check.interval.seconds",
-        "leader.imbalance.per.broker.percentage",
         "auto.leader.rebalance.enable",
         "controlled.shutdown.enable",
         "controlled.shutdown.max.retries",
         "controlled.shutdown.retry.backoff.ms",
+        "controller.socket.timeout.ms",
+        "delete.records.purgatory.purge.interval.requests",
+        "fetch.purgatory.purge.interval.requests",
+        "inter.broker.protocol.version",
+        "leader.imbalance.check.interval.seconds",
+        "leader.imbalance.per.broker.percentage",
         "log.cleaner.enable",
         "log.message.downconversion.enable",
         "log.message.format.version",
         "max.incremental.fetch.session.cache.slots",
         "num.io.threads",
         "num.network.threads",
+        "num.recovery.threads.per.data.dir",
         "num.replica.alter.log.dirs.threads",
         "num.replica.fetchers",
         "offsets.load.buffer.size",
@@ -113,6 +113,7 @@ WITHOUT_EFFECT = frozenset(
         "replica.lag.time.max.ms",
         "replica.socket.receive.buffer.bytes",
         "replica.socket.timeout.ms",
+        "request.timeout.ms",
         "security.inter.broker.protocol",
         "socket.connection.setup.timeout.max.ms",
         "socket.connection.setup.timeout.ms",
@@ -157,6 +158,7 @@ def check_topic(config: TopicConfig) -> None:
     Raises:
         ConfigError: One line that names the setting and the value that it can have.
     """
+    # differs from Kafka: it takes them all, and does what they say.
     for name in config.overrides:
         value = getattr(config, attribute_name(name))
         only = TOPIC_ONLY_VALUE.get(name)

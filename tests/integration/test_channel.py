@@ -1,0 +1,180 @@
+"""A channel against a peer that behaves badly."""
+
+import asyncio
+import struct
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from barnabas.clients.channel import Channel, UnreachableError
+from barnabas.clients.pool import Pool
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import KafkaError, ProtocolError
+from barnabas.protocol.messages.metadata import MetadataRequest, MetadataResponse
+
+Peer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+async def read_request(reader):
+    (size,) = struct.unpack(">i", await reader.readexactly(4))
+    frame = await reader.readexactly(size)
+    return struct.unpack_from(">hhi", frame)
+
+
+def api_versions_answer(correlation_id, ranges):
+    body = struct.pack(">ihi", correlation_id, 0, len(ranges))
+    body += b"".join(struct.pack(">hhh", key, *versions) for key, versions in ranges.items())
+    return struct.pack(">i", len(body)) + body
+
+
+async def with_peer(peer, use):
+    async def serve(reader, writer):
+        try:
+            await peer(reader, writer)
+        except asyncio.IncompleteReadError:
+            pass
+        finally:
+            writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        return await use(server.sockets[0].getsockname()[1])
+
+
+def run(peer, use):
+    return asyncio.run(with_peer(peer, use))
+
+
+async def connect_and_ask(port):
+    channel = await Channel.connect("127.0.0.1", port, "test", timeout_ms=2_000)
+    try:
+        return await channel.send(MetadataRequest([]), MetadataResponse, timeout_ms=200)
+    finally:
+        await channel.close()
+
+
+async def greet(reader, writer, ranges):
+    _, _, correlation_id = await read_request(reader)
+    writer.write(api_versions_answer(correlation_id, ranges))
+
+
+def failure(peer, use=connect_and_ask):
+    with pytest.raises((KafkaError, ProtocolError)) as caught:
+        run(peer, use)
+    return caught.value
+
+
+def test_nobody_there():
+    async def use():
+        async with Pool("127.0.0.1:1") as pool:
+            await pool.any_broker()
+
+    with pytest.raises(UnreachableError, match=r"cannot connect to 127\.0\.0\.1:1: connection refused"):
+        asyncio.run(use())
+
+
+def test_a_peer_that_speaks_something_else():
+    async def peer(reader, writer):
+        await reader.read(100)
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+    error = failure(peer)
+    assert isinstance(error, KafkaError)
+    assert error.code is ErrorCode.NETWORK_EXCEPTION
+    assert "does not speak Kafka's protocol" in error.message
+
+
+def test_a_peer_that_closes_at_once():
+    async def peer(reader, writer):
+        await reader.read(100)
+
+    assert "does not speak Kafka's protocol" in failure(peer).message
+
+
+def test_an_api_that_the_broker_does_not_have():
+    async def peer(reader, writer):
+        await greet(reader, writer, {18: (0, 3)})
+        await reader.read()
+
+    error = failure(peer)
+    assert error.code is ErrorCode.UNSUPPORTED_VERSION
+    assert "does not support Metadata" in error.message
+
+
+def test_versions_that_do_not_meet():
+    async def peer(reader, writer):
+        await greet(reader, writer, {3: (100, 120)})
+        await reader.read()
+
+    assert failure(peer).code is ErrorCode.UNSUPPORTED_VERSION
+
+
+def test_the_highest_version_that_both_know_is_used():
+    asked = []
+
+    async def peer(reader, writer):
+        await greet(reader, writer, {3: (0, 2)})
+        asked.append(await read_request(reader))
+
+    failure(peer)
+    assert asked[0][:2] == (3, 2)
+
+
+def test_an_answer_that_never_comes():
+    async def peer(reader, writer):
+        await greet(reader, writer, {3: (0, 9)})
+        await reader.read()
+
+    assert failure(peer).code is ErrorCode.REQUEST_TIMED_OUT
+
+
+def test_a_connection_that_is_lost_while_waiting():
+    async def peer(reader, writer):
+        await greet(reader, writer, {3: (0, 9)})
+        await read_request(reader)
+
+    error = failure(peer)
+    assert error.code is ErrorCode.NETWORK_EXCEPTION
+    assert "the broker closed it" in error.message
+
+
+@pytest.mark.parametrize("size", [-1, 3, 2**31 - 1])
+def test_an_impossible_size(size):
+    async def peer(reader, writer):
+        await greet(reader, writer, {3: (0, 9)})
+        await read_request(reader)
+        writer.write(struct.pack(">i", size))
+        await reader.read()
+
+    assert f"an answer of {size} bytes is none of Kafka's" in failure(peer).message
+
+
+def test_an_answer_of_garbage():
+    async def peer(reader, writer):
+        await greet(reader, writer, {3: (0, 9)})
+        _, _, correlation_id = await read_request(reader)
+        writer.write(struct.pack(">ii", 12, correlation_id) + b"\xff" * 8)
+        await reader.read()
+
+    assert isinstance(failure(peer), ProtocolError)
+
+
+def test_a_late_answer_does_not_reach_the_next_request():
+    async def peer(reader, writer):
+        await greet(reader, writer, {3: (1, 1)})
+        _, _, first = await read_request(reader)
+        _, _, second = await read_request(reader)
+        body = struct.pack(">iii", 0, 7, 0)
+        for correlation_id in (first, second):
+            writer.write(struct.pack(">ii", 4 + len(body), correlation_id) + body)
+        await reader.read()
+
+    async def use(port):
+        channel = await Channel.connect("127.0.0.1", port, "test")
+        with pytest.raises(KafkaError, match="REQUEST_TIMED_OUT"):
+            await channel.send(MetadataRequest([]), MetadataResponse, timeout_ms=50)
+        answer = await channel.send(MetadataRequest([]), MetadataResponse)
+        await channel.close()
+        return answer.controller_id
+
+    assert run(peer, use) == 7

@@ -1,0 +1,84 @@
+import pytest
+
+from barnabas import __version__
+from barnabas.cli.main import main
+
+
+@pytest.fixture
+def run(capsys):
+    def run_main(*arguments):
+        code = main(list(arguments))
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run_main
+
+
+def test_version(run):
+    assert run("--version") == (0, f"barnabas {__version__}\n", "")
+
+
+def test_without_a_command_it_shows_them_all(run):
+    code, out, err = run()
+    assert (code, err) == (0, "")
+    for name in ("broker", "topics", "produce", "consume", "groups", "perf"):
+        assert name in out
+
+
+@pytest.mark.parametrize("command", [["topics"], ["produce"], ["consume"], ["groups"], ["perf"], ["perf", "produce"]])
+def test_every_command_explains_itself(run, command):
+    code, out, err = run(*command, "--help")
+    assert (code, err) == (0, "")
+    assert f"Usage: barnabas {' '.join(command)}" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["topcis"], "barnabas: no such command: topcis; did you mean topics?"),
+        (["fly"], "barnabas: no such command: fly; there are broker, topics, produce, consume, groups, perf"),
+        (["perf", "fly"], "barnabas perf: No such command 'fly' (barnabas perf --help shows all options)"),
+        (["topics"], "barnabas topics: say what to do: one of --list, --create, --describe, --delete"),
+        (["topics", "--list", "--delete"], "barnabas topics: say what to do"),
+        (["topics", "--create"], "barnabas topics: --create needs a topic: add --topic NAME"),
+        (["topics", "--fly"], "barnabas topics: No such option: --fly"),
+        (["topics", "--list", "--bootstrap-server", "here"], "barnabas topics: 'here' is no server address"),
+        (["topics", "--create", "--topic", "t", "--config", "x"], "--config x: write it as name=value"),
+        (["topics", "--create", "--topic", "t", "--replica-assignment", "a"], "write broker ids as 1:2,2:3"),
+        (["topics", "--create", "--topic", "t", "--partitions", "0"], "Invalid value for '--partitions'"),
+        (["produce"], "barnabas produce: Missing option '--topic'"),
+        (["produce", "--topic", "t", "--compression-codec", "rar"], "must be one of none, gzip, snappy, lz4, zstd"),
+        (["produce", "--topic", "t", "--request-required-acks", "2"], "must be 0, 1 or all"),
+        (["produce", "--topic", "t", "--property", "colour=blue"], "there are parse.key, key.separator, ignore.error"),
+        (["produce", "--topic", "t", "--property", "parse.key=yes"], "parse.key=yes: must be true or false"),
+        (["consume"], "barnabas consume: say what to read: --topic NAME, or --whitelist REGEX"),
+        (["consume", "--topic", "t", "--offset", "3"], "--offset needs --partition"),
+        (["consume", "--topic", "t", "--partition", "0", "--offset", "x"], "must be a number, earliest or latest"),
+        (["consume", "--topic", "t", "--partition", "0", "--group", "g"], "a group divides the partitions itself"),
+        (["consume", "--topic", "t", "--property", "print.colour=true"], "--property print.colour"),
+        (["groups"], "barnabas groups: say what to do: one of --list, --describe, --reset-offsets"),
+        (["groups", "--describe"], "say which groups: --group NAME, or --all-groups"),
+        (["groups", "--describe", "--group", "g", "--members", "--state"], "exclude each other"),
+        (["groups", "--reset-offsets", "--group", "g", "--topic", "t"], "say where to: one of --to-offset"),
+        (
+            ["groups", "--reset-offsets", "--group", "g", "--to-latest"],
+            "say which topics: --topic NAME, or --all-topics",
+        ),
+        (["perf", "produce", "--topic", "t", "--num-records", "1"], "say what to send: --record-size BYTES"),
+        (["broker", "/nowhere/server.properties"], "barnabas broker: cannot read /nowhere/server.properties"),
+    ],
+)
+def test_a_mistake_is_one_line_that_says_what_to_do(run, arguments, expected):
+    code, out, err = run(*arguments)
+    assert code == 1
+    assert out == ""
+    assert expected in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", [["topics", "--list"], ["groups", "--list"], ["consume", "--topic", "t"]])
+def test_nobody_there_says_how_to_start_a_broker(run, command):
+    code, _, err = run(*command, "--bootstrap-server", "127.0.0.1:1")
+    assert code == 1
+    line = err.splitlines()[-1]
+    assert "cannot connect to 127.0.0.1:1: connection refused; `barnabas broker` starts a broker" in line

@@ -1,0 +1,100 @@
+"""Generates `docs/cli.md` from the commands themselves: what `--help` says, on one page.
+
+Run as `python -m tools.codegen.cli_docs`; `scripts/generate` does.
+
+Source: src/barnabas/cli.
+"""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+import typer
+
+from barnabas.cli import consume, groups, perf, produce, topics
+from barnabas.cli.app import app
+from barnabas.cli.main import COMMANDS
+from barnabas.server.main import parser
+
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs/cli.md"
+
+_HEAD = """# The command line
+
+Generated from the commands by `scripts/generate`.
+
+`barnabas` is one command with subcommands; options have the names of Kafka's own tools where those have them. Results
+go to stdout, all else (progress, remarks, errors) to stderr. On a terminal results are tables; in a pipe they are plain
+columns, and with `--json` JSON for scripts. An error is one line that says what to do, and exit code 1.
+
+All but `perf` work after a plain install and with any Kafka cluster; `perf` needs librdkafka
+(`pip install 'barnabas[clients]'`).
+
+| command | what it does |
+| --- | --- |
+"""
+
+_HELP = {"topics": topics.HELP, "produce": produce.HELP, "consume": consume.HELP, "groups": groups.HELP}
+
+
+def _document() -> str:
+    parts = [_HEAD]
+    parts += [f"| [`barnabas {name}`](#barnabas-{name}) | {text} |\n" for name, text in COMMANDS.items()]
+    parts += _broker()
+    commands = getattr(typer.main.get_command(app), "commands")  # noqa: B009  # of a group, which typer does not export
+    for name in _HELP:
+        parts += _command(f"barnabas {name}", _HELP[name], commands[name].params)
+    parts.append(f"\n## barnabas perf\n\n{COMMANDS['perf']}\n{_paragraphs(perf.__doc__ or '')}\n")
+    for name, command in commands["perf"].commands.items():
+        parts += _command(f"barnabas perf {name}", command.help, command.params, level="###")
+    return "".join(parts)
+
+
+def _paragraphs(text: str) -> str:
+    """All but the first paragraph of a docstring."""
+    return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n")[1:])
+
+
+def _broker() -> Iterator[str]:
+    options = parser()
+    yield f"\n## barnabas broker\n\n{options.description} {options.epilog}\n\n"
+    yield "```console\n$ barnabas broker [server.properties] [options]\n```\n\n"
+    yield "| option | meaning |\n| --- | --- |\n"
+    for action in options._actions:
+        if action.option_strings and not isinstance(action, argparse._HelpAction):
+            value = f" {action.metavar or action.dest.upper()}" if action.nargs != 0 else ""
+            if action.choices:
+                value = f" {'|'.join(action.choices)}"
+            yield _row(f"{action.option_strings[0]}{value}", action.help or "")
+
+
+def _command(title: str, text: str, params: list[typer.models.ParameterInfo], level: str = "##") -> Iterator[str]:
+    yield f"\n{level} {title}\n\n"
+    paragraphs, _, examples = text.strip().partition("Examples:")
+    yield f"{paragraphs.strip()}\n\n"
+    if examples:
+        lines = "\n".join(f"$ {line}" for line in examples.strip().split("\n\n"))
+        yield f"```console\n{lines}\n```\n\n"
+    yield "| option | meaning |\n| --- | --- |\n"
+    for param in params:
+        metavar = (getattr(param, "metavar", None) or "").strip()
+        help_text = str(getattr(param, "help", ""))
+        default = getattr(param, "default", None)
+        if default not in (None, False, "") and "default" not in help_text:
+            help_text += f" Default: `{default}`."
+        if getattr(param, "required", False):
+            help_text += " Required."
+        yield _row(f"{getattr(param, 'opts')[0]} {metavar}".strip(), help_text)  # noqa: B009
+
+
+def _row(option: str, text: str) -> str:
+    escaped = option.replace("|", "\\|")
+    return f"| `{escaped}` | {text.replace('|', chr(92) + '|')} |\n"
+
+
+def main() -> None:
+    """Write the page anew."""
+    DOCUMENT.write_text(_document())
+
+
+if __name__ == "__main__":
+    main()
