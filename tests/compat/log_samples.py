@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tools.kafka.server import KafkaServer
@@ -28,6 +28,8 @@ _SETTINGS = {
     "log.index.size.max.bytes": "40000",
 }
 _SMALL_SEGMENTS = {"segment.bytes": "40000"}
+WIDE_TOPICS = ("wide-a", "b", "Wide_c")
+_WIDE_PARTITION_COUNT = 13
 _OPEN_TRANSACTION_MS = 900_000
 
 
@@ -72,6 +74,7 @@ def _create_topics(bootstrap_servers: str) -> None:
     topics["empty"] = {}
     admin = AdminClient({"bootstrap.servers": bootstrap_servers})
     new = [NewTopic(name, 2 if name == "transactions" else 1, 1, config=config) for name, config in topics.items()]
+    new += [NewTopic(name, _WIDE_PARTITION_COUNT, 1) for name in WIDE_TOPICS]
     for future in admin.create_topics(new).values():
         future.result(TIMEOUT_S)
 
@@ -95,19 +98,25 @@ def _producer(servers: str, **settings: object) -> Producer:
     return Producer({"bootstrap.servers": servers, "linger.ms": 20, "log_level": 3, **named})
 
 
-def _produce(
-    servers: str, topic: str, codec: str, seed: int, *, count: int = 600, has_headers: bool = False
-) -> None:
+def _produce(servers: str, topic: str, codec: str, seed: int, *, count: int = 600, has_headers: bool = False) -> None:
     dice = random.Random(f"{topic} {seed}")
-    # librdkafka asks for the newest format it knows; the broker converts to the topic's.
-    producer = _producer(servers, compression_type=codec, enable_idempotence=dice.random() < 0.5, batch_num_messages=40)
+    # librdkafka writes the newest format, which the broker converts to the topic's; only that has sequences.
+    is_idempotent = topic.startswith("v2") and seed == 1
+    producer = _producer(servers, compression_type=codec, enable_idempotence=is_idempotent, batch_num_messages=40)
+    refused: list[KafkaError] = []
+
+    def delivered(error: KafkaError | None, _: Message) -> None:
+        if error is not None:
+            refused.append(error)
+
     for number in range(count):
         value = None if number % 29 == 0 else f"{number} größer {dice.randbytes(dice.randrange(60)).hex()}".encode()
         key = None if number % 13 == 0 and topic != "compacted" else b"key-%d" % dice.randrange(50)
         headers = [("trace", b"1"), ("grüße", None)][: number % 3] if has_headers else []
-        producer.produce(topic, value, key, 0, headers=headers)
-    producer.produce(topic, b"\xff\xfe broken \xc3\x28 text", b"\x80", 0)
+        producer.produce(topic, value, key, 0, delivered, headers=headers)
+    producer.produce(topic, b"\xff\xfe broken \xc3\x28 text", b"\x80", 0, delivered)
     assert producer.flush(TIMEOUT_S) == 0
+    assert not refused, refused[0]
 
 
 def _run_transactions(servers: str, seed: int) -> None:
@@ -127,23 +136,32 @@ def _run_transactions(servers: str, seed: int) -> None:
         assert first.flush(TIMEOUT_S) == second.flush(TIMEOUT_S) == 0
         first.abort_transaction(TIMEOUT_S) if round_number % 3 == 0 else first.commit_transaction(TIMEOUT_S)
         second.abort_transaction(TIMEOUT_S) if round_number % 2 == 0 else second.commit_transaction(TIMEOUT_S)
+    for partition_count in (1, 3, 4, 5, 7, _WIDE_PARTITION_COUNT):
+        third.begin_transaction()
+        for number, topic in enumerate(WIDE_TOPICS):
+            for partition in range(max(partition_count - number, 1)):
+                third.produce(topic, b"in many places", None, partition)
+        third.commit_transaction(TIMEOUT_S)
     third.begin_transaction()
     third.produce("transactions", b"never ended", b"open", 0)
     assert third.flush(TIMEOUT_S) == 0
 
 
 def _run_group(servers: str, group: str, topics: list[str]) -> None:
-    consumer = Consumer(
-        {"bootstrap.servers": servers, "group.id": group, "auto.offset.reset": "earliest", "enable.auto.commit": False}
-    )
-    consumer.subscribe(topics)
+    settings = {"bootstrap.servers": servers, "group.id": group, "auto.offset.reset": "earliest"}
+    members = [Consumer({**settings, "enable.auto.commit": False}) for _ in range(5)]
     deadline = time.monotonic() + TIMEOUT_S
-    while not consumer.assignment():
+    for member in members:
+        member.subscribe([*topics, *WIDE_TOPICS])
+    while not all(member.assignment() for member in members):
         assert time.monotonic() < deadline
-        consumer.poll(0.2)
+        for member in members:
+            member.poll(0.05)
+    consumer = members[0]
     with_metadata = TopicPartition("v2-none", 0, 7, metadata="up to here, größer")
     consumer.commit(offsets=[with_metadata, TopicPartition("transactions", 1, 9)], asynchronous=False)
-    consumer.close()
+    for member in members:
+        member.close()
     lone = Consumer({"bootstrap.servers": servers, "group.id": f"{group}-deleted", "enable.auto.commit": False})
     lone.commit(offsets=[TopicPartition("v2-gzip", 0, 3)], asynchronous=False)
     lone.close()

@@ -13,12 +13,11 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import confluent_kafka
 import pytest
+from confluent_kafka import admin
 
 from barnabas.testing import Broker
-
-confluent_kafka = pytest.importorskip("confluent_kafka", reason="needs the extra clients: librdkafka is the client here")
-admin = pytest.importorskip("confluent_kafka.admin")
 
 KILL_COUNT = 20
 PARTITION_COUNT = 3
@@ -85,7 +84,9 @@ class Load:
                 self.work()
             self.finish()
         except BaseException as error:
-            self.note(lambda: setattr(self, "failure", error))
+            with self._changed:
+                self.failure = error
+                self._changed.notify_all()
 
 
 class Producing(Load):
@@ -123,7 +124,7 @@ class Producing(Load):
     def finish(self) -> None:
         assert self._producer.flush(PATIENCE_S) == 0, "records were never acknowledged"
 
-    def _delivered(self, error: object, message: "confluent_kafka.Message") -> None:
+    def _delivered(self, error: object, message: confluent_kafka.Message) -> None:
         if error is not None:
             raise AssertionError(f"{self.topic}: {error}")
         number = int(message.value().split()[0])
@@ -207,11 +208,10 @@ def read_all(broker: Broker, topic: str) -> list[list[tuple[int, int]]]:
     consumer.assign(partitions)
     try:
         while any(len(found[partition]) < end for partition, end in ends.items()):
-            messages = consumer.consume(1_000, timeout=PATIENCE_S)
-            assert messages, "records below the high watermark can't be read"
-            for message in messages:
-                assert message.error() is None
-                found[message.partition()].append((message.offset(), int(message.value().split()[0])))
+            message = consumer.poll(PATIENCE_S)
+            assert message is not None, "records below the high watermark can't be read"
+            assert message.error() is None
+            found[message.partition()].append((message.offset(), int(message.value().split()[0])))
     finally:
         consumer.close()
     return found

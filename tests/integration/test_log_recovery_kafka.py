@@ -25,6 +25,7 @@ from barnabas.log.recovery import open_log
 from barnabas.records.batch import is_crc_valid, read_header
 from barnabas.records.builder import BatchBuilder
 from barnabas.records.record import iterate_records
+from barnabas.testing.faulty_disk import FaultyDisk
 from barnabas.testing.manual_clock import ManualClock
 from tests.integration.log_writer import OVERRIDES
 from tools.kafka.java import run_tool
@@ -133,14 +134,14 @@ def count_with_kafka(server: KafkaServer, topic: str, end_offset: int) -> int:
             return seen
 
 
-async def take_over(data_dir: Path, topic: str) -> tuple[LogManager, PartitionLog]:
+async def take_over(data_dir: Path, topic: str, disk: FaultyDisk) -> tuple[LogManager, PartitionLog]:
     config = BrokerConfig.from_properties(
         {"broker.id": "0", "log.dirs": str(data_dir), "log.segment.bytes": "100000"}, None, "test"
     )
     topic_config = TopicConfig.from_broker(config)
     failures: list[BaseException] = []
     manager = LogManager(
-        config, SystemClock(), ManualClock(), InlineExecutor(), lambda _: topic_config, failures.append
+        config, SystemClock(), ManualClock(), InlineExecutor(), lambda _: topic_config, failures.append, files=disk
     )
     await manager.lock()
     await manager.load(manager.known_cluster_id or "", manager.known_broker_id or 0)
@@ -157,7 +158,8 @@ def test_a_directory_goes_to_us_and_back(kafka: KafkaServer, end: str) -> None:
     before = {path.name: path.read_bytes() for path in (kafka.data_dir / f"{topic}-0").glob("*.log")}
 
     async def write_on() -> int:
-        manager, log = await take_over(kafka.data_dir, topic)
+        disk = FaultyDisk()
+        manager, log = await take_over(kafka.data_dir, topic, disk)
         assert {path.name: path.read_bytes() for path in log.directory.glob("*.log")} == before
         kept = list(log.batches(0, log.log_end_offset))
         assert all(is_crc_valid(batch, 0, len(batch)) for batch in kept)
@@ -170,7 +172,7 @@ def test_a_directory_goes_to_us_and_back(kafka: KafkaServer, end: str) -> None:
         if end == "stop":
             await manager.close()
         else:
-            log.release()
+            disk.kill()
         return log.log_end_offset
 
     end_offset = asyncio.run(write_on())

@@ -14,6 +14,7 @@ Source: design page, consumer group membership; KIP-62, KIP-394, KIP-211.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import NamedTuple
 
 from barnabas.core.errors import ProtocolError
 from barnabas.core.types import NO_EPOCH, NO_OFFSET, NO_TIMESTAMP, TopicPartition
@@ -34,8 +35,7 @@ class Phase(Enum):
     DEAD = "Dead"
 
 
-@dataclass(slots=True, frozen=True)
-class GroupSettings:
+class GroupSettings(NamedTuple):
     """The settings that rule every group of a broker.
 
     Attributes:

@@ -11,9 +11,9 @@ Source: log-format facts, files in a log dir.
 """
 
 import logging
+import os
 import re
 import time
-import uuid
 from pathlib import Path
 from typing import NamedTuple
 
@@ -150,7 +150,7 @@ class LogDirectory:
 
     def mark_deleted(self, directory: Path, topic_partition: TopicPartition) -> Path:
         """Rename a log's directory so that it is no log any more; returns its new name."""
-        suffix = f"-{topic_partition.partition}.{uuid.uuid4().hex}{DELETE_SUFFIX}"
+        suffix = f"-{topic_partition.partition}.{os.urandom(16).hex()}{DELETE_SUFFIX}"
         renamed = self.path / (topic_partition.topic[: _LONGEST_NAME - len(suffix)] + suffix)
         self._files.rename(directory, renamed)
         return renamed

@@ -369,6 +369,7 @@ class LogManager:
         then: Callable[[], object] = lambda: None,
     ) -> None:
         """Replace a checkpoint in the executor, unless it says that already or is being replaced."""
+        # differs from Kafka: it writes the same content again at every interval.
         path = checkpoint.path
         if self._written.get(path) == offsets or path in self._being_written:
             return

@@ -129,7 +129,7 @@ def _recover_segment(segment: Segment, config: LogConfig, epochs: LeaderEpochs) 
             if batch_crc(batch, 0, len(batch)) != header.crc:
                 reason = "a wrong CRC"
                 break
-            # The base offset is not under the CRC.
+            # differs from Kafka: offsets must ascend, too; the base offset is not under the CRC.
             if header.base_offset < next_offset or header.last_offset - segment.base_offset > MAX_RELATIVE_OFFSET:
                 reason = f"offset {header.base_offset} where at least {next_offset} must be"
                 break

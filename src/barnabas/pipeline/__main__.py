@@ -13,7 +13,8 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -172,9 +173,6 @@ def _run_in_session(arguments: argparse.Namespace, checkpoint: Path, lock: int, 
 
     job: Job = _find_job(arguments.job)
     directory: Path = arguments.table.absolute()
-    # A directory of its own, because all in it goes: whoever held the checkpoint before has ended.
-    scratch = (arguments.scratch or checkpoint.with_name(checkpoint.name + ".scratch")) / "spark"
-    shutil.rmtree(scratch, ignore_errors=True)
     plan = RunPlan(
         arguments.bootstrap_server,
         arguments.topic,
@@ -192,6 +190,7 @@ def _run_in_session(arguments: argparse.Namespace, checkpoint: Path, lock: int, 
     started_s = time.monotonic()
     try:
         with (
+            _scratch(arguments.scratch, checkpoint) as scratch,
             spark_session(
                 f"barnabas-{job.name}", scratch=scratch, packages=KAFKA_CONNECTOR, settings=settings, lock=lock
             ) as spark,
@@ -209,6 +208,19 @@ def _run_in_session(arguments: argparse.Namespace, checkpoint: Path, lock: int, 
     except (Py4JError, ConnectionError) as error:
         return _fail(f"Spark's JVM has ended: {str(error).partition(chr(10))[0]}", 1)
     return 0
+
+
+@contextmanager
+def _scratch(given: Path | None, checkpoint: Path) -> Iterator[Path]:
+    """Give an empty directory for Spark's temporary files, and take it away at the end."""
+    parent = given or checkpoint.with_name(checkpoint.name + ".scratch")
+    # A directory of its own, because all in it goes: whoever held the checkpoint before has ended.
+    scratch = parent / "spark"
+    shutil.rmtree(scratch, ignore_errors=True)
+    try:
+        yield scratch
+    finally:
+        shutil.rmtree(parent if given is None else scratch, ignore_errors=True)
 
 
 def _top(arguments: argparse.Namespace) -> int:

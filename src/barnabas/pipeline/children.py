@@ -115,36 +115,46 @@ class Child:
                 await asyncio.sleep(0.5 * failure_count)
 
     async def _run_once(self) -> int:
-        with self._log.open("ab") as log:
-            process = await asyncio.create_subprocess_exec(
-                *self._command(),
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=log,
-                env=self._environment,
-                limit=_LONGEST_LINE_BYTES,
-                # Ctrl-C is for the demo, which stops its children itself.
-                start_new_session=True,
-            )
-        self.pid = process.pid
-        assert process.stdout is not None
+        # Not a pipe of asyncio's: with one of those, the end of the process is only told once its pipe is closed, too,
+        # and what the process started (Spark's JVM) may have it open for longer.
+        output, input_end = os.pipe()
         try:
-            reader = asyncio.create_task(self._read(process.stdout))
-            try:
-                return await process.wait()
-            except asyncio.CancelledError:
-                await self._stop(process)
-                raise
+            with self._log.open("ab") as log:
+                process = await asyncio.create_subprocess_exec(
+                    *self._command(),
+                    stdin=asyncio.subprocess.DEVNULL,
+                    stdout=input_end,
+                    stderr=log,
+                    env=self._environment,
+                    # Ctrl-C is for the demo, which stops its children itself.
+                    start_new_session=True,
+                )
+        finally:
+            os.close(input_end)
+        self.pid = process.pid
+        reading = asyncio.create_task(self._read(output))
+        try:
+            return await process.wait()
+        except asyncio.CancelledError:
+            await self._stop(process)
+            raise
         finally:
             self.pid = 0
-            # What it started itself (Spark's JVM) is in its group and may live on for a moment, with the output open.
+            # What it started is in its group.
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-            await reader
+            await reading
 
-    async def _read(self, output: asyncio.StreamReader) -> None:
-        async for line in output:
-            self._take(line)
+    async def _read(self, output: int) -> None:
+        reader = asyncio.StreamReader(_LONGEST_LINE_BYTES)
+        with os.fdopen(output, "rb", buffering=0) as pipe:
+            loop = asyncio.get_running_loop()
+            transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
+            try:
+                async for line in reader:
+                    self._take(line)
+            finally:
+                transport.close()
 
     def _take(self, line: bytes) -> None:
         try:

@@ -77,6 +77,11 @@ class Gauges:
         self._progress.update(self._counted, completed=self._records, note=note)
         self._say()
 
+    def say_last(self) -> None:
+        """Say where it came to, where no bar shows it."""
+        self._next_line_s = 0.0
+        self._say()
+
     def _say(self) -> None:
         now = self._progress.get_time()
         if self._console.is_terminal or now < self._next_line_s:
@@ -102,4 +107,6 @@ def gauges(console: Console, line_count: int) -> Iterator[Gauges]:
         disable=not console.is_terminal,
     )
     with progress:
-        yield Gauges(console, progress, line_count)
+        shown = Gauges(console, progress, line_count)
+        yield shown
+        shown.say_last()

@@ -172,7 +172,8 @@ def _to_progress(text: str) -> RunProgress:
         observed.get("unparsed", 0),
         sum(operator["customMetrics"].get("numDroppedDuplicateRows", 0) for operator in operators),
         sum(operator["numRowsDroppedByWatermark"] for operator in operators),
-        max(0, batch["sink"]["numOutputRows"]),
+        # The file sink does not tell. In append mode a row leaves the aggregation's state when it is written.
+        sum(operator["numRowsRemoved"] for operator in operators if operator["operatorName"] == "stateStoreSave"),
         batch.get("eventTime", {}).get("watermark", ""),
         batch["batchDuration"],
     )

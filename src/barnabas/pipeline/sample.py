@@ -13,7 +13,7 @@ from random import Random
 from barnabas.pipeline.access_log import MONTHS
 
 SEED = 1922
-LINE_COUNT = 5_000
+LINE_COUNT = 8_000
 _START_S = int(datetime(2026, 3, 6, 19, 0, tzinfo=UTC).timestamp())
 _DURATION_S = 2 * 3600
 _DISORDER_S = 59

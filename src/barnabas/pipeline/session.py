@@ -129,7 +129,8 @@ def spark_session(
         conf.set("spark.jars.packages", packages)
         conf.set("spark.jars.ivySettings", str(_write_ivy_settings(scratch)))
     conf.setAll(list((settings or {}).items()))
-    popen_options = {"pass_fds": () if lock is None else (lock,)}
+    # Spark makes a directory `artifacts` where its JVM is started.
+    popen_options = {"pass_fds": () if lock is None else (lock,), "cwd": scratch}
     gateway = launch_gateway(conf, popen_options)  # type: ignore[no-untyped-call]  # pyspark does not type it
     try:
         context = SparkContext(conf=conf, gateway=gateway)

@@ -41,6 +41,18 @@ def join_event(member_id="", new_member_id="", *, protocols=RANGE, is_member_id_
     return Join(member_id, new_member_id, is_member_id_required, protocols=protocols, **values)
 
 
+class Effects(list):
+    """Effects, equal only when their types are, too: they are tuples."""
+
+    def __eq__(self, other) -> bool:
+        return [(type(each), *each) for each in self] == [(type(each), *each) for each in other]
+
+    __hash__ = None
+
+    def __contains__(self, wanted) -> bool:
+        return any(type(each) is type(wanted) and each == wanted for each in self)
+
+
 class Story:
     """A group to which events happen one after the other; the storage answers when told."""
 
@@ -48,8 +60,8 @@ class Story:
         self.group = Group("g", settings)
         self.now_ms = 0
 
-    def happen(self, event: Event) -> list:
-        return step(self.group, event, self.now_ms)
+    def happen(self, event: Event) -> Effects:
+        return Effects(step(self.group, event, self.now_ms))
 
     def gather(self, *member_ids: str) -> None:
         """New members join an empty group, and the initial delay passes."""

@@ -1,0 +1,109 @@
+"""Child processes: they come back when killed, are given up when they can't work, and die with their parent."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from barnabas.pipeline.children import HOPELESS, Child, ChildFailedError, Event
+
+SAY = 'import json,os;print(json.dumps({"pid": os.getpid()}), flush=True);'
+
+
+class Told:
+    """What a child printed and what was noticed about it."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.notices: list[str] = []
+
+
+def child(tmp_path: Path, *programs: str, on_event: Callable[[Event], None] | None = None) -> tuple[Child, Told]:
+    """Give a child that runs one program after the other, the last one again and again."""
+    told = Told()
+    left = list(programs)
+
+    def command() -> list[str]:
+        return [sys.executable, "-c", left.pop(0) if len(left) > 1 else left[0]]
+
+    def take(event: Event) -> None:
+        told.events.append(event)
+        if on_event is not None:
+            on_event(event)
+
+    return Child("it", command, tmp_path / "it.log", take, told.notices.append), told
+
+
+def test_child_that_is_done_is_done(tmp_path: Path):
+    made, told = child(tmp_path, SAY)
+    asyncio.run(made.run())
+    assert len(told.events) == 1
+    assert told.notices == []
+
+
+def test_killed_child_comes_back(tmp_path: Path):
+    made, told = child(tmp_path, SAY + "os.kill(os.getpid(), 9)", SAY)
+    asyncio.run(made.run())
+    assert len(told.events) == 2
+    assert told.notices == ["it was killed (signal 9): starting it again"]
+
+
+def test_hopeless_child_is_given_up_with_its_last_words(tmp_path: Path):
+    made, _ = child(tmp_path, f"import sys;print('no java', file=sys.stderr);sys.exit({HOPELESS})")
+    with pytest.raises(ChildFailedError, match="it failed: no java"):
+        asyncio.run(made.run())
+    assert made.restart_count == 0
+
+
+def test_what_is_no_json_goes_to_the_log(tmp_path: Path):
+    made, told = child(tmp_path, "print('hello');print('[1]')")
+    asyncio.run(made.run())
+    assert told.events == []
+    assert (tmp_path / "it.log").read_text() == "hello\n[1]\n"
+
+
+def test_stopped_child_takes_its_own_processes_with_it(tmp_path: Path):
+    grandchild = "import subprocess,sys;p=subprocess.Popen([sys.executable,'-c','import time;time.sleep(600)']);"
+    program = "import json;" + grandchild + "print(json.dumps({'pid': p.pid}), flush=True);p.wait()"
+
+    async def stop_when_it_runs() -> int:
+        has_told = asyncio.Event()
+        made, told = child(tmp_path, program, on_event=lambda _: has_told.set())
+        task = asyncio.create_task(made.run())
+        await has_told.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return int(str(told.events[0]["pid"]))
+
+    assert_ends(asyncio.run(stop_when_it_runs()))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel kills children with their parent on Linux only")
+def test_child_dies_with_its_killed_parent():
+    orphan = (
+        "import os,sys,time;from barnabas.pipeline.children import die_with_parent;die_with_parent(int(sys.argv[1]));"
+    )
+    orphan += "print(os.getpid(), flush=True);time.sleep(600)"
+    parent = f"import os,subprocess,sys;subprocess.Popen([sys.executable,'-c',{orphan!r},str(os.getpid())]).wait()"
+    with subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        pid = int(process.stdout.readline())
+        process.kill()
+        # The pipe ends when the last process that has it open is gone.
+        assert process.stdout.read() == ""
+    assert_ends(pid)
+
+
+def assert_ends(pid: int) -> None:
+    """A killed process is gone, or a zombie that its new parent has not taken away yet."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return
+    state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    assert state in "ZX"
