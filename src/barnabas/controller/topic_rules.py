@@ -15,6 +15,8 @@ from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC, TRANSACTION_STATE
 
 NOT_GIVEN = -1
 MAX_NAME_LENGTH = 249
+# differs from Kafka: 2.7 knows no limit and runs out of memory; this one is that of Kafka's later controllers.
+MOST_NEW_PARTITIONS = 10_000
 
 _LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]+")
 
@@ -78,12 +80,26 @@ def check_size(partition_count: int, replication_factor: int, broker_count: int)
     """
     if partition_count <= 0:
         raise KafkaError(ErrorCode.INVALID_PARTITIONS, "Number of partitions must be larger than 0.")
+    check_new_partitions(partition_count)
     if replication_factor <= 0:
         raise KafkaError(ErrorCode.INVALID_REPLICATION_FACTOR, "Replication factor must be larger than 0.")
     if replication_factor > broker_count:
         raise KafkaError(
             ErrorCode.INVALID_REPLICATION_FACTOR,
             f"Replication factor: {replication_factor} larger than available brokers: {broker_count}.",
+        )
+
+
+def check_new_partitions(partition_count: int) -> None:
+    """Refuse more new partitions than one request may ask for.
+
+    Raises:
+        KafkaError: INVALID_PARTITIONS.
+    """
+    if partition_count > MOST_NEW_PARTITIONS:
+        raise KafkaError(
+            ErrorCode.INVALID_PARTITIONS,
+            f"{partition_count} new partitions are too many: one request may create {MOST_NEW_PARTITIONS} at the most",
         )
 
 

@@ -7,7 +7,7 @@ Source: semantics, topics and partitions; zookeeper.md.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -21,6 +21,7 @@ from barnabas.controller.topic_rules import (
     check_collisions,
     check_configs,
     check_name,
+    check_new_partitions,
     check_size,
     internal_topic,
 )
@@ -35,6 +36,10 @@ from barnabas.registry.znodes.configs import encode_config
 from barnabas.registry.znodes.topics import TopicAssignment, encode_assignment
 
 __all__ = ["NewTopic", "TopicAdmin", "TopicResult"]
+
+# So many topics are checked and written before the loop looks after others; they share a commit.
+_TOPICS_PER_TURN = 50
+_NO_LIMIT = 1 << 31
 
 
 @dataclass(slots=True)
@@ -67,9 +72,11 @@ class TopicAdmin:
         config: BrokerConfig,
         timers: Timers,
         random: Random,
+        partition_room: Callable[[], int] = lambda: _NO_LIMIT,
     ) -> None:
         """Args:
         random: Where automatic assignments start.
+        partition_room: How many partitions the brokers can still take.
         """
         self._registry = registry
         self._cluster = cluster
@@ -77,6 +84,7 @@ class TopicAdmin:
         self._config = config
         self._timers = timers
         self._random = random
+        self._partition_room = partition_room
 
     @property
     def is_controller(self) -> bool:
@@ -96,8 +104,7 @@ class TopicAdmin:
         Returns:
             A result for each topic, in order.
         """
-        existing = await self._registry.children(paths.BROKER_TOPICS)
-        results = await asyncio.gather(*(self._create_one(topic, existing, validate_only) for topic in topics))
+        results = await self._create_all(topics, validate_only)
         if validate_only:
             return results
         made = {result.name: result.partition_count for result in results if result.error_code == ErrorCode.NONE}
@@ -141,9 +148,8 @@ class TopicAdmin:
         Returns:
             For each the error that its metadata carries now: LEADER_NOT_AVAILABLE when it is on its way.
         """
-        existing = await self._registry.children(paths.BROKER_TOPICS)
         wanted = [internal_topic(name, self._config) if name in INTERNAL_TOPICS else NewTopic(name) for name in names]
-        results = await asyncio.gather(*(self._create_one(topic, existing, validate_only=False) for topic in wanted))
+        results = await self._create_all(wanted, validate_only=False)
         return {
             result.name: ErrorCode.LEADER_NOT_AVAILABLE
             if result.error_code in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS)
@@ -163,27 +169,37 @@ class TopicAdmin:
         """
         topic = internal_topic(name, self._config)
         if name not in self._cluster.image.topics:
-            result = await self._create_one(topic, await self._registry.children(paths.BROKER_TOPICS), False)
+            (result,) = await self._create_all([topic], validate_only=False)
             if result.error_code not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
                 return ErrorCode.COORDINATOR_NOT_AVAILABLE
         if await self._wait(lambda image: image.has_leaders(name, 1), timeout_ms):
             return ErrorCode.NONE
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
 
-    async def _create_one(self, topic: NewTopic, existing: Sequence[str], validate_only: bool) -> TopicResult:
+    async def _create_all(self, topics: Sequence[NewTopic], validate_only: bool) -> list[TopicResult]:
+        """Create the topics some at a time: a request may name very many, and others must not wait for it."""
+        request = _Creation(await self._registry.children(paths.BROKER_TOPICS), validate_only, self._partition_room())
+        results: list[TopicResult] = []
+        for start in range(0, len(topics), _TOPICS_PER_TURN):
+            some = topics[start : start + _TOPICS_PER_TURN]
+            results += await asyncio.gather(*(self._create_one(topic, request) for topic in some))
+            await asyncio.sleep(0)
+        return results
+
+    async def _create_one(self, topic: NewTopic, request: "_Creation") -> TopicResult:
         try:
-            result, assignment = self._validate(topic, existing)
-            if not validate_only:
+            result, assignment = self._validate(topic, request)
+            if not request.validates_only:
                 assert result.config is not None
                 await self._write(topic.name, result.config.overrides, assignment)
         except KafkaError as error:
             return TopicResult(topic.name, error.code, error.message)
         return result
 
-    def _validate(self, topic: NewTopic, existing: Sequence[str]) -> tuple[TopicResult, dict[int, list[int]]]:
+    def _validate(self, topic: NewTopic, request: "_Creation") -> tuple[TopicResult, dict[int, list[int]]]:
         """The checks of Kafka in its order."""
         name = topic.name
-        if name in existing:
+        if name in request.existing:
             raise _already_exists(name)
         nulls = [key for key, value in topic.configs if value is None]
         if nulls:
@@ -197,9 +213,10 @@ class TopicAdmin:
         else:
             assignment = self._assign(topic)
         check_name(name)
-        check_collisions(name, existing)
+        check_collisions(name, request.alike(name))
         if topic.assignments:
             assignment = check_assignment(topic.assignments)
+        request.take_partitions(len(assignment))
         overrides = {key: value for key, value in topic.configs if value is not None}
         topic_config = check_configs(self._config, overrides, name in INTERNAL_TOPICS)
         return TopicResult(name, ErrorCode.NONE, None, len(assignment), len(assignment[0]), topic_config), assignment
@@ -259,6 +276,49 @@ class TopicAdmin:
         finally:
             forget()
             timer.cancel()
+
+
+class _Creation:
+    """What all topics of one request share.
+
+    Attributes:
+        existing: The topics that there were before.
+        validates_only: Nothing is created.
+    """
+
+    __slots__ = ("_alike", "_new_count", "_room", "existing", "validates_only")
+
+    def __init__(self, existing: Collection[str], validates_only: bool, room: int) -> None:
+        """Args:
+        room: How many partitions the brokers can still take.
+        """
+        self.existing = frozenset(existing)
+        self.validates_only = validates_only
+        self._room = room
+        self._new_count = 0
+        self._alike: dict[str, list[str]] = {}
+        for name in existing:
+            self._alike.setdefault(name.replace(".", "_"), []).append(name)
+
+    def alike(self, name: str) -> Collection[str]:
+        """The existing topics whose names could collide with this one."""
+        return self._alike.get(name.replace(".", "_"), ())
+
+    def take_partitions(self, count: int) -> None:
+        """Count the partitions of a new topic.
+
+        Raises:
+            KafkaError: They are too many for one request, or for the brokers.
+        """
+        check_new_partitions(self._new_count + count)
+        if self._new_count + count > self._room:
+            # differs from Kafka: it creates them, and dies of it when its file descriptors run out.
+            raise KafkaError(
+                ErrorCode.POLICY_VIOLATION,
+                f"there is room for {max(self._room - self._new_count, 0)} more partitions only: the broker's limit "
+                "of open files allows no more (ulimit -n)",
+            )
+        self._new_count += count
 
 
 def _already_exists(name: str) -> KafkaError:

@@ -27,6 +27,7 @@ LEAST_SIZE = MESSAGE_OVERHEAD - LOG_OVERHEAD
 
 # Whoever looks into a file wants to see what is in it: twice what a batch may hold.
 _MAX_UNCOMPRESSED_BYTES = 256 * 1024 * 1024
+_CODEC_NAMES = {int(codec): codec.name for codec in Codec}
 
 
 class StoredRecord(NamedTuple):
@@ -83,7 +84,7 @@ class StoredBatch:
     @property
     def codec_name(self) -> str:
         """`NONE`, `GZIP` and so on; what no codec has is shown as a number."""
-        return Codec(self.codec).name if self.codec in Codec else str(self.codec)
+        return _CODEC_NAMES.get(self.codec, str(self.codec))
 
     @property
     def timestamp_type(self) -> str:

@@ -18,7 +18,7 @@ from barnabas.protocol.messages.list_offsets import (
 
 LATEST = -1
 EARLIEST = -2
-_DEBUGGING_CONSUMER = -2
+_FIRST_VERSION_WITH_LEADER_EPOCH = 4
 
 
 def list_offsets(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
@@ -51,20 +51,22 @@ def _list_offset(
     is_consumer = request.replica_id == -1
     end_offset = partition.high_watermark if is_consumer else log.log_end_offset
     if wanted.timestamp == LATEST:
-        return _found(wanted, -1, end_offset, partition.leader_epoch)
+        return _found(ctx, wanted, -1, end_offset, partition.leader_epoch)
     if wanted.timestamp == EARLIEST:
         epoch = log.epoch_at(log.log_start_offset)
-        return _found(wanted, -1, log.log_start_offset, epoch)
+        return _found(ctx, wanted, -1, log.log_start_offset, epoch)
     found = log.offset_for_timestamp(wanted.timestamp)
     if found is None or found[1] >= end_offset:
-        return _found(wanted, -1, -1, -1)
+        return _found(ctx, wanted, -1, -1, -1)
     timestamp, offset, epoch = found
-    return _found(wanted, timestamp, offset, epoch)
+    return _found(ctx, wanted, timestamp, offset, epoch)
 
 
 def _found(
-    wanted: ListOffsetsPartition, timestamp: int, offset: int, leader_epoch: int
+    ctx: RequestContext, wanted: ListOffsetsPartition, timestamp: int, offset: int, leader_epoch: int
 ) -> ListOffsetsPartitionResponse:
+    if ctx.api_version < _FIRST_VERSION_WITH_LEADER_EPOCH:
+        leader_epoch = -1
     return ListOffsetsPartitionResponse(
         wanted.partition_index, timestamp=timestamp, offset=offset, leader_epoch=leader_epoch
     )

@@ -1,0 +1,93 @@
+"""Every API in every version that is offered answers over a real connection: no version has an answer that it can't
+encode. The requests are the golden ones of Kafka's own clients, with names of a topic and a group that exist."""
+
+import socket
+import struct
+
+import pytest
+
+from barnabas.broker.handlers import HANDLERS
+from barnabas.protocol.api_keys import FIRST_FLEXIBLE_VERSION, ApiKey, request_class, response_class
+from barnabas.protocol.wire import WireBuffer
+from barnabas.testing import Broker
+
+TOPIC = "every-version"
+
+CASES = [
+    (handler.api_key, version)
+    for handler in HANDLERS
+    for version in range(handler.min_version, handler.max_version + 1)
+    if handler.api_key != ApiKey.PRODUCE
+]
+
+
+@pytest.fixture(scope="module")
+def broker():
+    with Broker() as made:
+        exchange(made, ApiKey.METADATA, 5, metadata_request())
+        yield made
+
+
+def metadata_request():
+    from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+
+    return MetadataRequest([MetadataRequestTopic(name=TOPIC)], True)
+
+
+def request_for(api_key: int, version: int):
+    """A request that gets as far as an answer with values in it."""
+    made = request_class(api_key)()
+    match api_key:
+        case ApiKey.METADATA:
+            made.topics = metadata_request().topics
+            made.allow_auto_topic_creation = True
+        case ApiKey.LIST_OFFSETS:
+            from barnabas.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsTopic
+
+            made.replica_id = -1
+            made.topics = [
+                ListOffsetsTopic(TOPIC, [ListOffsetsPartition(0, timestamp=-1)]),
+                ListOffsetsTopic("other", [ListOffsetsPartition(0, timestamp=-2)]),
+            ]
+        case ApiKey.FETCH:
+            from barnabas.protocol.messages.fetch import FetchPartition, FetchTopic
+
+            made.topics = [FetchTopic(TOPIC, partitions=[FetchPartition(0, partition_max_bytes=1000)])]
+        case ApiKey.OFFSET_FOR_LEADER_EPOCH:
+            from barnabas.protocol.messages.offset_for_leader_epoch import (
+                OffsetForLeaderPartition,
+                OffsetForLeaderTopic,
+            )
+
+            made.topics = [OffsetForLeaderTopic(TOPIC, [OffsetForLeaderPartition(0, -1, 0)])]
+        case ApiKey.FIND_COORDINATOR:
+            made.key = "group"
+        case ApiKey.OFFSET_COMMIT | ApiKey.OFFSET_FETCH | ApiKey.JOIN_GROUP | ApiKey.SYNC_GROUP:
+            made.group_id = "group"
+        case ApiKey.API_VERSIONS:
+            made.client_software_name = made.client_software_version = "test"
+    return made
+
+
+def exchange(broker: Broker, api_key: int, version: int, request) -> object:
+    """Send one request and decode its answer."""
+    is_flexible = version >= FIRST_FLEXIBLE_VERSION[api_key]
+    out = WireBuffer(struct.pack(">hhih", api_key, version, 7, 4) + b"test" + (b"\0" if is_flexible else b""))
+    request.encode(version, out)
+    with socket.create_connection((broker.host, broker.port), timeout=20) as sock:
+        sock.sendall(struct.pack(">i", len(out)) + out)
+        data = b""
+        while len(data) < 4 or len(data) < 4 + struct.unpack_from(">i", data)[0]:
+            more = sock.recv(65536)
+            assert more, broker.log_text()
+            data += more
+    assert struct.unpack_from(">i", data, 4)[0] == 7
+    start = 8 + (1 if is_flexible and api_key != ApiKey.API_VERSIONS else 0)
+    answer, end = response_class(api_key).decode(version, memoryview(data), start)
+    assert end == len(data)
+    return answer
+
+
+@pytest.mark.parametrize(("api_key", "version"), CASES, ids=lambda value: str(int(value)))
+def test_it_answers(broker, api_key, version):
+    exchange(broker, api_key, version, request_for(api_key, version))
