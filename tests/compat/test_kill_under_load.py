@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka import Message as RdMessage
 from confluent_kafka.admin import AdminClient, NewTopic
 
@@ -119,10 +119,15 @@ def read_everything(bootstrap_servers: str, topic: str) -> dict[int, list[int]]:
 
 
 def committed_offsets(bootstrap_servers: str, topic: str) -> dict[int, int]:
-    asked = ConsumerGroupTopicPartitions(topic, [TopicPartition(topic, n) for n in range(PARTITION_COUNT)])
-    admin = AdminClient({"bootstrap.servers": bootstrap_servers, **RECONNECT})
-    answer = admin.list_consumer_group_offsets([asked])[topic].result(TIMEOUT_S)
-    return {place.partition: place.offset for place in answer.topic_partitions}
+    """Ask as a member would, which waits while the coordinator loads the group."""
+    consumer = Consumer({"bootstrap.servers": bootstrap_servers, "group.id": topic, **RECONNECT})
+    try:
+        places = consumer.committed(
+            [TopicPartition(topic, partition) for partition in range(PARTITION_COUNT)], TIMEOUT_S
+        )
+        return {place.partition: place.offset for place in places if place.error is None}
+    finally:
+        consumer.close()
 
 
 @pytest.mark.parametrize("is_idempotent", [True, False], ids=["idempotent", "plain"])

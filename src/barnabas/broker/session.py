@@ -31,7 +31,7 @@ _START = b"\0\0\0\0"
 class Session:
     """The frame handler of one connection."""
 
-    __slots__ = ("_connection", "_info", "_max_array_elements", "_pending", "_routes", "_services")
+    __slots__ = ("_budget", "_connection", "_info", "_max_array_elements", "_pending", "_routes", "_services")
 
     def __init__(
         self,
@@ -46,6 +46,7 @@ class Session:
         self._services = services
         self._routes = routes
         self._max_array_elements = max_array_elements
+        self._budget = Budget(max_array_elements)
         self._pending: Pending[object] | None = None
 
     def on_frame(self, frame: memoryview) -> None:

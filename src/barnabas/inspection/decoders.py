@@ -65,12 +65,13 @@ def decoder_of(class_name: str) -> Decoder:
 
 
 def plain(decode_key: Decoder, decode_value: Decoder) -> RecordDecoder:
-    """Records as their topic's users wrote them; those without a value are shown without their key."""
+    """Records as their topic's users wrote them; what is null is not shown."""
 
     def decode(record: StoredRecord) -> tuple[str | None, str | None]:
-        if record.value is None:
-            return None, None
-        return None if record.key is None else decode_key(record.key), decode_value(record.value)
+        return (
+            None if record.key is None else decode_key(record.key),
+            None if record.value is None else decode_value(record.value),
+        )
 
     return decode
 

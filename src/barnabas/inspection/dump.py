@@ -17,6 +17,8 @@ from barnabas.core.errors import BarnabasError, ProtocolError, StorageError
 from barnabas.inspection.decoders import DEFAULT_DECODER, RecordDecoder, decoder_of, plain
 from barnabas.inspection.hash_order import in_hash_order, string_hash
 from barnabas.inspection.index_files import (
+    OFFSET_ENTRY_BYTES,
+    TIME_ENTRY_BYTES,
     TRANSACTION_ENTRY_BYTES,
     TRANSACTION_INDEX_VERSION,
     aborted_transactions,
@@ -69,7 +71,7 @@ class DumpOptions:
 
 @dataclass(slots=True)
 class _Mistakes:
-    """What is told when all files are done: pairs of numbers by file, newest first."""
+    """What is told when all files are done: pairs of numbers by file."""
 
     offset_index: Pairs = field(default_factory=dict)
     timestamps: Pairs = field(default_factory=dict)
@@ -124,12 +126,11 @@ class LogDump:
 
     def finish(self) -> None:
         """Tell what was found wrong with indexes and offsets."""
+        # Kafka tells all but one kind newest first.
         tell = self._tell
         mistakes = self._mistakes
         tell(mistakes.offset_index, "Mismatches in :{}", "  Index offset: {}, log offset: {}")
-        tell(
-            mistakes.timestamps, "Found timestamp mismatch in :{}", "  Index timestamp: {}, log timestamp: {}"
-        )
+        tell(mistakes.timestamps, "Found timestamp mismatch in :{}", "  Index timestamp: {}, log timestamp: {}")
         tell(
             mistakes.timestamp_order,
             "Found out of order timestamp in :{}",
@@ -139,13 +140,15 @@ class LogDump:
             mistakes.not_found,
             "The following indexed offsets are not found in the log.",
             "Indexed offset: {}, found log offset: {}",
+            is_oldest_first=True,
         )
         tell(mistakes.gaps, "Non-consecutive offsets in {}", "  {} is followed by {}")
 
-    def _tell(self, pairs: Pairs, heading: str, line: str) -> None:
+    def _tell(self, pairs: Pairs, heading: str, line: str, *, is_oldest_first: bool = False) -> None:
         for name in in_hash_order(pairs, string_hash):
             self._complain(heading.format(name))
-            for pair in reversed(pairs[name]):
+            listed = pairs[name]
+            for pair in listed if is_oldest_first else reversed(listed):
                 self._complain(line.format(*pair))
 
     def _fail(self, path: Path, error: BarnabasError) -> None:
@@ -205,11 +208,12 @@ class LogDump:
         entries = offset_entries(data, base_offset)
         self._note_bytes(len(data))
         with LogFile(path.with_name(f"{path.stem}{LOG_SUFFIX}")) as log:
-            if not entries:
-                self._write(f"{path} is empty.")
-                return
             if self._options.is_index_sanity_only:
-                self._tell_sanity(path, len(data) % 8 == 0 and entries[-1].offset > base_offset)
+                is_sane = not entries or entries[-1].offset >= base_offset
+                self._tell_sanity(path, is_sane and len(data) % OFFSET_ENTRY_BYTES == 0)
+                return
+            # differs from Kafka: which ends with a stack trace where nothing was ever written to a segment.
+            if log.size == 0 and not any(data):
                 return
             for index, entry in enumerate(entries):
                 # The file of an active segment, whose end is zeros.
@@ -217,11 +221,11 @@ class LogDump:
                     return
                 found = _first_last_offset(log, entry.position, self._options.max_message_bytes)
                 if found is None:
-                    # differs from Kafka: which ends with a stack trace, also for the empty file of a segment
-                    # that nothing was written to.
-                    if log.size > 0 or entry.position > 0:
-                        raise StorageError(f"{path}: no batch stands at position {entry.position} of the log")
-                elif found != entry.offset:
+                    limit = self._options.max_message_bytes
+                    raise StorageError(
+                        f"{path}: no batch of at most {limit} bytes stands at position {entry.position} of the log"
+                    )
+                if found != entry.offset:
                     self._mistakes.offset_index.setdefault(str(path.absolute()), []).append((entry.offset, found))
                 if not self._options.is_index_check_only:
                     self._write(f"offset: {entry.offset} position: {entry.position}")
@@ -230,8 +234,7 @@ class LogDump:
         if is_sane:
             self._write(f"{path} passed sanity check.")
         else:
-            # The file of a segment that a broker did not close is no less than this: it is made anew at start.
-            raise StorageError(f"{path}: corrupt index found: it would be made anew at start")
+            raise StorageError(f"{path}: the index is corrupt: it would be made anew at start")
 
     def _dump_time_index(self, path: Path) -> None:
         base_offset = base_offset_of(path)
@@ -242,7 +245,7 @@ class LogDump:
             is_sane = not entries or (
                 entries[-1].timestamp_ms >= entries[0].timestamp_ms and entries[-1].offset >= base_offset
             )
-            self._tell_sanity(path, is_sane and len(data) % 12 == 0)
+            self._tell_sanity(path, is_sane and len(data) % TIME_ENTRY_BYTES == 0)
             return
         offsets = offset_entries(read_bytes(path.with_name(f"{path.stem}{OFFSET_INDEX_SUFFIX}")), base_offset)
         name = str(path.absolute())

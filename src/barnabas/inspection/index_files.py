@@ -86,7 +86,9 @@ def offset_entries(data: bytes, base_offset: int) -> list[OffsetEntry]:
 def time_entries(data: bytes, base_offset: int) -> list[TimeEntry]:
     """All entries of a `.timeindex` file, zeros at its end included; a torn last one is left out."""
     whole = data[: len(data) // TIME_ENTRY_BYTES * TIME_ENTRY_BYTES]
-    return [TimeEntry(timestamp_ms, base_offset + relative) for timestamp_ms, relative in _TIME_ENTRY.iter_unpack(whole)]
+    return [
+        TimeEntry(timestamp_ms, base_offset + relative) for timestamp_ms, relative in _TIME_ENTRY.iter_unpack(whole)
+    ]
 
 
 def aborted_transactions(data: bytes) -> Iterator[AbortedTransaction]:

@@ -9,10 +9,10 @@ the outer message has the absolute offset of the last.
 Source: implementation page, message format; log-format facts, message v0 / v1.
 """
 
+import struct
 import zlib
 from collections.abc import Iterator
 from struct import Struct
-from struct import error as StructError
 from typing import NamedTuple
 
 from barnabas.records.batch import CODEC_MASK, LOG_APPEND_TIME_BIT, LOG_OVERHEAD, Codec
@@ -66,7 +66,7 @@ def read_head(data: memoryview, position: int = 0) -> MessageHead:
     try:
         offset, size, crc, magic, attributes = _HEAD.unpack_from(data, position)
         timestamp_ms: int = _INT64.unpack_from(data, position + _HEAD.size)[0] if magic == 1 else _NO_TIMESTAMP
-    except StructError:
+    except struct.error:
         raise CorruptRecordsError(f"a message is cut short after {len(data) - position} bytes") from None
     return MessageHead(offset, size + LOG_OVERHEAD, crc, magic, attributes, timestamp_ms)
 

@@ -86,6 +86,9 @@ class ReceiveBuffer:
             raise ProtocolError(f"a frame of {size} bytes (socket.request.max.bytes is {self._max_frame_bytes})")
         end = start + 4 + size
         if end > self._end:
+            if end > self._capacity and start and 4 + size <= self._capacity:
+                # It will not fit behind what was read: move it while little of it has arrived.
+                self._move(self._capacity)
             return None
         self._start = end
         return self._view[start + 4 : end]

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from barnabas.core.errors import StartupError
+from barnabas.core.memory import give_memory_back
 from barnabas.core.timers import Timer, Timers
 from barnabas.net.transport import Connection, FrameHandler
 
@@ -21,6 +22,8 @@ _BACKLOG = 1024
 _ACCEPTS_PER_TURN = 64
 _TICK_MS = 1_000
 _OUT_OF_DESCRIPTORS_PAUSE_MS = 500
+# Memory is given back after so many connections more than there are now have gone.
+_GONE_CONNECTIONS = 200
 
 
 @dataclass(slots=True)
@@ -30,12 +33,15 @@ class SocketOptions:
     Attributes:
         max_frame_bytes: `socket.request.max.bytes`.
         max_idle_ms: `connections.max.idle.ms`; a negative value never closes.
+        max_descriptor: The highest file descriptor that a connection may have; those above are left to the logs. -1
+            sets no limit.
     """
 
     max_frame_bytes: int
     max_idle_ms: int
     send_buffer_bytes: int
     receive_buffer_bytes: int
+    max_descriptor: int = -1
 
 
 class Listener:
@@ -54,6 +60,7 @@ class Listener:
         self._sock: socket.socket | None = None
         self._connections: set[Connection] = set()
         self._timer: Timer | None = None
+        self._peak_count = 0
         self.tick = 0
 
     def bind(self, host: str, port: int) -> tuple[str, int]:
@@ -132,11 +139,18 @@ class Listener:
                 return
             except OSError as error:
                 if error.errno in (errno.EMFILE, errno.ENFILE):
-                    log.error("no file descriptor is left for a new connection: raise the limit (ulimit -n)")
-                    self._loop.remove_reader(sock)
-                    self._timers.call_later(_OUT_OF_DESCRIPTORS_PAUSE_MS, self._resume_accepting)
+                    self._pause_accepting(sock)
+                return
+            if 0 <= self._options.max_descriptor < peer.fileno():
+                peer.close()
+                self._pause_accepting(sock)
                 return
             self._adopt(peer, address)
+
+    def _pause_accepting(self, sock: socket.socket) -> None:
+        log.error("no file descriptor is left for a new connection: raise the limit (ulimit -n)")
+        self._loop.remove_reader(sock)
+        self._timers.call_later(_OUT_OF_DESCRIPTORS_PAUSE_MS, self._resume_accepting)
 
     def _resume_accepting(self) -> None:
         if self._sock is not None and self._sock.fileno() >= 0:
@@ -154,10 +168,9 @@ class Listener:
             # Gone before it was greeted.
             peer.close()
             return
-        connection = Connection(
-            self._loop, peer, (address[0], address[1]), options.max_frame_bytes, self, self._forget
-        )
+        connection = Connection(self._loop, peer, (address[0], address[1]), options.max_frame_bytes, self, self._forget)
         self._connections.add(connection)
+        self._peak_count = max(self._peak_count, len(self._connections))
         if self._new_handler is not None:
             connection.start(self._new_handler(connection))
 
@@ -167,6 +180,9 @@ class Listener:
     def _on_tick(self) -> None:
         self.tick += 1
         self._timer = self._timers.call_later(_TICK_MS, self._on_tick)
+        if self._peak_count - len(self._connections) >= _GONE_CONNECTIONS:
+            self._peak_count = len(self._connections)
+            give_memory_back()
         max_idle_ms = self._options.max_idle_ms
         if max_idle_ms < 0:
             return

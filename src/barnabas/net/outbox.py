@@ -26,22 +26,23 @@ TURN_BYTES = 4 * 1024 * 1024
 
 
 class Outbox:
-    """Sends parts in order, as far as the socket takes them. Bounded by its user: one turn's answers at a time."""
+    """Sends parts in order, as far as the socket takes them. Bounded by its user: one turn's answers at a time.
 
-    __slots__ = ("_parts", "_sent", "_sock")
+    Attributes:
+        parts: What waits; for looking at alone.
+    """
+
+    __slots__ = ("_sent", "_sock", "parts")
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
-        self._parts: deque[Part] = deque()
+        self.parts: deque[Part] = deque()
         self._sent = 0
-
-    def __len__(self) -> int:
-        return len(self._parts)
 
     def put(self, answer: WireBuffer) -> None:
         """Queue an encoded answer: its bytes and, at their places, its file regions. Owns the buffer from here on."""
         regions = answer.regions
-        parts = self._parts
+        parts = self.parts
         if not regions:
             last = parts[-1] if parts else None
             if isinstance(last, bytearray) and len(last) + len(answer) <= _MERGED_BYTES:
@@ -70,7 +71,7 @@ class Outbox:
             OSError: The connection is gone, or a file is shorter than a slice of it promised.
         """
         # hot path: benchmarks/load (every answer passes here)
-        parts = self._parts
+        parts = self.parts
         sock = self._sock
         left_in_turn = TURN_BYTES
         try:
@@ -99,5 +100,5 @@ class Outbox:
 
     def clear(self) -> None:
         """Drop what is queued, and with it the references to files."""
-        self._parts.clear()
+        self.parts.clear()
         self._sent = 0

@@ -159,7 +159,7 @@ class Connection:
             return
         buffer.received(count)
         self.last_active_tick = self._activity.tick
-        if not self._is_waiting and not self._outbox:
+        if not self._is_waiting and not self._outbox.parts:
             self._take_turn()
         elif buffer.buffered_bytes >= READ_AHEAD_BYTES:
             self._is_reading = False
@@ -172,34 +172,31 @@ class Connection:
 
     def _take_turn(self) -> None:
         """Hand up frames until none is left, one has to wait, or the peer does not take its answers."""
+        # hot path: benchmarks/load
         buffer = self._buffer
-        is_more = True
-        while is_more:
-            self._in_turn = True
-            try:
-                is_more = self._hand_up(buffer)
-            except ProtocolError as error:
-                self._flush()
-                self.close(str(error))
-                return
-            finally:
-                self._in_turn = False
-            if self.handler is None or (self._outbox and not self._flush()):
-                return
+        parts = self._outbox.parts
+        self._in_turn = True
+        try:
+            while not self._is_waiting:
+                frame = buffer.next_frame()
+                if frame is None:
+                    break
+                self.handler.on_frame(frame)  # type: ignore[union-attr]  # checked whenever it may have been closed
+                if len(parts) > 1 and not self._flush():
+                    return
+                if self.handler is None:
+                    return
+        except ProtocolError as error:
+            self._flush()
+            self.close(str(error))
+            return
+        finally:
+            self._in_turn = False
+        if (parts and not self._flush()) or self.handler is None:
+            return
         if not self._is_reading and not self._is_waiting:
             self._is_reading = True
             self._loop.add_reader(self._sock, self._readable)
-
-    def _hand_up(self, buffer: ReceiveBuffer) -> bool:
-        """Hand up frames; True when the outbox should be flushed before the next one."""
-        while not self._is_waiting and self.handler is not None:
-            frame = buffer.next_frame()
-            if frame is None:
-                return False
-            self.handler.on_frame(frame)
-            if len(self._outbox) > 1:
-                return True
-        return False
 
     def _flush(self) -> bool:
         """Send what is queued; True when all of it left."""

@@ -73,6 +73,10 @@ class ReplicaManager:
     def partitions(self) -> Iterable[Partition]:
         return self._partitions.values()
 
+    @property
+    def partition_count(self) -> int:
+        return len(self._partitions)
+
     def high_watermarks(self) -> dict[TopicPartition, int]:
         """What the high watermark checkpoint holds."""
         return {each.topic_partition: each.high_watermark for each in self._partitions.values()}

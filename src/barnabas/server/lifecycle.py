@@ -13,6 +13,7 @@ import sys
 
 from barnabas.core.config import BrokerConfig
 from barnabas.server.node import Node
+from barnabas.server.open_files import raise_open_file_limit
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +32,7 @@ def run(config: BrokerConfig, ready_fd: int | None = None, die_with_parent: bool
     Raises:
         BarnabasError: The broker can't start, or can't go on.
     """
+    raise_open_file_limit()
     loop = _new_event_loop()
     asyncio.set_event_loop(loop)
     try:
@@ -66,9 +68,9 @@ async def _serve(config: BrokerConfig, ready_fd: int | None, die_with_parent: bo
     try:
         await node.start()
         _announce(node, ready_fd)
-        gc.collect()
         gc.freeze()
         gc.set_threshold(*_COLLECTOR_THRESHOLDS)
+        gc.enable()
         reason = await stopping
         log.info("stopping: %s", reason)
     finally:

@@ -8,6 +8,7 @@ go on.
 """
 
 import argparse
+import gc
 import logging
 import sys
 from collections.abc import Sequence
@@ -73,6 +74,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if sys.platform == "win32":
         print("barnabas broker: Windows is not supported; use Linux (or WSL), or macOS", file=sys.stderr)
         return 1
+    # Start-up makes many objects and no garbage; `lifecycle` lets the collector in again.
+    gc.disable()
     options = parser().parse_args(argv)
     _set_up_logging(options.log_level)
     try:

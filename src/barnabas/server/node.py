@@ -45,7 +45,8 @@ from barnabas.registry.embedded import EmbeddedRegistry
 from barnabas.registry.znodes.brokers import BrokerRegistration
 from barnabas.replication.manager import ReplicaManager
 from barnabas.replication.partition import Partition
-from barnabas.server.watchdog import Watchdog
+from barnabas.server.open_files import highest_connection_descriptor, most_partitions
+from barnabas.server.watchdog import CoreWait, Watchdog
 
 log = logging.getLogger(__name__)
 
@@ -77,7 +78,8 @@ class Node:
         self._spawner = Spawner(lambda error: log.error("a background task failed", exc_info=error))
         self._registry_executor = ThreadExecutor(loop, "registry")
         self._log_executor = ThreadExecutor(loop, "log", max(1, min(config.background_threads, 4)))
-        self._watchdog = Watchdog(self._clock, self._timers)
+        self._core_wait = CoreWait()
+        self._watchdog = Watchdog(self._clock, self._timers, self._core_wait)
         self._fetches = Purgatory(self._timers, loop.call_soon)
         self._listeners: list[Listener] = []
         self._logs: LogManager | None = None
@@ -128,7 +130,15 @@ class Node:
             self.config.delete_topic_enable,
         )
         await controller.start()
-        topics = TopicAdmin(registry, view, controller, self.config, self._timers, random.Random())
+        topics = TopicAdmin(
+            registry,
+            view,
+            controller,
+            self.config,
+            self._timers,
+            random.Random(),
+            lambda: most_partitions() - replicas.partition_count,
+        )
         routes = RouteTable(HANDLERS, response_class, FIRST_FLEXIBLE_VERSION.__getitem__, unsupported_version)
         services = Services(
             self.config,
@@ -167,6 +177,7 @@ class Node:
             if self._registry is not None:
                 await self._registry.close()
             self._watchdog.stop()
+            self._core_wait.close()
             self._registry_executor.close()
             self._log_executor.close()
 
@@ -185,6 +196,7 @@ class Node:
             config.connections_max_idle_ms,
             config.socket_send_buffer_bytes,
             config.socket_receive_buffer_bytes,
+            highest_connection_descriptor(),
         )
         addresses = []
         for endpoint in config.endpoints:

@@ -1,0 +1,32 @@
+"""Shares the process's file descriptors between connections and logs.
+
+A segment needs one, a connection needs one. When the last is gone no log can roll, and a broker that can't write ends.
+So connections and new partitions leave enough of them: what clients ask for is refused first.
+
+Source: getrlimit(2), RLIMIT_NOFILE; operations, open files.
+"""
+
+import resource
+
+
+def raise_open_file_limit() -> None:
+    """Take as many as the system gives without asking, as a JVM does."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        except (OSError, ValueError):
+            # macOS names a hard limit that it does not grant.
+            return
+
+
+def highest_connection_descriptor() -> int:
+    """Connections get no descriptor above this one: a quarter of all stays for files."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return -1 if soft == resource.RLIM_INFINITY else soft - soft // 4
+
+
+def most_partitions() -> int:
+    """How many partitions this broker takes before it refuses new ones; each may grow to several segments."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return 1 << 31 if soft == resource.RLIM_INFINITY else soft // 2
