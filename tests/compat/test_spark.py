@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from confluent_kafka import KafkaException
 
 from tests.compat.clients import Client, Message
 from tests.compat.clients.librdkafka import LibrdkafkaClient
@@ -155,22 +156,21 @@ def test_stream_goes_on_after_it_was_stopped_and_the_broker_was_killed(
     assert values(spark.read.parquet(str(tmp_path / "table"))) == list(range(1_500))
 
 
-def test_lost_data_stops_the_stream(
-    spark: SparkSession, cluster: RunningBroker, librdkafka: Client, name: str, tmp_path: Path
-) -> None:
-    librdkafka.create_topic(name, 1, {})
-    librdkafka.produce(name, numbered(100, partition_count=1))
-    query = start(spark, cluster, name, tmp_path).trigger(availableNow=True).start()
-    assert query.awaitTermination(PATIENCE_S)
-    librdkafka.delete_topic(name)
-    deadline = time.monotonic() + PATIENCE_S
-    while name in librdkafka.topics():
-        assert time.monotonic() < deadline
-    librdkafka.create_topic(name, 1, {})
-    librdkafka.produce(name, numbered(10, partition_count=1))
+def test_lost_data_stops_the_stream(spark: SparkSession, start_broker: StartBroker, name: str, tmp_path: Path) -> None:
     from pyspark.errors import StreamingQueryException
 
-    query = start(spark, cluster, name, tmp_path).trigger(availableNow=True).start()
+    broker = start_broker()
+    with running_client(broker) as client:
+        client.create_topic(name, 1, {})
+        client.produce(name, numbered(100, partition_count=1))
+    query = start(spark, broker, name, tmp_path).trigger(availableNow=True).start()
+    assert query.awaitTermination(PATIENCE_S)
+    # Not the client that produced: a producer asks for its topic again, and that creates it.
+    with running_client(broker) as client:
+        client.delete_topic(name)
+        create_again(client, name)
+        client.produce(name, numbered(10, partition_count=1))
+    query = start(spark, broker, name, tmp_path).trigger(availableNow=True).start()
     with pytest.raises(StreamingQueryException, match=r"(?i)data|offset"):
         query.awaitTermination(PATIENCE_S)
 
@@ -187,6 +187,19 @@ def start(spark: SparkSession, broker: RunningBroker, topic: str, directory: Pat
         .option("path", str(directory / "table"))
         .option("checkpointLocation", str(directory / "checkpoint"))
     )
+
+
+def create_again(client: Client, topic: str) -> None:
+    """Create a topic that is being deleted: brokers say that it is gone before its node in the registry is."""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            client.create_topic(topic, 1, {})
+        except KafkaException as error:
+            if "TOPIC_ALREADY_EXISTS" not in str(error) or time.monotonic() > deadline:
+                raise
+        else:
+            return
 
 
 def running_client(broker: RunningBroker) -> _ClosingClient:

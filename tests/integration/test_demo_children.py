@@ -4,6 +4,7 @@ import asyncio
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -100,10 +101,13 @@ def test_child_dies_with_its_killed_parent():
 
 
 def assert_ends(pid: int) -> None:
-    """A killed process is gone, or a zombie that its new parent has not taken away yet."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return
-    state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    assert state in "ZX"
+    """Wait until a killed process is gone, or a zombie that its new parent has not taken away yet."""
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            os.kill(pid, 0)
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX":
+                return
+        except (ProcessLookupError, FileNotFoundError):
+            return
+        assert time.monotonic() < deadline

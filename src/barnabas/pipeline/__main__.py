@@ -146,7 +146,7 @@ def _replay(arguments: argparse.Namespace) -> int:
 
 def _run(arguments: argparse.Namespace) -> int:
     from barnabas.pipeline.java import JavaNotFoundError
-    from barnabas.pipeline.session import CheckpointInUseError, checkpoint_lock
+    from barnabas.pipeline.session import CheckpointInUseError, SparkStartError, checkpoint_lock
 
     signal.signal(signal.SIGTERM, _interrupt)
     checkpoint: Path = arguments.checkpoint.absolute()
@@ -159,7 +159,7 @@ def _run(arguments: argparse.Namespace) -> int:
             return _run_in_session(arguments, checkpoint, lock, warn)
     except (JavaNotFoundError, ImportError) as error:
         return _fail(str(error), HOPELESS)
-    except CheckpointInUseError as error:
+    except (CheckpointInUseError, SparkStartError) as error:
         return _fail(str(error), 1)
 
 

@@ -3,32 +3,41 @@
 Invariant: as long as any process of a run lives, its JVM included, the lock of its checkpoint is held. The lock is on a
 file that the JVM has open too: when the Python side is killed, its JVM lives on for a moment, and could still write.
 
-Source: `pyspark.java_gateway.launch_gateway` (its `popen_kwargs` reach the JVM's process).
+Source: `pyspark.java_gateway.launch_gateway` of pyspark 4.0.0; `org.apache.spark.api.python.PythonGatewayServer`.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from struct import Struct
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
+from barnabas.pipeline.children import die_with_parent
 from barnabas.pipeline.java import find_java_home
 
 if TYPE_CHECKING:
+    from py4j.java_gateway import JavaGateway  # type: ignore[import-untyped]  # it has no types
+    from pyspark import SparkConf
     from pyspark.sql import SparkSession
 
 # The one place that names the version beside pyproject.toml's pin of pyspark: later ones of 4.0 lack the token
 # provider on Maven Central, and so can't be resolved.
 KAFKA_CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0"
 
-_JVM_EXIT_TIMEOUT_S = 30
+_JVM_EXIT_TIMEOUT_S = 10
+
+# Port, length of the secret; then the secret.
+_ADDRESS = Struct(">ii")
+_ADDRESS_FILE = "jvm-address"
 
 _MAVEN_CENTRAL = "https://repo1.maven.org/maven2/"
 
@@ -52,6 +61,10 @@ _SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "2",
 }
+
+
+class SparkStartError(Exception):
+    """Spark's JVM did not start: one line; what it said is on standard error."""
 
 
 class CheckpointInUseError(Exception):
@@ -107,6 +120,7 @@ def spark_session(
 
     Raises:
         JavaNotFoundError: there is no Java.
+        SparkStartError: the JVM did not start.
     """
     scratch = scratch.absolute()
     scratch.mkdir(parents=True, exist_ok=True)
@@ -117,7 +131,6 @@ def spark_session(
     os.environ.pop("SPARK_HOME", None)
 
     from pyspark import SparkConf, SparkContext
-    from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
     conf = SparkConf().setAppName(name)
@@ -129,27 +142,78 @@ def spark_session(
         conf.set("spark.jars.packages", packages)
         conf.set("spark.jars.ivySettings", str(_write_ivy_settings(scratch)))
     conf.setAll(list((settings or {}).items()))
-    # Spark makes a directory `artifacts` where its JVM is started.
-    popen_options = {"pass_fds": () if lock is None else (lock,), "cwd": scratch}
-    gateway = launch_gateway(conf, popen_options)  # type: ignore[no-untyped-call]  # pyspark does not type it
+    jvm = _start_jvm(conf, scratch, lock)
     try:
-        context = SparkContext(conf=conf, gateway=gateway)
+        context = SparkContext(conf=conf, gateway=_connect(jvm, scratch))
         session = SparkSession(context)
         try:
             yield session
         finally:
             session.stop()
     finally:
-        gateway.shutdown()
-        jvm: subprocess.Popen[bytes] = gateway.proc
-        # The end of its standard input ends the JVM.
-        assert jvm.stdin is not None
-        jvm.stdin.close()
-        try:
-            jvm.wait(_JVM_EXIT_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            jvm.kill()
-            jvm.wait()
+        _stop_jvm(jvm)
+
+
+def _start_jvm(conf: SparkConf, scratch: Path, lock: int | None) -> subprocess.Popen[bytes]:
+    """Start Spark's JVM, which writes its port and secret to a file once it listens.
+
+    Not pyspark's own start: that loses the JVM when it is interrupted meanwhile, and the JVM then waits for ever.
+    """
+    import pyspark
+
+    command = [str(Path(pyspark.__file__).parent / "bin" / "spark-submit")]
+    for name, value in conf.getAll():
+        command += ["--conf", f"{name}={value}"]
+    address = scratch / _ADDRESS_FILE
+    address.unlink(missing_ok=True)
+    parent_pid = os.getpid()
+
+    def prepare() -> None:
+        # Ctrl-C is for the Python side, which stops the query first.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        if sys.platform == "linux":
+            die_with_parent(parent_pid)
+
+    return subprocess.Popen(
+        [*command, "pyspark-shell"],
+        # Its end ends the JVM, once it listens.
+        stdin=subprocess.PIPE,
+        env={**os.environ, "SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(address)},
+        pass_fds=() if lock is None else (lock,),
+        # Spark makes a directory `artifacts` where it is started.
+        cwd=scratch,
+        preexec_fn=prepare,
+    )
+
+
+def _connect(jvm: subprocess.Popen[bytes], scratch: Path) -> JavaGateway:
+    """Wait until the JVM listens, and connect to it."""
+    from pyspark.java_gateway import launch_gateway
+
+    address = scratch / _ADDRESS_FILE
+    while not address.is_file():
+        if jvm.poll() is not None:
+            raise SparkStartError(f"Spark's JVM ended with exit code {jvm.returncode} before it listened")
+        time.sleep(0.05)
+    data = address.read_bytes()
+    port, secret_length = _ADDRESS.unpack_from(data)
+    # With these pyspark connects to a JVM that is there already.
+    os.environ["PYSPARK_GATEWAY_PORT"] = str(port)
+    os.environ["PYSPARK_GATEWAY_SECRET"] = data[_ADDRESS.size : _ADDRESS.size + secret_length].decode()
+    try:
+        return launch_gateway()  # type: ignore[no-untyped-call]  # pyspark does not type it
+    finally:
+        del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
+
+
+def _stop_jvm(jvm: subprocess.Popen[bytes]) -> None:
+    assert jvm.stdin is not None
+    jvm.stdin.close()
+    try:
+        jvm.wait(_JVM_EXIT_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        jvm.kill()
+        jvm.wait()
 
 
 def _write_ivy_settings(scratch: Path) -> Path:

@@ -1,0 +1,56 @@
+"""The commands in the documents are commands that we have, with options that they take."""
+
+import re
+import shlex
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BARNABAS = Path(sys.executable).with_name("barnabas")
+DOCUMENTS = ("README.md", "docs/cli.md", "docs/operations.md", "docs/testing.md", "docs/pipeline.md")
+
+
+@cache
+def help_text(*command: str) -> str:
+    result = subprocess.run([BARNABAS, *command, "--help"], capture_output=True, text=True, timeout=60, check=False)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def commands(document: str) -> list[list[str]]:
+    """Every `barnabas ...` line of a document's code, split as a shell would."""
+    found = []
+    for line in (ROOT / document).read_text().splitlines():
+        code = re.search(
+            r"(?:^|[|&;`] *|^\s+)(?:\.venv/bin/)?barnabas ((?:broker|topics|produce|consume|groups|perf)\b[^`|]*)", line
+        )
+        if code is not None and (line.startswith("    ") or "`" in line):
+            found.append(shlex.split(code[1].split(" #")[0]))
+    return found
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_options_exist(document: str) -> None:
+    for name, *arguments in commands(document):
+        words = [name]
+        if name == "perf" and arguments and arguments[0] in {"produce", "consume"}:
+            words.append(arguments[0])
+        for option in arguments:
+            if option.startswith("--"):
+                assert option.split("=")[0] in help_text(*words), f"{' '.join(words)} takes no {option}"
+
+
+def test_the_readme_shows_commands() -> None:
+    assert {name for name, *_ in commands("README.md")} >= {"broker", "topics", "produce", "consume"}
+
+
+@pytest.mark.parametrize(
+    "command", ["broker", "topics", "produce", "consume", "groups", "perf produce", "perf consume"]
+)
+def test_every_command_is_documented(command: str) -> None:
+    assert help_text(*command.split())
+    assert f"barnabas {command}" in (ROOT / "docs/cli.md").read_text()

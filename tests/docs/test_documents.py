@@ -1,0 +1,55 @@
+"""The documents tell the truth: links lead somewhere, and what they name exists."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = sorted(
+    path for pattern in ("*.md", "docs/**/*.md", "benchmarks/**/*.md", "changes/*.md") for path in ROOT.glob(pattern)
+)
+_FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def anchors(document: Path) -> set[str]:
+    """The anchors of a document's headings, by GitHub's rules."""
+    headings = re.findall(r"^#+ +(.+)$", _FENCE.sub("", document.read_text()), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=named)
+def test_links_lead_somewhere(document: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", _FENCE.sub("", document.read_text())):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        linked = (document.parent / path).resolve() if path else document
+        assert linked.exists(), f"{target} is not there"
+        if anchor:
+            assert anchor in anchors(linked), f"{target} names no heading"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=named)
+def test_scripts_that_are_named_exist(document: Path) -> None:
+    for script in set(re.findall(r"\bscripts/[a-z]+\b", document.read_text())):
+        assert os.access(ROOT / script, os.X_OK), f"{script} is no program"
+
+
+def test_every_script_and_fragment_is_there_to_be_found() -> None:
+    contributing = (ROOT / "CONTRIBUTING.md").read_text()
+    wanted = {f"scripts/{path.name}" for path in (ROOT / "scripts").iterdir()} - {"scripts/packages"}
+    assert {script for script in wanted if script not in contributing} == set()
+    for fragment in (ROOT / "changes").glob("*.md"):
+        assert len(fragment.read_text().splitlines()) <= 5, f"{fragment.name}: a fragment is short"
+
+
+def test_every_intended_difference_is_told() -> None:
+    marks = [path for path in (ROOT / "src").rglob("*.py") if "# differs from Kafka:" in path.read_text()]
+    lines = [line for line in (ROOT / "docs/differences.md").read_text().splitlines() if line.startswith(("-", "|"))]
+    assert len(lines) >= len(marks)

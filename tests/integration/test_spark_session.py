@@ -1,0 +1,65 @@
+"""Spark's JVM: it is gone when its Python side is, however that ended, and the lock of the checkpoint is free."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from barnabas.pipeline.session import CheckpointInUseError, checkpoint_lock
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="the kernel kills children with their parent on Linux only"
+)
+
+# Says "started" when the JVM was started, "listening" when the session is up; the JVM has the output open as well.
+PROGRAM = """
+import signal, subprocess, sys
+from pathlib import Path
+from barnabas.pipeline import session
+
+class Popen(subprocess.Popen):
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        if "spark-submit" in str(arguments[0][0]):
+            print("started", flush=True)
+
+subprocess.Popen = Popen
+signal.signal(signal.SIGTERM, signal.default_int_handler)
+directory = Path(sys.argv[1])
+with session.checkpoint_lock(directory / "lock", 0, lambda: None) as lock:
+    with session.spark_session("test", scratch=directory / "scratch", lock=lock) as spark:
+        print("listening", flush=True)
+        sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("word", ["started", "listening"])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_jvm_ends_with_its_python_side(tmp_path: Path, word: str, number: signal.Signals):
+    process = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    with process:
+        assert process.stdout is not None
+        assert any(line.strip() == word for line in process.stdout)
+        process.send_signal(number)
+        # The output ends when the last process that has it open is gone.
+        process.stdout.read()
+    with checkpoint_lock(tmp_path / "lock", 0, lambda: None):
+        pass
+
+
+def test_second_run_is_kept_off_a_checkpoint(tmp_path: Path):
+    waits: list[int] = []
+    with checkpoint_lock(tmp_path / "lock", 0, lambda: None):
+        second = checkpoint_lock(tmp_path / "lock", 0, lambda: waits.append(1))
+        with pytest.raises(CheckpointInUseError, match="another run holds"), second:
+            pass
+    with checkpoint_lock(tmp_path / "lock", 0, lambda: None):
+        pass
