@@ -1,4 +1,4 @@
-"""A small data directory of everything that Kafka writes: each message format and codec, compaction, transactions, groups.
+"""A small data directory of all that Kafka writes: message formats, codecs, compaction, transactions, groups.
 
 Written by Kafka 2.7.2 itself, stopped (`clean`) and killed (`killed`: indexes of full size, nothing closed).
 """

@@ -26,7 +26,8 @@ def commands(document: str) -> list[list[str]]:
     found = []
     for line in (ROOT / document).read_text().splitlines():
         code = re.search(
-            r"(?:^|[|&;`] *|^\s+)(?:\.venv/bin/)?barnabas ((?:broker|topics|produce|consume|groups|perf)\b[^`|]*)", line
+            r"(?:^|[|&;`] *|^\s+)(?:\.venv/bin/)?barnabas ((?:broker|topics|produce|consume|groups|perf|log)\b[^`|]*)",
+            line,
         )
         if code is not None and (line.startswith("    ") or "`" in line):
             found.append(shlex.split(code[1].split(" #")[0]))
@@ -37,7 +38,7 @@ def commands(document: str) -> list[list[str]]:
 def test_options_exist(document: str) -> None:
     for name, *arguments in commands(document):
         words = [name]
-        if name == "perf" and arguments and arguments[0] in {"produce", "consume"}:
+        if name in {"perf", "log"} and arguments and not arguments[0].startswith("-"):
             words.append(arguments[0])
         for option in arguments:
             if option.startswith("--"):
@@ -49,7 +50,19 @@ def test_the_readme_shows_commands() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", ["broker", "topics", "produce", "consume", "groups", "perf produce", "perf consume"]
+    "command",
+    [
+        "broker",
+        "topics",
+        "produce",
+        "consume",
+        "groups",
+        "perf produce",
+        "perf consume",
+        "log dump",
+        "log verify",
+        "log stats",
+    ],
 )
 def test_every_command_is_documented(command: str) -> None:
     assert help_text(*command.split())

@@ -6,12 +6,13 @@ Source: src/barnabas/cli.
 """
 
 import argparse
+import inspect
 from collections.abc import Iterator
 from pathlib import Path
 
 import typer
 
-from barnabas.cli import consume, groups, perf, produce, topics
+from barnabas.cli import consume, groups, log, perf, produce, topics
 from barnabas.cli.app import app
 from barnabas.cli.main import COMMANDS
 from barnabas.server.main import parser
@@ -34,6 +35,7 @@ All but `perf` work after a plain install and with any Kafka cluster; `perf` nee
 """
 
 _HELP = {"topics": topics.HELP, "produce": produce.HELP, "consume": consume.HELP, "groups": groups.HELP}
+_GROUPS = {"perf": perf, "log": log}
 
 
 def _document() -> str:
@@ -43,9 +45,10 @@ def _document() -> str:
     commands = getattr(typer.main.get_command(app), "commands")  # noqa: B009  # of a group, which typer does not export
     for name in _HELP:
         parts += _command(f"barnabas {name}", _HELP[name], commands[name].params)
-    parts.append(f"\n## barnabas perf\n\n{COMMANDS['perf']}\n{_paragraphs(perf.__doc__ or '')}\n")
-    for name, command in commands["perf"].commands.items():
-        parts += _command(f"barnabas perf {name}", command.help, command.params, level="###")
+    for group, text in ((name, inspect.getdoc(module) or "") for name, module in _GROUPS.items()):
+        parts.append(f"\n## barnabas {group}\n\n{COMMANDS[group]}\n{_paragraphs(text)}\n")
+        for name, command in commands[group].commands.items():
+            parts += _command(f"barnabas {group} {name}", command.help, command.params, level="###")
     return "".join(parts)
 
 

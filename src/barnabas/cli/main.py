@@ -14,6 +14,7 @@ COMMANDS = {
     "consume": "Print the records of a topic.",
     "groups": "List and describe consumer groups, and reset their offsets.",
     "perf": "Measure how fast records are produced and consumed.",
+    "log": "Look into the files of logs: dump, verify, stats.",
 }
 
 

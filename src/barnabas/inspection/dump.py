@@ -29,6 +29,13 @@ from barnabas.inspection.index_files import (
 )
 from barnabas.inspection.index_files import lookup as index_lookup
 from barnabas.inspection.log_file import LogFile
+from barnabas.inspection.log_listing import (
+    LOG_SUFFIX,
+    OFFSET_INDEX_SUFFIX,
+    SNAPSHOT_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
+)
 from barnabas.inspection.snapshot_file import SnapshotEntry, read_snapshot
 from barnabas.inspection.stored_batch import StoredBatch, StoredRecord
 from barnabas.records.control import read_marker
@@ -36,13 +43,6 @@ from barnabas.records.errors import CorruptRecordsError
 from barnabas.records.record import Record
 
 DEFAULT_MAX_MESSAGE_BYTES = 5 * 1024 * 1024
-
-LOG_SUFFIX = ".log"
-OFFSET_INDEX_SUFFIX = ".index"
-TIME_INDEX_SUFFIX = ".timeindex"
-TRANSACTION_INDEX_SUFFIX = ".txnindex"
-SNAPSHOT_SUFFIX = ".snapshot"
-SUFFIXES = (LOG_SUFFIX, OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX, SNAPSHOT_SUFFIX)
 
 _NO_TIMESTAMP = -1
 _MOST_SLICE_BYTES = 2**31 - 1
@@ -175,12 +175,12 @@ class LogDump:
         try:
             for record in batch.records():
                 walk.note(record.offset)
-                self._write(self._record_line(batch, record))
-        except (CorruptRecordsError, ProtocolError) as error:
+                self._write(self._record_line(path, batch, record))
+        except CorruptRecordsError as error:
             self._complain(f"{path}: the records of the batch at position {batch.position}: {error}")
             self.failure_count += 1
 
-    def _record_line(self, batch: StoredBatch, record: StoredRecord) -> str:
+    def _record_line(self, path: Path, batch: StoredBatch, record: StoredRecord) -> str:
         line = (
             f"| offset: {record.offset} {batch.timestamp_type}: {record.timestamp_ms} keysize: {_size(record.key)} "
             f"valuesize: {_size(record.value)}"
@@ -196,8 +196,9 @@ class LogDump:
         try:
             key, value = self._decode(record)
         except ProtocolError as error:
-            # The lines before this record are right, and those after it are wanted.
-            raise ProtocolError(f"record {record.offset} is not of the kind that was asked for: {error}") from None
+            self._complain(f"{path}: record {record.offset} is not of the kind that was asked for: {error}")
+            self.failure_count += 1
+            return line
         if key is not None:
             line += f" key: {key}"
         return line if value is None else f"{line} payload: {value}"
@@ -279,10 +280,12 @@ class LogDump:
         data = read_bytes(path)
         self._note_bytes(len(data))
         for entry in aborted_transactions(data):
-            if entry.version > TRANSACTION_INDEX_VERSION:
-                raise StorageError(f"{path}: version {entry.version} of an aborted transaction is not known")
+            # Kafka reads one byte of the version's two.
+            version = entry.version >> 8
+            if version > TRANSACTION_INDEX_VERSION:
+                raise StorageError(f"{path}: version {version} of an aborted transaction is not known")
             self._write(
-                f"version: {entry.version} producerId: {entry.producer_id} firstOffset: {entry.first_offset} "
+                f"version: {version} producerId: {entry.producer_id} firstOffset: {entry.first_offset} "
                 f"lastOffset: {entry.last_offset} lastStableOffset: {entry.last_stable_offset}"
             )
         if len(data) % TRANSACTION_ENTRY_BYTES:

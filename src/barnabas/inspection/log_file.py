@@ -17,9 +17,10 @@ from types import TracebackType
 from typing import Self
 
 from barnabas.core.errors import StorageError
-from barnabas.inspection.stored_batch import LEAST_SIZE, StoredBatch, read_stored_batch
+from barnabas.inspection.stored_batch import StoredBatch, read_stored_batch
 from barnabas.records.batch import LEAST_BATCH_LENGTH, LOG_OVERHEAD, MAGIC, MAGIC_POSITION
 from barnabas.records.errors import CorruptRecordsError
+from barnabas.records.legacy import LEAST_MESSAGE_BYTES
 
 _CHUNK_BYTES = 1024 * 1024
 _HEAD_BYTES = MAGIC_POSITION + 1
@@ -119,10 +120,10 @@ class LogFile:
 
 
 def _check(length: int, magic: int, position: int) -> None:
-    if length < LEAST_SIZE:
+    if length < LEAST_MESSAGE_BYTES:
         raise CorruptRecordsError(
             f"a size of {length} at position {position}, which is smaller than the least that a message has "
-            f"({LEAST_SIZE})"
+            f"({LEAST_MESSAGE_BYTES})"
         )
     if magic >= MAGIC and length < LEAST_BATCH_LENGTH:
         raise CorruptRecordsError(f"a batch length of {length} at position {position} is below {LEAST_BATCH_LENGTH}")

@@ -7,23 +7,27 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from barnabas.inspection.messages import MESSAGE_OVERHEAD, iterate_messages, message_crc, read_head
 from barnabas.records.batch import (
     CODEC_MASK,
     HEADER_BYTES,
     LOG_APPEND_TIME_BIT,
-    LOG_OVERHEAD,
     MAGIC,
     MAGIC_POSITION,
     SEQUENCE_MASK,
+    UINT32,
     BatchHeader,
     Codec,
     batch_crc,
     read_header,
 )
+from barnabas.records.legacy import (
+    MESSAGE_CRC_POSITION,
+    is_message_crc_valid,
+    read_message_header,
+    to_record,
+    unwrap,
+)
 from barnabas.records.record import iterate_records, read_payload
-
-LEAST_SIZE = MESSAGE_OVERHEAD - LOG_OVERHEAD
 
 # Whoever looks into a file wants to see what is in it: twice what a batch may hold.
 _MAX_UNCOMPRESSED_BYTES = 256 * 1024 * 1024
@@ -102,7 +106,7 @@ class StoredBatch:
         """Whether the CRC is right."""
         if self.header is not None:
             return batch_crc(self.data, 0, len(self.data)) == self.crc
-        return message_crc(self.data) == self.crc
+        return is_message_crc_valid(self.data, 0, len(self.data))
 
     def records(self) -> Iterator[StoredRecord]:
         """Its records, decompressed.
@@ -122,7 +126,7 @@ class StoredBatch:
         """
         if self.header is not None:
             return len(read_payload(self.data, self.header, _MAX_UNCOMPRESSED_BYTES))
-        return sum(message.size_in_bytes for message in iterate_messages(self.data, _MAX_UNCOMPRESSED_BYTES))
+        return sum(len(message.data) for message in unwrap(self.data, _MAX_UNCOMPRESSED_BYTES))
 
     @property
     def stored_bytes(self) -> int:
@@ -141,15 +145,11 @@ class StoredBatch:
             yield StoredRecord(record.offset, record.timestamp_ms, record.key, record.value, sequence, header_keys)
 
     def _messages(self) -> Iterator[StoredRecord]:
-        for message in iterate_messages(self.data, _MAX_UNCOMPRESSED_BYTES):
-            yield StoredRecord(
-                message.offset,
-                message.timestamp_ms,
-                message.key,
-                message.value,
-                crc=message.crc,
-                is_valid=message.is_valid,
-            )
+        for message in unwrap(self.data, _MAX_UNCOMPRESSED_BYTES):
+            offset, timestamp_ms, key, value, _ = to_record(message)
+            crc: int = UINT32.unpack_from(message.data, MESSAGE_CRC_POSITION)[0]
+            is_valid = is_message_crc_valid(message.data, 0, len(message.data))
+            yield StoredRecord(offset, timestamp_ms, key, value, crc=crc, is_valid=is_valid)
 
 
 def read_stored_batch(data: memoryview, position: int) -> StoredBatch:
@@ -176,7 +176,7 @@ def read_stored_batch(data: memoryview, position: int) -> StoredBatch:
             header.crc,
             header,
         )
-    head = read_head(data)
+    head = read_message_header(data)
     return StoredBatch(
-        position, data, head.magic, head.attributes, head.offset, head.offset, head.timestamp_ms, head.crc, None
+        position, data, head.magic, head.attributes, head.offset, head.offset, head.max_timestamp_ms, head.crc, None
     )

@@ -15,6 +15,7 @@ from barnabas.records.batch import (
     LOG_OVERHEAD,
     MAGIC,
     TRANSACTIONAL_BIT,
+    Buffer,
     Codec,
     set_crc,
 )
@@ -41,7 +42,7 @@ class BatchBuilder:
         "_base_timestamp_ms",
         "_codec",
         "_max_timestamp_ms",
-        "_parts",
+        "_payload",
         "_producer_epoch",
         "_producer_id",
         "record_count",
@@ -69,7 +70,7 @@ class BatchBuilder:
         self._base_sequence = base_sequence
         self._base_timestamp_ms = 0
         self._max_timestamp_ms = 0
-        self._parts: list[bytes] = []
+        self._payload = bytearray()
         self.record_count = 0
         self.uncompressed_bytes = HEADER_BYTES
 
@@ -90,7 +91,8 @@ class BatchBuilder:
             )
         )
         length = encode_varint(len(body))
-        self._parts += (length, body)
+        self._payload += length
+        self._payload += body
         self.record_count += 1
         self.uncompressed_bytes += len(length) + len(body)
 
@@ -100,9 +102,9 @@ class BatchBuilder:
         Raises:
             ValueError: Not a single record was appended.
         """
-        if not self._parts:
+        if not self.record_count:
             raise ValueError("a batch needs a record")
-        payload = b"".join(self._parts)
+        payload: Buffer = self._payload
         if self._codec is not Codec.NONE:
             from barnabas.records.compression import compress
 

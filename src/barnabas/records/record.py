@@ -21,8 +21,9 @@ from barnabas.records.errors import CorruptRecordsError
 # differs from Kafka: a batch may grow this large when it is unpacked, Kafka's brokers unpack without a limit.
 MAX_UNCOMPRESSED_BYTES = 128 * 1024 * 1024
 
-_LONGEST_INT32 = 5
-_LONGEST_INT64 = 10
+# Bytes that a varint may take.
+LONGEST_INT32 = 5
+LONGEST_INT64 = 10
 
 RecordHeaders = tuple[tuple[str, bytes | None], ...]
 
@@ -51,7 +52,15 @@ def iterate_records(batch: Buffer, max_bytes: int = MAX_UNCOMPRESSED_BYTES) -> I
             count, or bytes that no record accounts for.
     """
     header = read_header(batch)
-    data = read_payload(batch, header, max_bytes)
+    yield from iterate_payload(read_payload(batch, header, max_bytes), header)
+
+
+def iterate_payload(data: bytes, header: BatchHeader) -> Iterator[Record]:
+    """Walk the records of one batch that are decompressed already.
+
+    Raises:
+        CorruptRecordsError: While iterating, at the first thing that is wrong.
+    """
     position = 0
     try:
         for _ in range(header.record_count):
@@ -95,7 +104,7 @@ def _read_record(data: bytes, position: int, header: BatchHeader) -> tuple[Recor
         length = (byte >> 1) ^ -(byte & 1)
         position += 1
     else:
-        length, position = _read_varint(data, position, _LONGEST_INT32)
+        length, position = read_varint(data, position, LONGEST_INT32)
     end = position + length
     # Bytes beyond `end` belong to the next record: whatever is read below must stop there.
     if length < 0 or end > len(data):
@@ -107,13 +116,13 @@ def _read_record(data: bytes, position: int, header: BatchHeader) -> tuple[Recor
         timestamp_delta = (byte >> 1) ^ -(byte & 1)
         position += 1
     else:
-        timestamp_delta, position = _read_varint(data, position, _LONGEST_INT64)
+        timestamp_delta, position = read_varint(data, position, LONGEST_INT64)
     byte = data[position]
     if byte < 0x80:
         offset_delta = (byte >> 1) ^ -(byte & 1)
         position += 1
     else:
-        offset_delta, position = _read_varint(data, position, _LONGEST_INT32)
+        offset_delta, position = read_varint(data, position, LONGEST_INT32)
 
     key, position = _read_bytes(data, position, end)
     value, position = _read_bytes(data, position, end)
@@ -130,7 +139,7 @@ def _read_record(data: bytes, position: int, header: BatchHeader) -> tuple[Recor
 
 
 def _read_headers(data: bytes, position: int, end: int) -> tuple[RecordHeaders, int]:
-    count, position = _read_varint(data, position, _LONGEST_INT32)
+    count, position = read_varint(data, position, LONGEST_INT32)
     # Two lengths are the least that a header has.
     if count < 0 or count * 2 > end - position:
         raise CorruptRecordsError(f"{count} record headers in {end - position} bytes")
@@ -151,7 +160,7 @@ def _read_bytes(data: bytes, position: int, end: int) -> tuple[bytes | None, int
         length = (byte >> 1) ^ -(byte & 1)
         position += 1
     else:
-        length, position = _read_varint(data, position, _LONGEST_INT32)
+        length, position = read_varint(data, position, LONGEST_INT32)
     if length < 0:
         return None, position
     stop = position + length
@@ -160,7 +169,18 @@ def _read_bytes(data: bytes, position: int, end: int) -> tuple[bytes | None, int
     return data[position:stop], stop
 
 
-def _read_varint(data: bytes, position: int, longest: int) -> tuple[int, int]:
+def read_varint(data: bytes, position: int, longest: int) -> tuple[int, int]:
+    """The number at `position` and the position after it.
+
+    Args:
+        data: What it stands in.
+        position: Where it begins.
+        longest: `LONGEST_INT32` or `LONGEST_INT64`.
+
+    Raises:
+        CorruptRecordsError: It goes on after `longest` bytes.
+        IndexError: The data ends within it.
+    """
     number = shift = 0
     for _ in range(longest):
         byte = data[position]
@@ -168,7 +188,7 @@ def _read_varint(data: bytes, position: int, longest: int) -> tuple[int, int]:
         number |= (byte & 0x7F) << shift
         if byte < 0x80:
             # Java drops the bits that do not fit.
-            number &= 0xFFFFFFFF if longest == _LONGEST_INT32 else 0xFFFFFFFFFFFFFFFF
+            number &= 0xFFFFFFFF if longest == LONGEST_INT32 else 0xFFFFFFFFFFFFFFFF
             return (number >> 1) ^ -(number & 1), position
         shift += 7
     raise CorruptRecordsError(f"a varint of more than {longest} bytes")

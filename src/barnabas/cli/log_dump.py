@@ -1,0 +1,117 @@
+"""`barnabas log dump`: the files of a log as text, with the options and the output of kafka-dump-log."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from barnabas.cli.log_files import quiet_unless, total_bytes
+from barnabas.cli.options import flag, paragraphs
+from barnabas.core.errors import BarnabasError
+from barnabas.inspection import decoders
+from barnabas.inspection.decoders import DECODER_CLASSES, DEFAULT_DECODER, RecordDecoder
+from barnabas.inspection.dump import DEFAULT_MAX_MESSAGE_BYTES, DumpOptions, LogDump
+from barnabas.inspection.log_listing import DUMPED_SUFFIXES
+
+HELP = paragraphs(
+    """Print what stands in the files of a log, line for line as Kafka's kafka-dump-log.
+
+Batches, records, indexes (.index, .timeindex, .txnindex) and producer snapshots (.snapshot), of all message formats.
+A directory stands for all such files in it.
+
+Examples:
+
+  barnabas log dump --files barnabas-data/views-0/00000000000000000000.log --print-data-log
+
+  barnabas log dump barnabas-data/__consumer_offsets-7 --offsets-decoder
+"""
+)
+
+
+def dump(
+    paths: Annotated[list[Path] | None, typer.Argument(metavar="FILE|DIRECTORY...", help="What to print.")] = None,
+    files: Annotated[str, typer.Option("--files", metavar="FILE,...", help="The same, separated by commas.")] = "",
+    print_data_log: Annotated[
+        bool, flag("--print-data-log", "Print keys and values; any decoder option does so, too.")
+    ] = False,
+    deep_iteration: Annotated[
+        bool, flag("--deep-iteration", "Walk the records of each batch; --print-data-log does so, too.")
+    ] = False,
+    index_sanity_check: Annotated[
+        bool,
+        flag("--index-sanity-check", "Of indexes, say only whether they pass the check that a broker makes at start."),
+    ] = False,
+    verify_index_only: Annotated[
+        bool, flag("--verify-index-only", "Of indexes, say only what does not fit the log.")
+    ] = False,
+    offsets_decoder: Annotated[bool, flag("--offsets-decoder", "Records are those of __consumer_offsets.")] = False,
+    transaction_log_decoder: Annotated[
+        bool, flag("--transaction-log-decoder", "Records are those of __transaction_state.")
+    ] = False,
+    key_decoder_class: Annotated[
+        str | None,
+        typer.Option("--key-decoder-class", metavar="CLASS", help=f"One of {', '.join(DECODER_CLASSES)}."),
+    ] = None,
+    value_decoder_class: Annotated[
+        str | None, typer.Option("--value-decoder-class", metavar="CLASS", help="As for keys.")
+    ] = None,
+    max_message_size: Annotated[
+        int,
+        typer.Option("--max-message-size", min=1, metavar="BYTES", help="The largest batch an index may point to."),
+    ] = DEFAULT_MAX_MESSAGE_BYTES,
+) -> int:
+    chosen = _files([*(Path(name) for name in files.split(",") if name), *(paths or [])])
+    plain = key_decoder_class is not None or value_decoder_class is not None or print_data_log
+    decode: RecordDecoder | None = None
+    if offsets_decoder:
+        decode = decoders.decode_offsets_record
+    elif transaction_log_decoder:
+        decode = decoders.decode_transaction_record
+    elif plain:
+        decode = decoders.plain(
+            _decoder(key_decoder_class, "--key-decoder-class"), _decoder(value_decoder_class, "--value-decoder-class")
+        )
+    options = DumpOptions(
+        deep_iteration or decode is not None, decode, index_sanity_check, verify_index_only, max_message_size
+    )
+    # A bar between the lines of the result would spoil both.
+    with quiet_unless(not sys.stdout.isatty(), "Dumping", total_bytes(chosen)) as bar:
+        work = LogDump(options, _print, _complain, bar.advance)
+        for path in chosen:
+            bar.note(path.name)
+            work.dump(path)
+        work.finish()
+    return 1 if work.failure_count else 0
+
+
+def _decoder(class_name: str | None, option: str) -> decoders.Decoder:
+    try:
+        return decoders.decoder_of(class_name or DEFAULT_DECODER)
+    except KeyError:
+        raise BarnabasError(f"{option} {class_name}: there are {', '.join(DECODER_CLASSES)}") from None
+
+
+def _files(paths: list[Path]) -> list[Path]:
+    if not paths:
+        raise BarnabasError("say what to print: --files FILE,... or the directory of a log")
+    found: list[Path] = []
+    for path in paths:
+        if not path.exists():
+            raise BarnabasError(f"{path}: there is no such file or directory")
+        if not path.is_dir():
+            found.append(path)
+            continue
+        inside = sorted(each for each in path.rglob("*") if each.suffix in DUMPED_SUFFIXES and each.is_file())
+        if not inside:
+            raise BarnabasError(f"{path} holds no file of a log ({', '.join(DUMPED_SUFFIXES)})")
+        found += inside
+    return found
+
+
+def _print(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+
+
+def _complain(line: str) -> None:
+    print(line, file=sys.stderr)

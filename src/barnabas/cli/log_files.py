@@ -1,0 +1,111 @@
+"""What the commands of `barnabas log` share: directories, topics, and progress by bytes."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from barnabas.cli.options import flag
+from barnabas.cli.output import Bar, progress
+from barnabas.core.errors import BarnabasError
+from barnabas.core.types import TopicPartition
+from barnabas.inspection.log_listing import LOG_SUFFIX, is_log, list_directory
+
+DEFAULT_DIRECTORY = Path("barnabas-data")
+
+_SHOW_EVERY_BYTES = 1024 * 1024
+
+Directories = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="DIRECTORY...", help="Data directories, or directories of single logs (default: barnabas-data)."
+    ),
+]
+Topic = Annotated[
+    str | None, typer.Option("--topic", metavar="NAME", help="Only these topics: a name, or a regular expression.")
+]
+HeadersOnly = Annotated[
+    bool, flag("--headers-only", "Read the batches' headers alone, which is faster: no record is unpacked.")
+]
+
+
+class ByteBar:
+    """A progress bar that is told of bytes as they are worked through."""
+
+    def __init__(self, bar: Bar | None) -> None:
+        self._bar = bar
+        self._done_bytes = 0
+        self._shown_bytes = 0
+        self._note = ""
+
+    def note(self, text: str) -> None:
+        """Say what is being worked on."""
+        self._note = text
+        self._show()
+
+    def advance(self, byte_count: int) -> None:
+        """Note further bytes."""
+        self._done_bytes += byte_count
+        if self._done_bytes - self._shown_bytes >= _SHOW_EVERY_BYTES:
+            self._show()
+
+    def _show(self) -> None:
+        self._shown_bytes = self._done_bytes
+        if self._bar is not None:
+            self._bar.set(self._done_bytes, self._note)
+
+
+@contextmanager
+def quiet_unless(is_wanted: bool, description: str, total: int) -> Iterator[ByteBar]:
+    """A bar on stderr, where that is a terminal and a bar is wanted."""
+    with progress(description, total) if is_wanted else nullcontext() as bar:
+        yield ByteBar(bar)
+
+
+def total_bytes(paths: Iterable[Path]) -> int:
+    """Bytes of some files."""
+    return sum(path.stat().st_size for path in paths)
+
+
+def log_bytes(path: Path) -> int:
+    """Bytes of all `.log` files below a directory."""
+    total = 0
+    for file in path.rglob(f"*{LOG_SUFFIX}"):
+        try:
+            total += file.stat().st_size
+        except FileNotFoundError:
+            # A broker that runs removed it meanwhile.
+            continue
+    return total
+
+
+def directories_or_default(given: list[Path] | None) -> list[Path]:
+    """The directories that were given, all of them there.
+
+    Raises:
+        BarnabasError: One is missing, or is no directory.
+    """
+    paths = given or [DEFAULT_DIRECTORY]
+    for path in paths:
+        if not path.is_dir():
+            hint = "" if given else "; name the directory that the broker's log.dirs says"
+            raise BarnabasError(f"{path}: there is no such directory{hint}")
+    return paths
+
+
+def logs_in(path: Path) -> dict[TopicPartition, Path]:
+    """The logs of a data directory, or the one log that the directory is.
+
+    Raises:
+        BarnabasError: It holds none.
+    """
+    if is_log(path):
+        topic, _, partition = path.resolve().name.rpartition("-")
+        is_named = bool(topic) and partition.isascii() and partition.isdecimal()
+        return {TopicPartition(topic, int(partition)) if is_named else TopicPartition(path.name, 0): path}
+    found = list_directory(path).logs
+    if not found:
+        raise BarnabasError(f"{path} holds no logs")
+    return found

@@ -1,0 +1,139 @@
+"""The files of one log by what they are, and the logs of a data directory.
+
+    <base offset>.log .index .timeindex .txnindex   a segment
+    <offset>.snapshot                               producer state
+    any of them with .deleted, .cleaned or .swap    left over from a deletion or a compaction
+
+Source: log-format facts, files in a log, files in a log dir.
+"""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from barnabas.core.errors import StorageError
+from barnabas.core.types import TopicPartition
+
+LOG_SUFFIX = ".log"
+OFFSET_INDEX_SUFFIX = ".index"
+TIME_INDEX_SUFFIX = ".timeindex"
+TRANSACTION_INDEX_SUFFIX = ".txnindex"
+SNAPSHOT_SUFFIX = ".snapshot"
+INDEX_SUFFIXES = (OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
+DUMPED_SUFFIXES = (LOG_SUFFIX, *INDEX_SUFFIXES, SNAPSHOT_SUFFIX)
+EPOCHS_FILE = "leader-epoch-checkpoint"
+
+_FILE = re.compile(r"(\d{20})\.(log|index|timeindex|txnindex|snapshot)(\.deleted|\.cleaned|\.swap)?", re.ASCII)
+_LOG = re.compile(r"(.+)-(\d+)", re.ASCII)
+_FORMER = re.compile(r"(.+)-(\d+)\.[0-9a-f]{32}-(delete|future)", re.ASCII)
+
+
+@dataclass(slots=True)
+class LogListing:
+    """The files of one log.
+
+    Attributes:
+        sizes: Bytes of each file by name.
+        segments: Base offsets, ascending.
+        snapshots: Offsets, ascending.
+        leftovers: Names with `.deleted`, `.cleaned` or `.swap`.
+        orphans: Index files without their `.log`.
+        strangers: Names that no log has.
+    """
+
+    path: Path
+    sizes: dict[str, int] = field(default_factory=dict)
+    segments: list[int] = field(default_factory=list)
+    snapshots: list[int] = field(default_factory=list)
+    leftovers: list[str] = field(default_factory=list)
+    orphans: list[str] = field(default_factory=list)
+    strangers: list[str] = field(default_factory=list)
+
+    def file(self, offset: int, suffix: str) -> Path:
+        """A file of this log by its offset."""
+        return self.path / f"{offset:020}{suffix}"
+
+    def has(self, path: Path) -> bool:
+        """Whether the listing names a file."""
+        return path.name in self.sizes
+
+
+@dataclass(slots=True)
+class DirectoryListing:
+    """What stands in a data directory.
+
+    Attributes:
+        logs: The logs.
+        former: Directories of logs that are being deleted (`-delete`) or copied (`-future`).
+        strangers: Directories that are none of these.
+    """
+
+    path: Path
+    logs: dict[TopicPartition, Path] = field(default_factory=dict)
+    former: list[Path] = field(default_factory=list)
+    strangers: list[Path] = field(default_factory=list)
+
+
+def list_log(path: Path) -> LogListing:
+    """List the files of a log.
+
+    Raises:
+        StorageError: The directory can't be read.
+    """
+    listing = LogListing(path)
+    for entry in _entries(path):
+        if not entry.is_file():
+            listing.strangers.append(entry.name)
+            continue
+        try:
+            listing.sizes[entry.name] = entry.stat().st_size
+        except FileNotFoundError:
+            # A broker that runs removed it meanwhile.
+            continue
+        match = _FILE.fullmatch(entry.name)
+        if match is None:
+            if entry.name != EPOCHS_FILE:
+                listing.strangers.append(entry.name)
+        elif match[3]:
+            listing.leftovers.append(entry.name)
+        elif match[2] == "log":
+            listing.segments.append(int(match[1]))
+        elif match[2] == "snapshot":
+            listing.snapshots.append(int(match[1]))
+        elif not entry.with_suffix(LOG_SUFFIX).exists():
+            listing.orphans.append(entry.name)
+    listing.segments.sort()
+    listing.snapshots.sort()
+    return listing
+
+
+def list_directory(path: Path) -> DirectoryListing:
+    """List the logs of a data directory.
+
+    Raises:
+        StorageError: The directory can't be read.
+    """
+    listing = DirectoryListing(path)
+    for entry in _entries(path):
+        if not entry.is_dir():
+            continue
+        match = _LOG.fullmatch(entry.name)
+        if _FORMER.fullmatch(entry.name) or entry.name.endswith("-delete"):
+            listing.former.append(entry)
+        elif match is not None:
+            listing.logs[TopicPartition(match[1], int(match[2]))] = entry
+        else:
+            listing.strangers.append(entry)
+    return listing
+
+
+def is_log(path: Path) -> bool:
+    """Whether a directory is that of one log, as against one that holds logs."""
+    return any(entry.name == EPOCHS_FILE or _FILE.fullmatch(entry.name) is not None for entry in _entries(path))
+
+
+def _entries(path: Path) -> list[Path]:
+    try:
+        return sorted(path.iterdir())
+    except OSError as error:
+        raise StorageError(f"{path}: {error.strerror}") from error

@@ -1,0 +1,89 @@
+"""ZooKeeper alone, from Kafka 2.7.2's jars: a server whose tree stays while brokers come and go."""
+
+import contextlib
+import socket
+import subprocess
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from tools.kafka.java import start_java
+from tools.kafka.server import ServerError, free_port
+
+_JVM_OPTIONS = (
+    "-Xmx128m",
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-Dzookeeper.admin.enableServer=false",
+    # Nothing here has to survive the machine.
+    "-Dzookeeper.forceSync=no",
+)
+_START_TIMEOUT_S = 60
+
+
+class ZooKeeper:
+    """A standalone ZooKeeper on a free loopback port.
+
+    Args:
+        directory: Where it keeps its data and its log; the caller's, and left behind.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.port = free_port()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def connect(self) -> str:
+        """`host:port`, for zookeeper.connect."""
+        return f"127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        """Start the server and wait until it answers."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        config = self.directory / "zookeeper.properties"
+        # Short ticks: a killed broker's session expires soon.
+        config.write_text(
+            f"dataDir={self.directory / 'data'}\nclientPort={self.port}\nclientPortAddress=127.0.0.1\n"
+            "tickTime=500\nminSessionTimeout=1000\nmaxClientCnxns=0\n4lw.commands.whitelist=srvr\n"
+        )
+        log = self.directory / "zookeeper.log"
+        with log.open("ab") as output:
+            process = self._process = start_java(
+                "org.apache.zookeeper.server.ZooKeeperServerMain",
+                str(config),
+                jvm_options=_JVM_OPTIONS,
+                stdout=output,
+                stderr=output,
+            )
+        deadline = time.monotonic() + _START_TIMEOUT_S
+        while time.monotonic() < deadline and process.poll() is None:
+            if self._is_ready():
+                return
+            time.sleep(0.02)
+        tail = "\n".join(log.read_text(errors="replace").splitlines()[-15:])
+        self.close()
+        raise ServerError(f"no ZooKeeper answers on port {self.port}:\n{tail}")
+
+    def close(self) -> None:
+        """Stop the server; its data stays."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def _is_ready(self) -> bool:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=5) as connection:
+            connection.sendall(b"srvr")
+            return b"Mode" in connection.recv(4096)
+        return False
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, exception_type: type[BaseException] | None, exception: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
