@@ -15,6 +15,16 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.core.error_code import ErrorCode
+from barnabas.protocol.api_keys import FIRST_FLEXIBLE_VERSION, response_class
+from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
+from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.protocol.wire import Budget, WireBuffer
 from barnabas.testing import Broker
 
 VECTORS = Path(__file__).parent.parent / "golden" / "message-vectors.tsv"
@@ -24,6 +34,8 @@ CONNECTION_COUNT = 1_000
 ROUND_COUNT = 1_000
 BURST_COUNT = 20
 LONGEST_STALL_MS = 50
+# A single request with as many elements as are allowed at all takes its time.
+LONGEST_STALL_OF_LARGE_REQUEST_MS = 500
 PATIENCE_S = 20
 # A request of a hostile peer may well be right: what it makes the broker keep (topics, groups) is not a leak.
 KEPT_MB = 20
@@ -172,3 +184,154 @@ def test_a_thousand_connections_with_half_a_frame_cost_nothing_that_stays(broker
     wait_until(lambda: resident_mb(broker.pid) < before_mb + LEFT_MB)
     assert "Traceback" not in broker.log_text()
     assert stall_ms(broker) <= LONGEST_STALL_MS
+
+
+# --- requests that are right and ask for very much
+
+
+def frame_of(request, version: int) -> bytes:
+    out = WireBuffer()
+    request.encode(version, out)
+    header = struct.pack(">hhih", request.API_KEY, version, 7, 4) + b"evil"
+    if version >= FIRST_FLEXIBLE_VERSION[request.API_KEY]:
+        header += b"\0"
+    return struct.pack(">i", len(header) + len(out)) + header + bytes(out)
+
+
+def read_answer(sock: socket.socket) -> bytes:
+    """The next answer's header and body; empty when the connection is closed."""
+    data = bytearray()
+    size = 4
+    while len(data) < size:
+        try:
+            part = sock.recv(size - len(data))
+        except ConnectionError:
+            return b""
+        if not part:
+            return b""
+        data += part
+        if len(data) == 4:
+            size += struct.unpack(">i", data)[0]
+    return bytes(data[4:])
+
+
+def ask(broker: Broker, request, version: int):
+    """The answer, or None where the connection was closed for the request."""
+    with socket.create_connection((broker.host, broker.port), timeout=60) as sock:
+        sock.sendall(frame_of(request, version))
+        data = read_answer(sock)
+    if not data:
+        return None
+    position = 5 if version >= FIRST_FLEXIBLE_VERSION[request.API_KEY] else 4
+    return response_class(request.API_KEY).decode(version, memoryview(data), position, Budget(1 << 40))[0]
+
+
+def topic_errors(answer) -> set[int]:
+    return {each.error_code for each in answer.topics}
+
+
+def new_topics(names, partition_count=1, *, validate_only=False) -> CreateTopicsRequest:
+    topics = [CreatableTopic(name, partition_count, 1) for name in names]
+    return CreateTopicsRequest(topics, 30_000, validate_only)
+
+
+def test_topics_beyond_all_measure_are_refused(broker):
+    for partition_count in (2**31 - 1, 10_001):
+        assert topic_errors(ask(broker, new_topics(["big"], partition_count), 4)) == {ErrorCode.INVALID_PARTITIONS}
+    names = [f"t{number}" for number in range(20_000)]
+    codes = [each.error_code for each in ask(broker, new_topics(names, validate_only=True), 4).topics]
+    # As many as one request may create, and no more.
+    assert codes == [ErrorCode.NONE] * 10_000 + [ErrorCode.INVALID_PARTITIONS] * 10_000
+    wrong = [f"t {number}" for number in range(50_000)]
+    assert topic_errors(ask(broker, new_topics(wrong), 4)) == {ErrorCode.INVALID_TOPIC_EXCEPTION}
+    assert ask(broker, new_topics([f"t{number}" for number in range(100_001)]), 4) is None
+    assert ask(broker, MetadataRequest(None), 4).topics == []
+    assert_unharmed(broker)
+
+
+def test_a_thousand_partitions_at_once_hold_nobody_up(broker):
+    assert topic_errors(ask(broker, new_topics(["big"], 1_000), 4)) == {ErrorCode.NONE}
+    assert_unharmed(broker)
+
+
+def test_requests_that_name_very_many_partitions_are_answered(broker):
+    many = range(90_000)
+    fetched = ask(
+        broker,
+        FetchRequest(
+            max_wait_ms=2**31 - 1,
+            min_bytes=2**31 - 1,
+            topics=[FetchTopic("t", partitions=[FetchPartition(each) for each in many])],
+        ),
+        11,
+    )
+    assert {each.error_code for each in fetched.responses[0].partitions} == {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+    records = b"r" * 61
+    data = [TopicProduceData("t", partition_data=[PartitionProduceData(each, records) for each in many])]
+    produced = ask(broker, ProduceRequest(None, 1, 1_000, data), 7)
+    assert len(produced.responses[0].partition_responses) == len(many)
+    named = ask(broker, MetadataRequest([MetadataRequestTopic(name=f"t{each}") for each in many]), 4)
+    assert topic_errors(named) == {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+    assert_unharmed(broker)
+
+
+def test_an_answer_does_not_grow_by_asking_again_in_one_request(broker):
+    described = ask(broker, DescribeConfigsRequest([DescribeConfigsResource(4, "0", None)] * 50_000), 1)
+    assert len(described.results) == 1
+    assert_unharmed(broker)
+
+
+def test_a_waiting_fetch_that_names_a_partition_very_often_costs_the_producers_nothing(broker):
+    ask(broker, new_topics(["t"]), 4)
+    with socket.create_connection((broker.host, broker.port), timeout=60) as sock:
+        partitions = [FetchPartition(0)] * 90_000
+        sock.sendall(
+            frame_of(
+                FetchRequest(
+                    max_wait_ms=2**31 - 1, min_bytes=2**31 - 1, topics=[FetchTopic("t", partitions=partitions)]
+                ),
+                11,
+            )
+        )
+        assert read_answer(sock)
+    assert_unharmed(broker)
+
+
+def test_joins_of_very_many_groups_and_members_cost_no_more_than_their_bytes(broker):
+    while ask(broker, FindCoordinatorRequest("g"), 0).error_code:
+        pass
+    before_mb = resident_mb(broker.pid)
+    join = JoinGroupRequest(
+        "g", 30_000, 30_000, "", None, "consumer", [JoinGroupRequestProtocol("range", b"x" * 1_000)]
+    )
+    with contextlib.ExitStack() as stack:
+        for number in range(500):
+            sock = stack.enter_context(socket.create_connection((broker.host, broker.port), timeout=60))
+            # Version 3 makes a member at once, version 4 only an id that is kept for a while.
+            join.group_id = "one" if number % 2 else f"g{number}"
+            sock.sendall(frame_of(join, 3 if number % 4 < 2 else 4))
+        assert is_answering(broker)
+        assert resident_mb(broker.pid) < before_mb + 30
+    assert_unharmed(broker)
+
+
+def test_who_never_reads_its_answers_holds_up_itself_alone(broker):
+    before_mb = resident_mb(broker.pid)
+    burst = API_VERSIONS_V0 * 1_000
+    with contextlib.ExitStack() as stack:
+        for _ in range(20):
+            sock = stack.enter_context(socket.create_connection((broker.host, broker.port), timeout=60))
+            sock.setblocking(False)
+            # Until neither the broker nor the system between takes more.
+            with contextlib.suppress(BlockingIOError):
+                while sock.send(burst):
+                    pass
+        assert is_answering(broker)
+        assert resident_mb(broker.pid) < before_mb + 40
+    assert_unharmed(broker)
+
+
+def assert_unharmed(broker: Broker) -> None:
+    assert is_answering(broker)
+    assert "Traceback" not in broker.log_text()
+    assert stall_ms(broker) <= LONGEST_STALL_OF_LARGE_REQUEST_MS

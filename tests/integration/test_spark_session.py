@@ -51,7 +51,8 @@ def test_jvm_ends_with_its_python_side(tmp_path: Path, word: str, number: signal
         process.send_signal(number)
         # The output ends when the last process that has it open is gone.
         process.stdout.read()
-    with checkpoint_lock(tmp_path / "lock", 0, lambda: None):
+    # A process that ends closes its descriptors one by one: the output first, the lock a moment later.
+    with checkpoint_lock(tmp_path / "lock", 10, lambda: None):
         pass
 
 

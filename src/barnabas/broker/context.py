@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from barnabas.core.purgatory import Purgatory
     from barnabas.core.timers import Timers
     from barnabas.groups.coordinator import GroupCoordinator
+    from barnabas.log.cold_reads import ColdReads
     from barnabas.registry.store import Registry
     from barnabas.replication.manager import ReplicaManager
 
@@ -24,6 +25,7 @@ class Services:
 
     Attributes:
         offered: API key, lowest and highest version of all that is served.
+        cold_reads: Reads what is not in the page cache; without it the event loop waits for the disk.
     """
 
     config: "BrokerConfig"
@@ -39,6 +41,7 @@ class Services:
     producer_ids: "ProducerIds"
     registry: "Registry"
     offered: list[tuple[int, int, int]]
+    cold_reads: "ColdReads | None" = None
 
 
 @dataclass(slots=True)

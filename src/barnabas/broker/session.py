@@ -24,6 +24,8 @@ log = logging.getLogger(__name__)
 # A partition of a produce request holds a batch of at least 61 bytes and has a topic at most to itself: two elements in
 # 75 bytes. More elements than bytes allow are empty ones, which only a hostile peer sends.
 LEAST_PRODUCE_ELEMENT_BYTES = 32
+# And however large the frame is, so many times the limit of other requests: what is beyond holds up the loop.
+MOST_PRODUCE_ELEMENTS_FACTOR = 2
 _SIZE = Struct(">i")
 _START = b"\0\0\0\0"
 
@@ -65,7 +67,12 @@ class Session:
             route = self._routes.unsupported_api_versions
             request: object = None
         else:
-            budget = Budget(self._max_array_elements if route.is_limited else len(frame) // LEAST_PRODUCE_ELEMENT_BYTES)
+            most_elements = self._max_array_elements
+            if not route.is_limited:
+                most_elements = min(
+                    len(frame) // LEAST_PRODUCE_ELEMENT_BYTES, MOST_PRODUCE_ELEMENTS_FACTOR * most_elements
+                )
+            budget = Budget(most_elements)
             try:
                 request, _ = route.decode(frame, position, budget)
             except (*MALFORMED, ProtocolError) as error:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import typer
 
 from barnabas import __version__
-from barnabas.cli import consume, groups, log, perf, produce, topics
+from barnabas.cli import adopt, consume, groups, log, perf, produce, release, topics
 from barnabas.cli.main import COMMANDS
 from barnabas.core.errors import BarnabasError
 
@@ -58,6 +58,8 @@ app.command("consume", help=consume.HELP)(consume.consume)
 app.command("groups", help=groups.HELP)(groups.groups)
 app.add_typer(perf.app, name="perf", help=COMMANDS["perf"], context_settings=_CONTEXT)
 app.add_typer(log.app, name="log", help=COMMANDS["log"], context_settings=_CONTEXT)
+app.command("adopt", help=adopt.HELP)(adopt.adopt)
+app.command("release", help=release.HELP)(release.release)
 
 
 def run_app(arguments: Sequence[str]) -> int:

@@ -15,6 +15,8 @@ COMMANDS = {
     "groups": "List and describe consumer groups, and reset their offsets.",
     "perf": "Measure how fast records are produced and consumed.",
     "log": "Look into the files of logs: dump, verify, stats.",
+    "adopt": "Take over the directories of a Kafka broker.",
+    "release": "Give the directories back to Kafka.",
 }
 
 

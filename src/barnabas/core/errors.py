@@ -4,7 +4,12 @@ An error that belongs to one partition or group is data (an `ErrorCode` in the a
 connection must close, that a disk failed, that a configuration is impossible, or that there is a bug.
 """
 
+from typing import TYPE_CHECKING
+
 from barnabas.core.error_code import ErrorCode
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class BarnabasError(Exception):
@@ -16,7 +21,15 @@ class ProtocolError(BarnabasError):
 
 
 class StorageError(BarnabasError):
-    """The disk failed: the log directory goes offline."""
+    """The disk failed: the log directory goes offline.
+
+    Attributes:
+        path: The file or directory that can't be used; None where it is not known.
+    """
+
+    def __init__(self, message: str, path: "Path | None" = None) -> None:
+        super().__init__(message)
+        self.path = path
 
 
 class ConfigError(BarnabasError):

@@ -15,10 +15,11 @@ from barnabas.core.errors import ProtocolError
 from barnabas.core.types import TopicPartition
 from barnabas.groups.group import CommittedOffset, Group, GroupSettings
 from barnabas.groups.storage import OffsetKey, decode_group_value, decode_key, decode_offset_value
-from barnabas.records.batch import BatchHeader, read_header
+from barnabas.records.batch import BatchHeader
 from barnabas.records.control import MarkerType, read_marker
 from barnabas.records.errors import CorruptRecordsError
-from barnabas.records.record import Record, iterate_records
+from barnabas.records.formats import AnyHeader, iterate_any_records, read_any_header
+from barnabas.records.record import Record
 
 log = logging.getLogger(__name__)
 
@@ -67,15 +68,15 @@ class _Loading:
         self._result = LoadedPartition()
 
     def read_batch(self, batch: memoryview) -> None:
-        header = read_header(batch)
+        header = read_any_header(batch)
         try:
-            for record in iterate_records(batch):
+            for record in iterate_any_records(batch):
                 if header.is_control:
                     self._end_transaction(header.producer_id, record)
                 else:
                     self._read_record(record, header)
         except CorruptRecordsError as error:
-            self._skip(header.base_offset, error)
+            self._skip(header.last_offset, error)
 
     def finish(self) -> LoadedPartition:
         for group_id, offsets in self._offsets.items():
@@ -87,7 +88,7 @@ class _Loading:
         self._result.groups = list(self._groups.values())
         return self._result
 
-    def _read_record(self, record: Record, header: BatchHeader) -> None:
+    def _read_record(self, record: Record, header: AnyHeader) -> None:
         self._result.record_count += 1
         try:
             key = decode_key(record.key or b"")
@@ -101,10 +102,11 @@ class _Loading:
             # differs from Kafka: what cannot be read is left out; Kafka 2.7 stops loading there, and forgets the rest.
             self._skip(record.offset, error)
 
-    def _read_offset(self, key: OffsetKey, value: bytes | None, header: BatchHeader) -> None:
+    def _read_offset(self, key: OffsetKey, value: bytes | None, header: AnyHeader) -> None:
         if value is not None:
             committed = decode_offset_value(value)
-            committed.append_offset = header.base_offset
+            # Where the batch begins; messages of old formats are in no transaction, and only that compares these.
+            committed.append_offset = header.base_offset if isinstance(header, BatchHeader) else header.last_offset
             if header.is_transactional:
                 self._undecided.setdefault(header.producer_id, {})[key] = committed
             else:

@@ -35,17 +35,17 @@ def parse_lines(data: bytes, field_count: int, path: Path) -> list[list[str]]:
     try:
         lines = data.decode("ascii").splitlines()
     except UnicodeDecodeError:
-        raise StorageError(f"{path}: not a checkpoint file") from None
+        raise StorageError(f"{path}: not a checkpoint file", path) from None
     if not lines:
         return []
     if lines[0] != _VERSION:
-        raise StorageError(f"{path}: version {lines[0]!r} of the checkpoint file is not known")
+        raise StorageError(f"{path}: version {lines[0]!r} of the checkpoint file is not known", path)
     entries = [line.split() for line in lines[2:]]
     if len(lines) < 2 or lines[1] != str(len(entries)):
-        raise StorageError(f"{path}: {len(entries)} entries where the second line says otherwise")
+        raise StorageError(f"{path}: {len(entries)} entries where the second line says otherwise", path)
     for entry in entries:
         if len(entry) != field_count or not all(_is_number(field) for field in entry[-2:]):
-            raise StorageError(f"{path}: malformed line {' '.join(entry)!r}")
+            raise StorageError(f"{path}: malformed line {' '.join(entry)!r}", path)
     return entries
 
 

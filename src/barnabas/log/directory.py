@@ -53,17 +53,25 @@ class LogDirectory:
 
     Attributes:
         path: Where it is.
-        recovery_points, high_watermarks, log_start_offsets: Its checkpoints.
+        recovery_points, high_watermarks, log_start_offsets, cleaner_offsets: Its checkpoints.
     """
 
-    __slots__ = ("_files", "_lock", "high_watermarks", "log_start_offsets", "path", "recovery_points")
+    __slots__ = (
+        "_files",
+        "_lock",
+        "cleaner_offsets",
+        "high_watermarks",
+        "log_start_offsets",
+        "path",
+        "recovery_points",
+    )
 
     def __init__(self, files: FileSystem, path: Path) -> None:
         self._files = files
         self._lock: FileLock | None = None
         self.path = path
-        self.recovery_points, self.high_watermarks, self.log_start_offsets = (
-            OffsetCheckpoint(files, path / name) for name in _CHECKPOINTS[:3]
+        self.recovery_points, self.high_watermarks, self.log_start_offsets, self.cleaner_offsets = (
+            OffsetCheckpoint(files, path / name) for name in _CHECKPOINTS
         )
 
     def lock(self) -> None:

@@ -23,6 +23,7 @@ from barnabas.log.segment import (
     Segment,
     file_name,
 )
+from barnabas.log.txn_index import ENTRY_BYTES
 
 CLEANED_SUFFIX = ".cleaned"
 SWAP_SUFFIX = ".swap"
@@ -79,7 +80,8 @@ def _has_damaged_index(files: FileSystem, directory: Path, stem: str, sizes: dic
     if time_index_bytes is None:
         files.write(directory / (stem + TIME_INDEX_SUFFIX), b"")
         time_index_bytes = 0
-    return offset_index_bytes is None or offset_index_bytes % 8 != 0 or time_index_bytes % 12 != 0
+    is_torn = sizes.get(stem + TRANSACTION_INDEX_SUFFIX, 0) % ENTRY_BYTES != 0
+    return is_torn or offset_index_bytes is None or offset_index_bytes % 8 != 0 or time_index_bytes % 12 != 0
 
 
 def _tidy(files: FileSystem, directory: Path) -> None:

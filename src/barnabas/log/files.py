@@ -19,6 +19,8 @@ from typing import NamedTuple, Protocol
 from barnabas.core.errors import StorageError
 from barnabas.records.batch import Buffer
 
+_WARMED_BYTES = 256 * 1024
+
 
 class DirectoryEntry(NamedTuple):
     """What a directory lists."""
@@ -58,8 +60,19 @@ class RecordFile:
         except OSError as error:
             with contextlib.suppress(OSError):
                 os.ftruncate(self.fd, self.size)
-            raise StorageError(f"{self.path}: {error.strerror}") from error
+            raise StorageError(f"{self.path}: {error.strerror}", self.path) from error
         self.size += written_bytes
+
+    def reserve(self, size: int) -> None:
+        """Ask the disk to keep room for `size` bytes; the file stays as long as it is.
+
+        Raises:
+            StorageError: The disk has not so much room.
+        """
+        from barnabas.log.reservation import reserve
+
+        with storage_errors(self.path):
+            reserve(self.fd, size)
 
     def write(self, data: Buffer) -> int:
         """Hand `data` to the kernel; it may take only a part."""
@@ -79,8 +92,28 @@ class RecordFile:
                     break
                 data += more
         except OSError as error:
-            raise StorageError(f"{self.path}: {error.strerror}") from error
+            raise StorageError(f"{self.path}: {error.strerror}", self.path) from error
         return data
+
+    def warm(self, position: int, length: int) -> None:
+        """Bring a part of the file into the page cache and wait until it is there; never on the event loop.
+
+        Raises:
+            StorageError: The disk failed.
+        """
+        end = position + length
+        buffer = bytearray(min(_WARMED_BYTES, length))
+        with storage_errors(self.path):
+            if hasattr(os, "posix_fadvise"):
+                # All of it is asked for at once. The kernel's own readahead would go on, on the event loop's time, when
+                # the loop sends what it marked.
+                os.posix_fadvise(self.fd, 0, 0, os.POSIX_FADV_RANDOM)
+                os.posix_fadvise(self.fd, position, length, os.POSIX_FADV_WILLNEED)
+            while position < end:
+                count = os.preadv(self.fd, [memoryview(buffer)[: end - position]], position)
+                if count == 0:
+                    return
+                position += count
 
     def truncate(self, size: int) -> None:
         """Cut everything from `size` on."""
@@ -143,6 +176,10 @@ class FileSystem(Protocol):
         """The whole file; None when there is none."""
         ...
 
+    def read_end(self, path: Path, length: int) -> bytes | None:
+        """The last `length` bytes of a file, all of a shorter one; None when there is none."""
+        ...
+
     def append(self, path: Path, data: bytes) -> None:
         """Add to a small file that nobody keeps open; made when it is missing."""
         ...
@@ -195,6 +232,10 @@ class FileSystem(Protocol):
         """When the file was last changed, in milliseconds since the epoch."""
         ...
 
+    def set_modified(self, path: Path, modified_ms: int) -> None:
+        """Say when the file was last changed."""
+        ...
+
 
 class LocalFileSystem:
     """The machine's own disk."""
@@ -214,9 +255,29 @@ class LocalFileSystem:
             except FileNotFoundError:
                 return None
 
+    def read_end(self, path: Path, length: int) -> bytes | None:
+        with storage_errors(path):
+            try:
+                fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            except FileNotFoundError:
+                return None
+            try:
+                return os.pread(fd, length, max(os.fstat(fd).st_size - length, 0))
+            finally:
+                os.close(fd)
+
     def append(self, path: Path, data: bytes) -> None:
-        with storage_errors(path), path.open("ab") as file:
-            file.write(data)
+        with storage_errors(path), path.open("ab", buffering=0) as file:
+            size = file.seek(0, os.SEEK_END)
+            try:
+                written_bytes = 0
+                while written_bytes < len(data):
+                    written_bytes += file.write(data[written_bytes:])
+            except OSError:
+                # A full disk took a part: half an entry would damage the file.
+                with contextlib.suppress(OSError):
+                    file.truncate(size)
+                raise
 
     def write(self, path: Path, data: bytes) -> None:
         with storage_errors(path):
@@ -288,6 +349,10 @@ class LocalFileSystem:
         with storage_errors(path):
             return path.stat().st_mtime_ns // 1_000_000
 
+    def set_modified(self, path: Path, modified_ms: int) -> None:
+        with storage_errors(path):
+            os.utime(path, ns=(modified_ms * 1_000_000, modified_ms * 1_000_000))
+
 
 @contextlib.contextmanager
 def storage_errors(path: Path) -> Iterator[None]:
@@ -295,4 +360,4 @@ def storage_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise StorageError(f"{path}: {error.strerror or error}") from error
+        raise StorageError(f"{path}: {error.strerror or error}", path) from error

@@ -8,6 +8,7 @@ Source: design page, section 2 (fsync never on the loop).
 
 from collections.abc import Callable
 
+from barnabas.core.errors import StorageError
 from barnabas.core.executor import Executor
 
 
@@ -48,7 +49,11 @@ class Flusher:
     def _start(self) -> None:
         self._is_running, self._is_wanted = True, False
         waiting, self._waiting = self._waiting, []
-        end_offset, work = self._prepare()
+        try:
+            end_offset, work = self._prepare()
+        except StorageError as error:
+            self._fail(error)
+            return
 
         def finish(_: None) -> None:
             self._is_running = False

@@ -30,18 +30,30 @@ class EpochEntry(NamedTuple):
 class LeaderEpochs:
     """The epochs of one log; every change is written at once (but synced with the log's next flush).
 
+    A log whose message format has no leader epochs keeps none, and has no file.
+
     Attributes:
         latest_epoch: The newest; -1 when there is none.
         path: The file.
     """
 
-    __slots__ = ("_entries", "_files", "latest_epoch", "path")
+    __slots__ = ("_entries", "_files", "_is_kept", "latest_epoch", "path")
 
     def __init__(self, files: FileSystem, directory: Path) -> None:
         self._files = files
         self.path = directory / FILE_NAME
         self._entries: list[EpochEntry] = []
+        self._is_kept = True
         self.latest_epoch = NO_EPOCH
+
+    def keep(self, is_kept: bool) -> None:
+        """Whether the log keeps epochs from now on; if not, those that are known are forgotten."""
+        if is_kept == self._is_kept:
+            return
+        self._set([])
+        self._is_kept = is_kept
+        if not is_kept:
+            self._files.remove(self.path)
 
     def load(self) -> None:
         """Read the file; made when it is missing.
@@ -75,6 +87,8 @@ class LeaderEpochs:
 
     def assign(self, epoch: int, start_offset: int) -> None:
         """Note that `epoch` writes from `start_offset` on."""
+        if not self._is_kept:
+            return
         if self._entries and epoch == self.latest_epoch and start_offset >= self._entries[-1].start_offset:
             return
         kept = [entry for entry in self._entries if entry.epoch < epoch and entry.start_offset < start_offset]
@@ -121,4 +135,5 @@ class LeaderEpochs:
     def _set(self, entries: list[EpochEntry]) -> None:
         self._entries = entries
         self.latest_epoch = entries[-1].epoch if entries else NO_EPOCH
-        self._files.replace(self.path, format_lines(entries), is_synced=False)
+        if self._is_kept:
+            self._files.replace(self.path, format_lines(entries), is_synced=False)

@@ -12,13 +12,14 @@ Source: design page, log; log-format facts, files in a log dir, load and recover
 
 import logging
 import random
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from barnabas.core.clock import Clock
-from barnabas.core.errors import StartupError
+from barnabas.core.errors import StartupError, StorageError
 from barnabas.core.executor import Executor
 from barnabas.core.pending import Pending, completed
 from barnabas.core.timers import Timers
@@ -29,13 +30,18 @@ from barnabas.log.directory import META_FILE, LogDirectory
 from barnabas.log.environment import LogEnvironment
 from barnabas.log.files import FileSystem, LocalFileSystem
 from barnabas.log.loading import load_logs
-from barnabas.log.partition_log import PartitionLog
+from barnabas.log.partition_log import COMPACT, PartitionLog
 from barnabas.log.recovery import open_log
 from barnabas.log.retention import apply_retention
 
+_VALIDATES_RECORDS = "full"
 _INITIAL_DELAY_MS = 30_000
+_CLEANER_DELAY_MS = 1_000  # clients come first
 _PRODUCER_CHECK_INTERVAL_MS = 600_000
 _NEVER_MS = 10 * 365 * 24 * 3600 * 1000  # longer than any broker runs; the default of some intervals is 2^63-1
+
+if TYPE_CHECKING:
+    from barnabas.log.cleaner.cleaner import Cleaner
 
 T = TypeVar("T")
 
@@ -63,7 +69,7 @@ class LogManager:
         on_failure: Callable[[BaseException], object],
         *,
         files: FileSystem | None = None,
-        validates_records: bool = False,
+        cleaner_executor: Executor | None = None,
     ) -> None:
         """Args:
         config: The broker's settings.
@@ -73,7 +79,7 @@ class LogManager:
         topic_config: The settings of a partition's topic as they are now.
         on_failure: Told why the disk failed (the error names the file); the broker should stop.
         files: The disk; the machine's own by default.
-        validates_records: Walk all records of each batch (barnabas.record.validation=full).
+        cleaner_executor: Where logs are compacted, log.cleaner.threads at a time; `executor` by default.
         """
         self.known_broker_id: int | None = None
         self.known_cluster_id: str | None = None
@@ -82,6 +88,8 @@ class LogManager:
         self._clock = clock
         self._timers = timers
         self._executor = executor
+        self._cleaner_executor = executor if cleaner_executor is None else cleaner_executor
+        self._cleaner: Cleaner | None = None
         self._topic_config = topic_config
         self._env = LogEnvironment(
             clock,
@@ -91,11 +99,12 @@ class LogManager:
             _choose_jitter,
             on_failure,
             config.transactional_id_expiration_ms,
-            validates_records,
+            config.barnabas_record_validation == _VALIDATES_RECORDS,
         )
         self._directories = [LogDirectory(self._env.files, Path(path)) for path in _paths(config)]
         self._logs: dict[TopicPartition, PartitionLog] = {}
         self._opening: dict[TopicPartition, list[Pending[PartitionLog | None]]] = {}
+        self._opening_paths: dict[TopicPartition, Path] = {}
         self._high_watermarks: dict[TopicPartition, int] = {}
         self._led_high_watermarks: Callable[[], Mapping[TopicPartition, int]] = dict
         self._being_written: set[Path] = set()
@@ -141,6 +150,7 @@ class LogManager:
             loaded = await load_logs(self._env, self._directories, self._topic_config).future()
             if loaded.error is not None:
                 raise loaded.error
+            await self._run(lambda: self._read_cleaner_offsets(loaded.logs))
         except BaseException:
             self._unlock()
             raise
@@ -151,6 +161,13 @@ class LogManager:
             self._remove_later(path, 0)
         for log in loaded.logs.values():
             log.flush()
+
+    def _read_cleaner_offsets(self, logs: Mapping[TopicPartition, PartitionLog]) -> None:
+        for directory in self._directories:
+            for topic_partition, offset in directory.cleaner_offsets.read().items():
+                log = logs.get(topic_partition)
+                if log is not None and log.directory.parent == directory.path:
+                    log.first_dirty_offset = offset
 
     def _claim(self, cluster_id: str, broker_id: int) -> None:
         unnamed: list[LogDirectory] = []
@@ -199,6 +216,23 @@ class LogManager:
         self._repeat(_INITIAL_DELAY_MS, config.log_retention_check_interval_ms, self.apply_retention)
         self._repeat(_INITIAL_DELAY_MS, config.log_flush_scheduler_interval_ms, self._flush_overdue)
         self._repeat(_PRODUCER_CHECK_INTERVAL_MS, _PRODUCER_CHECK_INTERVAL_MS, self._remove_expired_producers)
+        if config.log_cleaner_enable and config.log_cleaner_threads > 0:
+            self._timers.call_later(_CLEANER_DELAY_MS, self._start_cleaner)
+
+    def _start_cleaner(self) -> None:
+        if self._is_closed:
+            return
+        from barnabas.log.cleaner.cleaner import Cleaner
+
+        self._cleaner = Cleaner(
+            self._config,
+            self._env,
+            self._cleaner_executor,
+            self._logs.values,
+            self._known_high_watermarks,
+            lambda log: self._checkpoint_cleaner_offsets(self._directory_of(log)),
+        )
+        self._cleaner.start()
 
     def _repeat(self, delay_ms: int, interval_ms: int, task: Callable[[], object]) -> None:
         """Run a task after a delay and then at each interval, until `close`."""
@@ -233,6 +267,7 @@ class LogManager:
         if len(waiting) > 1:
             return pending
         directory = self._emptiest_directory()
+        self._opening_paths[topic_partition] = directory.path
         path = directory.path / str(topic_partition)
         config = self._topic_config(topic_partition)
 
@@ -248,12 +283,17 @@ class LogManager:
         return pending
 
     def _answer(self, topic_partition: TopicPartition, log: PartitionLog | None) -> None:
+        self._opening_paths.pop(topic_partition, None)
         for pending in self._opening.pop(topic_partition, []):
             pending.complete(log)
 
     def _emptiest_directory(self) -> LogDirectory:
-        paths = [log.directory.parent for log in self._logs.values()]
-        return min(self._directories, key=lambda directory: paths.count(directory.path))
+        if len(self._directories) == 1:
+            return self._directories[0]
+        counts = Counter(log.directory.parent for log in self._logs.values())
+        # Those that are being made count too, or many made at once would all stand in one directory.
+        counts.update(self._opening_paths.values())
+        return min(self._directories, key=lambda directory: counts[directory.path])
 
     def delete(self, topic_partition: TopicPartition) -> None:
         """Delete a partition's log: it is gone at once, its files after file.delete.delay.ms."""
@@ -271,6 +311,9 @@ class LogManager:
             self._on_failure(error)
             return
         self._remove_later(renamed, log.config.file_delete_delay_ms)
+        if log.first_dirty_offset is not None:
+            # A topic of that name may come again.
+            self._checkpoint_cleaner_offsets(self._directory_of(log))
 
     def _remove_later(self, directory: Path, delay_ms: int) -> None:
         """Remove a directory that was marked as deleted."""
@@ -287,6 +330,11 @@ class LogManager:
     def _directory_of(self, log: PartitionLog) -> LogDirectory:
         return next(each for each in self._directories if each.path == log.directory.parent)
 
+    def note_failure(self, error: StorageError) -> None:
+        """The disk failed at an append or a read: the broker must stop."""
+        if not self._is_closed:
+            self._on_failure(error)
+
     def checkpointed_high_watermark(self, topic_partition: TopicPartition) -> int:
         """What the last run knew; 0 when it knew none."""
         return self._high_watermarks.get(topic_partition, 0)
@@ -294,10 +342,13 @@ class LogManager:
     # --- what is done periodically
 
     def apply_retention(self) -> None:
-        """Delete old segments of all logs."""
+        """Delete old segments of all logs but those that are compacted."""
         now_ms = self._clock.now_ms()
         high_watermarks = self._known_high_watermarks()
         for log in list(self._logs.values()):
+            if COMPACT in log.config.cleanup_policy:
+                # The cleaner does it, which must know what becomes of the segments that it reads.
+                continue
             try:
                 count = apply_retention(log, high_watermarks.get(log.topic_partition, 0), now_ms)
             except Exception as error:
@@ -341,6 +392,14 @@ class LogManager:
         for directory in self._directories:
             self._write(directory.high_watermarks, self._high_watermarks_in(directory))
 
+    def _checkpoint_cleaner_offsets(self, directory: LogDirectory) -> None:
+        # Once more afterwards, as nobody asks again if something changed while it was being written.
+        self._write(
+            directory.cleaner_offsets,
+            self._cleaner_offsets(directory),
+            partial(self._checkpoint_cleaner_offsets, directory),
+        )
+
     def _logs_in(self, directory: LogDirectory) -> list[PartitionLog]:
         return [log for log in self._logs.values() if log.directory.parent == directory.path]
 
@@ -352,6 +411,13 @@ class LogManager:
             log.topic_partition: log.log_start_offset
             for log in self._logs_in(directory)
             if log.log_start_offset > log.segments[0].base_offset
+        }
+
+    def _cleaner_offsets(self, directory: LogDirectory) -> dict[TopicPartition, int]:
+        return {
+            log.topic_partition: log.first_dirty_offset
+            for log in self._logs_in(directory)
+            if log.first_dirty_offset is not None
         }
 
     def _high_watermarks_in(self, directory: LogDirectory) -> dict[TopicPartition, int]:
@@ -402,6 +468,8 @@ class LogManager:
         if self._is_closed:
             return
         self._is_closed = True
+        if self._cleaner is not None:
+            await self._cleaner.close().future()
         if self._being_written:
             self._writes_ended = Pending()
             await self._writes_ended.future()
@@ -426,6 +494,9 @@ class LogManager:
         directory.recovery_points.write({log.topic_partition: log.recovery_point for log in logs})
         directory.log_start_offsets.write(self._log_start_offsets(directory))
         directory.high_watermarks.write(high_watermarks)
+        cleaner_offsets = self._cleaner_offsets(directory)
+        if self._written.get(directory.cleaner_offsets.path, cleaner_offsets) != cleaner_offsets:
+            directory.cleaner_offsets.write(cleaner_offsets)
         directory.mark_clean()
 
     def _unlock(self) -> None:

@@ -85,6 +85,11 @@ class OffsetIndex:
         index = bisect_right(self._offsets, relative_offset)
         return self._positions[index - 1] if index else 0
 
+    def offset_from(self, position: int) -> int | None:
+        """The offset of the first entry at or above a position; None when there is none."""
+        index = bisect_left(self._positions, position)
+        return self.base_offset + self._offsets[index] if index < len(self._offsets) else None
+
     def append(self, offset: int, position: int) -> None:
         """Add an entry for the batch at `position` whose last offset is `offset`; both above the last entry's."""
         self._offsets.append(offset - self.base_offset)

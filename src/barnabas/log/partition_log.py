@@ -16,20 +16,46 @@ from struct import Struct
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import NO_EPOCH, NO_TIMESTAMP, TopicPartition
 from barnabas.log.append_result import AppendResult
-from barnabas.log.config import LogConfig
+from barnabas.log.cold_reads import Cached
+from barnabas.log.config import LogConfig, message_magic
 from barnabas.log.environment import LogEnvironment
 from barnabas.log.files import FileSlice
 from barnabas.log.flusher import Flusher
 from barnabas.log.leader_epochs import LeaderEpochs
+from barnabas.log.producer_replay import read_batch_marker
 from barnabas.log.producer_snapshot import ProducerSnapshots
 from barnabas.log.producer_state import ProducerState
 from barnabas.log.segment import MAX_RELATIVE_OFFSET, Segment
 from barnabas.log.segment_chain import SegmentChain
-from barnabas.log.validate import RecordRules, Refusal, read_client_batch, walk_records
-from barnabas.records.batch import LOG_OVERHEAD, BatchHeader, batches, read_header, set_max_timestamp
+from barnabas.log.txn_index import AbortedTransaction
+from barnabas.log.validate import read_client_batch, refuse_head
+from barnabas.records.batch import (
+    CODEC_MASK,
+    LOG_OVERHEAD,
+    MAGIC,
+    BatchHeader,
+    Buffer,
+    Codec,
+    batches,
+    read_header,
+    set_max_timestamp,
+)
+from barnabas.records.control import EndTransactionMarker
+from barnabas.records.formats import batches_of_any_magic
+from barnabas.records.legacy import read_message_header
+from barnabas.records.walk import RecordRefusal, WalkRules
 
 LOG_APPEND_TIME = "LogAppendTime"
 COMPACT = "compact"
+
+_CODECS = {
+    "producer": None,
+    "uncompressed": Codec.NONE,
+    "gzip": Codec.GZIP,
+    "snappy": Codec.SNAPPY,
+    "lz4": Codec.LZ4,
+    "zstd": Codec.ZSTD,
+}
 
 _PUT_NUMBERS = Struct(">qii").pack_into  # base offset, batch length, leader epoch
 
@@ -67,16 +93,19 @@ class PartitionLog:
         config: The topic's settings.
         log_start_offset: The first offset that can be read.
         log_end_offset: The offset that the next record gets.
+        magic: That of the topic's message.format.version; older and newer segments may hold others.
         recovery_point: Everything below is on disk.
         last_flush_ms: When the last flush ended.
         segments: In order; treat as read-only.
         epochs: The leader epochs; treat as read-only.
-        producers: What idempotent producers wrote; treat as read-only.
+        producers: What idempotent and transactional producers wrote; treat as read-only.
+        first_dirty_offset: Below it the cleaner left only the newest record of each key; None before its first round.
         is_closed: Nothing is written any more.
     """
 
     __slots__ = (
         "_chain",
+        "_codec",
         "_cut_offset",
         "_env",
         "_flush_messages",
@@ -84,18 +113,21 @@ class PartitionLog:
         "_index_bytes",
         "_index_interval_bytes",
         "_is_log_append_time",
-        "_rules",
+        "_max_message_bytes",
+        "_needs_a_walk",
         "_segment_bytes",
         "_segment_ms",
         "_snapshots",
-        "_walks_records",
+        "_walk_rules",
         "config",
         "directory",
         "epochs",
+        "first_dirty_offset",
         "is_closed",
         "last_flush_ms",
         "log_end_offset",
         "log_start_offset",
+        "magic",
         "producers",
         "recovery_point",
         "segments",
@@ -122,6 +154,7 @@ class PartitionLog:
         self.log_end_offset = parts.log_end_offset
         self.recovery_point = parts.recovery_point
         self.last_flush_ms = env.clock.now_ms()
+        self.first_dirty_offset: int | None = None
         self.is_closed = False
         self._cut_offset = parts.log_end_offset
         self._flusher = Flusher(env.executor, self._prepare_flush, self._note_flush, self._note_failure)
@@ -142,14 +175,17 @@ class PartitionLog:
         self._segment_ms = config.segment_ms
         if is_compacted and config.max_compaction_lag_ms > 0:
             self._segment_ms = min(config.max_compaction_lag_ms, config.segment_ms)
-        self._rules = RecordRules(
-            config.max_message_bytes,
+        self._max_message_bytes = config.max_message_bytes
+        self.magic = message_magic(config.message_format_version)
+        self._codec = _CODECS[config.compression_type]
+        self._walk_rules = WalkRules(
             config.message_timestamp_difference_max_ms,
             not self._is_log_append_time,
             is_compacted,
-            self._env.validates_records,
+            str(self.topic_partition),
         )
-        self._walks_records = self._rules.walks_records
+        self._needs_a_walk = self.magic < MAGIC or self._env.validates_records or self._walk_rules.need_a_walk
+        self.epochs.keep(self.magic == MAGIC)
 
     @property
     def active_segment(self) -> Segment:
@@ -166,6 +202,15 @@ class PartitionLog:
         """The newest leader epoch; -1 when none is known."""
         return self.epochs.latest_epoch
 
+    @property
+    def first_unstable_offset(self) -> int:
+        """Where the earliest transaction begins that is not known to have ended; above all offsets without one."""
+        return max(self.producers.first_unstable_offset, self.log_start_offset)
+
+    def note_high_watermark(self, high_watermark: int) -> None:
+        """Everything below is replicated: transactions that end there are stable."""
+        self.producers.note_replicated(high_watermark)
+
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
         """The largest known epoch at or below `epoch` and its end offset; (-1, -1) when there is none."""
         return self.epochs.end_offset_for(epoch, self.log_end_offset)
@@ -180,15 +225,19 @@ class PartitionLog:
 
     # --- append
 
-    def append(self, records: memoryview, leader_epoch: int, *, is_client: bool = True) -> AppendResult:
+    def append(
+        self, records: memoryview, leader_epoch: int, *, is_client: bool = True, is_any_format: bool = False
+    ) -> AppendResult:
         """Check, number and write record batches as the partition's leader.
 
         Args:
             records: Writable: offsets, epoch and, with log append time, timestamps are set in place. From a client
                 exactly one batch; a partial one after it is cut off.
             leader_epoch: This leader's.
-            is_client: False for the broker's own records, of which there may be several batches and which are not
-                checked.
+            is_client: False for the broker's own records, of which there may be several batches, and which only have
+                to be newer than what their producer or its coordinator wrote.
+            is_any_format: A client that does not know of batches sent this (Produce v0-2): messages of format 0 or 1,
+                several perhaps.
 
         Returns:
             The offsets, or the error because of which nothing was appended.
@@ -199,21 +248,16 @@ class PartitionLog:
         # hot path: benchmarks/micro/test_log.py
         if not is_client:
             return self._append_own(records, leader_epoch)
-        header = read_client_batch(records, self._rules)
+        if self._needs_a_walk or is_any_format:
+            return self._append_any(records, leader_epoch, is_any_format)
+        header = read_client_batch(records, self._max_message_bytes)
         if type(header) is not BatchHeader:
             return self._refuse(header)  # type: ignore[arg-type]  # the other half of the union
+        if self._codec is not None and header.attributes & CODEC_MASK != self._codec:
+            return self._append_any(records, leader_epoch, is_any_format)
         size = header.batch_length + LOG_OVERHEAD
         if size != len(records):
             records = records[:size]
-        max_timestamp_ms = header.max_timestamp_ms
-        append_time_ms = NO_TIMESTAMP
-        if self._walks_records or self._is_log_append_time:
-            timestamp = self._settle_timestamp(records, header)
-            if type(timestamp) is not int:
-                return self._refuse(timestamp)  # type: ignore[arg-type]  # the other half of the union
-            max_timestamp_ms = timestamp
-            if self._is_log_append_time:
-                append_time_ms = timestamp
         if size > self._segment_bytes:
             return self._refuse_size(size)
         is_idempotent = header.producer_id >= 0
@@ -221,6 +265,11 @@ class PartitionLog:
             answer = self._check_producer(header)
             if answer is not None:
                 return answer
+        max_timestamp_ms = header.max_timestamp_ms
+        append_time_ms = NO_TIMESTAMP
+        if self._is_log_append_time:
+            max_timestamp_ms = append_time_ms = self._env.clock.now_ms()
+            set_max_timestamp(records, 0, size, append_time_ms, is_log_append_time=True)
 
         base_offset = self.log_end_offset
         last_offset = base_offset + header.last_offset_delta
@@ -238,6 +287,60 @@ class PartitionLog:
             self._flusher.request(None)
         return AppendResult(ErrorCode.NONE, base_offset, last_offset, append_time_ms, self.log_start_offset)
 
+    def _append_any(self, records: memoryview, leader_epoch: int, is_any_format: bool) -> AppendResult:
+        """The long way: data of any format, checked record by record and written anew where the topic wants it so."""
+        from barnabas.records.assign import AppendTarget, assign_offsets
+
+        refusal = None if is_any_format else refuse_head(records)
+        if refusal is not None:
+            return self._refuse(refusal)
+        now_ms = self._env.clock.now_ms()
+        base_offset = self.log_end_offset
+        target = AppendTarget(
+            self.magic, self._codec, self._max_message_bytes, base_offset, leader_epoch, self._walk_rules
+        )
+        assigned = assign_offsets(records, target, now_ms)
+        if isinstance(assigned, RecordRefusal):
+            return self._refuse(assigned)
+        if not assigned.record_count:
+            return AppendResult(ErrorCode.NONE, log_start_offset=self.log_start_offset)
+        data, last_offset, max_timestamp_ms = assigned.data, assigned.last_offset, assigned.max_timestamp_ms
+        size = len(data)
+        if size > self._segment_bytes:
+            return self._refuse_size(size)
+        header = read_header(data) if self.magic == MAGIC else None
+        has_producer = header is not None and header.producer_id >= 0
+        if header is not None and has_producer:
+            answer = self._check_producer(header)
+            if answer is not None:
+                return answer
+        segment = self._segment_for(size, last_offset, max_timestamp_ms)
+        position = segment.size
+        if header is None:
+            timestamp_offset = assigned.offset_of_max_timestamp
+            segment.append_message_set(
+                data, last_offset, max_timestamp_ms, timestamp_offset, self._index_interval_bytes
+            )
+            self._note_messages(data, base_offset, position)
+        else:
+            segment.append(data, last_offset, max_timestamp_ms, self._index_interval_bytes)
+            self._chain.tail.append(base_offset, position)
+            self._assign_epoch(leader_epoch, base_offset)
+            if has_producer:
+                self.producers.update(header, base_offset, max_timestamp_ms)
+        self.log_end_offset = last_offset + 1
+        if self.is_flush_due:
+            self._flusher.request(None)
+        append_time_ms = now_ms if self._is_log_append_time else NO_TIMESTAMP
+        return AppendResult(ErrorCode.NONE, base_offset, last_offset, append_time_ms, self.log_start_offset)
+
+    def _note_messages(self, data: Buffer, base_offset: int, position: int) -> None:
+        """Note where each message of a set begins; a wrapper is the only one of its set."""
+        for message in batches_of_any_magic(data):
+            self._chain.tail.append(base_offset, position)
+            base_offset = read_message_header(message).offset + 1
+            position += len(message)
+
     def _append_own(self, records: memoryview, leader_epoch: int) -> AppendResult:
         size = len(records)
         if size > self._segment_bytes:
@@ -245,47 +348,49 @@ class PartitionLog:
         now_ms = self._env.clock.now_ms() if self._is_log_append_time else NO_TIMESTAMP
         first_offset = next_offset = self.log_end_offset
         headers: list[BatchHeader] = []
+        markers: list[EndTransactionMarker | None] = []
         for batch in batches(records):
             if self._is_log_append_time:
                 set_max_timestamp(batch, 0, len(batch), now_ms, is_log_append_time=True)
             _PUT_NUMBERS(batch, 0, next_offset, len(batch) - LOG_OVERHEAD, leader_epoch)
             header = read_header(batch)
             headers.append(header)
+            has_producer = header.producer_id >= 0
+            markers.append(read_batch_marker(batch) if header.is_control and has_producer else None)
+            refused = self.producers.check_own(header, markers[-1]) if has_producer else None
+            if refused is not None:
+                return self._refuse(RecordRefusal(*refused))
             next_offset = header.last_offset + 1
         if not headers:
-            return self._refuse(Refusal(ErrorCode.INVALID_RECORD, "no record batch"))
+            return self._refuse(RecordRefusal(ErrorCode.INVALID_RECORD, "no record batch"))
         max_timestamp_ms = max(header.max_timestamp_ms for header in headers)
         segment = self._segment_for(size, next_offset - 1, max_timestamp_ms)
         position = segment.size
         segment.append_all(records, headers, self._index_interval_bytes)
         if leader_epoch != self.epochs.latest_epoch:
             self._assign_epoch(leader_epoch, first_offset)
-        for header in headers:
+        for header, marker in zip(headers, markers, strict=True):
             self._chain.tail.append(header.base_offset, position)
             position += header.size_in_bytes
+            if header.producer_id >= 0:
+                self._note_producer(segment, header, marker)
         self.log_end_offset = next_offset
         if next_offset - self.recovery_point >= self._flush_messages:
             self._flusher.request(None)
         return AppendResult(ErrorCode.NONE, first_offset, next_offset - 1, now_ms, self.log_start_offset)
 
+    def _note_producer(self, segment: Segment, header: BatchHeader, marker: EndTransactionMarker | None) -> None:
+        """Note a batch of the broker's own that is in `segment` in the name of a producer."""
+        if not header.is_control:
+            self.producers.update(header, header.base_offset, header.max_timestamp_ms)
+        elif marker is not None:
+            aborted = self.producers.end_transaction(header, header.base_offset, marker)
+            if aborted is not None:
+                segment.transactions.append(aborted)
+
     def _assign_epoch(self, leader_epoch: int, base_offset: int) -> None:
         if leader_epoch > self.epochs.latest_epoch and leader_epoch != NO_EPOCH:
             self.epochs.assign(leader_epoch, base_offset)
-
-    def _settle_timestamp(self, batch: memoryview, header: BatchHeader) -> int | Refusal:
-        """The batch's largest timestamp, set in the batch too where it must be another one."""
-        now_ms = self._env.clock.now_ms()
-        timestamp_ms = header.max_timestamp_ms
-        if self._walks_records:
-            largest = walk_records(batch, self._rules, now_ms)
-            if isinstance(largest, Refusal):
-                return largest
-            timestamp_ms = largest
-        if self._is_log_append_time:
-            timestamp_ms = now_ms
-        if timestamp_ms != header.max_timestamp_ms or self._is_log_append_time:
-            set_max_timestamp(batch, 0, len(batch), timestamp_ms, is_log_append_time=self._is_log_append_time)
-        return timestamp_ms
 
     def _check_producer(self, header: BatchHeader) -> AppendResult | None:
         """The answer when the batch of an idempotent producer is not to be appended."""
@@ -300,9 +405,9 @@ class PartitionLog:
                 True,
             )
         refused = self.producers.check(header)
-        return None if refused is None else self._refuse(Refusal(*refused))
+        return None if refused is None else self._refuse(RecordRefusal(*refused))
 
-    def _refuse(self, refusal: Refusal) -> AppendResult:
+    def _refuse(self, refusal: RecordRefusal) -> AppendResult:
         result = AppendResult(refusal.error_code, record_errors=refusal.record_errors)
         if refusal.record_errors:
             result.message = refusal.reason
@@ -312,7 +417,7 @@ class PartitionLog:
 
     def _refuse_size(self, size: int) -> AppendResult:
         reason = f"{size} bytes are more than segment.bytes={self._segment_bytes}"
-        return self._refuse(Refusal(ErrorCode.RECORD_LIST_TOO_LARGE, reason, is_before_log=True))
+        return self._refuse(RecordRefusal(ErrorCode.RECORD_LIST_TOO_LARGE, reason, is_before_log=True))
 
     # --- segments
 
@@ -343,11 +448,17 @@ class PartitionLog:
         active = self.segments[-1]
         if active.size == 0 and active.base_offset == self.log_end_offset:
             return active
-        active.complete()
+        self._complete(active)
         self._snapshots.take(self.log_end_offset, self.producers)
         self._chain.add(self.config, self.log_end_offset)
         self._flusher.request(None)
         return self.segments[-1]
+
+    def _complete(self, segment: Segment) -> None:
+        segment.complete()
+        if self.config.preallocate:
+            # Cutting a file at its end gives back what was reserved behind it.
+            segment.file.truncate(segment.size)
 
     def delete_oldest_segments(self, count: int) -> None:
         """Delete the first `count` segments; the log start moves to the first that stays.
@@ -360,11 +471,28 @@ class PartitionLog:
         self._chain.drop(self.segments[:count], self.config.file_delete_delay_ms)
         self.increment_log_start_offset(self.segments[0].base_offset)
 
+    def replace_segments(
+        self, replaced: list[Segment], base_offset: int, size: int, put_in_place: Callable[[], object]
+    ) -> None:
+        """Let one segment take the place of neighbours that it was made from, the active one not among them.
+
+        Args:
+            replaced: Their files are renamed at once and removed after file.delete.delay.ms.
+            base_offset: That of the first of them, and of the new one.
+            size: Bytes in the new one's `.log` file.
+            put_in_place: Gives its files their names once those are free.
+
+        Raises:
+            StorageError: The disk failed half-way; only loading the log again mends it.
+        """
+        self._chain.replace(replaced, base_offset, size, put_in_place, self.config.file_delete_delay_ms)
+
     def increment_log_start_offset(self, offset: int) -> None:
         """Let the log begin at `offset` or above; never moves back."""
         if offset > self.log_start_offset:
             self.log_start_offset = offset
             self.epochs.truncate_from_start(offset)
+            self.producers.note_replicated(offset)
 
     def truncate_to(self, offset: int) -> None:
         """Cut every batch that holds `offset` or lies above it; the log then ends at `offset`."""
@@ -395,13 +523,22 @@ class PartitionLog:
         self._cut_offset = min(self._cut_offset, offset)
         self.log_end_offset = offset
         self.recovery_point = min(self.recovery_point, offset)
+        if self.first_dirty_offset is not None:
+            self.first_dirty_offset = min(self.first_dirty_offset, offset)
         self.producers = load_producers(
             self._env, self.segments, self._snapshots, min(self.log_start_offset, offset), offset
         )
 
     # --- read
 
-    def read(self, offset: int, max_bytes: int, end_offset: int, at_least_one: bool = True) -> FileSlice | None:
+    def read(
+        self,
+        offset: int,
+        max_bytes: int,
+        end_offset: int,
+        at_least_one: bool = True,
+        cached: Cached | None = None,
+    ) -> FileSlice | None:
         """Find the bytes of the batches from `offset` on, in one segment.
 
         Args:
@@ -409,6 +546,7 @@ class PartitionLog:
             max_bytes: How many bytes at most; the last batch may be cut off.
             end_offset: Batches that hold this offset or lie above it are left out (the high watermark).
             at_least_one: Give the whole first batch even if it is larger than `max_bytes`.
+            cached: Says what may be read and sent without waiting for the disk; None where the caller may wait.
 
         Returns:
             A slice that starts with the batch that holds `offset` (or the next one, where compaction left a gap);
@@ -416,19 +554,46 @@ class PartitionLog:
 
         Raises:
             ValueError: The offset lies outside of the log.
+            NotCachedError: `cached` is given, and the disk would have to be asked.
             StorageError, CorruptRecordsError: The disk failed or holds something else than batches.
         """
         # hot path: benchmarks/micro/test_log.py
         if not self.log_start_offset <= offset <= self.log_end_offset:
             raise ValueError(f"offset {offset} is not within {self.log_start_offset}..{self.log_end_offset}")
-        return self._chain.read(offset, max_bytes, end_offset, self.log_end_offset, at_least_one)
+        return self._chain.read(offset, max_bytes, end_offset, self.log_end_offset, at_least_one, cached)
 
-    def offset_for_timestamp(self, target_ms: int) -> tuple[int, int, int] | None:
+    def aborted_transactions(self, offset: int, part: FileSlice) -> list[AbortedTransaction]:
+        """What a reader of committed records must know to read what `read` gave it for `offset`.
+
+        Returns:
+            The aborted transactions that overlap it, in the order of their ends; perhaps some that lie behind it.
+
+        Raises:
+            CorruptRecordsError: A transaction index is damaged.
+        """
+        return self._chain.aborted_transactions(offset, part, self.log_end_offset)
+
+    def segment_times(self, now_ms: int) -> list[tuple[int, int]]:
+        """Where each segment begins and when its file was last changed; then the log end, with `now_ms`.
+
+        Raises:
+            StorageError: The disk failed.
+        """
+        times = [
+            (max(segment.base_offset, self.log_start_offset), self._env.files.modified_ms(segment.path))
+            for segment in self.segments
+        ]
+        return [*times, (self.log_end_offset, now_ms)] if self.segments[-1].size else times
+
+    def offset_for_timestamp(self, target_ms: int, cached: Cached | None = None) -> tuple[int, int, int] | None:
         """The first record whose timestamp is at least `target_ms`: its timestamp, offset and leader epoch.
 
         Not for the hot path: it may load indexes and walks the records of one batch.
+
+        Raises:
+            NotCachedError: `cached` is given, and the disk would have to be asked.
         """
-        return self._chain.find_timestamp(target_ms, self.log_start_offset)
+        return self._chain.find_timestamp(target_ms, self.log_start_offset, cached)
 
     def batches(self, start_offset: int, end_offset: int) -> Iterator[memoryview]:
         """All batches that hold an offset from `start_offset` to below `end_offset`.
@@ -504,7 +669,7 @@ class PartitionLog:
         if self.is_closed:
             return
         self.is_closed = True
-        self.segments[-1].complete()
+        self._complete(self.segments[-1])
         self._snapshots.take(self.log_end_offset, self.producers)
         self._flush_work()()
         self.recovery_point = self.log_end_offset

@@ -16,12 +16,11 @@ Source: KIP-98; log-format facts, producer snapshot.
 from pathlib import Path
 from struct import Struct
 
-from crc32c import crc32c
-
 from barnabas.core.types import NO_OFFSET, NO_SEQUENCE
 from barnabas.log.files import FileSystem
 from barnabas.log.producer_state import ProducerBatch, ProducerEntry, ProducerState
 from barnabas.log.segment import file_name
+from barnabas.records.crc import crc32c
 
 SNAPSHOT_SUFFIX = ".snapshot"
 
@@ -131,6 +130,16 @@ class ProducerSnapshots:
                 return offset, decode_snapshot(self._files.read(self.path(offset)) or b"")
             except CorruptSnapshotError:
                 self._remove([offset])
+        return None
+
+    def load_at(self, offset: int) -> tuple[int, ProducerState] | None:
+        """The newest at or below `offset` that can be trusted; nothing is removed."""
+        for known in reversed(self._offsets):
+            if known <= offset:
+                try:
+                    return known, decode_snapshot(self._files.read(self.path(known)) or b"")
+                except CorruptSnapshotError:
+                    continue
         return None
 
     def remove_below(self, offset: int) -> None:

@@ -12,24 +12,23 @@ Source: implementation page, log, guarantees; log-format facts, load and recover
 """
 
 import logging
-import zlib
 from pathlib import Path
+from typing import NamedTuple
 
-from barnabas.core.errors import StorageError
 from barnabas.core.types import TopicPartition
-from barnabas.log.batch_reader import read_batches, read_headers
-from barnabas.log.config import LogConfig
+from barnabas.log.batch_reader import read_batches
+from barnabas.log.config import LogConfig, message_magic
 from barnabas.log.directory_files import read_directory
 from barnabas.log.environment import LogEnvironment
 from barnabas.log.leader_epochs import LeaderEpochs
 from barnabas.log.partition_log import LogParts, PartitionLog
+from barnabas.log.producer_replay import load_state, rebuild_transactions
 from barnabas.log.producer_snapshot import ProducerSnapshots
 from barnabas.log.producer_state import ProducerState
 from barnabas.log.segment import MAX_RELATIVE_OFFSET, Segment
-from barnabas.records.batch import LOG_OVERHEAD, MAGIC, MAGIC_POSITION, UINT32, batch_crc, read_header
-from barnabas.records.control import read_marker
+from barnabas.records.batch import MAGIC, BatchHeader, batch_crc
 from barnabas.records.errors import CorruptRecordsError
-from barnabas.records.record import iterate_records
+from barnabas.records.legacy import message_crc
 
 _logger = logging.getLogger(__name__)
 
@@ -56,23 +55,29 @@ def open_log(
         log_start_offset: From the checkpoint.
 
     Raises:
-        StorageError: The disk failed, or the log holds messages of formats 0 or 1.
+        StorageError: The disk failed.
         CorruptRecordsError: The log was damaged below the recovery point.
     """
     now_ms = env.clock.now_ms()
     found = read_directory(env.files, directory, now_ms)
     epochs = LeaderEpochs(env.files, directory)
+    snapshots = ProducerSnapshots(env.files, directory, found.snapshot_offsets)
     segments = found.segments
     first_unflushed = len(segments)
     if was_clean:
         epochs.load()
+    elif message_magic(config.message_format_version) < MAGIC:
+        first_unflushed = _first_unflushed(segments, recovery_point)
     else:
         # Without the epochs of the older segments all of them are read again.
         first_unflushed = _first_unflushed(segments, recovery_point) if epochs.load_after_crash() else 0
     for index, segment in enumerate(segments):
         if index < first_unflushed and segment.base_offset not in found.damaged:
             continue
-        if _recover_segment(segment, config, epochs):
+        recovered = _recover_segment(segment, config, epochs)
+        if recovered.has_markers:
+            rebuild_transactions(segments, index, snapshots, log_start_offset)
+        if recovered.is_cut:
             for later in segments[index + 1 :]:
                 _remove(env, later)
             del segments[index + 1 :]
@@ -83,13 +88,14 @@ def open_log(
         for segment in segments:
             _remove(env, segment)
         segments = [Segment.create(env.files, directory, log_start_offset, now_ms)]
+        if config.preallocate:
+            segments[0].file.reserve(config.segment_bytes)
         log_end_offset = log_start_offset
     segments[-1].first_timestamp_ms = segments[-1].read_first_timestamp()
     log_start_offset = max(log_start_offset, segments[0].base_offset)
     epochs.truncate_from_end(log_end_offset)
     epochs.truncate_from_start(log_start_offset)
 
-    snapshots = ProducerSnapshots(env.files, directory, found.snapshot_offsets)
     if was_clean and not snapshots.offsets:
         producers = ProducerState()
     else:
@@ -118,31 +124,44 @@ def _remove(env: LogEnvironment, segment: Segment) -> None:
         env.files.remove(path)
 
 
-def _recover_segment(segment: Segment, config: LogConfig, epochs: LeaderEpochs) -> bool:
-    """Check all batches of a segment and rebuild its indexes; whether something had to be cut off."""
+class _Recovered(NamedTuple):
+    """Whether something had to be cut off, and whether transactions end in what is left."""
+
+    is_cut: bool
+    has_markers: bool
+
+
+def _recover_segment(segment: Segment, config: LogConfig, epochs: LeaderEpochs) -> _Recovered:
+    """Check all batches of a segment and rebuild its indexes, but for that of the transactions, which is emptied."""
     segment.forget_indexes()
+    segment.forget_transactions()
+    has_markers = False
     file = segment.file
     valid_position, next_offset = 0, segment.base_offset
     reason = "an incomplete batch"
     try:
         for position, header, batch in read_batches(file, 0, file.size):
-            if batch_crc(batch, 0, len(batch)) != header.crc:
+            if isinstance(header, BatchHeader):
+                first_offset, crc = header.base_offset, batch_crc(batch, 0, len(batch))
+            else:
+                first_offset, crc = header.last_offset, message_crc(batch, 0, len(batch))
+            if crc != header.crc:
                 reason = "a wrong CRC"
                 break
             # differs from Kafka: offsets must ascend, too; the base offset is not under the CRC.
-            if header.base_offset < next_offset or header.last_offset - segment.base_offset > MAX_RELATIVE_OFFSET:
-                reason = f"offset {header.base_offset} where at least {next_offset} must be"
+            if first_offset < next_offset or header.last_offset - segment.base_offset > MAX_RELATIVE_OFFSET:
+                reason = f"offset {first_offset} where at least {next_offset} must be"
                 break
             segment.note(header, position, config.index_interval_bytes)
+            has_markers = has_markers or header.is_control
             if header.leader_epoch > epochs.latest_epoch:
-                epochs.assign(header.leader_epoch, header.base_offset)
+                epochs.assign(header.leader_epoch, first_offset)
             next_offset = header.last_offset + 1
             valid_position = position + len(batch)
     except CorruptRecordsError as error:
         reason = str(error)
     cut_bytes = file.size - valid_position
     if cut_bytes:
-        _refuse_old_format(segment, valid_position)
         _logger.warning(
             "%s: cut at position %d, offset %d: %s (%d bytes lost)",
             segment.path,
@@ -153,21 +172,7 @@ def _recover_segment(segment: Segment, config: LogConfig, epochs: LeaderEpochs) 
         )
         file.truncate(valid_position)
     segment.persist_indexes()
-    return cut_bytes > 0
-
-
-def _refuse_old_format(segment: Segment, position: int) -> None:
-    """Raise where what looks damaged is an intact message of format 0 or 1."""
-    head = segment.file.read(position, MAGIC_POSITION + 1)
-    if len(head) <= MAGIC_POSITION or head[MAGIC_POSITION] >= MAGIC:
-        return
-    size = int.from_bytes(head[8:12], "big", signed=True)
-    if not 0 < size <= segment.size - position - LOG_OVERHEAD:
-        return
-    message = segment.file.read(position + LOG_OVERHEAD, size)
-    if zlib.crc32(memoryview(message)[4:]) == UINT32.unpack_from(message)[0]:
-        format_name = f"format {head[MAGIC_POSITION]} (message.format.version below 0.11)"
-        raise StorageError(f"{segment.path}: messages of {format_name} can't be read yet")
+    return _Recovered(cut_bytes > 0, has_markers)
 
 
 def load_producers(
@@ -180,31 +185,9 @@ def load_producers(
     """
     snapshots.remove_outside(start_offset, end_offset)
     loaded = snapshots.load_latest()
-    replay_offset, state = loaded if loaded is not None else (start_offset, ProducerState())
-    state.remove_expired(env.clock.now_ms() - env.producer_expiration_ms)
-    if replay_offset == end_offset:
-        return state
-    for index, segment in enumerate(segments):
-        if index + 1 < len(segments) and segments[index + 1].base_offset <= replay_offset:
-            continue
-        found = segment.locate(max(replay_offset, segment.base_offset))
-        if found is not None:
-            _replay(segment, found[0], end_offset, state)
-    snapshots.take(end_offset, state)
+    if loaded is not None:
+        loaded[1].remove_expired(env.clock.now_ms() - env.producer_expiration_ms)
+    state = load_state(segments, loaded, start_offset, end_offset)
+    if end_offset != (start_offset if loaded is None else loaded[0]):
+        snapshots.take(end_offset, state)
     return state
-
-
-def _replay(segment: Segment, position: int, end_offset: int, state: ProducerState) -> None:
-    for batch_position, header in read_headers(segment.file, position, segment.size):
-        if header.base_offset >= end_offset:
-            return
-        if header.producer_id < 0:
-            continue
-        if not header.is_control:
-            state.update(header, header.base_offset, header.max_timestamp_ms)
-            continue
-        batch = segment.file.read(batch_position, header.size_in_bytes)
-        for record in iterate_records(batch):
-            marker = read_marker(record)
-            if marker is not None:
-                state.end_transaction(read_header(batch), marker.coordinator_epoch)

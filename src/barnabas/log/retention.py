@@ -19,7 +19,6 @@ _MayGo = Callable[[Segment, Segment | None], bool]
 def apply_retention(log: PartitionLog, high_watermark: int, now_ms: int) -> int:
     """Delete what the topic's settings no longer keep; how many segments that were."""
     rules = [_below_log_start(log)]
-    # differs from Kafka: compact,delete logs lose old segments here too, as there is no cleaner that would do it.
     if DELETE in log.config.cleanup_policy:
         rules = [_expired(log, now_ms), _in_excess(log), *rules]
     deleted_count = 0

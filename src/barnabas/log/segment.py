@@ -11,14 +11,17 @@ Source: implementation page, log; log-format facts, index rule, append and roll.
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from barnabas.core.types import NO_TIMESTAMP
-from barnabas.log.batch_reader import read_batches, read_headers
+from barnabas.log.batch_reader import AnyHeader, read_batches, read_headers
+from barnabas.log.cold_reads import Cached, CachedFile, ColdWork, NotCachedError
 from barnabas.log.files import FileSystem, RecordFile
 from barnabas.log.offset_index import OffsetIndex
 from barnabas.log.time_index import TimeIndex
-from barnabas.records.batch import BatchHeader, Buffer
-from barnabas.records.record import iterate_records
+from barnabas.log.txn_index import TransactionIndex
+from barnabas.records.batch import Buffer
+from barnabas.records.formats import iterate_any_records
 
 LOG_SUFFIX = ".log"
 OFFSET_INDEX_SUFFIX = ".index"
@@ -34,6 +37,11 @@ MAX_RELATIVE_OFFSET = 2**31 - 1
 def file_name(offset: int, suffix: str) -> str:
     """The name of a file that starts at `offset`: 20 digits and the suffix."""
     return f"{offset:020d}{suffix}"
+
+
+class _Indexes(NamedTuple):
+    offsets: OffsetIndex
+    times: TimeIndex
 
 
 class Segment:
@@ -57,6 +65,7 @@ class Segment:
         "_offset_index",
         "_size",
         "_time_index",
+        "_transactions",
         "base_offset",
         "created_ms",
         "first_timestamp_ms",
@@ -79,6 +88,7 @@ class Segment:
         self._size = size
         self._offset_index = OffsetIndex(files, directory / file_name(base_offset, OFFSET_INDEX_SUFFIX), base_offset)
         self._time_index = TimeIndex(files, directory / file_name(base_offset, TIME_INDEX_SUFFIX), base_offset)
+        self._transactions: TransactionIndex | None = None
         self._has_indexes = False
         self._bytes_since_entry = 0
         self.base_offset = base_offset
@@ -95,6 +105,7 @@ class Segment:
         segment._offset_index.clear()
         segment._time_index.clear()
         segment._has_indexes = True
+        segment._transactions = TransactionIndex(files, segment.paths[-1])
         segment._file = files.open_records(segment.path, is_new=True)
         return segment
 
@@ -121,18 +132,74 @@ class Segment:
         suffixes = (LOG_SUFFIX, OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
         return [self._directory / file_name(self.base_offset, suffix) for suffix in suffixes]
 
+    @property
+    def transactions(self) -> TransactionIndex:
+        """The transactions whose abort marker lies in this segment.
+
+        Raises:
+            CorruptRecordsError: Their file is damaged.
+        """
+        if self._transactions is None:
+            index = TransactionIndex(self._files, self.paths[-1])
+            index.load()
+            self._transactions = index
+        return self._transactions
+
+    def forget_transactions(self) -> None:
+        """Empty the transaction index, to build it anew."""
+        self._transactions = TransactionIndex(self._files, self.paths[-1])
+        self._transactions.clear()
+
     def load_indexes(self) -> None:
         """Read the indexes from disk unless they are in memory."""
+        if not self._has_indexes:
+            self._take_indexes(self._read_indexes())
+
+    def _read_indexes(self) -> "_Indexes":
+        """What is on disk, leaving the segment as it is: for any thread."""
+        offset_index = OffsetIndex(self._files, self._offset_index.path, self.base_offset)
+        time_index = TimeIndex(self._files, self._time_index.path, self.base_offset)
+        offset_index.load()
+        time_index.load()
+        return _Indexes(offset_index, time_index)
+
+    def _take_indexes(self, read: "_Indexes") -> None:
         if self._has_indexes:
             return
-        self._offset_index.load()
-        self._time_index.load()
+        self._offset_index, self._time_index = read
         self._has_indexes = True
         if self._offset_index.last_position >= max(self.size, 1) or self._time_index.last_offset < self.base_offset:
             self.rebuild_indexes(REBUILD_INTERVAL_BYTES)
             return
         self.max_timestamp_ms = self._time_index.last_timestamp_ms
         self.max_timestamp_offset = self._time_index.last_offset
+
+    def _readable(self, cached: Cached | None) -> RecordFile | CachedFile:
+        """The file to read from, the indexes being in memory.
+
+        Args:
+            cached: Says what may be read; None where the caller may wait for the disk.
+
+        Raises:
+            NotCachedError: The indexes are not in memory.
+        """
+        # hot path: benchmarks/load (every fetch that is not at the tail)
+        if cached is None:
+            self.load_indexes()
+            return self.file
+        if not self._has_indexes or self._file is None:
+            raise NotCachedError(ColdWork(self, self._read_closed, self._take_closed))
+        return CachedFile(self._file, cached)
+
+    def _read_closed(self) -> tuple[RecordFile, "_Indexes | None"]:
+        return self._files.open_records(self.path), None if self._has_indexes else self._read_indexes()
+
+    def _take_closed(self, read: tuple[RecordFile, "_Indexes | None"]) -> None:
+        file, indexes = read
+        if self._file is None:
+            self._file = file
+        if indexes is not None:
+            self._take_indexes(indexes)
 
     def has_full_index(self, index_bytes: int) -> bool:
         """Whether one of the indexes has no room left in `index_bytes` (segment.index.bytes)."""
@@ -166,7 +233,30 @@ class Segment:
             self._add_entry(last_offset, position)
         self._bytes_since_entry += len(data)
 
-    def append_all(self, data: Buffer, headers: Sequence[BatchHeader], index_interval_bytes: int) -> None:
+    def append_message_set(
+        self, data: Buffer, last_offset: int, max_timestamp_ms: int, timestamp_offset: int, index_interval_bytes: int
+    ) -> None:
+        """Write messages of format 0 or 1, which count as one batch.
+
+        Args:
+            data: The messages, numbered.
+            last_offset: Of the last one.
+            max_timestamp_ms: Their largest timestamp; -1 where they have none.
+            timestamp_offset: Of the message that has it.
+            index_interval_bytes: The topic's index.interval.bytes.
+
+        Raises:
+            StorageError: Nothing was appended.
+        """
+        is_larger = max_timestamp_ms > self.max_timestamp_ms
+        self.append(data, last_offset, max_timestamp_ms, 2**63)
+        if is_larger:
+            self.max_timestamp_offset = timestamp_offset
+        if self._bytes_since_entry - len(data) > index_interval_bytes:
+            self._add_entry(last_offset, self.size - len(data))
+            self._bytes_since_entry = len(data)
+
+    def append_all(self, data: Buffer, headers: Sequence[AnyHeader], index_interval_bytes: int) -> None:
         """Write several batches at once; each is counted by itself.
 
         # differs from Kafka: its indexes take what one append writes for one batch.
@@ -180,7 +270,7 @@ class Segment:
             self.note(header, position, index_interval_bytes)
             position += header.size_in_bytes
 
-    def note(self, header: BatchHeader, position: int, index_interval_bytes: int) -> None:
+    def note(self, header: AnyHeader, position: int, index_interval_bytes: int) -> None:
         """Count a batch that the file holds already: recovery builds the indexes with it."""
         if position == 0:
             self.first_timestamp_ms = header.max_timestamp_ms
@@ -229,14 +319,22 @@ class Segment:
             self._time_index.append(self.max_timestamp_ms, self.max_timestamp_offset)
         self.persist_indexes()
 
-    def locate(self, offset: int) -> tuple[int, BatchHeader] | None:
-        """The first batch whose last offset is at or above `offset`; None when the segment ends below it."""
-        self.load_indexes()
-        file = self.file
-        for position, header in read_headers(file, self._offset_index.lookup(offset), file.size):
+    def locate(self, offset: int, cached: Cached | None = None) -> tuple[int, AnyHeader] | None:
+        """The first batch whose last offset is at or above `offset`; None when the segment ends below it.
+
+        Raises:
+            NotCachedError: `cached` is given, and the disk would have to be asked.
+        """
+        file = self._readable(cached)
+        for position, header in read_headers(file, self._offset_index.lookup(offset), self.size):
             if header.last_offset >= offset:
                 return position, header
         return None
+
+    def offset_after(self, position: int) -> int | None:
+        """An offset above all batches that begin below `position`, as near as the index knows; None if it doesn't."""
+        self.load_indexes()
+        return self._offset_index.offset_from(position)
 
     def read_next_offset(self) -> int:
         """The offset after the segment's last batch; its base offset when it is empty."""
@@ -255,26 +353,50 @@ class Segment:
 
     def largest_timestamp(self) -> int:
         """The largest timestamp of a record; where records have none, when the file was last changed."""
-        self.load_indexes()
+        if self.max_timestamp_ms < 0 and not self._has_indexes:
+            self.take_largest_timestamp(self.read_largest_timestamp())
         if self.max_timestamp_ms >= 0:
             return self.max_timestamp_ms
         return self._files.modified_ms(self.path)
 
-    def find_timestamp(self, target_ms: int, start_offset: int) -> tuple[int, int, int] | None:
+    @property
+    def knows_largest_timestamp(self) -> bool:
+        """Whether `largest_timestamp` can tell without asking the disk."""
+        return self.max_timestamp_ms >= 0 or self._has_indexes
+
+    def read_largest_timestamp(self) -> int:
+        """What the last entry of the time index says; -1 where it says nothing. For any thread."""
+        return self._time_index.read_last_timestamp()
+
+    def take_largest_timestamp(self, timestamp_ms: int) -> None:
+        """Take over what `read_largest_timestamp` returned."""
+        if self.knows_largest_timestamp:
+            return
+        if timestamp_ms > 0:
+            self.max_timestamp_ms = timestamp_ms
+        else:
+            self.load_indexes()
+
+    def find_timestamp(
+        self, target_ms: int, start_offset: int, cached: Cached | None = None
+    ) -> tuple[int, int, int] | None:
         """The first record at or after `start_offset` whose timestamp is at least `target_ms`.
 
         Returns:
             Its timestamp, offset and leader epoch; None when the segment has none.
+
+        Raises:
+            NotCachedError: `cached` is given, and the disk would have to be asked.
         """
-        self.load_indexes()
+        file = self._readable(cached)
         offset = max(self._time_index.lookup(target_ms), start_offset)
         position = self._offset_index.lookup(offset)
-        for batch_position, header in read_headers(self.file, position, self.size):
+        for batch_position, header in read_headers(file, position, self.size):
             if header.max_timestamp_ms < target_ms or header.last_offset < start_offset:
                 continue
             end_position = batch_position + header.size_in_bytes
-            for _, _, batch in read_batches(self.file, batch_position, end_position):
-                for record in iterate_records(batch):
+            for _, _, batch in read_batches(file, batch_position, end_position):
+                for record in iterate_any_records(batch):
                     if record.timestamp_ms >= target_ms and record.offset >= start_offset:
                         return record.timestamp_ms, record.offset, header.leader_epoch
         return None
@@ -289,6 +411,7 @@ class Segment:
         """Cut the file at a batch boundary and drop the index entries at or above `offset`."""
         self._offset_index.truncate(offset)
         self._time_index.truncate(offset)
+        self.transactions.truncate(offset)
         self.file.truncate(position)
         self._bytes_since_entry = 0
         if position == 0:

@@ -12,11 +12,14 @@ from operator import attrgetter
 from pathlib import Path
 
 from barnabas.log.batch_reader import read_batches
+from barnabas.log.cold_reads import Cached, ColdSlice, ColdWork, NotCachedError
 from barnabas.log.config import LogConfig
 from barnabas.log.environment import LogEnvironment
 from barnabas.log.files import FileSlice
 from barnabas.log.segment import DELETED_SUFFIX, Segment
 from barnabas.log.tail import BatchTail
+from barnabas.log.txn_index import AbortedTransaction
+from barnabas.records.batch import BatchHeader
 
 _base_offset = attrgetter("base_offset")
 
@@ -58,6 +61,8 @@ class SegmentChain:
     def add(self, config: LogConfig, base_offset: int) -> None:
         """Begin a new active segment."""
         segment = Segment.create(self._env.files, self._directory, base_offset, self._env.clock.now_ms())
+        if config.preallocate:
+            segment.file.reserve(config.segment_bytes)
         self.segments.append(segment)
         self.choose_jitter(config)
         self.tail.clear()
@@ -82,6 +87,21 @@ class SegmentChain:
         if renamed:
             self._env.timers.call_later(delay_ms, self._remove_files, renamed)
 
+    def replace(
+        self,
+        replaced: list[Segment],
+        base_offset: int,
+        size: int,
+        put_in_place: Callable[[], object],
+        delay_ms: int,
+    ) -> None:
+        """Let one segment take the place of some; see `PartitionLog.replace_segments`."""
+        index = self.segments.index(replaced[0])
+        self.drop(replaced, delay_ms)
+        put_in_place()
+        segment = Segment(self._env.files, self._directory, base_offset, size, self._env.clock.now_ms())
+        self.segments.insert(index, segment)
+
     def _remove_files(self, paths: list[Path]) -> None:
         def remove() -> None:
             for path in paths:
@@ -94,7 +114,13 @@ class SegmentChain:
         return max(bisect_right(self.segments, offset, key=_base_offset) - 1, 0)
 
     def read(
-        self, offset: int, max_bytes: int, end_offset: int, log_end_offset: int, at_least_one: bool
+        self,
+        offset: int,
+        max_bytes: int,
+        end_offset: int,
+        log_end_offset: int,
+        at_least_one: bool,
+        cached: Cached | None = None,
     ) -> FileSlice | None:
         """Find the bytes of the batches from `offset` on; see `PartitionLog.read`."""
         # hot path: benchmarks/micro/test_log.py
@@ -104,7 +130,7 @@ class SegmentChain:
         is_to_end = end_offset >= log_end_offset
         found = self.tail.find(offset, segment.size)
         if found is None:
-            located = self._locate(offset)
+            located = self._locate(offset, cached)
             if located is None:
                 return None
             index, found = located
@@ -113,41 +139,72 @@ class SegmentChain:
                 index + 1 < len(self.segments) and end_offset >= self.segments[index + 1].base_offset
             )
         position, batch_end_position = found
-        limit = segment.size if is_to_end else self._position_of(segment, end_offset)
+        limit = segment.size if is_to_end else self._position_of(segment, end_offset, cached)
         length = limit - position
         if length > max_bytes:
             wanted = max(max_bytes, batch_end_position - position) if at_least_one else max_bytes
             length = min(length, wanted)
-        return FileSlice(segment.file, position, length) if length > 0 else None
+        if length <= 0:
+            return None
+        file = segment.file
+        if cached is not None and not cached.holds(file, position, length):
+            raise NotCachedError(ColdSlice(file, position, length))
+        return FileSlice(file, position, length)
 
-    def _locate(self, offset: int) -> tuple[int, tuple[int, int]] | None:
+    def _locate(self, offset: int, cached: Cached | None = None) -> tuple[int, tuple[int, int]] | None:
         """Segment, start and end of the first batch whose last offset is at or above `offset`."""
         for index in range(self.index_of(offset), len(self.segments)):
             segment = self.segments[index]
-            found = segment.locate(max(offset, segment.base_offset))
+            found = segment.locate(max(offset, segment.base_offset), cached)
             if found is not None:
                 position, header = found
                 return index, (position, position + header.size_in_bytes)
         return None
 
-    def _position_of(self, segment: Segment, end_offset: int) -> int:
+    def _position_of(self, segment: Segment, end_offset: int, cached: Cached | None) -> int:
         """Where the batch begins that holds `end_offset`."""
         if segment is self.segments[-1]:
             found = self.tail.find(end_offset, segment.size)
             if found is not None:
                 return found[0]
-        located = segment.locate(max(end_offset, segment.base_offset))
+        located = segment.locate(max(end_offset, segment.base_offset), cached)
         return segment.size if located is None else located[0]
 
-    def find_timestamp(self, target_ms: int, start_offset: int) -> tuple[int, int, int] | None:
+    def aborted_transactions(self, offset: int, part: FileSlice, log_end_offset: int) -> list[AbortedTransaction]:
+        """The aborted transactions that a reader of `part` must know; see `PartitionLog.aborted_transactions`."""
+        index = self.index_of(offset)
+        while self.segments[index].file is not part.file:
+            index += 1
+        end_offset = self.segments[index].offset_after(part.position + part.length)
+        if end_offset is None:
+            is_last = index + 1 == len(self.segments)
+            end_offset = log_end_offset if is_last else self.segments[index + 1].base_offset
+        found: list[AbortedTransaction] = []
+        for segment in self.segments[index:]:
+            some, is_all = segment.transactions.find(offset, end_offset)
+            found += some
+            if is_all:
+                break
+        return found
+
+    def find_timestamp(
+        self, target_ms: int, start_offset: int, cached: Cached | None = None
+    ) -> tuple[int, int, int] | None:
         """The first record at or after `start_offset` whose timestamp is at least `target_ms`.
 
         Returns:
             Its timestamp, offset and leader epoch; None when there is none.
+
+        Raises:
+            NotCachedError: `cached` is given, and the disk would have to be asked.
         """
+        if cached is not None:
+            unknown = [segment for segment in self.segments if not segment.knows_largest_timestamp]
+            if unknown:
+                raise NotCachedError(_largest_timestamps_of(self, unknown))
         for segment in self.segments:
             if segment.largest_timestamp() >= target_ms:
-                found = segment.find_timestamp(target_ms, start_offset)
+                found = segment.find_timestamp(target_ms, start_offset, cached)
                 if found is not None:
                     return found
         return None
@@ -169,9 +226,22 @@ class SegmentChain:
         return _walk(slices, end_offset)
 
 
+def _largest_timestamps_of(chain: SegmentChain, segments: list[Segment]) -> ColdWork[list[int]]:
+    def finish(timestamps_ms: list[int]) -> None:
+        for segment, timestamp_ms in zip(segments, timestamps_ms, strict=True):
+            segment.take_largest_timestamp(timestamp_ms)
+
+    return ColdWork(
+        (chain, "largest timestamps"), lambda: [segment.read_largest_timestamp() for segment in segments], finish
+    )
+
+
 def _walk(slices: list[FileSlice], end_offset: int) -> Iterator[memoryview]:
+    next_offset = 0
     for part in slices:
         for _, header, batch in read_batches(part.file, part.position, part.position + part.length):
-            if header.base_offset >= end_offset:
+            # A wrapper of format 0 or 1 does not say where it begins: at or above the end of the one before.
+            if (header.base_offset if isinstance(header, BatchHeader) else next_offset) >= end_offset:
                 return
             yield batch
+            next_offset = header.last_offset + 1

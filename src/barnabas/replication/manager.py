@@ -12,6 +12,7 @@ from typing import Protocol
 
 from barnabas.core.config import TopicConfig
 from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import StorageError
 from barnabas.core.pending import Pending, completed
 from barnabas.core.purgatory import Purgatory
 from barnabas.core.types import TopicPartition
@@ -81,17 +82,23 @@ class ReplicaManager:
         """What the high watermark checkpoint holds."""
         return {each.topic_partition: each.high_watermark for each in self._partitions.values()}
 
-    def append_now(self, partition: Partition, records: memoryview, required_acks: int) -> AppendResult:
-        """Append a client's batch to a partition that this broker leads.
+    def append_now(
+        self, partition: Partition, records: memoryview, required_acks: int, is_any_format: bool = False
+    ) -> AppendResult:
+        """Append a client's records to a partition that this broker leads.
 
         Args:
             records: One batch; numbered in place.
             required_acks: 0, 1 or -1.
+            is_any_format: They may be messages of format 0 or 1, and several.
         """
         # hot path: benchmarks/load (every produced batch)
         if partition.leader != self._broker_id:
             return AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        result = partition.append(records, required_acks, is_client=True)
+        try:
+            result = partition.append(records, required_acks, is_client=True, is_any_format=is_any_format)
+        except StorageError as error:
+            return self.storage_failed(error)
         if not result.error_code:
             self._fetches.notify(partition.topic_partition)
         return result
@@ -117,10 +124,18 @@ class ReplicaManager:
             return completed(AppendResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
         if not partition.is_leader:
             return completed(AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER))
-        result = partition.append(memoryview(records), required_acks, is_client=is_client)
+        try:
+            result = partition.append(memoryview(records), required_acks, is_client=is_client)
+        except StorageError as error:
+            return completed(self.storage_failed(error))
         if result.error_code == ErrorCode.NONE:
             self._fetches.notify(topic_partition)
         return completed(result)
+
+    def storage_failed(self, error: StorageError) -> AppendResult:
+        """The disk failed under a partition: nothing was appended, and the broker will stop."""
+        self._logs.note_failure(error)
+        return AppendResult(ErrorCode.KAFKA_STORAGE_ERROR)
 
     def update_topic_config(self, topic: str) -> None:
         """A topic's settings changed: its partitions take them over."""

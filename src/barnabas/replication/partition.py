@@ -7,9 +7,13 @@ Source: design page, replication; semantics, replication.
 """
 
 from barnabas.core.error_code import ErrorCode
-from barnabas.core.types import TopicPartition
+from barnabas.core.types import NO_EPOCH, TopicPartition
 from barnabas.log.append_result import AppendResult
 from barnabas.log.partition_log import PartitionLog
+from barnabas.log.producer_state import NEVER_OFFSET
+from barnabas.log.retention import DELETE
+
+_HIGH_WATERMARK = -1
 
 
 class Partition:
@@ -47,6 +51,12 @@ class Partition:
     def is_leader(self) -> bool:
         return self.leader == self.broker_id
 
+    @property
+    def last_stable_offset(self) -> int:
+        """Up to where consumers read that want committed records only: never above the high watermark."""
+        unstable_offset = self.log.first_unstable_offset
+        return self.high_watermark if self.high_watermark < unstable_offset else unstable_offset
+
     def become_leader(
         self, leader_epoch: int, in_sync_replicas: tuple[int, ...], replicas: tuple[int, ...], high_watermark: int
     ) -> None:
@@ -60,6 +70,7 @@ class Partition:
         self.in_sync_replicas = in_sync_replicas
         self.replicas = replicas
         self.high_watermark = max(self.log.log_start_offset, min(high_watermark, self.log.log_end_offset))
+        self.log.note_high_watermark(self.high_watermark)
         self.log.begin_leader_epoch(leader_epoch)
         self._advance_high_watermark()
 
@@ -68,27 +79,46 @@ class Partition:
         self.leader = leader
         self.leader_epoch = leader_epoch
 
-    def append(self, records: memoryview, required_acks: int, *, is_client: bool) -> AppendResult:
+    def append(
+        self, records: memoryview, required_acks: int, *, is_client: bool, is_any_format: bool = False
+    ) -> AppendResult:
         """Append as the leader.
 
         Args:
             records: Whole batches; numbered in place.
             required_acks: -1 also asks for min.insync.replicas.
+            is_client, is_any_format: See `PartitionLog.append`.
         """
         # hot path: benchmarks/load (every produced batch)
         log = self.log
         if required_acks == -1 and len(self.in_sync_replicas) < self.min_insync_replicas:
             return AppendResult(ErrorCode.NOT_ENOUGH_REPLICAS, log_start_offset=log.log_start_offset)
-        result = log.append(records, self.leader_epoch, is_client=is_client)
+        result = log.append(records, self.leader_epoch, is_client=is_client, is_any_format=is_any_format)
         if not result.error_code:
             self._advance_high_watermark()
         return result
+
+    def delete_records(self, offset: int) -> ErrorCode:
+        """Let the log begin at `offset`, or at the high watermark (-1).
+
+        Returns:
+            Why it doesn't; NONE also where it begins there or later already.
+        """
+        if not self.is_leader:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if DELETE not in self.log.config.cleanup_policy:
+            return ErrorCode.POLICY_VIOLATION
+        start_offset = self.high_watermark if offset == _HIGH_WATERMARK else offset
+        if not 0 <= start_offset <= self.high_watermark:
+            return ErrorCode.OFFSET_OUT_OF_RANGE
+        self.log.increment_log_start_offset(start_offset)
+        return ErrorCode.NONE
 
     def check_leader_epoch(self, current_leader_epoch: int) -> ErrorCode:
         """Compare the epoch that a client believes in (-1: it doesn't say) with this broker's."""
         if not self.is_leader:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        if current_leader_epoch < 0 or current_leader_epoch == self.leader_epoch:
+        if current_leader_epoch in (NO_EPOCH, self.leader_epoch):
             return ErrorCode.NONE
         if current_leader_epoch < self.leader_epoch:
             return ErrorCode.FENCED_LEADER_EPOCH
@@ -96,4 +126,7 @@ class Partition:
 
     def _advance_high_watermark(self) -> None:
         if len(self.in_sync_replicas) <= 1:
-            self.high_watermark = self.log.log_end_offset
+            log = self.log
+            self.high_watermark = log.log_end_offset
+            if log.producers.first_unstable_offset != NEVER_OFFSET:
+                log.note_high_watermark(log.log_end_offset)

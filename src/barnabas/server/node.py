@@ -36,7 +36,9 @@ from barnabas.core.purgatory import Purgatory
 from barnabas.core.timers import LoopTimers
 from barnabas.core.types import TopicPartition
 from barnabas.groups.coordinator import GroupCoordinator
+from barnabas.log.cold_reads import ColdReads
 from barnabas.log.manager import LogManager
+from barnabas.log.page_cache import system_page_cache
 from barnabas.net.listener import Listener, SocketOptions
 from barnabas.net.transport import Connection
 from barnabas.protocol.api_keys import FIRST_FLEXIBLE_VERSION, response_class
@@ -51,6 +53,8 @@ from barnabas.server.watchdog import CoreWait, Watchdog
 log = logging.getLogger(__name__)
 
 REGISTRY_FILE = "registry.sqlite"
+# As many reads as a disk gets at once for consumers that lag.
+_COLD_READ_THREAD_COUNT = 4
 
 
 class Node:
@@ -78,6 +82,9 @@ class Node:
         self._spawner = Spawner(lambda error: log.error("a background task failed", exc_info=error))
         self._registry_executor = ThreadExecutor(loop, "registry")
         self._log_executor = ThreadExecutor(loop, "log", max(1, min(config.background_threads, 4)))
+        # Beside the others: a round takes long.
+        self._cleaner_executor = ThreadExecutor(loop, "cleaner", max(config.log_cleaner_threads, 1))
+        self._cold_read_executor = ThreadExecutor(loop, "cold-read", _COLD_READ_THREAD_COUNT)
         self._core_wait = CoreWait()
         self._watchdog = Watchdog(self._clock, self._timers, self._core_wait)
         self._fetches = Purgatory(self._timers, loop.call_soon)
@@ -102,6 +109,7 @@ class Node:
             self._log_executor,
             lambda topic_partition: self._topic_config(topic_partition.topic),
             self._on_storage_failure,
+            cleaner_executor=self._cleaner_executor,
         )
         await logs.lock()
         registry = self._registry = await self._open_registry(logs)
@@ -154,6 +162,7 @@ class Node:
             ProducerIds(registry, self.broker_id),
             registry,
             routes.offered,
+            ColdReads(self._cold_read_executor, system_page_cache()),
         )
         self._accept(services, routes)
         self._watchdog.start()
@@ -180,6 +189,8 @@ class Node:
             self._core_wait.close()
             self._registry_executor.close()
             self._log_executor.close()
+            self._cleaner_executor.close()
+            self._cold_read_executor.close()
 
     # --- start, step by step
 
@@ -211,8 +222,8 @@ class Node:
         known = logs.known_cluster_id
         if known is not None and not path.exists():
             raise StartupError(
-                f"{self.config.log_dirs[0]} belongs to cluster {known}, whose state is not kept here (no {REGISTRY_FILE}): "
-                "it was written by Kafka, or the file was removed; it is left as it is"
+                f"{self.config.log_dirs[0]} belongs to cluster {known}, whose state is not kept here "
+                f"(no {REGISTRY_FILE}): it was written by Kafka, or the file was removed; it is left as it is"
             )
         return await EmbeddedRegistry.open(path, self._clock, self._registry_executor)
 

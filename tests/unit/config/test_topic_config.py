@@ -60,11 +60,7 @@ def test_versions_may_be_short(defaults, version):
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        ({"cleanup.policy": "compact"}, "cleanup.policy=compact is not implemented yet: only delete is"),
-        ({"compression.type": "gzip"}, "compression.type=gzip is not implemented yet: only producer is"),
-        ({"preallocate": "true"}, "preallocate=true is not implemented yet: only false is"),
         ({"leader.replication.throttled.replicas": "*"}, "only an empty list is"),
-        ({"message.format.version": "0.10.2"}, "only 0.11.0 and later are"),
     ],
 )
 def test_what_is_not_there_yet_is_refused(defaults, overrides, message):
@@ -77,10 +73,15 @@ def test_what_works_is_not_refused(defaults):
     check_topic(
         defaults.with_overrides(
             {
-                "cleanup.policy": "delete",
+                "cleanup.policy": "compact,delete",
+                "delete.retention.ms": "1",
+                "min.cleanable.dirty.ratio": "0.1",
                 "segment.bytes": "100",
                 "message.timestamp.type": "LogAppendTime",
-                "preallocate": "false",
+                "preallocate": "true",
+                "compression.type": "gzip",
+                "message.format.version": "0.10.2",
+                "message.downconversion.enable": "false",
             }
         )
     )

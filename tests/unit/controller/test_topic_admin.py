@@ -86,7 +86,7 @@ def test_each_topic_is_judged_as_kafka_judges_it(topic: NewTopic, error_code: Er
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("cleanup.policy", "compact"), ("compression.type", "gzip"), ("message.format.version", "0.10.2")],
+    [("follower.replication.throttled.replicas", "*"), ("leader.replication.throttled.replicas", "*")],
 )
 def test_settings_without_behaviour_are_refused_for_what_they_are(name: str, value: str) -> None:
     async def story(cluster: Cluster) -> None:

@@ -24,6 +24,8 @@ from barnabas.groups.storage import (
 from barnabas.records.batch import Codec, batches, set_base_offset
 from barnabas.records.builder import BatchBuilder
 from barnabas.records.control import EndTransactionMarker, MarkerType, build_marker
+from barnabas.records.formats import batches_of_any_magic
+from barnabas.records.message_set import MessageSetBuilder
 
 T0 = TopicPartition("t", 0)
 SETTINGS = GroupSettings()
@@ -140,6 +142,16 @@ def test_last_record_of_a_key_counts():
     assert {key.partition: committed.offset for key, committed in group.offsets.items()} == {0: 2, 1: 5}
     assert group.offsets[T0].append_offset == 10
     assert group.phase is Phase.EMPTY
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
+def test_messages_of_old_formats_are_read(magic, codec):
+    messages = MessageSetBuilder(magic, codec)
+    for offset in range(2):
+        messages.append(offset, 0, encode_offset_key("g", T0), encode_offset_value(CommittedOffset(offset + 5)))
+    (group,) = read_groups(batches_of_any_magic(messages.build()), SETTINGS).groups
+    assert group.offsets[T0].offset == 6
 
 
 def test_tombstones_remove_offsets_and_groups(stable_story):

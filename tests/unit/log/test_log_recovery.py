@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import zlib
 from pathlib import Path
 from struct import pack
 
@@ -192,18 +191,6 @@ def test_an_unfinished_compaction_is_dropped(filled, open_partition_log, directo
     log = open_partition_log(was_clean=True)
 
     assert base_offsets(log) == list(range(0, 20, 2))
-
-
-def test_old_formats_are_refused_and_left_as_they_are(open_partition_log, directory):
-    directory.mkdir()
-    body = pack(">bbi", 0, 0, -1) + pack(">i", 5) + b"value"
-    message = pack(">qiI", 0, len(body) + 4, zlib.crc32(body)) + body
-    path = directory / file_name(0, ".log")
-    path.write_bytes(message)
-
-    with pytest.raises(StorageError, match="format 0"):
-        open_partition_log()
-    assert path.read_bytes() == message
 
 
 def test_a_malformed_epoch_file_is_an_error(filled, open_partition_log, directory):

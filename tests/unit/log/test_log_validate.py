@@ -5,9 +5,10 @@ from struct import pack_into
 import pytest
 
 from barnabas.core.error_code import ErrorCode
-from barnabas.log.validate import RecordRules, Refusal, read_client_batch, walk_records
+from barnabas.log.validate import read_client_batch
 from barnabas.records.batch import BatchHeader, Codec, set_crc
 from barnabas.records.builder import BatchBuilder
+from barnabas.records.walk import RecordRefusal
 
 
 def batch(count=2, codec=Codec.NONE, **producer) -> bytearray:
@@ -24,13 +25,13 @@ def patched(data, position, layout, value, crc=True) -> bytearray:
     return data
 
 
-RULES = RecordRules(1_000_000)
+MOST_BYTES = 1_000_000
 
 
 @pytest.mark.parametrize("codec", list(Codec))
 def test_a_good_batch_passes(codec):
     data = batch(3, codec)
-    header = read_client_batch(memoryview(data), RULES)
+    header = read_client_batch(memoryview(data), MOST_BYTES)
     assert isinstance(header, BatchHeader)
     assert header.record_count == 3
 
@@ -61,62 +62,75 @@ def test_a_good_batch_passes(codec):
     ],
 )
 def test_refusals(data, error_code, is_before_log):
-    refusal = read_client_batch(memoryview(bytes(data)), RULES)
-    assert isinstance(refusal, Refusal)
+    refusal = read_client_batch(memoryview(bytes(data)), MOST_BYTES)
+    assert isinstance(refusal, RecordRefusal)
     assert (refusal.error_code, refusal.is_before_log) == (error_code, is_before_log), refusal.reason
 
 
 def test_a_large_batch_is_refused_before_its_crc_is_looked_at():
     data = patched(batch(), 17, ">I", 1, crc=False)
-    refusal = read_client_batch(memoryview(data), RecordRules(len(data) - 1))
+    refusal = read_client_batch(memoryview(data), len(data) - 1)
     assert refusal.error_code == ErrorCode.MESSAGE_TOO_LARGE
 
 
 def test_log_append_time_from_a_client_lists_every_record():
-    refusal = read_client_batch(memoryview(patched(batch(), 21, ">h", 0x08)), RULES)
+    refusal = read_client_batch(memoryview(patched(batch(), 21, ">h", 0x08)), MOST_BYTES)
 
     assert [index for index, _ in refusal.record_errors] == [0, 1]
     assert "Producer should not set timestamp type to LogAppendTime" in refusal.record_errors[0][1]
 
 
-def test_timestamps_too_far_from_now_are_listed():
-    rules = RecordRules(1_000_000, timestamp_difference_max_ms=10)
-    data = batch(3)
-    header = read_client_batch(memoryview(data), rules)
-    assert rules.walks_records
-    assert walk_records(data, rules, now_ms=1010) == 1002
-    refusal = walk_records(data, rules, now_ms=1012)
-
-    assert refusal.error_code == ErrorCode.INVALID_TIMESTAMP
-    assert [index for index, _ in refusal.record_errors] == [0, 1]
-    assert "Timestamp 1000 of message with offset 0 is out of range" in refusal.record_errors[0][1]
-    assert header.max_timestamp_ms == 1002
-
-
-def test_records_without_a_timestamp_are_never_too_far():
-    builder = BatchBuilder()
-    builder.append(-1, None, b"")
-    assert walk_records(builder.build(), RecordRules(1000, timestamp_difference_max_ms=1), 10**12) == -1
-
-
-def test_compacted_topics_want_keys():
-    rules = RecordRules(1_000_000, is_compacted=True)
-    builder = BatchBuilder()
-    builder.append(1, b"key", b"")
-    builder.append(1, None, b"")
-    refusal = walk_records(builder.build(), rules, 0)
-
-    assert refusal.error_code == ErrorCode.INVALID_RECORD
-    assert [index for index, _ in refusal.record_errors] == [1]
-
-
-def test_the_walk_finds_damaged_records_behind_a_right_crc():
+def test_log_append_time_is_refused_in_a_batch_that_is_no_batch():
     data = batch(2)
     data[61] = 0x7E
     set_crc(data, 0, len(data))
-    assert walk_records(data, RecordRules(1000, is_full=True), 0).error_code == ErrorCode.INVALID_RECORD
-    refused = read_client_batch(memoryview(patched(data, 21, ">h", 0x08)), RULES)
+    refused = read_client_batch(memoryview(patched(data, 21, ">h", 0x08)), MOST_BYTES)
     assert refused.error_code == ErrorCode.INVALID_RECORD
+
+
+class TestWhereRecordsAreWalked:
+    """The rules themselves are tested with the walk; here is that a log asks for it, and what it answers."""
+
+    def test_timestamps_too_far_from_now_are_listed(self, open_partition_log, clock):
+        log = open_partition_log(message_timestamp_difference_max_ms=10)
+        clock_ms = clock.now_ms()
+        builder = BatchBuilder()
+        for delta_ms in (-11, -10, 10, 11):
+            builder.append(clock_ms + delta_ms, b"k", b"v")
+        result = log.append(memoryview(builder.build()), 0)
+
+        assert result.error_code == ErrorCode.INVALID_TIMESTAMP
+        assert [index for index, _ in result.record_errors] == [0, 3]
+        assert result.message == "One or more records have been rejected due to invalid timestamp"
+        assert f"Timestamp {clock_ms - 11} of message with offset 0 is out of range" in result.record_errors[0][1]
+        assert (result.base_offset, result.log_start_offset, log.log_end_offset) == (-1, 0, 0)
+
+    def test_records_without_a_timestamp_are_never_too_far(self, open_partition_log):
+        log = open_partition_log(message_timestamp_difference_max_ms=10)
+        builder = BatchBuilder()
+        builder.append(-1, None, b"")
+        assert log.append(memoryview(builder.build()), 0).error_code == ErrorCode.NONE
+        assert log.active_segment.max_timestamp_ms == -1
+
+    def test_compacted_topics_want_keys(self, open_partition_log):
+        log = open_partition_log(cleanup_policy="compact")
+        builder = BatchBuilder()
+        builder.append(1, b"key", b"")
+        builder.append(1, None, b"")
+        result = log.append(memoryview(builder.build()), 0)
+
+        assert result.error_code == ErrorCode.INVALID_RECORD
+        assert [index for index, _ in result.record_errors] == [1]
+        assert result.message == "One or more records have been rejected"
+
+    def test_full_validation_finds_damaged_records_behind_a_right_crc(self, env, open_partition_log):
+        data = batch(2)
+        data[61] = 0x7E
+        set_crc(data, 0, len(data))
+        assert open_partition_log().append(memoryview(bytearray(data)), 0).error_code == ErrorCode.NONE
+        env.validates_records = True
+        result = open_partition_log().append(memoryview(data), 0)
+        assert (result.error_code, result.message, result.log_start_offset) == (ErrorCode.INVALID_RECORD, None, 0)
 
 
 def test_a_wrong_largest_timestamp_is_put_right(env, open_partition_log):

@@ -6,6 +6,7 @@ What ApiVersions offers, what the README's table says and what is routed come fr
 from barnabas.broker.handlers import (
     api_versions,
     create_topics,
+    delete_records,
     delete_topics,
     describe_configs,
     describe_groups,
@@ -43,6 +44,7 @@ HANDLERS: tuple[Handler, ...] = (
     api_versions.HANDLER,
     create_topics.HANDLER,
     delete_topics.HANDLER,
+    delete_records.HANDLER,
     init_producer_id.HANDLER,
     offset_for_leader_epoch.HANDLER,
     describe_configs.HANDLER,

@@ -3,6 +3,7 @@
 Source: protocol guide, CreateTopics; semantics, topics and partitions.
 """
 
+import asyncio
 from collections import Counter
 
 from barnabas.broker.context import RequestContext
@@ -21,6 +22,9 @@ from barnabas.protocol.messages.create_topics import (
     CreateTopicsResponse,
 )
 
+_FIRST_VERSION_WITH_CONFIGS = 5
+_TOPICS_PER_TURN = 100
+
 
 def create_topics(
     ctx: RequestContext, request: CreateTopicsRequest
@@ -37,7 +41,13 @@ async def _create(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTo
     times_named = Counter(topic.name for topic in request.topics)
     wanted = [_new_topic(topic) for topic in request.topics if times_named[topic.name] == 1]
     results = await ctx.services.topics.create(wanted, request.timeout_ms, request.validate_only)
-    by_name = {result.name: _shape(result) for result in results}
+    has_configs = ctx.api_version >= _FIRST_VERSION_WITH_CONFIGS
+    by_name = {}
+    for number, result in enumerate(results):
+        if number % _TOPICS_PER_TURN == 0:
+            # There may be very many, and others must not wait for them.
+            await asyncio.sleep(0)
+        by_name[result.name] = _shape(result, has_configs)
     answers = [
         by_name.get(topic.name)
         or CreatableTopicResult(
@@ -58,14 +68,14 @@ def _new_topic(topic: CreatableTopic) -> NewTopic:
     )
 
 
-def _shape(result: TopicResult) -> CreatableTopicResult:
+def _shape(result: TopicResult, has_configs: bool) -> CreatableTopicResult:
     return CreatableTopicResult(
         result.name,
         error_code=result.error_code,
         error_message=result.message,
         num_partitions=result.partition_count,
         replication_factor=result.replication_factor,
-        configs=[] if result.config is None else _configs(result.config),
+        configs=[] if result.config is None or not has_configs else _configs(result.config),
     )
 
 

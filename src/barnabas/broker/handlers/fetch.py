@@ -1,4 +1,4 @@
-"""Fetch (API key 1, v4-12): read record batches, waiting for them where there are none.
+"""Fetch (API key 1, v0-12): read record batches, waiting for them where there are none.
 
 Records leave as slices of the log's files: nothing is copied. Sessions are answered with id 0, as Kafka does when its
 cache is full: every fetch names all its partitions.
@@ -6,11 +6,17 @@ cache is full: every fetch names all its partitions.
 Source: protocol guide, Fetch; semantics, Fetch; KIP-74, KIP-227.
 """
 
+import logging
+from typing import Any
+
 from barnabas.broker.context import RequestContext
+from barnabas.broker.down_conversion import FIRST_VERSION_WITH_ZSTD, adapt_answer
 from barnabas.broker.table import Handler
 from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import StorageError
 from barnabas.core.pending import Pending
 from barnabas.core.types import TopicPartition
+from barnabas.log.cold_reads import ColdSlice, ColdWork, NotCachedError
 from barnabas.protocol.messages.fetch import (
     AbortedTransaction,
     EpochEndOffset,
@@ -23,8 +29,15 @@ from barnabas.protocol.messages.fetch import (
     SnapshotId,
 )
 from barnabas.protocol.wire import ZERO_UUID
+from barnabas.records.errors import CorruptRecordsError
 from barnabas.replication.partition import Partition
 
+logger = logging.getLogger(__name__)
+
+_FIRST_VERSION_WITH_STORAGE_ERROR = 6
+# Before, a batch larger than what was asked for was cut, and its reader had to ask for more.
+_FIRST_VERSION_WITH_WHOLE_BATCH = 3
+_MOST_COLD_READS = 4
 _FINAL_EPOCH = -1
 _INITIAL_EPOCH = 0
 _READ_COMMITTED = 1
@@ -32,29 +45,61 @@ _READ_COMMITTED = 1
 
 def fetch(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Pending[FetchResponse]:
     """Answer with what there is, or wait until there is enough."""
-    if request.session_id != 0 and request.session_epoch not in (_FINAL_EPOCH, _INITIAL_EPOCH):
+    answer = _fetch(ctx, request)
+    return answer if ctx.api_version >= FIRST_VERSION_WITH_ZSTD else adapt_answer(ctx, request, answer)
+
+
+def _fetch(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Pending[FetchResponse]:
+    if request.session_epoch not in (_FINAL_EPOCH, _INITIAL_EPOCH):
         return FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
     reading = _Reading(ctx, request)
     reading.read()
-    if reading.is_complete or request.max_wait_ms <= 0:
+    if not reading.cold and (reading.is_complete or request.max_wait_ms <= 0 or reading.names_one_twice):
         return reading.response()
     delayed = _DelayedFetch(ctx, request)
-    ctx.services.fetches.watch(delayed, reading.keys, request.max_wait_ms)
+    delayed.go_on(reading)
     return delayed.pending
 
 
 class _Reading:
     """One pass over the partitions of a request."""
 
-    __slots__ = ("_aborted", "_left_bytes", "_min_bytes", "_partition_of", "_request", "is_complete", "keys", "topics")
+    __slots__ = (
+        "_cached",
+        "_ctx",
+        "_failures",
+        "_is_committed",
+        "_left_bytes",
+        "_min_bytes",
+        "_partition_of",
+        "_request",
+        "cold",
+        "is_complete",
+        "keys",
+        "topics",
+    )
 
-    def __init__(self, ctx: RequestContext, request: FetchRequest) -> None:
+    def __init__(
+        self,
+        ctx: RequestContext,
+        request: FetchRequest,
+        failures: dict[TopicPartition, StorageError] | None = None,
+        *,
+        may_wait_for_disk: bool = False,
+    ) -> None:
+        """Args:
+        failures: Why partitions could not be read off the event loop.
+        may_wait_for_disk: Read what is not in the page cache here and now.
+        """
+        self._ctx = ctx
         self._request = request
+        self._failures = failures
+        self._cached = None if may_wait_for_disk else ctx.services.cold_reads
+        self.cold: dict[TopicPartition, ColdWork[Any] | ColdSlice] = {}
         self._partition_of = ctx.services.replicas.partition
         self._left_bytes = min(request.max_bytes, ctx.services.config.fetch_max_bytes)
         self._min_bytes = min(request.min_bytes, self._left_bytes)
-        # A consumer that reads uncommitted data is told nothing about transactions, not even that there are none.
-        self._aborted: list[AbortedTransaction] | None = [] if request.isolation_level == _READ_COMMITTED else None
+        self._is_committed = request.isolation_level == _READ_COMMITTED
         self.is_complete = False
         self.keys: list[TopicPartition] = []
         self.topics: list[FetchableTopicResponse] = []
@@ -63,11 +108,14 @@ class _Reading:
         """Read every partition in the request's order, as far as the byte limits go."""
         # hot path: benchmarks/load (every fetch request, twice when it waits)
         total_bytes = 0
+        may_exceed = self._ctx.api_version >= _FIRST_VERSION_WITH_WHOLE_BATCH
         for topic in self._request.topics:
             name = topic.topic
             answers = []
             for wanted in topic.partitions:
-                data, read_bytes = self._read_partition(name, wanted, self._left_bytes - total_bytes, total_bytes == 0)
+                data, read_bytes = self._read_partition(
+                    name, wanted, self._left_bytes - total_bytes, may_exceed and total_bytes == 0
+                )
                 if data.error_code or data.diverging_epoch.epoch >= 0:
                     self.is_complete = True
                 total_bytes += read_bytes
@@ -75,6 +123,14 @@ class _Reading:
             self.topics.append(FetchableTopicResponse(name, ZERO_UUID, answers))
         if total_bytes >= self._min_bytes or not self.keys:
             self.is_complete = True
+
+    @property
+    def names_one_twice(self) -> bool:
+        """Whether a partition stands in the request again. Waiting, every append to it would read it for each time.
+
+        # differs from Kafka: it collapses them, and waits.
+        """
+        return len(set(self.keys)) < len(self.keys)
 
     def response(self) -> FetchResponse:
         return FetchResponse(responses=self.topics)
@@ -90,33 +146,61 @@ class _Reading:
         error_code = partition.check_leader_epoch(wanted.current_leader_epoch)
         log = partition.log
         offset = wanted.fetch_offset
-        if not error_code and not log.log_start_offset <= offset <= log.log_end_offset:
+        # Before the range: a reader ahead of a log that was cut is told where to go back to.
+        diverging = _NO_DIVERGENCE
+        if wanted.last_fetched_epoch >= 0 and not error_code:
+            error_code, diverging = _divergence(partition, wanted)
+        is_diverging = diverging is not _NO_DIVERGENCE
+        if not error_code and not is_diverging and not log.log_start_offset <= offset <= log.log_end_offset:
             error_code = ErrorCode.OFFSET_OUT_OF_RANGE
         if error_code:
             return _refusal(wanted, error_code), 0
         self.keys.append(key)
-        end_offset = partition.high_watermark
+        high_watermark = partition.high_watermark
+        last_stable_offset = partition.last_stable_offset
+        end_offset = last_stable_offset if self._is_committed else high_watermark
         data = PartitionData(
             wanted.partition,
             0,
-            end_offset,
-            end_offset,
+            high_watermark,
+            last_stable_offset,
             log.log_start_offset,
-            _NO_DIVERGENCE,
+            diverging,
             _NO_LEADER,
             _NO_SNAPSHOT,
-            self._aborted,
+            # A consumer that reads uncommitted data is told nothing about transactions, not even that there are none.
+            [] if self._is_committed else None,
             -1,
             b"",
         )
-        if wanted.last_fetched_epoch >= 0 and _diverges(partition, wanted, data):
-            return data, 0
-        if offset < end_offset and (left_bytes > 0 or is_first):
-            found = log.read(offset, min(wanted.partition_max_bytes, left_bytes), end_offset, is_first)
+        if not is_diverging and offset < end_offset and (left_bytes > 0 or is_first):
+            try:
+                if self._failures and key in self._failures:
+                    raise self._failures[key]
+                max_bytes = min(wanted.partition_max_bytes, left_bytes)
+                found = log.read(offset, max_bytes, end_offset, is_first, self._cached)
+                if found is not None and self._is_committed:
+                    aborted = log.aborted_transactions(offset, found)
+                    data.aborted_transactions = [AbortedTransaction(each[0], each[1]) for each in aborted]
+            except NotCachedError as missing:
+                self.cold[key] = missing.work
+                return data, 0
+            except (StorageError, CorruptRecordsError) as error:
+                return _refusal(wanted, self._read_failed(key, error)), 0
             if found is not None:
                 data.records = found
                 return data, found.length
         return data, 0
+
+    def _read_failed(self, key: TopicPartition, error: StorageError | CorruptRecordsError) -> ErrorCode:
+        """What a reader is told of a log that can't be read; a failed disk also ends the broker."""
+        logger.error("%s can't be read: %s", key, error)
+        if isinstance(error, CorruptRecordsError):
+            return ErrorCode.CORRUPT_MESSAGE
+        self._ctx.services.replicas.storage_failed(error)
+        if self._ctx.api_version < _FIRST_VERSION_WITH_STORAGE_ERROR:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return ErrorCode.KAFKA_STORAGE_ERROR
 
 
 # Shared by all answers: building three objects for each partition of each answer costs more than the rest of it.
@@ -126,46 +210,85 @@ _NO_SNAPSHOT = SnapshotId()
 
 
 def _refusal(wanted: FetchPartition, error_code: ErrorCode) -> PartitionData:
-    return PartitionData(wanted.partition, error_code, -1, aborted_transactions=None, records=b"")
+    return PartitionData(
+        wanted.partition, error_code, -1, -1, -1, _NO_DIVERGENCE, _NO_LEADER, _NO_SNAPSHOT, None, -1, b""
+    )
 
 
 class _DelayedFetch:
-    """A fetch that waits for data."""
+    """A fetch that waits for data, or for the disk."""
 
-    __slots__ = ("_ctx", "_request", "pending")
+    __slots__ = ("_cold_count", "_ctx", "_deadline_ms", "_failures", "_request", "pending")
 
     def __init__(self, ctx: RequestContext, request: FetchRequest) -> None:
         self._ctx = ctx
         self._request = request
+        self._deadline_ms = ctx.services.clock.monotonic_ms() + request.max_wait_ms
+        self._cold_count = 0
+        self._failures: dict[TopicPartition, StorageError] = {}
         self.pending: Pending[FetchResponse] = Pending()
         self.pending.on_cancel = self._forget
 
+    def go_on(self, reading: _Reading) -> None:
+        """Do what a pass over the partitions makes necessary: read from the disk, answer, or wait for data."""
+        if reading.cold:
+            self._read_from_disk(reading.cold)
+            return
+        left_ms = self._deadline_ms - self._ctx.services.clock.monotonic_ms()
+        if reading.is_complete or left_ms <= 0 or reading.names_one_twice:
+            self.pending.complete(reading.response())
+        else:
+            self._ctx.services.fetches.watch(self, reading.keys, left_ms)
+
     def try_complete(self) -> bool:
-        reading = _Reading(self._ctx, self._request)
-        reading.read()
+        reading = self._read()
+        if reading.cold:
+            self._forget()
+            self._read_from_disk(reading.cold)
+            return False
         if reading.is_complete:
             self.pending.complete(reading.response())
         return reading.is_complete
 
     def expire(self) -> None:
-        reading = _Reading(self._ctx, self._request)
+        self._deadline_ms = 0
+        self.go_on(self._read())
+
+    def _read(self) -> _Reading:
+        # What was read may have left the page cache again: some day the fetch must get on.
+        may_wait_for_disk = self._cold_count >= _MOST_COLD_READS
+        reading = _Reading(self._ctx, self._request, self._failures, may_wait_for_disk=may_wait_for_disk)
         reading.read()
-        self.pending.complete(reading.response())
+        return reading
+
+    def _read_from_disk(self, cold: dict[TopicPartition, ColdWork[Any] | ColdSlice]) -> None:
+        cold_reads = self._ctx.services.cold_reads
+        assert cold_reads is not None, "only with it anything is found missing"
+        self._cold_count += 1
+
+        def read(failures: list[BaseException | None]) -> None:
+            if self.pending.is_done:
+                return
+            for (key, work), failure in zip(cold.items(), failures, strict=True):
+                # An index file may be missing because its segment was deleted meanwhile: the next pass will tell.
+                if isinstance(failure, StorageError) and isinstance(work, ColdSlice):
+                    self._failures[key] = failure
+            self.go_on(self._read())
+
+        cold_reads.read(list(cold.values()), read)
 
     def _forget(self) -> None:
         self._ctx.services.fetches.forget(self)
 
 
-def _diverges(partition: Partition, wanted: FetchPartition, data: PartitionData) -> bool:
-    """Whether the reader's history is not this log's; then it is told where the two part."""
+def _divergence(partition: Partition, wanted: FetchPartition) -> tuple[ErrorCode, EpochEndOffset]:
+    """Where the reader's history and this log's part; `_NO_DIVERGENCE` where they are one."""
     epoch, end_offset = partition.log.end_offset_for_epoch(wanted.last_fetched_epoch)
     if end_offset < 0:
-        data.error_code = ErrorCode.OFFSET_OUT_OF_RANGE
-        return True
+        return ErrorCode.OFFSET_OUT_OF_RANGE, _NO_DIVERGENCE
     if epoch < wanted.last_fetched_epoch or end_offset < wanted.fetch_offset:
-        data.diverging_epoch = EpochEndOffset(epoch, end_offset)
-        return True
-    return False
+        return ErrorCode.NONE, EpochEndOffset(epoch, end_offset)
+    return ErrorCode.NONE, _NO_DIVERGENCE
 
 
-HANDLER = Handler(FetchRequest, 4, 12, fetch)
+HANDLER = Handler(FetchRequest, 0, 12, fetch)

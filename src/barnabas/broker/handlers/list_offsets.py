@@ -1,13 +1,20 @@
-"""ListOffsets (API key 2, v1-5): the earliest offset, the latest, or the first at or after a time.
+"""ListOffsets (API key 2, v0-5): the earliest offset, the latest, or the first at or after a time.
+
+Version 0 knows segments only: it lists where those begin that were changed last before a time.
 
 Source: protocol guide, ListOffsets; semantics, ListOffsets.
 """
 
+import logging
 from collections import Counter
 
+from barnabas.broker.cold_requests import answer_when_read
 from barnabas.broker.context import RequestContext
 from barnabas.broker.table import Handler
 from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import StorageError
+from barnabas.core.pending import Pending
+from barnabas.log.cold_reads import Cached
 from barnabas.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
@@ -15,14 +22,33 @@ from barnabas.protocol.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
+from barnabas.records.errors import CorruptRecordsError
+from barnabas.replication.partition import Partition
+
+logger = logging.getLogger(__name__)
 
 LATEST = -1
 EARLIEST = -2
 _FIRST_VERSION_WITH_LEADER_EPOCH = 4
+_CONSUMER = -1
+_READ_COMMITTED = 1
+# The largest timestamps, a segment's indexes, the headers from an index entry on, the batch; and some to spare.
+_COLD_READS_A_PARTITION = 8
 
 
-def list_offsets(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffsetsResponse:
+def list_offsets(
+    ctx: RequestContext, request: ListOffsetsRequest
+) -> ListOffsetsResponse | Pending[ListOffsetsResponse]:
     """Look each partition's offset up; a partition named twice is refused."""
+    partition_count = sum(len(topic.partitions) for topic in request.topics)
+    return answer_when_read(
+        ctx.services.cold_reads,
+        lambda cached: _list_offsets(ctx, request, cached),
+        _COLD_READS_A_PARTITION * partition_count,
+    )
+
+
+def _list_offsets(ctx: RequestContext, request: ListOffsetsRequest, cached: Cached | None) -> ListOffsetsResponse:
     times_named = Counter(
         (topic.name, wanted.partition_index) for topic in request.topics for wanted in topic.partitions
     )
@@ -33,13 +59,13 @@ def list_offsets(ctx: RequestContext, request: ListOffsetsRequest) -> ListOffset
             if times_named[topic.name, wanted.partition_index] > 1:
                 answers.append(_refusal(wanted, ErrorCode.INVALID_REQUEST))
             else:
-                answers.append(_list_offset(ctx, request, topic.name, wanted))
+                answers.append(_list_offset(ctx, request, topic.name, wanted, cached))
         topics.append(ListOffsetsTopicResponse(topic.name, answers))
     return ListOffsetsResponse(topics=topics)
 
 
 def _list_offset(
-    ctx: RequestContext, request: ListOffsetsRequest, name: str, wanted: ListOffsetsPartition
+    ctx: RequestContext, request: ListOffsetsRequest, name: str, wanted: ListOffsetsPartition, cached: Cached | None
 ) -> ListOffsetsPartitionResponse:
     partition = ctx.services.replicas.partition((name, wanted.partition_index))
     if partition is None:
@@ -48,18 +74,50 @@ def _list_offset(
     if error_code:
         return _refusal(wanted, error_code)
     log = partition.log
-    is_consumer = request.replica_id == -1
-    end_offset = partition.high_watermark if is_consumer else log.log_end_offset
+    if ctx.api_version == 0:
+        return _list_segments(partition, request.replica_id, wanted, ctx.services.clock.now_ms())
+    end_offset = log.log_end_offset
+    if request.replica_id == _CONSUMER:
+        is_committed = request.isolation_level == _READ_COMMITTED
+        end_offset = partition.last_stable_offset if is_committed else partition.high_watermark
     if wanted.timestamp == LATEST:
         return _found(ctx, wanted, -1, end_offset, partition.leader_epoch)
     if wanted.timestamp == EARLIEST:
         epoch = log.epoch_at(log.log_start_offset)
         return _found(ctx, wanted, -1, log.log_start_offset, epoch)
-    found = log.offset_for_timestamp(wanted.timestamp)
+    if log.magic == 0:
+        return _refusal(wanted, ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT)
+    try:
+        found = log.offset_for_timestamp(wanted.timestamp, cached)
+    except StorageError as error:
+        return _refusal(wanted, ctx.services.replicas.storage_failed(error).error_code)
+    except CorruptRecordsError as error:
+        logger.error("%s-%d can't be searched: %s", name, wanted.partition_index, error)
+        return _refusal(wanted, ErrorCode.CORRUPT_MESSAGE)
     if found is None or found[1] >= end_offset:
         return _found(ctx, wanted, -1, -1, -1)
     timestamp, offset, epoch = found
     return _found(ctx, wanted, timestamp, offset, epoch)
+
+
+def _list_segments(
+    partition: Partition, replica_id: int, wanted: ListOffsetsPartition, now_ms: int
+) -> ListOffsetsPartitionResponse:
+    """The offsets of version 0, descending; a consumer sees none above the high watermark."""
+    log = partition.log
+    known = log.segment_times(now_ms)
+    if wanted.timestamp == EARLIEST:
+        known = known[:1]
+    elif wanted.timestamp != LATEST:
+        # From the last on, until one is old enough; those before it count, whatever their times.
+        while known and known[-1][1] > wanted.timestamp:
+            known.pop()
+    offsets = [offset for offset, _ in reversed(known)][: max(wanted.max_num_offsets, 0)]
+    offsets.sort(reverse=True)
+    high_watermark = partition.high_watermark
+    if replica_id == _CONSUMER and offsets and offsets[0] > high_watermark:
+        offsets = [high_watermark, *(offset for offset in offsets if offset <= high_watermark)]
+    return ListOffsetsPartitionResponse(wanted.partition_index, old_style_offsets=offsets)
 
 
 def _found(
@@ -76,4 +134,4 @@ def _refusal(wanted: ListOffsetsPartition, error_code: ErrorCode) -> ListOffsets
     return ListOffsetsPartitionResponse(wanted.partition_index, error_code)
 
 
-HANDLER = Handler(ListOffsetsRequest, 1, 5, list_offsets)
+HANDLER = Handler(ListOffsetsRequest, 0, 5, list_offsets)

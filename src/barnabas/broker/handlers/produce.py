@@ -1,4 +1,4 @@
-"""Produce (API key 0, v3-8): append record batches to partitions.
+"""Produce (API key 0, v0-8): append record batches to partitions.
 
 Source: protocol guide, Produce; semantics, Produce.
 """
@@ -23,10 +23,14 @@ from barnabas.records.batch import (
     ATTRIBUTES_POSITION,
     CODEC_MASK,
     HEADER_BYTES,
+    MAGIC,
+    MAGIC_POSITION,
     TRANSACTIONAL_BIT,
     Codec,
 )
 
+_FIRST_VERSION_WITH_BATCHES = 3
+_FIRST_VERSION_WITH_STORAGE_ERROR = 4
 _FIRST_VERSION_WITH_ZSTD = 7
 _ACKS = (-1, 0, 1)
 # The Java admin client repairs internal topics under this name.
@@ -42,6 +46,7 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | P
     """
     # hot path: benchmarks/load (every produce request)
     acks = request.acks
+    is_any_format = ctx.api_version < _FIRST_VERSION_WITH_BATCHES
     replicas = ctx.services.replicas
     responses = []
     unflushed: list[PartitionLog] = []
@@ -62,7 +67,9 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | P
             if error_code:
                 answers.append(PartitionProduceResponse(index, error_code, -1))
                 continue
-            result = replicas.append_now(partition, records, acks)
+            result = replicas.append_now(partition, records, acks, is_any_format)
+            if result.error_code:
+                _translate(result, ctx.api_version)
             answers.append(_answer(index, result))
             if partition.log.is_flush_due:
                 unflushed.append(partition.log)
@@ -102,10 +109,13 @@ def _refusal(ctx: RequestContext, name: str, acks: int) -> ErrorCode:
 
 def _request_error(ctx: RequestContext, request: ProduceRequest, records: memoryview) -> ErrorCode:
     """What a batch may not be in this version of the request; the rest is the log's business."""
-    if len(records) < HEADER_BYTES:
+    if len(records) < HEADER_BYTES or records[MAGIC_POSITION] != MAGIC:
         return ErrorCode.NONE
     attributes = records[ATTRIBUTES_POSITION + 1]
-    if attributes & CODEC_MASK == Codec.ZSTD and ctx.api_version < _FIRST_VERSION_WITH_ZSTD:
+    if (
+        attributes & CODEC_MASK == Codec.ZSTD
+        and _FIRST_VERSION_WITH_BATCHES <= ctx.api_version < _FIRST_VERSION_WITH_ZSTD
+    ):
         return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
     if attributes & TRANSACTIONAL_BIT:
         if request.transactional_id is None:
@@ -113,6 +123,12 @@ def _request_error(ctx: RequestContext, request: ProduceRequest, records: memory
         # differs from Kafka: without a transaction coordinator no transaction can be open here.
         return ErrorCode.INVALID_TXN_STATE
     return ErrorCode.NONE
+
+
+def _translate(result: AppendResult, api_version: int) -> None:
+    """Name an error so that the client knows it."""
+    if result.error_code == ErrorCode.KAFKA_STORAGE_ERROR and api_version < _FIRST_VERSION_WITH_STORAGE_ERROR:
+        result.error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
 def _answer(index: int, result: AppendResult) -> PartitionProduceResponse:
@@ -139,4 +155,4 @@ def _close_on_error(responses: list[TopicProduceResponse]) -> None:
                 raise ProtocolError(f"{name} for {topic.name}-{answer.index}, produced with acks=0")
 
 
-HANDLER = Handler(ProduceRequest, 3, 8, produce)
+HANDLER = Handler(ProduceRequest, 0, 8, produce)

@@ -20,10 +20,12 @@ HONOURED = frozenset(
         "advertised.port",
         "auto.create.topics.enable",
         "background.threads",
+        "barnabas.record.validation",
         "barnabas.request.max.array.elements",
         "broker.id",
         "broker.id.generation.enable",
         "broker.rack",
+        "compression.type",
         "connections.max.idle.ms",
         "default.replication.factor",
         "delete.topic.enable",
@@ -36,6 +38,18 @@ HONOURED = frozenset(
         "inter.broker.listener.name",
         "listener.security.protocol.map",
         "listeners",
+        "log.cleaner.backoff.ms",
+        "log.cleaner.dedupe.buffer.size",
+        "log.cleaner.delete.retention.ms",
+        "log.cleaner.enable",
+        "log.cleaner.io.buffer.load.factor",
+        "log.cleaner.io.buffer.size",
+        "log.cleaner.io.max.bytes.per.second",
+        "log.cleaner.max.compaction.lag.ms",
+        "log.cleaner.min.cleanable.ratio",
+        "log.cleaner.min.compaction.lag.ms",
+        "log.cleaner.threads",
+        "log.cleanup.policy",
         "log.dir",
         "log.dirs",
         "log.flush.interval.messages",
@@ -45,8 +59,11 @@ HONOURED = frozenset(
         "log.flush.start.offset.checkpoint.interval.ms",
         "log.index.interval.bytes",
         "log.index.size.max.bytes",
+        "log.message.downconversion.enable",
+        "log.message.format.version",
         "log.message.timestamp.difference.max.ms",
         "log.message.timestamp.type",
+        "log.preallocate",
         "log.retention.bytes",
         "log.retention.check.interval.ms",
         "log.retention.hours",
@@ -92,9 +109,6 @@ WITHOUT_EFFECT = frozenset(
         "inter.broker.protocol.version",
         "leader.imbalance.check.interval.seconds",
         "leader.imbalance.per.broker.percentage",
-        "log.cleaner.enable",
-        "log.message.downconversion.enable",
-        "log.message.format.version",
         "max.incremental.fetch.session.cache.slots",
         "num.io.threads",
         "num.network.threads",
@@ -122,18 +136,9 @@ WITHOUT_EFFECT = frozenset(
 )
 
 TOPIC_ONLY_VALUE = {
-    "cleanup.policy": "delete",
-    "compression.type": "producer",
-    "delete.retention.ms": "86400000",
     "follower.replication.throttled.replicas": "",
     "leader.replication.throttled.replicas": "",
-    "max.compaction.lag.ms": "9223372036854775807",
-    "min.cleanable.dirty.ratio": "0.5",
-    "min.compaction.lag.ms": "0",
-    "preallocate": "false",
 }
-
-_OLD_FORMATS = ("0.8", "0.9", "0.10")
 
 
 def startup_warning(config: BrokerConfig) -> str | None:
@@ -164,5 +169,3 @@ def check_topic(config: TopicConfig) -> None:
         only = TOPIC_ONLY_VALUE.get(name)
         if only is not None and value != parse(TOPIC_SETTINGS[name], only):
             raise ConfigError(f"{name}={format_value(value)} is not implemented yet: only {only or 'an empty list'} is")
-        if name == "message.format.version" and str(value).startswith(_OLD_FORMATS):
-            raise ConfigError(f"{name}={value} is not implemented yet: only 0.11.0 and later are")

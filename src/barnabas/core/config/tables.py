@@ -344,6 +344,7 @@ BROKER: tuple[Row, ...] = (
     ("zookeeper.ssl.truststore.password", "password", None, None, None, None, "medium", "read-only"),
     ("zookeeper.ssl.truststore.type", "string", None, None, None, None, "medium", "read-only"),
     ("zookeeper.sync.time.ms", "int", 2000, None, None, None, "low", "read-only"),
+    ("barnabas.record.validation", "string", "headers", None, None, ("headers", "full"), "low", "read-only"),
     ("barnabas.request.max.array.elements", "int", 100000, 1, None, None, "low", "read-only"),
 )
 
@@ -504,6 +505,7 @@ class BrokerFields:
         "auto_create_topics_enable",
         "auto_leader_rebalance_enable",
         "background_threads",
+        "barnabas_record_validation",
         "barnabas_request_max_array_elements",
         "broker_id",
         "broker_id_generation_enable",
@@ -930,6 +932,7 @@ class BrokerFields:
         zookeeper_ssl_truststore_password: str | None
         zookeeper_ssl_truststore_type: str | None
         zookeeper_sync_time_ms: int
+        barnabas_record_validation: str
         barnabas_request_max_array_elements: int
 
 

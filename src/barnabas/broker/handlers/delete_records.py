@@ -1,0 +1,44 @@
+"""DeleteRecords (API key 21, v0-2): let partitions begin at a later offset.
+
+The log start moves at once; segments below it go with the next retention check. This broker being the only replica, its
+log start is the low watermark that the answer waits for.
+
+Source: protocol guide, DeleteRecords; semantics, topics and partitions; KIP-107.
+"""
+
+from barnabas.broker.context import RequestContext
+from barnabas.broker.table import Handler
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.internal_topics import INTERNAL_TOPICS
+from barnabas.protocol.messages.delete_records import (
+    DeleteRecordsPartitionResult,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopicResult,
+)
+
+
+def delete_records(ctx: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
+    """Move each partition's log start."""
+    topics = []
+    for topic in request.topics:
+        results = []
+        for wanted in topic.partitions:
+            low_watermark, error_code = _delete(ctx, topic.name, wanted.partition_index, wanted.offset)
+            results.append(DeleteRecordsPartitionResult(wanted.partition_index, low_watermark, error_code))
+        topics.append(DeleteRecordsTopicResult(topic.name, results))
+    return DeleteRecordsResponse(topics=topics)
+
+
+def _delete(ctx: RequestContext, name: str, index: int, offset: int) -> tuple[int, ErrorCode]:
+    """The low watermark, -1 with an error, and the error."""
+    partition = ctx.services.replicas.partition((name, index))
+    if partition is None:
+        return -1, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if name in INTERNAL_TOPICS:
+        return -1, ErrorCode.INVALID_TOPIC_EXCEPTION
+    error_code = partition.delete_records(offset)
+    return -1 if error_code else partition.log.log_start_offset, error_code
+
+
+HANDLER = Handler(DeleteRecordsRequest, 0, 2, delete_records)

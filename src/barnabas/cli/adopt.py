@@ -1,0 +1,118 @@
+"""`barnabas adopt`: makes a directory that Kafka wrote this broker's."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from barnabas.cli.moving import AsJson, Execute, LogDirectories, finding_as_dict, print_findings, resolved, run_quietly
+from barnabas.cli.options import flag, paragraphs
+from barnabas.cli.output import note, print_json, print_table
+from barnabas.core.clock import SystemClock
+from barnabas.migration.adoption import AdoptionPlan
+from barnabas.migration.apply import adopt as carry_out
+from barnabas.migration.apply import plan_to_adopt
+
+HELP = paragraphs(
+    """Make the data directories of a Kafka broker this broker's, without copying or changing a record.
+
+Says what is there and what this version can't serve, and changes nothing until --execute is given. Kafka must be
+stopped (or dead). Give all of the broker's log.dirs; the cluster's state (registry.sqlite) is kept in the first.
+
+With --zookeeper topics, partitions, settings, users and quotas come from the tree, and `barnabas release` can write
+back what changes. Without it topics and partitions come from the names of the directories.
+
+Examples:
+
+  barnabas adopt /var/lib/kafka --zookeeper localhost:2181
+
+  barnabas adopt /var/lib/kafka --zookeeper localhost:2181 --execute
+"""
+)
+
+
+def adopt(
+    directories: LogDirectories,
+    zookeeper: Annotated[
+        str | None,
+        typer.Option(
+            "--zookeeper",
+            metavar="HOST:PORT/CHROOT",
+            help="The broker's zookeeper.connect, to read the cluster's state.",
+        ),
+    ] = None,
+    allow_missing: Annotated[
+        bool, flag("--allow-missing", "Let partitions whose logs are in none of the directories start empty.")
+    ] = False,
+    execute: Execute = False,
+    as_json: AsJson = False,
+) -> int:
+    paths = resolved(directories)
+    if execute:
+        plan = run_quietly(carry_out(paths, zookeeper, SystemClock(), allows_missing=allow_missing))
+    else:
+        plan = run_quietly(plan_to_adopt(paths, zookeeper, allows_missing=allow_missing))
+    is_done = execute and not plan.is_blocked
+    if as_json:
+        print_json(_as_dict(plan, paths, is_done))
+    else:
+        _print(plan, paths, is_done)
+    return 1 if plan.is_blocked else 0
+
+
+def _print(plan: AdoptionPlan, paths: list[Path], is_done: bool) -> None:
+    if plan.broker_id >= 0:
+        print(f"Broker {plan.broker_id} of cluster {plan.cluster_id}, in {', '.join(map(str, paths))}.")
+    if plan.topics:
+        print_table(
+            ["topic", "partitions", "logs here", "served", "bytes", "formats", "settings"],
+            [
+                [
+                    topic.name,
+                    topic.partition_count,
+                    len(topic.here),
+                    len(topic.served),
+                    topic.size_bytes,
+                    " ".join(f"v{magic}" for magic in sorted(topic.magics)) or None,
+                    " ".join(f"{name}={value}" for name, value in sorted(topic.settings.items())) or None,
+                ]
+                for topic in plan.topics
+            ],
+        )
+    print_findings(plan.findings)
+    if plan.is_blocked:
+        note("Nothing was changed: first mend what is blocked.")
+    elif not is_done:
+        note("Nothing was changed. Add --execute to do it.")
+    else:
+        print(f"Adopted. Start it: {start_command(plan.broker_id, paths)}")
+
+
+def start_command(broker_id: int, paths: list[Path]) -> str:
+    """The command that starts the broker without a file of its own."""
+    where = ",".join(map(str, paths))
+    return f"barnabas broker --override broker.id={broker_id} --override log.dirs={where}"
+
+
+def _as_dict(plan: AdoptionPlan, paths: list[Path], is_done: bool) -> dict[str, object]:
+    return {
+        "broker_id": plan.broker_id,
+        "cluster_id": plan.cluster_id,
+        "directories": [str(path) for path in paths],
+        "zookeeper": plan.source,
+        "blocked": plan.is_blocked,
+        "executed": is_done,
+        "topics": [
+            {
+                "topic": topic.name,
+                "partition_count": topic.partition_count,
+                "here": topic.here,
+                "served": topic.served,
+                "size_bytes": topic.size_bytes,
+                "formats": sorted(topic.magics),
+                "settings": topic.settings,
+            }
+            for topic in plan.topics
+        ],
+        "findings": [finding_as_dict(finding) for finding in plan.findings],
+    }

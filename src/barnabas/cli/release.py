@@ -1,0 +1,85 @@
+"""`barnabas release`: gives a directory back to Kafka."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from barnabas.cli.moving import AsJson, Execute, LogDirectories, finding_as_dict, print_findings, resolved, run_quietly
+from barnabas.cli.options import paragraphs
+from barnabas.cli.output import note, print_json, print_table
+from barnabas.core.clock import SystemClock
+from barnabas.migration.apply import RELEASED_REGISTRY_FILE, plan_to_release
+from barnabas.migration.apply import release as carry_out
+from barnabas.migration.release import ReleasePlan
+
+HELP = paragraphs(
+    """Write what changed in a broker's cluster state into ZooKeeper, so that Kafka starts on its directories.
+
+New and deleted topics, partitions, settings, and who leads: what changed since `barnabas adopt` is written, what
+somebody else changed in ZooKeeper meanwhile stays. A directory that was never Kafka's can be given to a fresh
+ZooKeeper. Changes nothing until --execute is given; then the directory is Kafka's again, and `barnabas adopt` takes it
+back.
+
+Examples:
+
+  barnabas release /var/lib/kafka --zookeeper localhost:2181
+
+  barnabas release /var/lib/kafka --zookeeper localhost:2181 --execute
+"""
+)
+
+
+def release(
+    directories: LogDirectories,
+    zookeeper: Annotated[
+        str,
+        typer.Option(
+            "--zookeeper", metavar="HOST:PORT/CHROOT", help="The zookeeper.connect that Kafka will be started with."
+        ),
+    ],
+    execute: Execute = False,
+    as_json: AsJson = False,
+) -> int:
+    paths = resolved(directories)
+    plan = run_quietly((carry_out if execute else plan_to_release)(paths, zookeeper, SystemClock()))
+    is_done = execute and not plan.is_blocked
+    if as_json:
+        print_json(_as_dict(plan, paths, is_done))
+    else:
+        _print(plan, paths, is_done)
+    return 1 if plan.is_blocked else 0
+
+
+def _print(plan: ReleasePlan, paths: list[Path], is_done: bool) -> None:
+    if plan.changes:
+        print_table(
+            ["", "what", "how"], [[change.action.value, change.subject, change.text or None] for change in plan.changes]
+        )
+    elif not plan.is_blocked:
+        print(f"{plan.target} has everything already.")
+    print_findings(plan.findings)
+    if plan.is_blocked:
+        note("Nothing was changed: first mend what is blocked.")
+    elif not is_done:
+        note("Nothing was changed. Add --execute to do it.")
+    else:
+        print(
+            f"Released. Start Kafka with broker.id={plan.broker_id}, log.dirs={','.join(map(str, paths))} and "
+            f"zookeeper.connect={plan.target}. What Barnabas knew is kept in {RELEASED_REGISTRY_FILE}."
+        )
+
+
+def _as_dict(plan: ReleasePlan, paths: list[Path], is_done: bool) -> dict[str, object]:
+    return {
+        "broker_id": plan.broker_id,
+        "cluster_id": plan.cluster_id,
+        "directories": [str(path) for path in paths],
+        "zookeeper": plan.target,
+        "blocked": plan.is_blocked,
+        "executed": is_done,
+        "changes": [
+            {"action": change.action.value, "subject": change.subject, "text": change.text} for change in plan.changes
+        ],
+        "findings": [finding_as_dict(finding) for finding in plan.findings],
+    }

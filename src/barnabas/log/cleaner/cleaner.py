@@ -1,0 +1,283 @@
+"""Runs the rounds: chooses the dirtiest log, has it cleaned in a thread of the cleaner, puts the results in place.
+
+    event loop   choose ─► (snapshot)        ┌► swap ─► (next group) ─┐          ┌► note where the log is clean
+    thread                └► learn the keys ─┘          └► clean it ─►┘ sync dir ┘
+
+Also drops old segments of compacted logs, by their log start and, with `compact,delete`, by age and size.
+
+Invariants: one round a log; the segments of a log change on the event loop only, and a swap happens only if they are
+those that the round read; a log that can't be cleaned is left alone until it is opened again, and harms no other.
+
+# differs from Kafka: a disk that fails under the cleaner takes the log out of cleaning, not the directory offline.
+
+Source: design page, log compaction; log-format facts, cleaner.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from threading import Event
+
+from barnabas.core.executor import Executor
+from barnabas.core.pending import Pending, completed
+from barnabas.core.timers import Timer
+from barnabas.core.types import NO_OFFSET, TopicPartition
+from barnabas.log.cleaner.candidates import CleanableRange, CompactionRules, LogView, cleanable_range, dirtiest, is_due
+from barnabas.log.cleaner.rewrite import LastBatch
+from barnabas.log.cleaner.round import CleaningAbortedError, Round, RoundSettings, Source
+from barnabas.log.cleaner.swap import make_swap_files, put_in_place
+from barnabas.log.cleaner.throttle import Throttle
+from barnabas.log.config import CleanerConfig
+from barnabas.log.environment import LogEnvironment
+from barnabas.log.partition_log import COMPACT, PartitionLog
+from barnabas.log.retention import apply_retention
+from barnabas.log.segment import Segment
+
+_logger = logging.getLogger(__name__)
+
+
+class _Running:
+    """A round on its way."""
+
+    __slots__ = ("groups", "log", "replaced_count", "round", "segments", "started_ms")
+
+    def __init__(self, log: PartitionLog, segments: list[Segment], round_: Round, started_ms: int) -> None:
+        self.log = log
+        self.segments = segments
+        self.round = round_
+        self.started_ms = started_ms
+        self.groups: list[list[Source]] = []
+        self.replaced_count = 0
+
+
+class Cleaner:
+    """Cleans the compacted logs of a broker. Owned by the event loop.
+
+    Attributes:
+        uncleanable: Logs that could not be cleaned, with the reason.
+    """
+
+    def __init__(
+        self,
+        config: CleanerConfig,
+        env: LogEnvironment,
+        executor: Executor,
+        logs: Callable[[], Iterable[PartitionLog]],
+        high_watermarks: Callable[[], Mapping[TopicPartition, int]],
+        note_clean: Callable[[PartitionLog], object],
+    ) -> None:
+        """Args:
+        config: The broker's settings.
+        env: What the logs have, too.
+        executor: The cleaner's own threads, log.cleaner.threads of them.
+        logs: All open logs.
+        high_watermarks: What is replicated of them.
+        note_clean: Told when a log's `first_dirty_offset` has changed.
+        """
+        self.uncleanable: dict[TopicPartition, BaseException] = {}
+        self._config = config
+        self._env = env
+        self._executor = executor
+        self._logs = logs
+        self._high_watermarks = high_watermarks
+        self._note_clean = note_clean
+        self._stopped = Event()
+        self._throttle = Throttle(config.log_cleaner_io_max_bytes_per_second, env.clock, self._stopped.wait)
+        self._unclean_logs: dict[TopicPartition, PartitionLog] = {}
+        self._running: dict[TopicPartition, _Running] = {}
+        self._timer: Timer | None = None
+        self._ended: Pending[None] = Pending()
+
+    def start(self) -> None:
+        """Begin to look for work."""
+        self._look_after(0)
+
+    def close(self) -> Pending[None]:
+        """Begin no more, and stop what runs; completes when no thread touches a log any more."""
+        self._stopped.set()
+        if self._timer is not None:
+            self._timer.cancel()
+        return self._ended if self._running else completed(None)
+
+    # --- what is cleaned
+
+    def _look_after(self, delay_ms: int) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self._env.timers.call_later(delay_ms, self._look)
+
+    def _look(self) -> None:
+        if self._stopped.is_set():
+            return
+        high_watermarks = self._high_watermarks()
+        while len(self._running) < self._config.log_cleaner_threads:
+            chosen = self._choose(high_watermarks)
+            if chosen is None:
+                break
+            self._begin(*chosen)
+        for log in self._idle_logs():
+            self._drop_old_segments(log, high_watermarks.get(log.topic_partition, 0))
+        self._look_after(self._config.log_cleaner_backoff_ms)
+
+    def _idle_logs(self) -> list[PartitionLog]:
+        """The compacted logs that can be cleaned and are not being cleaned."""
+        return [
+            log
+            for log in self._logs()
+            if COMPACT in log.config.cleanup_policy
+            and log.topic_partition not in self._running
+            and self._unclean_logs.get(log.topic_partition) is not log
+        ]
+
+    def _choose(self, high_watermarks: Mapping[TopicPartition, int]) -> tuple[PartitionLog, CleanableRange] | None:
+        due: list[tuple[PartitionLog, CleanableRange]] = []
+        now_ms = self._env.clock.now_ms()
+        for log in self._idle_logs():
+            stable_offset = min(log.first_unstable_offset, high_watermarks.get(log.topic_partition, 0))
+            view = LogView(
+                log.segments, log.log_start_offset, log.log_end_offset, stable_offset, log.first_dirty_offset
+            )
+            config = log.config
+            rules = CompactionRules(
+                config.min_cleanable_dirty_ratio, config.min_compaction_lag_ms, config.max_compaction_lag_ms
+            )
+            try:
+                cleanable = cleanable_range(view, rules, now_ms)
+            except Exception as error:
+                self._give_up(log, error)
+                continue
+            if is_due(cleanable, rules):
+                due.append((log, cleanable))
+        index = dirtiest((index, cleanable) for index, (_, cleanable) in enumerate(due))
+        return None if index is None else due[index]
+
+    def _drop_old_segments(self, log: PartitionLog, high_watermark: int) -> None:
+        try:
+            apply_retention(log, high_watermark, self._env.clock.now_ms())
+        except Exception as error:
+            self._env.on_failure(error)
+
+    # --- a round
+
+    def _begin(self, log: PartitionLog, cleanable: CleanableRange) -> None:
+        segments = [each for each in log.segments if each.base_offset < cleanable.first_uncleanable_offset]
+        config, thread_count = self._config, self._config.log_cleaner_threads
+        settings = RoundSettings(
+            config.log_cleaner_dedupe_buffer_size // thread_count,
+            config.log_cleaner_io_buffer_load_factor,
+            # Half of the buffer is Kafka's for writing.
+            max(config.log_cleaner_io_buffer_size // thread_count // 2, 1),
+            log.config.segment_bytes,
+            log.config.segment_index_bytes,
+            log.config.index_interval_bytes,
+            log.config.delete_retention_ms,
+        )
+        round_ = Round(
+            self._env.files,
+            log.directory,
+            [Source(each.base_offset, each.size) for each in segments],
+            cleanable.first_dirty_offset,
+            cleanable.first_uncleanable_offset,
+            settings,
+            self._throttle,
+            lambda: log.is_closed or self._stopped.is_set(),
+        )
+        running = _Running(log, segments, round_, self._env.clock.monotonic_ms())
+        self._running[log.topic_partition] = running
+
+        def prepared(groups: list[list[Source]]) -> None:
+            running.groups = groups
+            self._clean_next(running)
+
+        self._executor.run(round_.prepare, prepared, lambda error: self._fail(running, error))
+
+    def _clean_next(self, running: _Running) -> None:
+        round_, log = running.round, running.log
+        if not running.groups or not self._is_wanted(log):
+            self._executor.run(
+                lambda: self._env.files.sync(log.directory),
+                lambda _: self._finish(running),
+                lambda error: self._fail(running, error),
+            )
+            return
+        group = running.groups[0]
+        last_batches = _last_batches(log)
+        self._executor.run(
+            lambda: round_.clean(group, last_batches),
+            lambda size: self._swap(running, group, size),
+            lambda error: self._fail(running, error),
+        )
+
+    def _is_wanted(self, log: PartitionLog) -> bool:
+        return not (log.is_closed or self._stopped.is_set()) and COMPACT in log.config.cleanup_policy
+
+    def _swap(self, running: _Running, group: Sequence[Source], size: int) -> None:
+        log, round_ = running.log, running.round
+        replaced, running.segments = running.segments[: len(group)], running.segments[len(group) :]
+        is_same = all(
+            segment in log.segments and segment.size == source.size
+            for segment, source in zip(replaced, group, strict=True)
+        )
+        if not (is_same and self._is_wanted(log)):
+            # The log was cut, deleted or is closed: what was read is not what it holds.
+            self._executor.run(
+                lambda: round_.discard(group),
+                lambda _: self._fail(running, CleaningAbortedError()),
+                lambda error: self._fail(running, error),
+            )
+            return
+        files, base_offset = self._env.files, group[0].base_offset
+        try:
+            make_swap_files(files, log.directory, base_offset)
+            log.replace_segments(replaced, base_offset, size, lambda: put_in_place(files, log.directory, base_offset))
+        except Exception as error:
+            # Half a swap can be mended only by loading the log again.
+            self._fail(running, error)
+            self._env.on_failure(error)
+            return
+        running.groups = running.groups[1:]
+        running.replaced_count += len(group)
+        if not running.groups:
+            log.first_dirty_offset = round_.end_offset
+        self._clean_next(running)
+
+    def _finish(self, running: _Running) -> None:
+        log, counts = running.log, running.round.counts
+        if not running.groups and self._is_wanted(log):
+            elapsed_ms = self._env.clock.monotonic_ms() - running.started_ms
+            _logger.info(
+                "%s: cleaned up to offset %d: %d segments, %d bytes to %d, %d keys, in %d ms",
+                log.directory,
+                running.round.end_offset,
+                running.replaced_count,
+                counts.read_bytes,
+                counts.written_bytes,
+                counts.key_count,
+                elapsed_ms,
+            )
+            self._note_clean(log)
+        self._end(log.topic_partition)
+
+    def _fail(self, running: _Running, error: BaseException) -> None:
+        log = running.log
+        if not isinstance(error, CleaningAbortedError) and not log.is_closed:
+            self._give_up(log, error)
+        self._end(log.topic_partition)
+
+    def _give_up(self, log: PartitionLog, error: BaseException) -> None:
+        _logger.warning("%s can't be cleaned and is left alone from now on: %s", log.directory, error)
+        self.uncleanable[log.topic_partition] = error
+        self._unclean_logs[log.topic_partition] = log
+
+    def _end(self, topic_partition: TopicPartition) -> None:
+        del self._running[topic_partition]
+        if not self._stopped.is_set():
+            self._look_after(0)
+        elif not self._running:
+            self._ended.complete(None)
+
+
+def _last_batches(log: PartitionLog) -> dict[int, LastBatch]:
+    return {
+        producer_id: LastBatch(entry.batches[-1].last_offset if entry.batches else NO_OFFSET, entry.epoch)
+        for producer_id, entry in log.producers.items()
+    }

@@ -1,0 +1,58 @@
+"""Which neighbouring segments are cleaned into one. Pure.
+
+Invariants: groups are in order and leave no segment out; a group's sizes before cleaning fit segment.bytes and
+segment.index.bytes, and its offsets fit 32 bits relative to its first one, unless it is a single segment.
+
+Source: design page, log compaction; log-format facts, cleaner.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+_MAX_RELATIVE_OFFSET = 2**31 - 1
+
+
+class SegmentSizes(NamedTuple):
+    """A segment to be cleaned; sizes in bytes."""
+
+    base_offset: int
+    log_bytes: int
+    offset_index_bytes: int
+    time_index_bytes: int
+
+
+def group_segments(
+    segments: Sequence[SegmentSizes], segment_bytes: int, index_bytes: int, first_uncleanable_offset: int
+) -> list[list[int]]:
+    """Put segments together, as many as fit.
+
+    Args:
+        segments: Those to be cleaned, in order.
+        segment_bytes: The topic's segment.bytes.
+        index_bytes: The topic's segment.index.bytes.
+        first_uncleanable_offset: Above all offsets of the last segment.
+
+    Returns:
+        Indexes of the segments of each group.
+    """
+    groups: list[list[int]] = []
+    first_offset = log_bytes = offset_index_bytes = time_index_bytes = 0
+    for index, segment in enumerate(segments):
+        end_offset = segments[index + 1].base_offset if index + 1 < len(segments) else first_uncleanable_offset
+        log_bytes += segment.log_bytes
+        offset_index_bytes += segment.offset_index_bytes
+        time_index_bytes += segment.time_index_bytes
+        if (
+            groups
+            and log_bytes <= segment_bytes
+            and offset_index_bytes <= index_bytes
+            and time_index_bytes <= index_bytes
+            # An empty segment has no offset that could be too large, or one would be left every 2^31 records.
+            and (segment.log_bytes == 0 or end_offset - 1 - first_offset <= _MAX_RELATIVE_OFFSET)
+        ):
+            groups[-1].append(index)
+            continue
+        groups.append([index])
+        first_offset, log_bytes = segment.base_offset, segment.log_bytes
+        offset_index_bytes, time_index_bytes = segment.offset_index_bytes, segment.time_index_bytes
+    return groups

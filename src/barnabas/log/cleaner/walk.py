@@ -1,0 +1,218 @@
+"""Two passes over the records of a batch of magic 2 that make no record: the keys, and what is kept.
+
+A record: varint length | attributes | varint timestamp delta | varint offset delta | varint key length, key | varint
+value length, value | headers. See `records.record`.
+
+Invariant: whatever the bytes say, the passes raise nothing but `CorruptRecordsError`.
+
+Source: implementation page, message format; log-format facts, cleaner.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from barnabas.records.builder import encode_varint
+from barnabas.records.errors import CorruptRecordsError
+from barnabas.records.record import LONGEST_INT32, LONGEST_INT64, read_varint
+
+
+class Kept(NamedTuple):
+    """What is kept of a batch's records.
+
+    Attributes:
+        runs: Where neighbouring records begin and end.
+        record_count: How many records that are.
+    """
+
+    runs: list[tuple[int, int]]
+    record_count: int
+
+
+def read_keys(
+    data: bytes, position: int, end: int, record_count: int, base_offset: int
+) -> tuple[list[bytes | None], list[int]]:
+    """The keys of a batch's records, and their offsets.
+
+    Args:
+        data: Holds the records, decompressed.
+        position, end: Where they stand.
+        record_count: How many.
+        base_offset: The batch's.
+
+    Raises:
+        CorruptRecordsError: They are no such records.
+    """
+    # hot path: no call for the usual record, whose numbers are varints of one or two bytes; keys are copied, and
+    # nothing behind them is looked at (benchmarks/micro/test_cleaner.py).
+    keys: list[bytes | None] = []
+    offsets: list[int] = []
+    add_key, add_offset = keys.append, offsets.append
+    try:
+        for _ in range(record_count):
+            number = data[position]
+            position += 1
+            if number >= 0x80:
+                if (second := data[position]) < 0x80:
+                    number += (second << 7) - 0x80
+                    position += 1
+                else:
+                    length, position = read_varint(data, position - 1, LONGEST_INT32)
+                    number = length << 1 if length >= 0 else 1
+            next_position = position + (number >> 1)
+
+            position += 1
+            while data[position] >= 0x80:
+                position += 1
+            number = data[position + 1]
+            position += 2
+            if number >= 0x80:
+                if (second := data[position]) < 0x80:
+                    number += (second << 7) - 0x80
+                    position += 1
+                else:
+                    delta, position = read_varint(data, position - 1, LONGEST_INT32)
+                    number = delta << 1
+            add_offset(base_offset + (number >> 1))
+
+            number = data[position]
+            position += 1
+            if number >= 0x80:
+                if (second := data[position]) < 0x80:
+                    number += (second << 7) - 0x80
+                    position += 1
+                else:
+                    length, position = read_varint(data, position - 1, LONGEST_INT32)
+                    number = length << 1 if length >= 0 else 1
+            if number & 1:
+                add_key(None)
+            else:
+                key_end = position + (number >> 1)
+                add_key(data[position:key_end])
+                position = key_end
+            if position >= next_position:
+                raise CorruptRecordsError(f"a record of batch {base_offset} is shorter than its key")
+            position = next_position
+    except IndexError:
+        raise CorruptRecordsError(f"the records of batch {base_offset} end within a number") from None
+    if position != end:
+        raise CorruptRecordsError(f"the records of batch {base_offset} end at {position}, not at {end}")
+    return keys, offsets
+
+
+def choose_kept(
+    data: bytes,
+    position: int,
+    end: int,
+    record_count: int,
+    base_offset: int,
+    newest_offset: Callable[[bytes | None, int], int],
+    end_offset: int,
+    *,
+    keeps_tombstones: bool,
+) -> Kept:
+    """Choose the records that survive.
+
+    Args:
+        data: Holds the records, decompressed.
+        position, end: Where they stand.
+        record_count: How many.
+        base_offset: The batch's.
+        newest_offset: The newest offset of a key; its second argument when the key is not known.
+        end_offset: What lies here or above was not looked at and stays.
+        keeps_tombstones: Records without a value stay, too.
+
+    Raises:
+        CorruptRecordsError: They are no such records.
+    """
+    # hot path: as `read_keys`.
+    runs: list[tuple[int, int]] = []
+    kept_count = 0
+    run_start = -1
+    try:
+        for _ in range(record_count):
+            start = position
+            number = data[position]
+            position += 1
+            if number >= 0x80:
+                if (second := data[position]) < 0x80:
+                    number += (second << 7) - 0x80
+                    position += 1
+                else:
+                    length, position = read_varint(data, position - 1, LONGEST_INT32)
+                    number = length << 1 if length >= 0 else 1
+            next_position = position + (number >> 1)
+
+            position += 1
+            while data[position] >= 0x80:
+                position += 1
+            number = data[position + 1]
+            position += 2
+            if number >= 0x80:
+                if (second := data[position]) < 0x80:
+                    number += (second << 7) - 0x80
+                    position += 1
+                else:
+                    delta, position = read_varint(data, position - 1, LONGEST_INT32)
+                    number = delta << 1
+            offset = base_offset + (number >> 1)
+
+            number = data[position]
+            position += 1
+            if number >= 0x80:
+                if (second := data[position]) < 0x80:
+                    number += (second << 7) - 0x80
+                    position += 1
+                else:
+                    length, position = read_varint(data, position - 1, LONGEST_INT32)
+                    number = length << 1 if length >= 0 else 1
+            key_end = position + (number >> 1)
+            if key_end >= next_position:
+                raise CorruptRecordsError(f"a record of batch {base_offset} is shorter than its key")
+            # An odd length is a negative one: no key, or no value.
+            if offset >= end_offset or (
+                not number & 1
+                and newest_offset(data[position:key_end], -1) <= offset
+                and (keeps_tombstones or not data[key_end] & 1)
+            ):
+                kept_count += 1
+                if run_start < 0:
+                    run_start = start
+            elif run_start >= 0:
+                runs.append((run_start, start))
+                run_start = -1
+            position = next_position
+    except IndexError:
+        raise CorruptRecordsError(f"the records of batch {base_offset} end within a number") from None
+    if position != end:
+        raise CorruptRecordsError(f"the records of batch {base_offset} end at {position}, not at {end}")
+    if run_start >= 0:
+        runs.append((run_start, end))
+    return Kept(runs, kept_count)
+
+
+def rebase_timestamps(records: bytes, *, is_log_append_time: bool) -> tuple[bytes, int, int]:
+    """Let the timestamp deltas of records begin at 0, or all be 0 where the batch has log append time.
+
+    Args:
+        records: Those that stay; one of the passes above has been over them.
+        is_log_append_time: See above.
+
+    Returns:
+        The records; the delta that the first one had; the largest delta that one has now.
+    """
+    _, position = read_varint(records, 0, LONGEST_INT32)
+    base, _ = read_varint(records, position + 1, LONGEST_INT64)
+    must_change = base != 0 or is_log_append_time
+    changed: list[bytes] = []
+    position = largest = 0
+    while position < len(records):
+        length, position = read_varint(records, position, LONGEST_INT32)
+        delta, rest = read_varint(records, position + 1, LONGEST_INT64)
+        delta = 0 if is_log_append_time else delta - base
+        largest = max(largest, delta)
+        end = position + length
+        if must_change:
+            encoded = encode_varint(delta)
+            changed += (encode_varint(1 + len(encoded) + end - rest), b"\0", encoded, records[rest:end])
+        position = end
+    return b"".join(changed) if must_change else records, base, largest

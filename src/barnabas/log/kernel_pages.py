@@ -1,0 +1,112 @@
+"""Asks the kernel which pages of a file are in its page cache.
+
+    cachestat(2)  Linux 6.5 on, on the descriptor: 1.4 µs for 1 MB; preadv(2) with RWF_NOWAIT for single bytes: 0.3 µs
+    mincore(2)    older Linux, over a short-lived mapping: 22 µs for 1 MB
+
+(Reading all of it with RWF_NOWAIT into a buffer takes 69 µs for 1 MB. Measured on ext4, Linux 6.18.)
+
+cachestat counts pages that are still on their way from the disk; RWF_NOWAIT fails for those. Readahead fills a file in
+ascending order, so a byte of every 256 KB and the last one stand for the rest.
+
+Loaded when it is first needed: ctypes would cost the broker's start 10 ms.
+
+Source: cachestat(2), mincore(2), preadv2(2).
+"""
+
+import ctypes
+import errno
+import mmap
+import os
+
+_PAGE_BYTES = mmap.PAGESIZE
+_SAMPLED_BYTES = 256 * 1024
+# The same number on all architectures that Python runs on but alpha.
+_CACHESTAT = 451
+
+
+class _Range(ctypes.Structure):
+    _fields_ = (("position", ctypes.c_uint64), ("length", ctypes.c_uint64))
+
+
+class Cachestat:
+    """Counts pages on the descriptor."""
+
+    __slots__ = ("_arguments", "_byte", "_counts", "_no_wait", "_range", "_system_call")
+
+    def __init__(self) -> None:
+        # Neither blocks: keeping the interpreter's lock is cheaper than giving it away.
+        self._system_call = ctypes.PyDLL(None, use_errno=True).syscall
+        self._range = _Range()
+        self._counts = (ctypes.c_uint64 * 5)()
+        self._arguments = ctypes.byref(self._range), ctypes.byref(self._counts)
+        self._byte = [bytearray(1)]
+        self._no_wait = getattr(os, "RWF_NOWAIT", 0)
+
+    def holds(self, fd: int, position: int, length: int) -> bool:
+        """Whether all of it is in memory.
+
+        Raises:
+            OSError: The kernel does not tell.
+        """
+        asked = self._range
+        asked.position, asked.length = position, length
+        if self._system_call(_CACHESTAT, fd, *self._arguments, 0):
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number))
+        end = position + length
+        page_count = (end - 1) // _PAGE_BYTES - position // _PAGE_BYTES + 1
+        if self._counts[0] < page_count:
+            return False
+        return not self._no_wait or self._has_arrived(fd, position, end)
+
+    def _has_arrived(self, fd: int, position: int, end: int) -> bool:
+        byte, no_wait = self._byte, self._no_wait
+        try:
+            os.preadv(fd, byte, end - 1, no_wait)
+            for sampled in range(position, end - 1, _SAMPLED_BYTES):
+                os.preadv(fd, byte, sampled, no_wait)
+        except BlockingIOError:
+            return False
+        except OSError as error:
+            if error.errno != errno.EOPNOTSUPP:
+                raise
+            # tmpfs: nothing arrives from anywhere.
+            self._no_wait = 0
+        return True
+
+
+class Mincore:
+    """Maps the file for a moment."""
+
+    __slots__ = ("_map", "_mincore", "_residency", "_unmap")
+
+    def __init__(self) -> None:
+        library = ctypes.PyDLL(None, use_errno=True)
+        self._map, self._unmap, self._mincore = library.mmap, library.munmap, library.mincore
+        address, size, number = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
+        self._map.restype = address
+        self._map.argtypes = (address, size, number, number, number, ctypes.c_long)
+        self._unmap.argtypes = (address, size)
+        self._mincore.argtypes = (address, size, ctypes.c_char_p)
+        self._residency = bytearray()
+
+    def holds(self, fd: int, position: int, length: int) -> bool:
+        """Whether all of it is in memory.
+
+        Raises:
+            OSError: The kernel does not tell.
+        """
+        start = position // _PAGE_BYTES * _PAGE_BYTES
+        length += position - start
+        page_count = (length - 1) // _PAGE_BYTES + 1
+        address = self._map(None, length, mmap.PROT_READ, mmap.MAP_SHARED, fd, start)
+        if address in (None, ctypes.c_void_p(-1).value):
+            raise OSError(ctypes.get_errno(), "mmap")
+        try:
+            residency = ctypes.create_string_buffer(page_count)
+            if self._mincore(address, length, residency):
+                raise OSError(ctypes.get_errno(), "mincore")
+        finally:
+            self._unmap(address, length)
+        # The lowest bit says it, the others are reserved.
+        return all(page & 1 for page in residency.raw)

@@ -1,0 +1,277 @@
+"""Carries plans out: makes the embedded registry of an adopted directory, and writes a released one to ZooKeeper.
+
+    registry.sqlite             the registry of a directory that is this broker's, in the first of its log.dirs
+    registry.sqlite.new         one that is being made; it counts for nothing
+    registry.released.sqlite    the registry as it was when the directory was given back
+
+Invariants:
+
+- The directories are locked as long as anything is written: no broker, ours or Kafka's, can start on them meanwhile.
+- A kill at any moment leaves the directory with its registry or without it, never with half of one; what was asked for
+  can be asked for again.
+- A registry is put away only when ZooKeeper has everything.
+
+Source: design page, registry; log-format facts, files in a log dir.
+"""
+
+import base64
+import contextlib
+import uuid
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from barnabas.core.clock import Clock
+from barnabas.core.errors import BarnabasError
+from barnabas.core.executor import InlineExecutor
+from barnabas.log.directory import LogDirectory
+from barnabas.log.files import LocalFileSystem
+from barnabas.migration.adoption import AdoptionPlan, plan_adoption
+from barnabas.migration.directories import REGISTRY_FILE, survey
+from barnabas.migration.release import ReleasePlan, plan_release
+from barnabas.migration.tree_copy import ADOPTED, TreeCopy, encode_adopted, read_tree, with_parents
+from barnabas.registry.embedded import EmbeddedRegistry
+from barnabas.registry.store import CreateOp, NodeExistsError, Op, Registry, RegistryError, SetOp
+
+if TYPE_CHECKING:
+    from barnabas.registry.zookeeper import ZooKeeperRegistry
+
+NEW_REGISTRY_FILE = f"{REGISTRY_FILE}.new"
+RELEASED_REGISTRY_FILE = "registry.released.sqlite"
+
+# ZooKeeper takes packets of up to 1 MB (jute.maxbuffer).
+_MOST_OPS = 200
+_MOST_BYTES = 400_000
+
+
+class MigrationError(BarnabasError):
+    """A plan that could not be carried out; one line that says what to do."""
+
+
+@contextlib.contextmanager
+def locked(directories: Sequence[Path]) -> Iterator[None]:
+    """Keep every broker out of some data directories.
+
+    Raises:
+        StartupError: A broker has one of them open.
+    """
+    taken: list[LogDirectory] = []
+    try:
+        for path in directories:
+            directory = LogDirectory(LocalFileSystem(), path)
+            directory.lock()
+            taken.append(directory)
+        yield
+    finally:
+        for directory in taken:
+            directory.unlock()
+
+
+# --- in
+
+
+async def plan_to_adopt(
+    directories: Sequence[Path], connect: str | None, *, allows_missing: bool, is_locked: bool = False
+) -> AdoptionPlan:
+    """Look at everything and plan.
+
+    Args:
+        directories: All of the broker's log.dirs; the registry will stand in the first.
+        connect: As zookeeper.connect; None: there is no tree.
+        allows_missing: Let partitions whose logs are nowhere start empty.
+        is_locked: This process holds the directories' locks.
+
+    Raises:
+        StartupError: ZooKeeper does not answer, or has no such chroot.
+        MigrationError: A node may not be read.
+    """
+    facts = [survey(path, finds_producers=connect is None, is_locked=is_locked) for path in directories]
+    tree = None if connect is None else await read_target(connect, may_be_missing=False)
+    new_cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+    return plan_adoption(facts, tree, new_cluster_id, allows_missing=allows_missing)
+
+
+async def adopt(
+    directories: Sequence[Path], connect: str | None, clock: Clock, *, allows_missing: bool
+) -> AdoptionPlan:
+    """Plan as `plan_to_adopt` does, and make the registry in the first directory.
+
+    Returns:
+        The plan; nothing was done if it is blocked.
+
+    Raises:
+        StartupError: A directory is in use, or as from `plan_to_adopt`.
+        StorageError: The disk failed.
+    """
+    plan = await plan_to_adopt(directories, connect, allows_missing=allows_missing)
+    if plan.is_blocked:
+        return plan
+    with locked(directories):
+        plan = await plan_to_adopt(directories, connect, allows_missing=allows_missing, is_locked=True)
+        if not plan.is_blocked:
+            await _make_registry(plan, directories[0], clock)
+    return plan
+
+
+async def _make_registry(plan: AdoptionPlan, directory: Path, clock: Clock) -> None:
+    files = LocalFileSystem()
+    new = directory / NEW_REGISTRY_FILE
+    _remove_database(new)
+    registry = await EmbeddedRegistry.open(new, clock, InlineExecutor())
+    try:
+        adopted = encode_adopted(plan.source, clock.now_ms(), plan.nodes)
+        nodes = with_parents({**plan.nodes, ADOPTED: adopted})
+        await registry.multi([CreateOp(node, data) for node, data in nodes.items()])
+    finally:
+        await registry.close()
+    files.sync(new)
+    files.rename(new, directory / REGISTRY_FILE)
+    files.sync(directory)
+
+
+# --- out
+
+
+def find_registry(directories: Sequence[Path]) -> Path:
+    """The registry of a broker's directories.
+
+    Raises:
+        MigrationError: There is none, or more than one.
+    """
+    found = [path / REGISTRY_FILE for path in directories if (path / REGISTRY_FILE).exists()]
+    if len(found) == 1:
+        return found[0]
+    where = ", ".join(map(str, directories))
+    if not found:
+        raise MigrationError(f"{where}: there is no {REGISTRY_FILE}: nothing here is this broker's to release")
+    raise MigrationError(f"{where}: each has a {REGISTRY_FILE}, so they belong to different brokers")
+
+
+async def read_registry(path: Path, clock: Clock) -> TreeCopy:
+    """Read an embedded registry that no broker has open.
+
+    Raises:
+        StartupError: A broker has it open, or it can't be read.
+    """
+    registry = await EmbeddedRegistry.open(path, clock, InlineExecutor())
+    try:
+        return await read_tree(registry, str(path))
+    finally:
+        await registry.close()
+
+
+async def read_target(connect: str, *, may_be_missing: bool) -> TreeCopy:
+    """Read a ZooKeeper tree.
+
+    Args:
+        connect: As zookeeper.connect.
+        may_be_missing: A chroot that does not exist counts as an empty tree.
+
+    Raises:
+        StartupError: Nobody answers, or there is no such chroot.
+        MigrationError: A node may not be read, or the connection broke.
+    """
+    registry = await _connect(connect)
+    try:
+        if may_be_missing and await registry.exists("/") is None:
+            return TreeCopy(connect)
+        return await read_tree(registry, connect)
+    except RegistryError as error:
+        raise MigrationError(f"{connect} could not be read ({error})") from None
+    finally:
+        await registry.close()
+
+
+async def plan_to_release(
+    directories: Sequence[Path], connect: str, clock: Clock, *, is_locked: bool = False
+) -> ReleasePlan:
+    """Look at everything and plan.
+
+    Args:
+        directories: All of the broker's log.dirs.
+        connect: As zookeeper.connect; the chroot need not exist.
+        is_locked: This process holds the directories' locks.
+
+    Raises:
+        MigrationError: The directories have no registry, or several, or a node of the tree may not be read.
+        StartupError: A broker has the registry open, or ZooKeeper does not answer.
+    """
+    facts = [survey(path, finds_producers=False, is_locked=is_locked) for path in directories]
+    ours = await read_registry(find_registry(directories), clock)
+    return plan_release(facts, ours, await read_target(connect, may_be_missing=True))
+
+
+async def release(directories: Sequence[Path], connect: str, clock: Clock) -> ReleasePlan:
+    """Plan as `plan_to_release` does, write ZooKeeper, and put the registry away.
+
+    Returns:
+        The plan; nothing was done if it is blocked.
+
+    Raises:
+        MigrationError: Somebody else changed ZooKeeper meanwhile: what was written stays, the rest is to be done again.
+        StartupError: A directory is in use, or as from `plan_to_release`.
+    """
+    plan = await plan_to_release(directories, connect, clock)
+    if plan.is_blocked:
+        return plan
+    with locked(directories):
+        plan = await plan_to_release(directories, connect, clock, is_locked=True)
+        if plan.is_blocked:
+            return plan
+        await _write(connect, plan.ops)
+        left = await plan_to_release(directories, connect, clock, is_locked=True)
+        if left.is_blocked or left.ops:
+            raise MigrationError(f"somebody else changes {connect} at the same time; when that is over, run this again")
+        registry = find_registry(directories)
+        files = LocalFileSystem()
+        files.rename(registry, registry.with_name(RELEASED_REGISTRY_FILE))
+        files.sync(registry.parent)
+    return plan
+
+
+async def _connect(connect: str) -> "ZooKeeperRegistry":
+    # kazoo is loaded by those who need it: every command of the command line loads this module.
+    from barnabas.registry.zookeeper import ZooKeeperRegistry
+
+    return await ZooKeeperRegistry.open(connect)
+
+
+async def _write(connect: str, ops: Sequence[Op]) -> None:
+    registry = await _connect(connect)
+    try:
+        await registry.create_chroot()
+        for some in _in_packets(ops):
+            await _write_some(registry, some, connect)
+    finally:
+        await registry.close()
+
+
+async def _write_some(registry: Registry, ops: list[Op], connect: str) -> None:
+    try:
+        await registry.multi(ops)
+    except NodeExistsError as error:
+        raise MigrationError(f"{connect}: {error.path} was made meanwhile; run this again") from None
+    except RegistryError as error:
+        raise MigrationError(
+            f"{connect} could not be written ({error}); what is missing is written when run again"
+        ) from None
+
+
+def _in_packets(ops: Sequence[Op]) -> Iterator[list[Op]]:
+    packet: list[Op] = []
+    size = 0
+    for op in ops:
+        op_bytes = len(op.path) + (len(op.data or b"") if isinstance(op, CreateOp | SetOp) else 0)
+        if packet and (len(packet) == _MOST_OPS or size + op_bytes > _MOST_BYTES):
+            yield packet
+            packet, size = [], 0
+        packet.append(op)
+        size += op_bytes
+    if packet:
+        yield packet
+
+
+def _remove_database(path: Path) -> None:
+    files = LocalFileSystem()
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        files.remove(path.with_name(path.name + suffix))

@@ -1,0 +1,265 @@
+"""The replica manager over real logs: what the controller may change, what is kept over a restart."""
+
+from pathlib import Path
+
+import pytest
+
+from barnabas.core.config import BrokerConfig, TopicConfig
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.executor import InlineExecutor
+from barnabas.core.pending import Pending
+from barnabas.core.purgatory import Purgatory
+from barnabas.core.types import TopicPartition
+from barnabas.log.environment import LogEnvironment
+from barnabas.log.partition_log import PartitionLog
+from barnabas.log.recovery import open_log
+from barnabas.protocol.messages.leader_and_isr import (
+    LeaderAndIsrPartitionState2,
+    LeaderAndIsrRequest,
+    LeaderAndIsrTopicState,
+)
+from barnabas.protocol.messages.stop_replica import (
+    StopReplicaPartitionState,
+    StopReplicaRequest,
+    StopReplicaTopicState,
+)
+from barnabas.records.builder import BatchBuilder
+from barnabas.replication.manager import ReplicaManager
+from barnabas.testing.faulty_disk import FaultyDisk
+from barnabas.testing.manual_clock import ManualClock
+
+BROKER_ID = 1
+PARTITION = TopicPartition("t", 0)
+
+
+class Logs:
+    """Real logs in a directory, opened when they are asked for; `hold` makes the answers wait for `release`."""
+
+    def __init__(self, directory: Path, clock: ManualClock, config: TopicConfig) -> None:
+        self.disk = FaultyDisk()
+        self._env = LogEnvironment(clock, clock, InlineExecutor(), self.disk)
+        self._directory = directory
+        self._config = config
+        self._logs: dict[TopicPartition, PartitionLog] = {}
+        self._held: list[tuple[Pending[PartitionLog | None], TopicPartition]] = []
+        self.is_holding = False
+        self.is_broken = False
+        self.failures: list[BaseException] = []
+        self.deleted: list[TopicPartition] = []
+        self.high_watermarks: dict[TopicPartition, int] = {}
+
+    def get_or_create(self, topic_partition: TopicPartition) -> Pending[PartitionLog | None]:
+        pending: Pending[PartitionLog | None] = Pending()
+        self._held.append((pending, topic_partition))
+        if not self.is_holding:
+            self.release()
+        return pending
+
+    def release(self) -> None:
+        self.is_holding = False
+        held, self._held = self._held, []
+        for pending, topic_partition in held:
+            if self.is_broken:
+                pending.complete(None)
+                continue
+            if topic_partition not in self._logs:
+                path = self._directory / str(topic_partition)
+                self._logs[topic_partition] = open_log(self._env, topic_partition, path, self._config)
+            pending.complete(self._logs[topic_partition])
+
+    def checkpointed_high_watermark(self, topic_partition: TopicPartition) -> int:
+        return self.high_watermarks.get(topic_partition, 0)
+
+    def note_failure(self, error: BaseException) -> None:
+        self.failures.append(error)
+
+    def delete(self, topic_partition: TopicPartition) -> None:
+        self.deleted.append(topic_partition)
+
+
+@pytest.fixture
+def clock():
+    return ManualClock()
+
+
+@pytest.fixture
+def topic_config():
+    return TopicConfig.from_broker(BrokerConfig.from_properties({}, None, "test"))
+
+
+@pytest.fixture
+def logs(tmp_path, clock, topic_config):
+    return Logs(tmp_path, clock, topic_config)
+
+
+@pytest.fixture
+def heard():
+    """What the listener for leadership was told."""
+    return []
+
+
+@pytest.fixture
+def replicas(logs, clock, topic_config, heard):
+    fetches = Purgatory(clock, lambda callback, *args: callback(*args))
+    made = ReplicaManager(BROKER_ID, logs, fetches, lambda topic: topic_config)
+    made.on_leadership = lambda led, resigned: heard.append(([each.topic_partition for each in led], list(resigned)))
+    return made
+
+
+def leaders(*, partition=0, leader=BROKER_ID, epoch=0, controller_epoch=1, replicas=(BROKER_ID,), isr=None):
+    state = LeaderAndIsrPartitionState2(
+        partition_index=partition,
+        controller_epoch=controller_epoch,
+        leader=leader,
+        leader_epoch=epoch,
+        isr=list(replicas if isr is None else isr),
+        replicas=list(replicas),
+    )
+    topic = LeaderAndIsrTopicState("t", partition_states=[state])
+    return LeaderAndIsrRequest(controller_epoch=controller_epoch, topic_states=[topic])
+
+
+def errors(pending):
+    assert pending.is_done
+    return pending.value.error_code, [each.error_code for each in pending.value.partition_errors]
+
+
+def batch(count=1):
+    builder = BatchBuilder()
+    for _ in range(count):
+        builder.append(1_600_000_000_000, b"key", b"value")
+    return builder.build()
+
+
+def test_a_partition_is_led_once_its_log_is_open(replicas, logs, heard):
+    logs.is_holding = True
+    pending = replicas.leader_and_isr(leaders())
+    assert not pending.is_done
+    assert replicas.partition(PARTITION) is None
+    logs.release()
+    assert errors(pending) == (0, [0])
+    assert replicas.partition(PARTITION).is_leader
+    assert heard == [([PARTITION], [])]
+    assert replicas.partition_count == 1
+
+
+def test_a_log_that_cant_be_made_is_told(replicas, logs, heard):
+    logs.is_broken = True
+    assert errors(replicas.leader_and_isr(leaders())) == (0, [ErrorCode.KAFKA_STORAGE_ERROR])
+    assert replicas.partition(PARTITION) is None
+    assert not any(led for led, _ in heard)
+
+
+@pytest.mark.parametrize("epoch", [4, 5])
+def test_an_epoch_that_is_not_newer_is_stale(replicas, epoch):
+    replicas.leader_and_isr(leaders(epoch=5))
+    assert errors(replicas.leader_and_isr(leaders(epoch=epoch, leader=2, replicas=(1, 2)))) == (
+        0,
+        [ErrorCode.STALE_CONTROLLER_EPOCH],
+    )
+    assert replicas.partition(PARTITION).is_leader
+
+
+def test_who_is_no_replica_says_so(replicas):
+    assert errors(replicas.leader_and_isr(leaders(replicas=(2, 3), leader=2))) == (
+        0,
+        [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION],
+    )
+    assert replicas.partition(PARTITION) is None
+
+
+def test_an_older_controller_changes_nothing(replicas):
+    replicas.leader_and_isr(leaders(controller_epoch=5))
+    assert errors(replicas.leader_and_isr(leaders(controller_epoch=4, epoch=9))) == (
+        ErrorCode.STALE_CONTROLLER_EPOCH,
+        [],
+    )
+    stop = StopReplicaRequest(controller_epoch=4, topic_states=[])
+    assert errors(replicas.stop_replica(stop)) == (ErrorCode.STALE_CONTROLLER_EPOCH, [])
+
+
+def test_resigning_stops_appends(replicas, heard):
+    replicas.leader_and_isr(leaders())
+    replicas.leader_and_isr(leaders(epoch=1, leader=2, replicas=(1, 2)))
+    result = replicas.append(PARTITION, batch(), -1, 1_000).value
+    assert result.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert heard[-1] == ([], [PARTITION])
+
+
+def test_a_new_epoch_begins_at_the_log_end(replicas):
+    replicas.leader_and_isr(leaders())
+    replicas.append(PARTITION, batch(3), -1, 1_000)
+    replicas.leader_and_isr(leaders(epoch=2))
+    partition = replicas.partition(PARTITION)
+    assert partition.log.end_offset_for_epoch(1) == (0, 3)
+    assert partition.log.end_offset_for_epoch(2) == (2, 3)
+
+
+def test_own_appends_move_the_high_watermark(replicas):
+    replicas.leader_and_isr(leaders())
+    assert replicas.append(PARTITION, batch(3), -1, 1_000).value.error_code == 0
+    assert replicas.high_watermarks() == {PARTITION: 3}
+    unknown = replicas.append(TopicPartition("u", 0), batch(), -1, 1_000).value
+    assert unknown.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_with_followers_in_sync_the_high_watermark_waits(replicas):
+    replicas.leader_and_isr(leaders(replicas=(1, 2)))
+    replicas.append(PARTITION, batch(3), 1, 1_000)
+    assert replicas.high_watermarks() == {PARTITION: 0}
+    # When the follower leaves the in-sync replicas, this broker alone decides.
+    replicas.leader_and_isr(leaders(epoch=1, replicas=(1, 2), isr=(1,)))
+    assert replicas.high_watermarks() == {PARTITION: 3}
+
+
+def test_the_high_watermark_of_the_last_run_is_taken_up(replicas, logs):
+    log = logs.get_or_create(PARTITION).value
+    log.append(memoryview(batch(5)), 0, is_client=False)
+    logs.high_watermarks[PARTITION] = 2
+    replicas.leader_and_isr(leaders(replicas=(1, 2)))
+    assert replicas.high_watermarks() == {PARTITION: 2}
+
+
+def test_a_checkpoint_beyond_the_log_is_cut(replicas, logs):
+    logs.high_watermarks[PARTITION] = 50
+    replicas.leader_and_isr(leaders(replicas=(1, 2)))
+    assert replicas.high_watermarks() == {PARTITION: 0}
+
+
+def test_a_full_disk_is_told_to_who_appends_and_to_the_broker(replicas, logs):
+    replicas.leader_and_isr(leaders())
+    logs.disk.free_bytes = 5
+    assert replicas.append(PARTITION, batch(), -1, 1_000).value.error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    result = replicas.append_now(replicas.partition(PARTITION), memoryview(batch()), 1)
+    assert result.error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    assert len(logs.failures) == 2
+    assert replicas.high_watermarks() == {PARTITION: 0}
+
+
+def stop(epoch, *, is_deleted=True):
+    state = StopReplicaPartitionState(0, leader_epoch=epoch, delete_partition=is_deleted)
+    return StopReplicaRequest(controller_epoch=1, topic_states=[StopReplicaTopicState("t", [state])])
+
+
+@pytest.mark.parametrize("epoch", [-2, -1, 6])
+def test_a_partition_is_stopped_and_deleted(replicas, logs, heard, epoch):
+    replicas.leader_and_isr(leaders(epoch=5))
+    assert errors(replicas.stop_replica(stop(epoch))) == (0, [0])
+    assert replicas.partition(PARTITION) is None
+    assert logs.deleted == [PARTITION]
+    assert heard[-1] == ([], [PARTITION])
+
+
+@pytest.mark.parametrize("epoch", [0, 5])
+def test_an_epoch_that_is_not_newer_stops_nothing(replicas, logs, epoch):
+    replicas.leader_and_isr(leaders(epoch=5))
+    assert errors(replicas.stop_replica(stop(epoch))) == (0, [ErrorCode.FENCED_LEADER_EPOCH])
+    assert replicas.partition(PARTITION).is_leader
+    assert logs.deleted == []
+
+
+def test_a_stopped_partition_may_keep_its_log(replicas, logs):
+    replicas.leader_and_isr(leaders())
+    replicas.stop_replica(stop(-1, is_deleted=False))
+    assert replicas.partition(PARTITION) is None
+    assert logs.deleted == []
