@@ -18,7 +18,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from barnabas.testing import Broker
 from tools.kafka.server import KafkaServer
@@ -44,11 +45,15 @@ def _fill(servers: str, options: argparse.Namespace) -> None:
         {"bootstrap.servers": servers, "linger.ms": 5, "batch.size": 16_384, "compression.type": options.codec}
     )
     dice = random.Random(1)
-    value = dice.randbytes(_VALUE_BYTES)
+    # Random letters: half their size when compressed.
+    letters = "".join(dice.choices("0123456789abcdef", k=1_000_000)).encode()
     for number in range(options.count):
+        key = b"key-%08d" % dice.randrange(options.keys)
+        start = dice.randrange(len(letters) - _VALUE_BYTES)
+        value = letters[start : start + _VALUE_BYTES]
         while True:
             try:
-                producer.produce(_TOPIC, value, b"key-%08d" % dice.randrange(options.keys))
+                producer.produce(_TOPIC, value, key)
                 break
             except BufferError:
                 producer.poll(0.1)

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from benchmarks.load.process import cpu_s, resident_mb
 from benchmarks.log_numbers.brokers import Measured
@@ -42,7 +43,8 @@ class Sizes(NamedTuple):
 def _fill(broker: Measured, topic: str, size_bytes: int, **settings: str) -> range:
     """Produce records of 1,000 bytes, a millisecond apart, through librdkafka; returns their timestamps."""
     producer = Producer(
-        {"bootstrap.servers": broker.address, "acks": "1", "linger.ms": "5", "log_level": 0, "queue.buffering.max.messages": 300_000}
+        {"bootstrap.servers": broker.address, "acks": "1", "linger.ms": "5", "log_level": 0}
+        | {"queue.buffering.max.messages": 300_000}
         | {name.replace("_", "."): value for name, value in settings.items()}
     )
     value = os.urandom(_RECORD_BYTES)
@@ -94,7 +96,8 @@ def segments(broker: Measured, sizes: Sizes) -> Figures:
 
 
 def _lookups(broker: Measured, topic: str, timestamps_ms: range) -> Figures:
-    chosen, times_s = random.Random(1), []
+    chosen = random.Random(1)
+    times_s: list[float] = []
     wire = Wire(broker.address)
     for number in range(2 * _LOOKUP_COUNT):
         if number == _LOOKUP_COUNT:
@@ -201,7 +204,7 @@ def _latencies_s(broker: Measured, longest_s: float, is_over: Callable[[], bool]
         yield time.perf_counter() - start
         if error:
             raise RuntimeError(f"produce error {error}")
-        # differs from a closed loop: what stalls the broker is met by its share of the time, not once.
+        # A stall of the broker is met once by a closed loop that is in a hurry, and hidden by its other thousands.
         time.sleep(0.001)
     wire.close()
 

@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 BARNABAS = Path(sys.executable).with_name("barnabas")
-DOCUMENTS = ("README.md", "docs/cli.md", "docs/operations.md", "docs/testing.md", "docs/pipeline.md")
+DOCUMENTS = ("README.md", "docs/cli.md", "docs/operations.md", "docs/testing.md", "docs/pipeline.md", "docs/moving.md")
 
 
 @cache
@@ -26,7 +26,7 @@ def commands(document: str) -> list[list[str]]:
     found = []
     for line in (ROOT / document).read_text().splitlines():
         code = re.search(
-            r"(?:^|[|&;`] *|^\s+)(?:\.venv/bin/)?barnabas ((?:broker|topics|produce|consume|groups|perf|log)\b[^`|]*)",
+            r"(?:^|[|&;`] *|^\s+)(?:\.venv/bin/)?barnabas ((?:broker|topics|produce|consume|groups|perf|log|adopt|release)\b[^`|]*)",
             line,
         )
         if code is not None and (line.startswith("    ") or "`" in line):
@@ -62,6 +62,8 @@ def test_the_readme_shows_commands() -> None:
         "log dump",
         "log verify",
         "log stats",
+        "adopt",
+        "release",
     ],
 )
 def test_every_command_is_documented(command: str) -> None:

@@ -363,8 +363,10 @@ def test_a_signal_stops_the_broker_cleanly_within_two_seconds(tmp_path, signal_n
         assert not (tmp_path / CLEAN).exists()
         produce(broker.bootstrap_servers, "t", 1)
         consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": "g", "log_level": 0})
-        consumer.subscribe(["t"])
-        consumer.poll(0)
+        assigned: list[object] = []
+        consumer.subscribe(["t"], on_assign=lambda _, partitions: assigned.extend(partitions))
+        while not assigned:
+            consumer.poll(0.01)
         idle = [socket.create_connection(("127.0.0.1", broker.port)) for _ in range(20)]
         half = socket.create_connection(("127.0.0.1", broker.port))
         half.sendall(struct.pack(">ih", 1_000, 0))
@@ -378,9 +380,9 @@ def test_a_signal_stops_the_broker_cleanly_within_two_seconds(tmp_path, signal_n
                 pass
         for sock in (*idle, half, waiting):
             sock.close()
-        consumer.close()
-    with running("--port", 0, "--data-dir", tmp_path) as broker:
+    with running("--port", broker.port, "--data-dir", tmp_path) as broker:
         assert not (tmp_path / CLEAN).exists()
+        consumer.close()
         broker.stop()
 
 
@@ -435,17 +437,17 @@ def test_die_with_parent_ends_the_broker_with_whoever_started_it(tmp_path):
 
 
 def test_connections_and_partitions_leave_enough_open_files_to_the_logs(tmp_path):
-    limit = 200
+    limit = 400
     with running(
         "--port",
         0,
         "--data-dir",
         tmp_path,
         "--override",
-        "log.segment.bytes=10000",
+        "log.segment.bytes=20000",
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit)),
     ) as broker:
-        producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
+        producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "log_level": 0})
         producer.produce("t", b"first")
         assert producer.flush(PATIENCE_S) == 0
         admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})

@@ -32,7 +32,7 @@ CONFIG = TopicConfig.from_broker(BROKER).with_overrides(
     {
         "cleanup.policy": "compact",
         "min.cleanable.dirty.ratio": "0",
-        "segment.bytes": "700",
+        "segment.bytes": "1100",
         "index.interval.bytes": "100",
     }
 )

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import typer
 
-from barnabas.cli import consume, groups, log, perf, produce, topics
+from barnabas.cli import adopt, consume, groups, log, perf, produce, release, topics
 from barnabas.cli.app import app
 from barnabas.cli.main import COMMANDS
 from barnabas.server.main import parser
@@ -34,7 +34,14 @@ All but `perf` work after a plain install and with any Kafka cluster; `perf` nee
 | --- | --- |
 """
 
-_HELP = {"topics": topics.HELP, "produce": produce.HELP, "consume": consume.HELP, "groups": groups.HELP}
+_HELP = {
+    "topics": topics.HELP,
+    "produce": produce.HELP,
+    "consume": consume.HELP,
+    "groups": groups.HELP,
+    "adopt": adopt.HELP,
+    "release": release.HELP,
+}
 _GROUPS = {"perf": perf, "log": log}
 
 

@@ -7,11 +7,13 @@ Source: log-format facts, files in a log dir, load and recovery.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from barnabas.core.errors import StorageError
+from barnabas.core.executor import Executor
 from barnabas.core.pending import Pending
 from barnabas.core.types import TopicPartition
 from barnabas.log.config import LogConfig
@@ -33,12 +35,14 @@ class Loaded:
         logs: Those that could be opened.
         high_watermarks: From the checkpoints.
         deleted: Directories of logs that were being deleted.
-        error: The first that came up; None when all went well.
+        failed: Directories whose disk failed, and why; none of their logs is among `logs`.
+        error: The first other one that came up; None when all went well.
     """
 
     logs: dict[TopicPartition, PartitionLog] = field(default_factory=dict)
     high_watermarks: dict[TopicPartition, int] = field(default_factory=dict)
     deleted: list[Path] = field(default_factory=list)
+    failed: dict[LogDirectory, StorageError] = field(default_factory=dict)
     error: BaseException | None = None
 
 
@@ -52,15 +56,28 @@ class _Contents(NamedTuple):
 
 
 def load_logs(
-    env: LogEnvironment, directories: list[LogDirectory], topic_config: Callable[[TopicPartition], LogConfig]
+    env: LogEnvironment,
+    directories: Sequence[LogDirectory],
+    topic_config: Callable[[TopicPartition], LogConfig],
+    executors: Sequence[Executor],
 ) -> Pending[Loaded]:
-    """Open all logs in some directories."""
-    return _Loading(env, topic_config).begin(directories)
+    """Open all logs in some directories.
+
+    Args:
+        executors: One for each directory.
+    """
+    return _Loading(env, topic_config, dict(zip(directories, executors, strict=True))).begin(directories)
 
 
 class _Loading:
-    def __init__(self, env: LogEnvironment, topic_config: Callable[[TopicPartition], LogConfig]) -> None:
+    def __init__(
+        self,
+        env: LogEnvironment,
+        topic_config: Callable[[TopicPartition], LogConfig],
+        executors: dict[LogDirectory, Executor],
+    ) -> None:
         self._env = env
+        self._executors = executors
         self._topic_config = topic_config
         self._result = Loaded()
         self._pending: Pending[Loaded] = Pending()
@@ -68,15 +85,18 @@ class _Loading:
         self._log_count = 0
         self._started_ms = self._told_ms = env.clock.monotonic_ms()
 
-    def begin(self, directories: list[LogDirectory]) -> Pending[Loaded]:
+    def begin(self, directories: Sequence[LogDirectory]) -> Pending[Loaded]:
         self._left_count = len(directories)
         for directory in directories:
-            self._env.executor.run(
-                lambda directory=directory: _read(directory),  # type: ignore[misc]  # bound early, mypy sees no type
-                lambda contents, directory=directory: self._open(directory, contents),  # type: ignore[misc]  # the same
-                self._fail,
-            )
+            self._begin(directory)
         return self._pending
+
+    def _begin(self, directory: LogDirectory) -> None:
+        self._executors[directory].run(
+            lambda: _read(directory),
+            lambda contents: self._open(directory, contents),
+            lambda error: self._fail(directory, error, self._one_done),
+        )
 
     def _open(self, directory: LogDirectory, contents: _Contents) -> None:
         self._result.high_watermarks.update(contents.high_watermarks)
@@ -85,13 +105,23 @@ class _Loading:
             _logger.info("%s was not closed cleanly: recovering %d logs", directory.path, len(contents.logs))
         left = _Countdown(len(contents.logs), lambda: self._end_directory(directory))
         for topic_partition, path in contents.logs.items():
-            self._open_log(topic_partition, path, contents, left)
+            self._open_log(directory, topic_partition, path, contents, left)
 
-    def _open_log(self, topic_partition: TopicPartition, path: Path, contents: _Contents, left: "_Countdown") -> None:
+    def _open_log(
+        self,
+        directory: LogDirectory,
+        topic_partition: TopicPartition,
+        path: Path,
+        contents: _Contents,
+        left: "_Countdown",
+    ) -> None:
         config = self._topic_config(topic_partition)
         self._log_count += 1
 
-        def work() -> PartitionLog:
+        def work() -> PartitionLog | None:
+            # A disk that failed is not asked for the rest of its logs.
+            if directory in self._result.failed or self._result.error is not None:
+                return None
             return open_log(
                 self._env,
                 topic_partition,
@@ -102,12 +132,13 @@ class _Loading:
                 log_start_offset=contents.log_start_offsets.get(topic_partition, 0),
             )
 
-        def opened(log: PartitionLog) -> None:
-            self._result.logs[topic_partition] = log
-            self._tell_progress()
+        def opened(log: PartitionLog | None) -> None:
+            if log is not None:
+                self._result.logs[topic_partition] = log
+                self._tell_progress()
             left.one_done()
 
-        self._env.executor.run(work, opened, self._fail)
+        self._executors[directory].run(work, opened, lambda error: self._fail(directory, error, left.one_done))
 
     def _tell_progress(self) -> None:
         now_ms = self._env.clock.monotonic_ms()
@@ -116,7 +147,22 @@ class _Loading:
             _logger.info("opened %d of %d logs", len(self._result.logs), self._log_count)
 
     def _end_directory(self, directory: LogDirectory) -> None:
-        self._env.executor.run(directory.unmark_clean, lambda _: self._one_done(), self._fail)
+        if directory in self._result.failed:
+            self._leave(directory)
+            return
+        self._executors[directory].run(
+            directory.unmark_clean,
+            lambda _: self._one_done(),
+            lambda error: self._fail(directory, error, lambda: self._leave(directory)),
+        )
+
+    def _leave(self, directory: LogDirectory) -> None:
+        """Forget the logs of a directory that failed."""
+        for topic_partition, log in list(self._result.logs.items()):
+            if log.directory.parent == directory.path:
+                del self._result.logs[topic_partition]
+                log.release()
+        self._one_done()
 
     def _one_done(self) -> None:
         self._left_count -= 1
@@ -125,8 +171,11 @@ class _Loading:
             _logger.info("opened %d logs in %d ms", self._log_count, elapsed_ms)
             self._pending.complete(self._result)
 
-    def _fail(self, error: BaseException) -> None:
-        if self._result.error is None:
+    def _fail(self, directory: LogDirectory, error: BaseException, go_on: Callable[[], object]) -> None:
+        if isinstance(error, StorageError):
+            self._result.failed.setdefault(directory, error)
+            go_on()
+        elif self._result.error is None:
             self._result.error = error
             self._pending.complete(self._result)
 

@@ -14,6 +14,7 @@ import logging
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -30,11 +31,13 @@ from barnabas.log.directory import META_FILE, LogDirectory
 from barnabas.log.environment import LogEnvironment
 from barnabas.log.files import FileSystem, LocalFileSystem
 from barnabas.log.loading import load_logs
+from barnabas.log.log_dirs import LogDirs
 from barnabas.log.partition_log import COMPACT, PartitionLog
 from barnabas.log.recovery import open_log
 from barnabas.log.retention import apply_retention
 
 _VALIDATES_RECORDS = "full"
+_CLOSING_THREAD_COUNT = 8
 _INITIAL_DELAY_MS = 30_000
 _CLEANER_DELAY_MS = 1_000  # clients come first
 _PRODUCER_CHECK_INTERVAL_MS = 600_000
@@ -57,6 +60,7 @@ class LogManager:
 
     Attributes:
         known_broker_id, known_cluster_id: Whose the directories are; None while `lock` has not found it.
+        on_offline: Told which logs are gone because their directory failed.
     """
 
     def __init__(
@@ -70,6 +74,7 @@ class LogManager:
         *,
         files: FileSystem | None = None,
         cleaner_executor: Executor | None = None,
+        recovery_executor: Callable[[], Executor] | None = None,
     ) -> None:
         """Args:
         config: The broker's settings.
@@ -77,19 +82,22 @@ class LogManager:
         timers: For everything periodic.
         executor: For everything that blocks.
         topic_config: The settings of a partition's topic as they are now.
-        on_failure: Told why the disk failed (the error names the file); the broker should stop.
+        on_failure: Told why the last directory failed (the error names the file); the broker should stop.
         files: The disk; the machine's own by default.
         cleaner_executor: Where logs are compacted, log.cleaner.threads at a time; `executor` by default.
+        recovery_executor: Makes what opens the logs of one directory at the start; `executor` by default.
         """
         self.known_broker_id: int | None = None
         self.known_cluster_id: str | None = None
-        self._on_failure = on_failure
+        self._on_all_failed = on_failure
+        self.on_offline: Callable[[list[TopicPartition]], object] = lambda _: None
         self._config = config
         self._clock = clock
         self._timers = timers
         self._executor = executor
         self._cleaner_executor = executor if cleaner_executor is None else cleaner_executor
         self._cleaner: Cleaner | None = None
+        self._recovery_executor: Callable[[], Executor] = recovery_executor or (lambda: executor)
         self._topic_config = topic_config
         self._env = LogEnvironment(
             clock,
@@ -97,11 +105,11 @@ class LogManager:
             executor,
             files if files is not None else LocalFileSystem(),
             _choose_jitter,
-            on_failure,
+            self._on_failure,
             config.transactional_id_expiration_ms,
             config.barnabas_record_validation == _VALIDATES_RECORDS,
         )
-        self._directories = [LogDirectory(self._env.files, Path(path)) for path in _paths(config)]
+        self._directories = LogDirs([LogDirectory(self._env.files, Path(path)) for path in _paths(config)])
         self._logs: dict[TopicPartition, PartitionLog] = {}
         self._opening: dict[TopicPartition, list[Pending[PartitionLog | None]]] = {}
         self._opening_paths: dict[TopicPartition, Path] = {}
@@ -120,15 +128,19 @@ class LogManager:
 
         Raises:
             StartupError: Another process has one, or they belong to different brokers or clusters.
-            StorageError: One can't be made or written.
+            StorageError: None can be made and written.
         """
         await self._run(self._lock)
 
     def _lock(self) -> None:
         try:
+            found = []
             for directory in self._directories:
-                directory.lock()
-            found = [(each, each.identity()) for each in self._directories]
+                try:
+                    directory.lock()
+                    found.append((directory, directory.identity()))
+                except StorageError as error:
+                    self._directories.take_offline(directory, error)
             self.known_broker_id = _the_one("broker.id", [(each, it.broker_id) for each, it in found if it])
             self.known_cluster_id = _the_one("cluster.id", [(each, it.cluster_id) for each, it in found if it])
         except BaseException:
@@ -142,14 +154,17 @@ class LogManager:
 
         Raises:
             StartupError: A directory belongs to another broker or cluster; nothing was changed.
-            StorageError: The disk failed, or holds what this broker can't read.
+            StorageError: All disks failed.
             CorruptRecordsError: A log is damaged where a clean stop left it whole.
         """
         try:
             await self._run(lambda: self._claim(cluster_id, broker_id))
-            loaded = await load_logs(self._env, self._directories, self._topic_config).future()
+            executors = [self._recovery_executor() for _ in self._directories]
+            loaded = await load_logs(self._env, self._directories.online, self._topic_config, executors).future()
             if loaded.error is not None:
                 raise loaded.error
+            for directory, error in loaded.failed.items():
+                self._directories.take_offline(directory, error)
             await self._run(lambda: self._read_cleaner_offsets(loaded.logs))
         except BaseException:
             self._unlock()
@@ -186,10 +201,33 @@ class LogManager:
                 )
             if found is None or None in found:
                 unnamed.append(directory)
-        for directory in unnamed:
-            directory.write_identity(broker_id, cluster_id, self._clock.now_ms())
         for directory in self._directories:
-            directory.make_checkpoints()
+            try:
+                if directory in unnamed:
+                    directory.write_identity(broker_id, cluster_id, self._clock.now_ms())
+                directory.make_checkpoints()
+            except StorageError as error:
+                self._directories.take_offline(directory, error)
+
+    # --- a disk that fails
+
+    def _on_failure(self, error: BaseException) -> None:
+        """Go on without the directory where something failed, if there is another one."""
+        directory = self._directories.holding(error)
+        if directory is None:
+            if not self._directories.is_offline(error):
+                self._on_all_failed(error)
+            return
+        try:
+            self._directories.take_offline(directory, error)
+        except StorageError as last:
+            self._on_all_failed(last)
+            return
+        gone = self._logs_in(directory)
+        for log in gone:
+            del self._logs[log.topic_partition]
+            log.release()
+        self.on_offline([log.topic_partition for log in gone])
 
     async def _run(self, work: Callable[[], None]) -> None:
         """Run `work` in the executor and wait for it."""
@@ -256,10 +294,17 @@ class LogManager:
         """The open log of a partition."""
         return self._logs.get(topic_partition)
 
-    def get_or_create(self, topic_partition: TopicPartition) -> Pending[PartitionLog | None]:
-        """The log of a partition, made when there is none; None when the disk failed, which `on_failure` is told."""
+    def get_or_create(self, topic_partition: TopicPartition, *, is_new: bool = True) -> Pending[PartitionLog | None]:
+        """The log of a partition, made when there is none.
+
+        Args:
+            is_new: Nothing was ever written to it. Otherwise it may be in a directory that is offline.
+
+        Returns:
+            None when the disk failed.
+        """
         log = self._logs.get(topic_partition)
-        if log is not None or self._is_closed:
+        if log is not None or self._is_closed or (self._directories.has_offline and not is_new):
             return completed(log)
         pending: Pending[PartitionLog | None] = Pending()
         waiting = self._opening.setdefault(topic_partition, [])
@@ -288,8 +333,8 @@ class LogManager:
             pending.complete(log)
 
     def _emptiest_directory(self) -> LogDirectory:
-        if len(self._directories) == 1:
-            return self._directories[0]
+        if len(self._directories.online) == 1:
+            return self._directories.online[0]
         counts = Counter(log.directory.parent for log in self._logs.values())
         # Those that are being made count too, or many made at once would all stand in one directory.
         counts.update(self._opening_paths.values())
@@ -480,7 +525,10 @@ class LogManager:
             try:
                 # A start that went wrong before the logs were open must leave everything as it was.
                 for directory in self._directories if self._is_loaded else ():
-                    self._close_directory(directory, logs[directory.path], high_watermarks[directory.path])
+                    try:
+                        self._close_directory(directory, logs[directory.path], high_watermarks[directory.path])
+                    except StorageError as error:
+                        self._directories.take_offline(directory, error)
             finally:
                 self._unlock()
 
@@ -489,8 +537,10 @@ class LogManager:
     def _close_directory(
         self, directory: LogDirectory, logs: list[PartitionLog], high_watermarks: dict[TopicPartition, int]
     ) -> None:
-        for log in logs:
-            log.close()
+        # A file system brings many files to disk in little more time than one, if it is asked for all at once.
+        with ThreadPoolExecutor(_CLOSING_THREAD_COUNT) as closing:
+            for _ in closing.map(PartitionLog.close, logs):
+                pass
         directory.recovery_points.write({log.topic_partition: log.recovery_point for log in logs})
         directory.log_start_offsets.write(self._log_start_offsets(directory))
         directory.high_watermarks.write(high_watermarks)
@@ -500,8 +550,7 @@ class LogManager:
         directory.mark_clean()
 
     def _unlock(self) -> None:
-        for directory in self._directories:
-            directory.unlock()
+        self._directories.unlock()
 
 
 def _paths(config: LogManagerConfig) -> list[str]:

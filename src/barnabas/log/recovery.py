@@ -30,6 +30,8 @@ from barnabas.records.batch import MAGIC, BatchHeader, batch_crc
 from barnabas.records.errors import CorruptRecordsError
 from barnabas.records.legacy import message_crc
 
+_PROGRESS_INTERVAL_MS = 1_000
+
 _logger = logging.getLogger(__name__)
 
 
@@ -71,7 +73,11 @@ def open_log(
     else:
         # Without the epochs of the older segments all of them are read again.
         first_unflushed = _first_unflushed(segments, recovery_point) if epochs.load_after_crash() else 0
+    told_ms = env.clock.monotonic_ms()
     for index, segment in enumerate(segments):
+        if env.clock.monotonic_ms() - told_ms >= _PROGRESS_INTERVAL_MS:
+            told_ms = env.clock.monotonic_ms()
+            _logger.info("%s: %d of %d segments checked", directory, index, len(segments))
         if index < first_unflushed and segment.base_offset not in found.damaged:
             continue
         recovered = _recover_segment(segment, config, epochs)

@@ -12,12 +12,13 @@ from operator import attrgetter
 from pathlib import Path
 
 from barnabas.log.batch_reader import read_batches
-from barnabas.log.cold_reads import Cached, ColdSlice, ColdWork, NotCachedError
+from barnabas.log.cold_reads import Cached, ColdSlice, NotCachedError
 from barnabas.log.config import LogConfig
 from barnabas.log.environment import LogEnvironment
 from barnabas.log.files import FileSlice
 from barnabas.log.segment import DELETED_SUFFIX, Segment
 from barnabas.log.tail import BatchTail
+from barnabas.log.time_search import LargestTimestamps
 from barnabas.log.txn_index import AbortedTransaction
 from barnabas.records.batch import BatchHeader
 
@@ -32,7 +33,7 @@ class SegmentChain:
         tail: The newest batches of the active segment.
     """
 
-    __slots__ = ("_directory", "_env", "_failed", "segments", "tail")
+    __slots__ = ("_directory", "_env", "_failed", "_timestamps", "segments", "tail")
 
     def __init__(
         self,
@@ -52,6 +53,7 @@ class SegmentChain:
         self._failed = failed
         self.segments = segments
         self.tail = BatchTail()
+        self._timestamps = LargestTimestamps()
 
     @property
     def size_bytes(self) -> int:
@@ -198,11 +200,7 @@ class SegmentChain:
         Raises:
             NotCachedError: `cached` is given, and the disk would have to be asked.
         """
-        if cached is not None:
-            unknown = [segment for segment in self.segments if not segment.knows_largest_timestamp]
-            if unknown:
-                raise NotCachedError(_largest_timestamps_of(self, unknown))
-        for segment in self.segments:
+        for segment in self.segments[self._timestamps.first_segment(self.segments, target_ms, cached) :]:
             if segment.largest_timestamp() >= target_ms:
                 found = segment.find_timestamp(target_ms, start_offset, cached)
                 if found is not None:
@@ -224,16 +222,6 @@ class SegmentChain:
             slices[0].position = position
             slices[0].length -= position
         return _walk(slices, end_offset)
-
-
-def _largest_timestamps_of(chain: SegmentChain, segments: list[Segment]) -> ColdWork[list[int]]:
-    def finish(timestamps_ms: list[int]) -> None:
-        for segment, timestamp_ms in zip(segments, timestamps_ms, strict=True):
-            segment.take_largest_timestamp(timestamp_ms)
-
-    return ColdWork(
-        (chain, "largest timestamps"), lambda: [segment.read_largest_timestamp() for segment in segments], finish
-    )
 
 
 def _walk(slices: list[FileSlice], end_offset: int) -> Iterator[memoryview]:

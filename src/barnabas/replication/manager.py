@@ -64,6 +64,8 @@ class ReplicaManager:
         self._logs = logs
         self._topic_config = topic_config
         self._fetches = fetches
+        self._offline: set[tuple[str, int]] = set()
+        logs.on_offline = self._take_offline
         self._partitions: dict[tuple[str, int], Partition] = {}
         self._controller_epoch = 0
         self.on_leadership: LeadershipListener | None = None
@@ -132,8 +134,23 @@ class ReplicaManager:
             self._fetches.notify(topic_partition)
         return completed(result)
 
+    def absence_of(self, topic_partition: tuple[str, int]) -> ErrorCode:
+        """What a client is told of a partition that `partition` does not know."""
+        is_offline = topic_partition in self._offline
+        return ErrorCode.KAFKA_STORAGE_ERROR if is_offline else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+    def _take_offline(self, topic_partitions: list[TopicPartition]) -> None:
+        """The directory of some logs failed."""
+        for topic_partition in topic_partitions:
+            if self._partitions.pop(topic_partition, None) is not None:
+                self._offline.add(topic_partition)
+                # Who waits for data here learns that the partition is gone.
+                self._fetches.notify(topic_partition)
+        if self.on_leadership is not None and topic_partitions:
+            self.on_leadership([], topic_partitions)
+
     def storage_failed(self, error: StorageError) -> AppendResult:
-        """The disk failed under a partition: nothing was appended, and the broker will stop."""
+        """The disk failed under a partition: nothing was appended, and its directory goes offline."""
         self._logs.note_failure(error)
         return AppendResult(ErrorCode.KAFKA_STORAGE_ERROR)
 
@@ -181,6 +198,7 @@ class ReplicaManager:
             # Who waits for data here learns that the partition is gone.
             self._fetches.notify(key)
         if state.delete_partition:
+            self._offline.discard(key)
             self._logs.delete(key)
         return ErrorCode.NONE
 
@@ -196,6 +214,7 @@ class ReplicaManager:
             The error, and the partition if this broker leads it now.
         """
         if opened is None:
+            self._offline.add(key)
             return ErrorCode.KAFKA_STORAGE_ERROR, None
         partition = self._partitions.get(key)
         if partition is None:
@@ -205,7 +224,11 @@ class ReplicaManager:
         if state.leader != self._broker_id:
             partition.resign(state.leader, state.leader_epoch)
             return ErrorCode.NONE, None
-        partition.become_leader(state.leader_epoch, tuple(state.isr), tuple(state.replicas), partition.high_watermark)
+        isr, replicas = tuple(state.isr), tuple(state.replicas)
+        try:
+            partition.become_leader(state.leader_epoch, isr, replicas, partition.high_watermark)
+        except StorageError as error:
+            return self.storage_failed(error).error_code, None
         self._fetches.notify(key)
         return ErrorCode.NONE, partition
 
@@ -255,7 +278,7 @@ class _LeadershipChange:
                 self._resigned.append(key)
             self._one_done()
 
-        self._replicas.logs.get_or_create(key).then(opened)
+        self._replicas.logs.get_or_create(key, is_new=state.is_new).then(opened)
 
     def _one_done(self) -> None:
         self._open_count -= 1

@@ -86,6 +86,7 @@ class Node:
         self._cleaner_executor = ThreadExecutor(loop, "cleaner", max(config.log_cleaner_threads, 1))
         self._cold_read_executor = ThreadExecutor(loop, "cold-read", _COLD_READ_THREAD_COUNT)
         self._core_wait = CoreWait()
+        self._recovery_executors: list[ThreadExecutor] = []
         self._watchdog = Watchdog(self._clock, self._timers, self._core_wait)
         self._fetches = Purgatory(self._timers, loop.call_soon)
         self._listeners: list[Listener] = []
@@ -109,6 +110,7 @@ class Node:
             self._log_executor,
             lambda topic_partition: self._topic_config(topic_partition.topic),
             self._on_storage_failure,
+            recovery_executor=self._new_recovery_executor,
             cleaner_executor=self._cleaner_executor,
         )
         await logs.lock()
@@ -119,6 +121,7 @@ class Node:
         configs = TopicConfigWatcher(registry, view, self._clock, self._spawner, self._on_topic_config)
         await configs.start()
         await logs.load(self.cluster_id, self.broker_id)
+        self._close_recovery_executors()
         replicas = self._replicas = ReplicaManager(self.broker_id, logs, self._fetches, self._topic_config)
         logs.watch_high_watermarks(replicas.high_watermarks)
         groups = self._groups = GroupCoordinator(
@@ -191,6 +194,7 @@ class Node:
             self._log_executor.close()
             self._cleaner_executor.close()
             self._cold_read_executor.close()
+            self._close_recovery_executors()
 
     # --- start, step by step
 
@@ -223,7 +227,7 @@ class Node:
         if known is not None and not path.exists():
             raise StartupError(
                 f"{self.config.log_dirs[0]} belongs to cluster {known}, whose state is not kept here "
-                f"(no {REGISTRY_FILE}): it was written by Kafka, or the file was removed; it is left as it is"
+                f"(no {REGISTRY_FILE}); if Kafka wrote it, `barnabas adopt {self.config.log_dirs[0]}` takes it over"
             )
         return await EmbeddedRegistry.open(path, self._clock, self._registry_executor)
 
@@ -244,6 +248,15 @@ class Node:
         return BrokerRegistration(
             self.broker_id, tuple(told), self.config.broker_rack, timestamp_ms=self._clock.now_ms()
         )
+
+    def _new_recovery_executor(self) -> ThreadExecutor:
+        executor = ThreadExecutor(self._loop, "recovery", self.config.num_recovery_threads_per_data_dir)
+        self._recovery_executors.append(executor)
+        return executor
+
+    def _close_recovery_executors(self) -> None:
+        while self._recovery_executors:
+            self._recovery_executors.pop().close()
 
     def _inter_broker_listener(self) -> str:
         return self.config.inter_broker_listener_name or self.config.endpoints[0].listener_name

@@ -20,14 +20,16 @@ class FaultyDisk(LocalFileSystem):
 
     Attributes:
         free_bytes: What record files may still take before the disk is full; None without a limit.
+        fails_to_read: Record files can't be read any more.
         fails_to_sync: Every fsync fails.
         sync_count: How many files were synced.
     """
 
-    __slots__ = ("_locks", "_synced_bytes", "fails_to_sync", "free_bytes", "sync_count")
+    __slots__ = ("_locks", "_synced_bytes", "fails_to_read", "fails_to_sync", "free_bytes", "sync_count")
 
     def __init__(self) -> None:
         self.free_bytes: int | None = None
+        self.fails_to_read = False
         self.fails_to_sync = False
         self.sync_count = 0
         self._synced_bytes: dict[Path, int] = {}
@@ -145,6 +147,19 @@ class FaultyRecordFile(RecordFile):
 
     def write(self, data: Buffer) -> int:
         return super().write(memoryview(data)[: self.disk.take(len(data))])
+
+    def read(self, position: int, length: int) -> bytes:
+        self._check_readable()
+        return super().read(position, length)
+
+    def warm(self, position: int, length: int) -> None:
+        self._check_readable()
+        super().warm(position, length)
+
+    def _check_readable(self) -> None:
+        with storage_errors(self.path):
+            if self.disk.fails_to_read:
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     def truncate(self, size: int) -> None:
         super().truncate(size)

@@ -1,18 +1,15 @@
 """The replica manager over real logs: what the controller may change, what is kept over a restart."""
 
-from pathlib import Path
+import asyncio
 
 import pytest
 
 from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.executor import InlineExecutor
-from barnabas.core.pending import Pending
 from barnabas.core.purgatory import Purgatory
 from barnabas.core.types import TopicPartition
-from barnabas.log.environment import LogEnvironment
-from barnabas.log.partition_log import PartitionLog
-from barnabas.log.recovery import open_log
+from barnabas.log.manager import LogManager
 from barnabas.protocol.messages.leader_and_isr import (
     LeaderAndIsrPartitionState2,
     LeaderAndIsrRequest,
@@ -32,49 +29,24 @@ BROKER_ID = 1
 PARTITION = TopicPartition("t", 0)
 
 
-class Logs:
-    """Real logs in a directory, opened when they are asked for; `hold` makes the answers wait for `release`."""
+class HoldingExecutor(InlineExecutor):
+    """Does the work at once, or when `release` says so."""
 
-    def __init__(self, directory: Path, clock: ManualClock, config: TopicConfig) -> None:
-        self.disk = FaultyDisk()
-        self._env = LogEnvironment(clock, clock, InlineExecutor(), self.disk)
-        self._directory = directory
-        self._config = config
-        self._logs: dict[TopicPartition, PartitionLog] = {}
-        self._held: list[tuple[Pending[PartitionLog | None], TopicPartition]] = []
+    def __init__(self) -> None:
         self.is_holding = False
-        self.is_broken = False
-        self.failures: list[BaseException] = []
-        self.deleted: list[TopicPartition] = []
-        self.high_watermarks: dict[TopicPartition, int] = {}
+        self._held: list[tuple] = []
 
-    def get_or_create(self, topic_partition: TopicPartition) -> Pending[PartitionLog | None]:
-        pending: Pending[PartitionLog | None] = Pending()
-        self._held.append((pending, topic_partition))
-        if not self.is_holding:
-            self.release()
-        return pending
+    def run(self, work, then, failed):
+        if self.is_holding:
+            self._held.append((work, then, failed))
+        else:
+            super().run(work, then, failed)
 
     def release(self) -> None:
         self.is_holding = False
         held, self._held = self._held, []
-        for pending, topic_partition in held:
-            if self.is_broken:
-                pending.complete(None)
-                continue
-            if topic_partition not in self._logs:
-                path = self._directory / str(topic_partition)
-                self._logs[topic_partition] = open_log(self._env, topic_partition, path, self._config)
-            pending.complete(self._logs[topic_partition])
-
-    def checkpointed_high_watermark(self, topic_partition: TopicPartition) -> int:
-        return self.high_watermarks.get(topic_partition, 0)
-
-    def note_failure(self, error: BaseException) -> None:
-        self.failures.append(error)
-
-    def delete(self, topic_partition: TopicPartition) -> None:
-        self.deleted.append(topic_partition)
+        for each in held:
+            self.run(*each)
 
 
 @pytest.fixture
@@ -83,13 +55,49 @@ def clock():
 
 
 @pytest.fixture
-def topic_config():
-    return TopicConfig.from_broker(BrokerConfig.from_properties({}, None, "test"))
+def disk():
+    return FaultyDisk()
 
 
 @pytest.fixture
-def logs(tmp_path, clock, topic_config):
-    return Logs(tmp_path, clock, topic_config)
+def executor():
+    return HoldingExecutor()
+
+
+@pytest.fixture
+def failures():
+    """What the broker was told of its disk."""
+    return []
+
+
+@pytest.fixture
+def config(tmp_path):
+    return BrokerConfig.from_properties({"log.dirs": str(tmp_path)}, None, "test")
+
+
+@pytest.fixture
+def topic_config(config):
+    return TopicConfig.from_broker(config)
+
+
+@pytest.fixture
+def load_logs(config, clock, disk, executor, failures, topic_config):
+    def load() -> LogManager:
+        made = LogManager(config, clock, clock, executor, lambda _: topic_config, failures.append, files=disk)
+
+        async def start() -> None:
+            await made.lock()
+            await made.load("cluster", BROKER_ID)
+
+        asyncio.run(start())
+        return made
+
+    return load
+
+
+@pytest.fixture
+def logs(load_logs):
+    return load_logs()
 
 
 @pytest.fixture
@@ -99,11 +107,21 @@ def heard():
 
 
 @pytest.fixture
-def replicas(logs, clock, topic_config, heard):
-    fetches = Purgatory(clock, lambda callback, *args: callback(*args))
-    made = ReplicaManager(BROKER_ID, logs, fetches, lambda topic: topic_config)
-    made.on_leadership = lambda led, resigned: heard.append(([each.topic_partition for each in led], list(resigned)))
-    return made
+def make_replicas(clock, topic_config, heard):
+    def make(logs: LogManager) -> ReplicaManager:
+        fetches = Purgatory(clock, lambda callback, *args: callback(*args))
+        made = ReplicaManager(BROKER_ID, logs, fetches, lambda topic: topic_config)
+        made.on_leadership = lambda led, resigned: heard.append(
+            ([each.topic_partition for each in led], list(resigned))
+        )
+        return made
+
+    return make
+
+
+@pytest.fixture
+def replicas(make_replicas, logs):
+    return make_replicas(logs)
 
 
 def leaders(*, partition=0, leader=BROKER_ID, epoch=0, controller_epoch=1, replicas=(BROKER_ID,), isr=None):
@@ -131,23 +149,24 @@ def batch(count=1):
     return builder.build()
 
 
-def test_a_partition_is_led_once_its_log_is_open(replicas, logs, heard):
-    logs.is_holding = True
+def test_a_partition_is_led_once_its_log_is_open(replicas, executor, heard):
+    executor.is_holding = True
     pending = replicas.leader_and_isr(leaders())
     assert not pending.is_done
     assert replicas.partition(PARTITION) is None
-    logs.release()
+    executor.release()
     assert errors(pending) == (0, [0])
     assert replicas.partition(PARTITION).is_leader
     assert heard == [([PARTITION], [])]
     assert replicas.partition_count == 1
 
 
-def test_a_log_that_cant_be_made_is_told(replicas, logs, heard):
-    logs.is_broken = True
+def test_a_log_that_cant_be_made_is_told(replicas, tmp_path, failures, heard):
+    (tmp_path / "t-0").write_text("no directory")
     assert errors(replicas.leader_and_isr(leaders())) == (0, [ErrorCode.KAFKA_STORAGE_ERROR])
     assert replicas.partition(PARTITION) is None
     assert not any(led for led, _ in heard)
+    assert len(failures) == 1
 
 
 @pytest.mark.parametrize("epoch", [4, 5])
@@ -212,27 +231,28 @@ def test_with_followers_in_sync_the_high_watermark_waits(replicas):
     assert replicas.high_watermarks() == {PARTITION: 3}
 
 
-def test_the_high_watermark_of_the_last_run_is_taken_up(replicas, logs):
-    log = logs.get_or_create(PARTITION).value
-    log.append(memoryview(batch(5)), 0, is_client=False)
-    logs.high_watermarks[PARTITION] = 2
-    replicas.leader_and_isr(leaders(replicas=(1, 2)))
-    assert replicas.high_watermarks() == {PARTITION: 2}
+@pytest.mark.parametrize(("checkpointed", "taken_up"), [(2, 2), (5, 5), (50, 5)])
+def test_the_high_watermark_of_the_last_run_is_taken_up(
+    logs, load_logs, make_replicas, disk, tmp_path, checkpointed, taken_up
+):
+    before = make_replicas(logs)
+    before.leader_and_isr(leaders())
+    before.append(PARTITION, batch(5), -1, 1_000)
+    asyncio.run(logs.close())
+    (tmp_path / "replication-offset-checkpoint").write_text(f"0\n1\nt 0 {checkpointed}\n")
+    disk.kill()
+    replicas = make_replicas(load_logs())
+    replicas.leader_and_isr(leaders(epoch=1, replicas=(1, 2)))
+    assert replicas.high_watermarks() == {PARTITION: taken_up}
 
 
-def test_a_checkpoint_beyond_the_log_is_cut(replicas, logs):
-    logs.high_watermarks[PARTITION] = 50
-    replicas.leader_and_isr(leaders(replicas=(1, 2)))
-    assert replicas.high_watermarks() == {PARTITION: 0}
-
-
-def test_a_full_disk_is_told_to_who_appends_and_to_the_broker(replicas, logs):
+def test_a_full_disk_is_told_to_who_appends_and_to_the_broker(replicas, disk, failures):
     replicas.leader_and_isr(leaders())
-    logs.disk.free_bytes = 5
+    disk.free_bytes = 5
     assert replicas.append(PARTITION, batch(), -1, 1_000).value.error_code == ErrorCode.KAFKA_STORAGE_ERROR
     result = replicas.append_now(replicas.partition(PARTITION), memoryview(batch()), 1)
     assert result.error_code == ErrorCode.KAFKA_STORAGE_ERROR
-    assert len(logs.failures) == 2
+    assert len(failures) == 2
     assert replicas.high_watermarks() == {PARTITION: 0}
 
 
@@ -242,11 +262,13 @@ def stop(epoch, *, is_deleted=True):
 
 
 @pytest.mark.parametrize("epoch", [-2, -1, 6])
-def test_a_partition_is_stopped_and_deleted(replicas, logs, heard, epoch):
+def test_a_partition_is_stopped_and_deleted(replicas, logs, tmp_path, heard, epoch):
     replicas.leader_and_isr(leaders(epoch=5))
     assert errors(replicas.stop_replica(stop(epoch))) == (0, [0])
     assert replicas.partition(PARTITION) is None
-    assert logs.deleted == [PARTITION]
+    assert logs.get(PARTITION) is None
+    (renamed,) = tmp_path.glob("t-0*")
+    assert renamed.name.endswith("-delete")
     assert heard[-1] == ([], [PARTITION])
 
 
@@ -255,11 +277,11 @@ def test_an_epoch_that_is_not_newer_stops_nothing(replicas, logs, epoch):
     replicas.leader_and_isr(leaders(epoch=5))
     assert errors(replicas.stop_replica(stop(epoch))) == (0, [ErrorCode.FENCED_LEADER_EPOCH])
     assert replicas.partition(PARTITION).is_leader
-    assert logs.deleted == []
+    assert logs.get(PARTITION) is not None
 
 
 def test_a_stopped_partition_may_keep_its_log(replicas, logs):
     replicas.leader_and_isr(leaders())
     replicas.stop_replica(stop(-1, is_deleted=False))
     assert replicas.partition(PARTITION) is None
-    assert logs.deleted == []
+    assert logs.get(PARTITION) is not None

@@ -142,7 +142,8 @@ class _Reading:
         key = TopicPartition(name, wanted.partition)
         partition = self._partition_of(key)
         if partition is None:
-            return _refusal(wanted, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), 0
+            error_code = self._ctx.services.replicas.absence_of(key)
+            return _refusal(wanted, _translated(error_code, self._ctx.api_version)), 0
         error_code = partition.check_leader_epoch(wanted.current_leader_epoch)
         log = partition.log
         offset = wanted.fetch_offset
@@ -193,20 +194,25 @@ class _Reading:
         return data, 0
 
     def _read_failed(self, key: TopicPartition, error: StorageError | CorruptRecordsError) -> ErrorCode:
-        """What a reader is told of a log that can't be read; a failed disk also ends the broker."""
+        """What a reader is told of a log that can't be read; a failed disk also goes offline."""
         logger.error("%s can't be read: %s", key, error)
         if isinstance(error, CorruptRecordsError):
             return ErrorCode.CORRUPT_MESSAGE
         self._ctx.services.replicas.storage_failed(error)
-        if self._ctx.api_version < _FIRST_VERSION_WITH_STORAGE_ERROR:
-            return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        return ErrorCode.KAFKA_STORAGE_ERROR
+        return _translated(ErrorCode.KAFKA_STORAGE_ERROR, self._ctx.api_version)
 
 
 # Shared by all answers: building three objects for each partition of each answer costs more than the rest of it.
 _NO_DIVERGENCE = EpochEndOffset()
 _NO_LEADER = LeaderIdAndEpoch()
 _NO_SNAPSHOT = SnapshotId()
+
+
+def _translated(error_code: ErrorCode, api_version: int) -> ErrorCode:
+    """The same for a client that does not know it."""
+    if error_code == ErrorCode.KAFKA_STORAGE_ERROR and api_version < _FIRST_VERSION_WITH_STORAGE_ERROR:
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER
+    return error_code
 
 
 def _refusal(wanted: FetchPartition, error_code: ErrorCode) -> PartitionData:

@@ -69,7 +69,7 @@ def _list_offset(
 ) -> ListOffsetsPartitionResponse:
     partition = ctx.services.replicas.partition((name, wanted.partition_index))
     if partition is None:
-        return _refusal(wanted, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return _refusal(wanted, ctx.services.replicas.absence_of((name, wanted.partition_index)))
     error_code = partition.check_leader_epoch(wanted.current_leader_epoch)
     if error_code:
         return _refusal(wanted, error_code)

@@ -61,7 +61,9 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | P
                 raise ProtocolError("a produce request without records")
             partition = replicas.partition((name, index))
             if partition is None:
-                answers.append(PartitionProduceResponse(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1))
+                absent = AppendResult(replicas.absence_of((name, index)))
+                _translate(absent, ctx.api_version)
+                answers.append(_answer(index, absent))
                 continue
             error_code = refusal or _request_error(ctx, request, records)
             if error_code:

@@ -18,19 +18,27 @@ from barnabas.core.types import NO_OFFSET, NO_TIMESTAMP
 from barnabas.log.cleaner.cleaned_segment import CleanedSegment, WrittenBatch
 from barnabas.log.cleaner.offset_map import OffsetMap
 from barnabas.log.cleaner.transactions import CleanedTransactions
-from barnabas.log.cleaner.walk import choose_kept, rebase_timestamps
+from barnabas.log.cleaner.walk import Kept, choose_kept, choose_marked, rebase_timestamps
 from barnabas.log.producer_replay import read_batch_marker
 from barnabas.records.batch import (
+    ATTRIBUTES_POSITION,
     CODEC_MASK,
     HEADER,
     HEADER_BYTES,
+    INT64,
+    LEAST_BATCH_LENGTH,
     LOG_OVERHEAD,
+    MAGIC,
+    MAGIC_POSITION,
+    MAX_TIMESTAMP_POSITION,
     BatchHeader,
     Buffer,
     Codec,
+    read_header,
     set_crc,
 )
 from barnabas.records.compression import compress
+from barnabas.records.crc import crc32c
 from barnabas.records.errors import CorruptRecordsError
 from barnabas.records.formats import AnyHeader, batches_of_any_magic, is_any_crc_valid, read_any_header
 from barnabas.records.legacy import MessageHeader, to_record, unwrap
@@ -57,12 +65,16 @@ class Retention(NamedTuple):
 
     Attributes:
         newest: The newest offsets of the keys.
+        survivors: The same by offset, from the first dirty one on, where that takes little memory.
+        first_dirty_offset: Where the part of the log begins whose keys `newest` knows.
         last_batches: Of each producer that is remembered.
         transactions: How far the walk is with the log's transactions.
         keeps_tombstones: Records without value and markers are too young to go.
     """
 
     newest: OffsetMap
+    survivors: bytearray | None
+    first_dirty_offset: int
     last_batches: Mapping[int, LastBatch]
     transactions: CleanedTransactions
     keeps_tombstones: bool
@@ -91,10 +103,16 @@ def clean_chunk(chunk: bytes, retention: Retention, target: CleanedSegment) -> i
         if start > copied_start:
             parts.append(view[copied_start:start])
         copied_start = position
-        for batch in batches_of_any_magic(stays):
-            new = read_any_header(batch)
+        if not stays:
+            continue
+        parts.append(stays)
+        if isinstance(header, BatchHeader):
+            max_timestamp_ms: int = INT64.unpack_from(stays, MAX_TIMESTAMP_POSITION)[0]
+            written.append(WrittenBatch(header.last_offset, max_timestamp_ms, len(stays)))
+            continue
+        for message in batches_of_any_magic(stays):
+            new = read_any_header(message)
             written.append(WrittenBatch(new.last_offset, new.max_timestamp_ms, new.size_in_bytes))
-            parts.append(batch)
     if position > copied_start:
         parts.append(view[copied_start:position])
     if parts:
@@ -111,13 +129,24 @@ def whole_batches(chunk: bytes) -> Iterator[tuple[int, AnyHeader]]:
     Raises:
         CorruptRecordsError: While iterating: a header that nothing has, or a wrong CRC.
     """
+    view, end = memoryview(chunk), len(chunk)
     position = 0
-    for batch in batches_of_any_magic(chunk):
-        header = read_any_header(batch)
-        if not is_any_crc_valid(batch):
+    while end - position >= HEADER_BYTES and chunk[position + MAGIC_POSITION] == MAGIC:
+        header = read_header(chunk, position)
+        batch_end = position + header.batch_length + LOG_OVERHEAD
+        if header.batch_length < LEAST_BATCH_LENGTH:
+            raise CorruptRecordsError(f"batch length {header.batch_length} after offset {header.base_offset}")
+        if batch_end > end:
+            return
+        if crc32c(view[position + ATTRIBUTES_POSITION : batch_end]) != header.crc:
             raise CorruptRecordsError(f"the batch that ends at offset {header.last_offset} has a wrong CRC")
         yield position, header
-        position += len(batch)
+        position = batch_end
+    for message in batches_of_any_magic(view[position:]):
+        if not is_any_crc_valid(message):
+            raise CorruptRecordsError(f"a wrong CRC {position} bytes into what was read")
+        yield position, read_any_header(message)
+        position += len(message)
 
 
 def records_of(chunk: bytes, start: int, header: BatchHeader) -> tuple[bytes, int, int]:
@@ -142,17 +171,7 @@ def _filter(chunk: bytes, start: int, header: AnyHeader, retention: Retention) -
         if not is_dropped and header.record_count:
             return None
     elif not retention.transactions.is_aborted(header):
-        data, position, end = records_of(chunk, start, header)
-        kept = choose_kept(
-            data,
-            position,
-            end,
-            header.record_count,
-            header.base_offset,
-            retention.newest.get,
-            retention.newest.latest_offset + 1,
-            keeps_tombstones=retention.keeps_tombstones,
-        )
+        data, kept = _choose(chunk, start, header, retention)
         if kept.record_count:
             if kept.record_count == header.record_count:
                 return None
@@ -160,6 +179,37 @@ def _filter(chunk: bytes, start: int, header: AnyHeader, retention: Retention) -
     if _is_last_of_producer(header, retention.last_batches):
         return _empty_batch(header) if header.record_count else None
     return b""
+
+
+def _choose(chunk: bytes, start: int, header: BatchHeader, retention: Retention) -> tuple[bytes, Kept]:
+    """The records of a batch that stay, and what they stand in."""
+    survivors, keeps_tombstones = retention.survivors, retention.keeps_tombstones
+    base_offset, record_count, last_delta = header.base_offset, header.record_count, header.last_offset_delta
+    if (
+        survivors is not None
+        and base_offset >= retention.first_dirty_offset
+        and base_offset + last_delta <= retention.newest.latest_offset
+        and record_count == last_delta + 1
+    ):
+        # hot path: no key is looked at again, and a batch of which all or nothing stays is not even decompressed.
+        first = base_offset - retention.first_dirty_offset
+        stays = survivors[first : first + record_count]
+        count = stays.count(1)
+        if count == 0 or (keeps_tombstones and count == record_count):
+            return b"", Kept([], count)
+        data, position, _ = records_of(chunk, start, header)
+        return data, choose_marked(data, position, record_count, base_offset, stays, keeps_tombstones=keeps_tombstones)
+    data, position, end = records_of(chunk, start, header)
+    return data, choose_kept(
+        data,
+        position,
+        end,
+        record_count,
+        base_offset,
+        retention.newest.get,
+        retention.newest.latest_offset + 1,
+        keeps_tombstones=keeps_tombstones,
+    )
 
 
 def _may_drop_marker(chunk: bytes, start: int, header: BatchHeader, retention: Retention) -> bool:

@@ -6,6 +6,7 @@ up to the sizes that it was given, and writes `.cleaned` files only; the log its
 Source: design page, log compaction; log-format facts, cleaner.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -90,6 +91,7 @@ class Round:
         "_newest",
         "_settings",
         "_sources",
+        "_survivors",
         "_throttle",
         "_transactions",
         "counts",
@@ -126,6 +128,7 @@ class Round:
         self._throttle = throttle
         self._is_unwanted = is_unwanted
         self._newest = OffsetMap(settings.buffer_bytes, settings.load_factor)
+        self._survivors: bytearray | None = None
         self._transactions = CleanedTransactions(())
         self._end_of_clean_ms = 0
         self.end_offset = first_dirty_offset
@@ -148,6 +151,7 @@ class Round:
             self._end_of_clean_ms = modified_ms - self._settings.delete_retention_ms
         self._learn_keys(aborted)
         self.end_offset = self._newest.latest_offset + 1
+        self._survivors = self._newest.survivors(self._first_dirty_offset)
         self.counts.key_count = len(self._newest)
         self._transactions = CleanedTransactions(aborted)
         sizes = {entry.name: entry.size_bytes for entry in self._files.list(self._directory)}
@@ -179,7 +183,9 @@ class Round:
             for source in group:
                 modified_ms = self._files.modified_ms(self._path(source))
                 is_young = modified_ms > self._end_of_clean_ms
-                retention = Retention(self._newest, last_batches, self._transactions, is_young)
+                retention = Retention(
+                    self._newest, self._survivors, self._first_dirty_offset, last_batches, self._transactions, is_young
+                )
                 self._clean_segment(source, retention, target)
             target.finish(modified_ms)
         except BaseException:
@@ -239,7 +245,7 @@ class Round:
         """Learn the keys of a batch; False when there is no room for all of them."""
         if not isinstance(header, BatchHeader):
             records = [to_record(message) for message in unwrap(memoryview(data)[start : start + header.size_in_bytes])]
-            return self._newest.put_all([record.key for record in records], [record.offset for record in records])
+            return self._put([record.key for record in records], [record.offset for record in records])
         if header.is_control:
             marker = read_batch_marker(memoryview(data)[start : start + header.size_in_bytes])
             transactions.may_drop_marker(header, marker)
@@ -247,11 +253,12 @@ class Round:
             return True
         if transactions.is_aborted(header) or not header.record_count:
             return True
-        records_at = records_of(data, start, header)
-        keys, offsets = read_keys(*records_at, header.record_count, header.base_offset)
-        if header.base_offset < self._first_dirty_offset:
+        return self._put(*read_keys(*records_of(data, start, header), header.record_count, header.base_offset))
+
+    def _put(self, keys: Sequence[bytes | None], offsets: Sequence[int]) -> bool:
+        if offsets and offsets[0] < self._first_dirty_offset:
             # A round whose map became full ended within this batch.
-            first = next((i for i, offset in enumerate(offsets) if offset >= self._first_dirty_offset), len(offsets))
+            first = bisect_left(offsets, self._first_dirty_offset)
             keys, offsets = keys[first:], offsets[first:]
         return self._newest.put_all(keys, offsets)
 

@@ -1,4 +1,4 @@
-"""Two passes over the records of a batch of magic 2 that make no record: the keys, and what is kept.
+"""Passes over the records of a batch of magic 2 that make no record: the keys, and what is kept.
 
 A record: varint length | attributes | varint timestamp delta | varint offset delta | varint key length, key | varint
 value length, value | headers. See `records.record`.
@@ -8,7 +8,8 @@ Invariant: whatever the bytes say, the passes raise nothing but `CorruptRecordsE
 Source: implementation page, message format; log-format facts, cleaner.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import compress
 from typing import NamedTuple
 
 from barnabas.records.builder import encode_varint
@@ -190,6 +191,71 @@ def choose_kept(
     return Kept(runs, kept_count)
 
 
+def choose_marked(
+    data: bytes, position: int, record_count: int, base_offset: int, stays: Sequence[int], *, keeps_tombstones: bool
+) -> Kept:
+    """Choose the records that are known to stay; what stands between them and behind them is not looked at.
+
+    Args:
+        data: Holds the records, decompressed; those of a batch in which no offset is missing.
+        position: Where they begin.
+        record_count: How many.
+        base_offset: The batch's.
+        stays: For each record 1 or 0, and at least one 1.
+        keeps_tombstones: Records without a value stay, too.
+
+    Raises:
+        CorruptRecordsError: They are no such records.
+    """
+    # hot path: as `read_keys`.
+    runs: list[tuple[int, int]] = []
+    kept_count = 0
+    run_start = run_end = -1
+    wanted = compress(range(record_count), stays)
+    next_index = next(wanted)
+    try:
+        for index in range(record_count):
+            start = position
+            number = data[position]
+            position += 1
+            if number >= 0x80:
+                if (second := data[position]) < 0x80:
+                    number += (second << 7) - 0x80
+                    position += 1
+                else:
+                    length, position = read_varint(data, position - 1, LONGEST_INT32)
+                    number = length << 1 if length >= 0 else 1
+            next_position = position + (number >> 1)
+            if index == next_index:
+                if keeps_tombstones or _has_value(data, position):
+                    kept_count += 1
+                    if run_end != start:
+                        if run_end >= 0:
+                            runs.append((run_start, run_end))
+                        run_start = start
+                    run_end = next_position
+                next_index = next(wanted, -1)
+                if next_index < 0:
+                    break
+            position = next_position
+    except IndexError:
+        raise CorruptRecordsError(f"the records of batch {base_offset} end within a number") from None
+    if run_end > len(data):
+        raise CorruptRecordsError(f"the records of batch {base_offset} are longer than the batch")
+    if run_end >= 0:
+        runs.append((run_start, run_end))
+    return Kept(runs, kept_count)
+
+
+def _has_value(data: bytes, position: int) -> bool:
+    """Whether the record whose attributes stand at `position` has a value."""
+    _, position = read_varint(data, position + 1, LONGEST_INT64)
+    _, position = read_varint(data, position, LONGEST_INT32)
+    key_bytes, position = read_varint(data, position, LONGEST_INT32)
+    value_bytes, _ = read_varint(data, position + max(key_bytes, 0), LONGEST_INT32)
+    return value_bytes >= 0
+
+
 def rebase_timestamps(records: bytes, *, is_log_append_time: bool) -> tuple[bytes, int, int]:
     """Let the timestamp deltas of records begin at 0, or all be 0 where the batch has log append time.
 
@@ -204,15 +270,33 @@ def rebase_timestamps(records: bytes, *, is_log_append_time: bool) -> tuple[byte
     base, _ = read_varint(records, position + 1, LONGEST_INT64)
     must_change = base != 0 or is_log_append_time
     changed: list[bytes] = []
+    add = changed.append
     position = largest = 0
-    while position < len(records):
-        length, position = read_varint(records, position, LONGEST_INT32)
-        delta, rest = read_varint(records, position + 1, LONGEST_INT64)
+    total = len(records)
+    while position < total:
+        number = records[position]
+        position += 1
+        if number < 0x80:
+            length = number >> 1
+        elif (second := records[position]) < 0x80:
+            length = (number + (second << 7) - 0x80) >> 1
+            position += 1
+        else:
+            length, position = read_varint(records, position - 1, LONGEST_INT32)
+        number = records[position + 1]
+        if number < 0x80:
+            delta, rest = (number >> 1) ^ -(number & 1), position + 2
+        else:
+            delta, rest = read_varint(records, position + 1, LONGEST_INT64)
         delta = 0 if is_log_append_time else delta - base
-        largest = max(largest, delta)
+        if delta > largest:
+            largest = delta
         end = position + length
         if must_change:
             encoded = encode_varint(delta)
-            changed += (encode_varint(1 + len(encoded) + end - rest), b"\0", encoded, records[rest:end])
+            add(encode_varint(1 + len(encoded) + end - rest))
+            add(b"\0")
+            add(encoded)
+            add(records[rest:end])
         position = end
     return b"".join(changed) if must_change else records, base, largest

@@ -1,5 +1,6 @@
 """The map of the newest offsets: a dict, then a table, with the same answers."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -58,13 +59,27 @@ def test_becomes_a_table_when_a_dict_takes_too_much() -> None:
 
 def test_a_nearly_full_table_finds_everything() -> None:
     table = HashTable(101)
-    assert all(table.put(b"%d" % number, number) for number in range(100))
-    assert not table.put(b"7", 700)
-    assert [table.get(b"%d" % number, -1) for number in range(100) if number != 7] == [
-        number for number in range(100) if number != 7
-    ]
-    assert table.get(b"7", -1) == 700
+    keys = [b"%d" % number for number in range(100)]
+    assert table.put_all(keys, list(range(100)), 100) == 100
+    assert table.put_all([b"7", None], [700, 701], 101) == 2
+    assert table.put_all([None, b"new"], [800, 801], 100) == 1
+    assert [table.get(key, -1) for key in keys] == [700 if number == 7 else number for number in range(100)]
     assert table.get(b"none", -1) == -1
+    assert sorted(table.offsets()) == sorted([*range(7), *range(8, 100), 700])
+
+
+@pytest.mark.parametrize("buffer_bytes", [100_000, 2_000])
+def test_survivors_are_the_newest_of_their_keys(buffer_bytes: int) -> None:
+    newest = OffsetMap(buffer_bytes, 0.9)
+    assert newest.put_all([b"a", b"b", None, b"a", b"c", b"b"], [10, 11, 12, 14, 15, 17])
+    newest.note_offset(18)
+    assert newest.survivors(9) == bytes([0, 0, 0, 0, 0, 1, 1, 0, 1, 0])
+    newest.note_offset(100_000)
+    assert newest.survivors(9) is None
+
+
+def test_nothing_survives_where_there_is_nothing() -> None:
+    assert OffsetMap(1000, 0.9).survivors(7) == b""
 
 
 @given(st.lists(st.lists(keys, max_size=6)), st.integers(0, 4000), st.floats(0, 1))

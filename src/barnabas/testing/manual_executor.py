@@ -1,0 +1,45 @@
+"""An executor that works when a test says so."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class ManualExecutor:
+    """Keeps work until `run_next` or `run_all`; nothing runs by itself."""
+
+    def __init__(self) -> None:
+        self._waiting: list[Callable[[], object]] = []
+
+    @property
+    def waiting_count(self) -> int:
+        """How much work there is to do."""
+        return len(self._waiting)
+
+    def run(
+        self,
+        work: Callable[[], T],
+        then: Callable[[T], object],
+        failed: Callable[[BaseException], object],
+    ) -> None:
+        """Put work off; see `core.executor.Executor`."""
+
+        def do() -> None:
+            try:
+                result = work()
+            except Exception as error:
+                failed(error)
+            else:
+                then(result)
+
+        self._waiting.append(do)
+
+    def run_next(self) -> None:
+        """Do the oldest piece of work, and what follows from it on the loop."""
+        self._waiting.pop(0)()
+
+    def run_all(self) -> None:
+        """Do everything, what comes up meanwhile too."""
+        while self._waiting:
+            self.run_next()
