@@ -11,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 BARNABAS = Path(sys.executable).with_name("barnabas")
+COMMANDS = ("broker", "topics", "produce", "consume", "groups", "perf", "log", "adopt", "release")
 DOCUMENTS = ("README.md", "docs/cli.md", "docs/operations.md", "docs/testing.md", "docs/pipeline.md", "docs/moving.md")
 
 
@@ -26,7 +27,7 @@ def commands(document: str) -> list[list[str]]:
     found = []
     for line in (ROOT / document).read_text().splitlines():
         code = re.search(
-            r"(?:^|[|&;`] *|^\s+)(?:\.venv/bin/)?barnabas ((?:broker|topics|produce|consume|groups|perf|log|adopt|release)\b[^`|]*)",
+            rf"(?:^|[|&;`] *|^\s+)(?:\.venv/bin/)?barnabas ((?:{'|'.join(COMMANDS)})\b[^`|]*)",
             line,
         )
         if code is not None and (line.startswith("    ") or "`" in line):
