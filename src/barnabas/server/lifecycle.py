@@ -20,6 +20,8 @@ log = logging.getLogger(__name__)
 _PARENT_CHECK_S = 1.0
 # Requests make many small objects without cycles: the default of 700 would look for cycles many times a second.
 _COLLECTOR_THRESHOLDS = (20_000, 20, 50)
+# How long the loop waits for a thread that computes (compaction, conversion): with the default of 5 ms clients notice.
+_SWITCH_INTERVAL_S = 0.001
 
 
 def run(config: BrokerConfig, ready_fd: int | None = None, die_with_parent: bool = False) -> None:
@@ -71,6 +73,7 @@ async def _serve(config: BrokerConfig, ready_fd: int | None, die_with_parent: bo
         gc.freeze()
         gc.set_threshold(*_COLLECTOR_THRESHOLDS)
         gc.enable()
+        sys.setswitchinterval(_SWITCH_INTERVAL_S)
         reason = await stopping
         log.info("stopping: %s", reason)
     finally:
