@@ -23,6 +23,8 @@ from barnabas.log.files import FileSystem
 
 ENTRY_BYTES = 8
 
+_UNKNOWN_COUNT = -1
+
 
 class OffsetIndex:
     """One segment's offset index.
@@ -109,15 +111,25 @@ class OffsetIndex:
         self._persisted_count = 0
         self._files.write(self.path, b"")
 
+    def forget(self) -> None:
+        """Forget all entries; the file stays until `persist` finds that it holds something else."""
+        del self._offsets[:], self._positions[:]
+        self._persisted_count = _UNKNOWN_COUNT
+
     def persist(self) -> None:
         """Write the entries that the file lacks."""
-        start, end = self._persisted_count, len(self._offsets)
-        if start == end:
+        start, end = max(self._persisted_count, 0), len(self._offsets)
+        if self._persisted_count == end:
             return
         entries = array("i", bytes((end - start) * ENTRY_BYTES))
         entries[0::2] = self._offsets[start:]
         entries[1::2] = self._positions[start:]
         if sys.byteorder == "little":
             entries.byteswap()
-        self._files.append(self.path, entries.tobytes())
+        data = entries.tobytes()
+        if self._persisted_count != _UNKNOWN_COUNT:
+            self._files.append(self.path, data)
+        elif self._files.read(self.path) != data:
+            # To write a file anew waits for a disk, and after a crash most indexes are what they should be.
+            self._files.write(self.path, data)
         self._persisted_count = end

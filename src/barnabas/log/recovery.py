@@ -177,7 +177,8 @@ def _recover_segment(segment: Segment, config: LogConfig, epochs: LeaderEpochs) 
             cut_bytes,
         )
         file.truncate(valid_position)
-    segment.persist_indexes()
+    # A segment that was closed normally has an entry for its largest timestamp at the end: this one gets it, too.
+    segment.complete()
     return _Recovered(cut_bytes > 0, has_markers)
 
 

@@ -287,9 +287,9 @@ class Segment:
         self._bytes_since_entry = 0
 
     def forget_indexes(self) -> None:
-        """Empty both indexes, to build them anew."""
-        self._offset_index.clear()
-        self._time_index.clear()
+        """Empty both indexes in memory, to build them anew."""
+        self._offset_index.forget()
+        self._time_index.forget()
         self._has_indexes = True
         self._bytes_since_entry = 0
         self.first_timestamp_ms = self.max_timestamp_ms = NO_TIMESTAMP
@@ -304,7 +304,7 @@ class Segment:
         self.forget_indexes()
         for position, header in read_headers(self.file, 0, self.size):
             self.note(header, position, index_interval_bytes)
-        self.persist_indexes()
+        self.complete()
 
     def persist_indexes(self) -> None:
         """Bring the index files up to date."""

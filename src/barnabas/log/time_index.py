@@ -27,6 +27,8 @@ from barnabas.log.files import FileSystem
 
 ENTRY_BYTES = 12
 
+_UNKNOWN_COUNT = -1
+
 _ENTRY = Struct(">qi")
 
 
@@ -114,11 +116,19 @@ class TimeIndex:
         self._persisted_count = 0
         self._files.write(self.path, b"")
 
+    def forget(self) -> None:
+        """Forget all entries; the file stays until `persist` finds that it holds something else."""
+        del self._offsets[:], self._timestamps[:]
+        self._persisted_count = _UNKNOWN_COUNT
+
     def persist(self) -> None:
         """Write the entries that the file lacks."""
-        start, end = self._persisted_count, len(self._offsets)
-        if start == end:
+        start, end = max(self._persisted_count, 0), len(self._offsets)
+        if self._persisted_count == end:
             return
         entries = b"".join(_ENTRY.pack(self._timestamps[i], self._offsets[i]) for i in range(start, end))
-        self._files.append(self.path, entries)
+        if self._persisted_count != _UNKNOWN_COUNT:
+            self._files.append(self.path, entries)
+        elif self._files.read(self.path) != entries:
+            self._files.write(self.path, entries)
         self._persisted_count = end

@@ -237,3 +237,35 @@ def test_producer_snapshots_that_nobody_needs_go(filled, directory):
     filled.remove_old_snapshots()
     names = sorted(name for name in os.listdir(directory) if name.endswith(".snapshot"))
     assert names == [file_name(8, ".snapshot"), file_name(16, ".snapshot")]
+
+
+def test_indexes_that_are_right_are_not_written_again(open_partition_log, make_batch, clock):
+    log = open_partition_log(segment_bytes=2000, index_interval_bytes=100)
+    for _ in range(40):
+        log.append(make_batch(value=b"x" * 100), 0)
+        clock.advance(10)
+    closed = log.segments[:-1]
+    # Neither of the two times is one that a file written now would have.
+    paths = [path for segment in closed for path in segment.paths[1:3]]
+    for path in paths:
+        os.utime(path, (1, 1))
+    before = [path.read_bytes() for path in paths]
+    recovered = open_partition_log(segment_bytes=2000, index_interval_bytes=100)
+    assert [path.read_bytes() for path in paths] == before
+    assert {path.stat().st_mtime for path in paths} == {1}
+    largest = [segment.max_timestamp_ms for segment in recovered.segments[:-1]]
+    recovered.close()
+    reopened = open_partition_log(was_clean=True, segment_bytes=2000, index_interval_bytes=100)
+    assert [segment.largest_timestamp() for segment in reopened.segments[:-1]] == largest
+
+
+def test_a_wrong_index_is_written_again(open_partition_log, make_batch):
+    log = open_partition_log(segment_bytes=2000, index_interval_bytes=100)
+    for _ in range(40):
+        log.append(make_batch(value=b"x" * 100), 0)
+    paths = log.segments[0].paths[1:3]
+    before = [path.read_bytes() for path in paths]
+    for path, data in zip(paths, before, strict=True):
+        path.write_bytes(data[::-1])
+    open_partition_log(segment_bytes=2000, index_interval_bytes=100)
+    assert [path.read_bytes() for path in paths] == before
