@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import gc
+import logging
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -38,6 +39,8 @@ def forgotten_sockets() -> Iterator[None]:
 @cache
 def shared_session() -> SparkSession:
     """Give the session; it ends with the process."""
+    # At the very end the bridge says that it closes, to a stream that pytest has closed by then.
+    logging.getLogger("py4j").setLevel(logging.WARNING)
     stack = ExitStack()
     atexit.register(stack.close)
     scratch = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
