@@ -72,7 +72,9 @@ class Session:
                 most_elements = min(
                     len(frame) // LEAST_PRODUCE_ELEMENT_BYTES, MOST_PRODUCE_ELEMENTS_FACTOR * most_elements
                 )
-            budget = Budget(most_elements)
+            # One for all requests of the connection: only one is decoded at a time.
+            budget = self._budget
+            budget.elements_left = most_elements
             try:
                 request, _ = route.decode(frame, position, budget)
             except (*MALFORMED, ProtocolError) as error:

@@ -1,6 +1,6 @@
 """Topics, settings, offsets and groups, asked for and changed.
 
-Each call retries what time heals (`pool.RETRIABLE`) until `timeout_ms` has passed, then raises the last error.
+Each call retries what time heals (`error_code.RETRIABLE`) until `timeout_ms` has passed, then raises the last error.
 
 Source: protocol guide; KIP-4.
 """
@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from barnabas.clients.channel import Channel, UnreachableError
-from barnabas.clients.pool import RETRIABLE, RETRY_BACKOFF_MS, Pool, TopicMetadata
-from barnabas.core.error_code import ErrorCode
+from barnabas.clients.pool import RETRY_BACKOFF_MS, Pool, TopicMetadata
+from barnabas.core.error_code import RETRIABLE, ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
 from barnabas.protocol.messages.consumer_protocol_assignment import ConsumerProtocolAssignment

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from barnabas.clients.admin import EARLIEST, LATEST, Admin
 from barnabas.clients.channel import Channel
-from barnabas.clients.pool import RETRIABLE, RETRY_BACKOFF_MS, Pool
-from barnabas.core.error_code import ErrorCode
+from barnabas.clients.pool import RETRY_BACKOFF_MS, Pool
+from barnabas.core.error_code import RETRIABLE, ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData

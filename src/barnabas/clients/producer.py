@@ -16,9 +16,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from barnabas.clients.partitioner import StickyPartition, partition_for_key
-from barnabas.clients.pool import RETRIABLE, RETRY_BACKOFF_MS, Pool
+from barnabas.clients.pool import RETRY_BACKOFF_MS, Pool
 from barnabas.core.clock import Clock, SystemClock
-from barnabas.core.error_code import ErrorCode
+from barnabas.core.error_code import RETRIABLE, ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.types import NO_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, TopicPartition
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse

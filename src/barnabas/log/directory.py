@@ -27,7 +27,6 @@ LOCK_FILE = ".lock"
 META_FILE = "meta.properties"
 CLEAN_SHUTDOWN_FILE = ".kafka_cleanshutdown"
 DELETE_SUFFIX = "-delete"
-FUTURE_SUFFIX = "-future"
 
 _LONGEST_NAME = 255
 _CHECKPOINTS = (

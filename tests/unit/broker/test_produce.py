@@ -245,6 +245,14 @@ def test_a_request_without_records_costs_the_connection(path, records):
         path.begin(produce.HANDLER, NEWEST, request)
 
 
+def test_a_request_that_lacks_records_somewhere_appends_nothing_anywhere(path):
+    partitions = [PartitionProduceData(0, memoryview(batch(2))), PartitionProduceData(1, None)]
+    request = ProduceRequest(None, 1, 1_000, [TopicProduceData("t", partition_data=partitions)])
+    with pytest.raises(ProtocolError):
+        path.begin(produce.HANDLER, NEWEST, request)
+    assert path.log("t").log_end_offset == 0
+
+
 def test_an_empty_request_is_answered_at_once(path):
     assert path.call(produce.HANDLER, NEWEST, ProduceRequest(None, -1, 1_000, [])).responses == []
 

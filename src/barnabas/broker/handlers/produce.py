@@ -45,6 +45,7 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | P
             connection is then the only way to tell it.
     """
     # hot path: benchmarks/load (every produce request)
+    _refuse_missing_records(request)
     acks = request.acks
     is_any_format = ctx.api_version < _FIRST_VERSION_WITH_BATCHES
     replicas = ctx.services.replicas
@@ -57,8 +58,7 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | P
         for data in topic.partition_data:
             index = data.index
             records = data.records
-            if not isinstance(records, memoryview) or not records:
-                raise ProtocolError("a produce request without records")
+            assert isinstance(records, memoryview)
             partition = replicas.partition((name, index))
             if partition is None:
                 absent = AppendResult(replicas.absence_of((name, index)))
@@ -82,6 +82,14 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | P
     if unflushed:
         return _when_flushed(unflushed, ProduceResponse(responses))
     return ProduceResponse(responses)
+
+
+def _refuse_missing_records(request: ProduceRequest) -> None:
+    """Before anything is appended: the client of a closed connection sends all of it again."""
+    for topic in request.topic_data:
+        for data in topic.partition_data:
+            if not data.records:
+                raise ProtocolError("a produce request without records")
 
 
 def _when_flushed(logs: list[PartitionLog], response: ProduceResponse) -> Pending[ProduceResponse]:
