@@ -1,9 +1,10 @@
 """Which of a log's oldest segments may go: by age, by size, and below the log start offset.
 
-Invariants: segments go from the oldest on, stopping at the first that must stay; nothing at or above the high watermark
-goes; an empty active segment stays.
+Invariants: the rules apply one after the other, each to what the one before has left; segments go from the oldest on,
+stopping at the first that must stay; nothing at or above the high watermark goes; an empty active segment stays.
 
-Source: configuration page, retention.ms and retention.bytes; log-format facts, retention.
+Source: configuration page, retention.ms and retention.bytes; log-format facts, retention; Kafka 2.7.2's
+`Log.deleteOldSegments` for the order of the rules.
 """
 
 from collections.abc import Callable
@@ -14,16 +15,21 @@ from barnabas.log.segment import Segment
 DELETE = "delete"
 
 _MayGo = Callable[[Segment, Segment | None], bool]
+_Rule = Callable[[PartitionLog, int], _MayGo]
 
 
 def apply_retention(log: PartitionLog, high_watermark: int, now_ms: int) -> int:
-    """Delete what the topic's settings no longer keep; how many segments that were."""
-    rules = [_below_log_start(log)]
-    if DELETE in log.config.cleanup_policy:
-        rules = [_expired(log, now_ms), _in_excess(log), *rules]
+    """Delete what the topic's settings no longer keep; how many segments that were.
+
+    Raises:
+        StorageError: The disk failed.
+        CorruptRecordsError: A segment does not tell how old it is; what the rules before it wanted is done.
+    """
+    rules = _DELETE_RULES if DELETE in log.config.cleanup_policy else _COMPACT_RULES
     deleted_count = 0
-    for may_go in rules:
-        count = _count(log, high_watermark, may_go)
+    for rule in rules:
+        # A rule looks at the log when its turn comes: what an earlier one deleted is no excess any more.
+        count = _count(log, high_watermark, rule(log, now_ms))
         if count:
             log.delete_oldest_segments(count)
             deleted_count += count
@@ -50,7 +56,7 @@ def _expired(log: PartitionLog, now_ms: int) -> _MayGo:
     return may_go
 
 
-def _in_excess(log: PartitionLog) -> _MayGo:
+def _in_excess(log: PartitionLog, now_ms: int) -> _MayGo:
     retention_bytes = log.config.retention_bytes
     excess_bytes = log.size_bytes - retention_bytes if retention_bytes >= 0 else -1
 
@@ -64,8 +70,12 @@ def _in_excess(log: PartitionLog) -> _MayGo:
     return may_go
 
 
-def _below_log_start(log: PartitionLog) -> _MayGo:
+def _below_log_start(log: PartitionLog, now_ms: int) -> _MayGo:
     def may_go(segment: Segment, following: Segment | None) -> bool:
         return following is not None and following.base_offset <= log.log_start_offset
 
     return may_go
+
+
+_DELETE_RULES: tuple[_Rule, ...] = (_expired, _in_excess, _below_log_start)
+_COMPACT_RULES: tuple[_Rule, ...] = (_below_log_start,)
