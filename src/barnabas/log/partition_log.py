@@ -573,6 +573,14 @@ class PartitionLog:
         """
         return self._chain.aborted_transactions(offset, part, self.log_end_offset)
 
+    def segment_base_offset(self, offset: int, part: FileSlice | None = None) -> int:
+        """Where the segment begins that holds `offset`.
+
+        Args:
+            part: What `read` gave for the offset, if it did: a later segment's where compaction left a gap.
+        """
+        return self._chain.base_offset_of(offset, part)
+
     def segment_times(self, now_ms: int) -> list[tuple[int, int]]:
         """Where each segment begins and when its file was last changed; then the log end, with `now_ms`.
 

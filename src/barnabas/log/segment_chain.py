@@ -174,9 +174,7 @@ class SegmentChain:
 
     def aborted_transactions(self, offset: int, part: FileSlice, log_end_offset: int) -> list[AbortedTransaction]:
         """The aborted transactions that a reader of `part` must know; see `PartitionLog.aborted_transactions`."""
-        index = self.index_of(offset)
-        while self.segments[index].file is not part.file:
-            index += 1
+        index = self._index_of_part(offset, part)
         end_offset = self.segments[index].offset_after(part.position + part.length)
         if end_offset is None:
             is_last = index + 1 == len(self.segments)
@@ -188,6 +186,18 @@ class SegmentChain:
             if is_all:
                 break
         return found
+
+    def base_offset_of(self, offset: int, part: FileSlice | None = None) -> int:
+        """Where a segment begins; see `PartitionLog.segment_base_offset`."""
+        index = self.index_of(offset) if part is None else self._index_of_part(offset, part)
+        return self.segments[index].base_offset
+
+    def _index_of_part(self, offset: int, part: FileSlice) -> int:
+        """Which segment `part` is of, which was read for `offset`."""
+        index = self.index_of(offset)
+        while self.segments[index].file is not part.file:
+            index += 1
+        return index
 
     def find_timestamp(
         self, target_ms: int, start_offset: int, cached: Cached | None = None

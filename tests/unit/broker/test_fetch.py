@@ -4,6 +4,7 @@ import pytest
 
 from barnabas.broker.handlers import fetch
 from barnabas.core.error_code import ErrorCode
+from barnabas.core.pending import Pending
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.records.batch import MAGIC_POSITION, batches, read_header
 from barnabas.records.builder import BatchBuilder
@@ -173,6 +174,83 @@ def test_a_fetch_waits_for_min_bytes(path):
     path.produce("t", batch(1, b"x" * 400))
     (answered,) = path.finish(fetch.HANDLER, NO_FLEXIBLE, pending).responses
     assert offsets(answered.partitions[0]) == [0, 1, 2]
+
+
+def waits(path, *partitions, **changes):
+    """Whether a fetch of a great many bytes is not answered at once; then its pending answer."""
+    made = request(*partitions, min_bytes=1 << 20, max_wait_ms=30_000, **changes)
+    answer = path.begin(fetch.HANDLER, NO_FLEXIBLE, made)
+    return None if not isinstance(answer, Pending) or answer.is_done else answer
+
+
+def test_what_an_older_segment_holds_is_not_waited_for(path):
+    path.produce("t", batch())
+    path.produce("t", batch())
+    assert waits(path, wanted(0))
+    path.log("t").roll()
+    assert not waits(path, wanted(0))
+    assert waits(path, wanted(2))
+    path.produce("t", batch())
+    assert not waits(path, wanted(1))
+    assert waits(path, wanted(2))
+    assert waits(path, wanted(3))
+
+
+def test_one_partition_in_an_older_segment_is_enough(path):
+    path.create("u")
+    for _ in range(2):
+        path.produce("u", batch())
+        path.log("u").roll()
+    topics = [FetchTopic(name, partitions=[wanted(0)]) for name in ("t", "u")]
+    made = FetchRequest(max_wait_ms=30_000, min_bytes=1 << 20, max_bytes=1 << 24, topics=topics)
+    first, second = path.call(fetch.HANDLER, NO_FLEXIBLE, made).responses
+    assert bytes(first.partitions[0].records) == b""
+    assert offsets(second.partitions[0]) == [0]
+
+
+def test_a_segment_that_ends_while_a_fetch_waits_in_it_ends_the_wait(path):
+    path.produce("t", batch())
+    in_it, at_its_end = (waits(path, wanted(offset)) for offset in (0, 1))
+    path.log("t").roll()
+    path.produce("t", batch())
+    for pending, found in ((in_it, [0]), (at_its_end, [1])):
+        (answered,) = path.finish(fetch.HANDLER, NO_FLEXIBLE, pending).responses
+        assert offsets(answered.partitions[0]) == found
+
+
+def test_a_committed_read_waits_within_the_segment_of_the_last_stable_offset(path):
+    path.produce("t", batch())
+    path.produce("t", batch())
+    path.log("t").roll()
+    path.produce("t", batch())
+    path.log("t").producers.first_unstable_offset = 1
+    assert waits(path, wanted(0), isolation_level=1)
+    assert not waits(path, wanted(0))
+    path.log("t").producers.first_unstable_offset = 2
+    assert not waits(path, wanted(0), isolation_level=1)
+
+
+def test_a_reader_in_a_later_segment_than_the_end_is_answered(path):
+    path.produce("t", batch())
+    path.log("t").roll()
+    path.produce("t", batch())
+    path.partition("t").high_watermark = 0
+    assert not waits(path, wanted(2)), "as after a cut of the log"
+    assert waits(path, wanted(0)), "at the high watermark"
+
+
+def test_a_reader_in_a_gap_at_the_end_waits(path):
+    path.produce("t", batch())
+    path.produce("t", batch())
+    log = path.log("t")
+    log.roll()
+    # As compaction leaves it: nothing from offset 1 on, and the segment that follows is empty.
+    log.segments[0].truncate_at(log.segments[0].size // 2, 1)
+    assert offsets(path.fetch("t", 0)) == [0]
+    pending = waits(path, wanted(1))
+    path.produce("t", batch())
+    path.run_due()
+    assert not pending.is_done, "it waits in the segment that its data is in"
 
 
 def test_more_min_bytes_than_max_bytes_are_no_reason_to_wait(path):

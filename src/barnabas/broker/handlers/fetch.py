@@ -3,11 +3,14 @@
 Records leave as slices of the log's files: nothing is copied. Sessions are answered with id 0, as Kafka does when its
 cache is full: every fetch names all its partitions.
 
-Source: protocol guide, Fetch; semantics, Fetch; KIP-74, KIP-227.
+A partition's answer never goes beyond one segment. So a fetch that has not got its min bytes waits for more only while
+all that may still come would be in the segments that it began in.
+
+Source: protocol guide, Fetch; semantics, Fetch; Kafka 2.7.2's `DelayedFetch.tryComplete`; KIP-74, KIP-227.
 """
 
 import logging
-from typing import Any
+from typing import Any, NamedTuple
 
 from barnabas.broker.context import RequestContext
 from barnabas.broker.down_conversion import FIRST_VERSION_WITH_ZSTD, adapt_answer
@@ -17,6 +20,8 @@ from barnabas.core.errors import StorageError
 from barnabas.core.pending import Pending
 from barnabas.core.types import TopicPartition
 from barnabas.log.cold_reads import ColdSlice, ColdWork, NotCachedError
+from barnabas.log.files import FileSlice
+from barnabas.log.partition_log import PartitionLog
 from barnabas.protocol.messages.fetch import (
     AbortedTransaction,
     EpochEndOffset,
@@ -61,8 +66,27 @@ def _fetch(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Pendin
     return delayed.pending
 
 
+class _Start(NamedTuple):
+    """Where a fetch began to read a partition: an offset, and where the segment begins that it is in."""
+
+    offset: int
+    segment_base_offset: int
+
+
+# A partition that was read: its log, from where up to where it may be read, and what was found. A bare tuple, as one is
+# made for each partition of each fetch.
+_Span = tuple[TopicPartition, PartitionLog, int, int, FileSlice | None]
+
+
 class _Reading:
-    """One pass over the partitions of a request."""
+    """One pass over the partitions of a request.
+
+    Attributes:
+        cold: What has to be read from a disk first.
+        spans: The partitions that could be read.
+        is_complete: The answer is as it should be: enough data, or an error.
+        topics: The answer.
+    """
 
     __slots__ = (
         "_cached",
@@ -75,7 +99,7 @@ class _Reading:
         "_request",
         "cold",
         "is_complete",
-        "keys",
+        "spans",
         "topics",
     )
 
@@ -101,7 +125,7 @@ class _Reading:
         self._min_bytes = min(request.min_bytes, self._left_bytes)
         self._is_committed = request.isolation_level == _READ_COMMITTED
         self.is_complete = False
-        self.keys: list[TopicPartition] = []
+        self.spans: list[_Span] = []
         self.topics: list[FetchableTopicResponse] = []
 
     def read(self) -> None:
@@ -121,8 +145,13 @@ class _Reading:
                 total_bytes += read_bytes
                 answers.append(data)
             self.topics.append(FetchableTopicResponse(name, ZERO_UUID, answers))
-        if total_bytes >= self._min_bytes or not self.keys:
+        if total_bytes >= self._min_bytes or not self.spans:
             self.is_complete = True
+
+    @property
+    def keys(self) -> list[TopicPartition]:
+        """The partitions that could be read."""
+        return [span[0] for span in self.spans]
 
     @property
     def names_one_twice(self) -> bool:
@@ -130,7 +159,7 @@ class _Reading:
 
         # differs from Kafka: it collapses them, and waits.
         """
-        return len(set(self.keys)) < len(self.keys)
+        return len(set(self.keys)) < len(self.spans)
 
     def response(self) -> FetchResponse:
         return FetchResponse(responses=self.topics)
@@ -156,7 +185,6 @@ class _Reading:
             error_code = ErrorCode.OFFSET_OUT_OF_RANGE
         if error_code:
             return _refusal(wanted, error_code), 0
-        self.keys.append(key)
         high_watermark = partition.high_watermark
         last_stable_offset = partition.last_stable_offset
         end_offset = last_stable_offset if self._is_committed else high_watermark
@@ -174,6 +202,7 @@ class _Reading:
             -1,
             b"",
         )
+        found = None
         if not is_diverging and offset < end_offset and (left_bytes > 0 or is_first):
             try:
                 if self._failures and key in self._failures:
@@ -188,10 +217,11 @@ class _Reading:
                 return data, 0
             except (StorageError, CorruptRecordsError) as error:
                 return _refusal(wanted, self._read_failed(key, error)), 0
-            if found is not None:
-                data.records = found
-                return data, found.length
-        return data, 0
+        self.spans.append((key, log, offset, end_offset, found))
+        if found is None:
+            return data, 0
+        data.records = found
+        return data, found.length
 
     def _read_failed(self, key: TopicPartition, error: StorageError | CorruptRecordsError) -> ErrorCode:
         """What a reader is told of a log that can't be read; a failed disk also goes offline."""
@@ -224,7 +254,7 @@ def _refusal(wanted: FetchPartition, error_code: ErrorCode) -> PartitionData:
 class _DelayedFetch:
     """A fetch that waits for data, or for the disk."""
 
-    __slots__ = ("_cold_count", "_ctx", "_deadline_ms", "_failures", "_request", "pending")
+    __slots__ = ("_cold_count", "_ctx", "_deadline_ms", "_failures", "_request", "_starts", "pending")
 
     def __init__(self, ctx: RequestContext, request: FetchRequest) -> None:
         self._ctx = ctx
@@ -232,6 +262,7 @@ class _DelayedFetch:
         self._deadline_ms = ctx.services.clock.monotonic_ms() + request.max_wait_ms
         self._cold_count = 0
         self._failures: dict[TopicPartition, StorageError] = {}
+        self._starts: dict[TopicPartition, _Start] = {}
         self.pending: Pending[FetchResponse] = Pending()
         self.pending.on_cancel = self._forget
 
@@ -241,7 +272,7 @@ class _DelayedFetch:
             self._read_from_disk(reading.cold)
             return
         left_ms = self._deadline_ms - self._ctx.services.clock.monotonic_ms()
-        if reading.is_complete or left_ms <= 0 or reading.names_one_twice:
+        if left_ms <= 0 or reading.names_one_twice or self._is_due(reading):
             self.pending.complete(reading.response())
         else:
             self._ctx.services.fetches.watch(self, reading.keys, left_ms)
@@ -252,13 +283,27 @@ class _DelayedFetch:
             self._forget()
             self._read_from_disk(reading.cold)
             return False
-        if reading.is_complete:
+        is_due = self._is_due(reading)
+        if is_due:
             self.pending.complete(reading.response())
-        return reading.is_complete
+        return is_due
 
     def expire(self) -> None:
         self._deadline_ms = 0
         self.go_on(self._read())
+
+    def _is_due(self, reading: _Reading) -> bool:
+        """Whether the answer has all that may be waited for."""
+        if reading.is_complete:
+            return True
+        for key, log, offset, end_offset, found in reading.spans:
+            start = self._starts.get(key)
+            if start is None:
+                start = self._starts[key] = _start_of(log, offset, end_offset, found)
+            # The end is in a newer segment: no more comes in that one. Or in an older one, as the log was cut.
+            if end_offset != start.offset and log.segment_base_offset(end_offset) != start.segment_base_offset:
+                return True
+        return False
 
     def _read(self) -> _Reading:
         # What was read may have left the page cache again: some day the fetch must get on.
@@ -285,6 +330,13 @@ class _DelayedFetch:
 
     def _forget(self) -> None:
         self._ctx.services.fetches.forget(self)
+
+
+def _start_of(log: PartitionLog, offset: int, end_offset: int, found: FileSlice | None) -> _Start:
+    if found is None and offset < end_offset:
+        # Compaction left nothing from there on: the reader is at the end.
+        offset = log.log_end_offset
+    return _Start(offset, log.segment_base_offset(offset, found))
 
 
 def _divergence(partition: Partition, wanted: FetchPartition) -> tuple[ErrorCode, EpochEndOffset]:
