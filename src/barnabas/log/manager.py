@@ -55,6 +55,25 @@ def _choose_jitter(limit_ms: int) -> int:
     return random.randrange(limit_ms)
 
 
+class _Opening:
+    """A log that is being opened.
+
+    Attributes:
+        directory: Where it will be.
+        is_unwanted: It is deleted as soon as it is open.
+        waiting: Who wants it.
+        waiting_for_next: Who asked when it was unwanted already, with `is_new`: they get another one.
+    """
+
+    __slots__ = ("directory", "is_unwanted", "waiting", "waiting_for_next")
+
+    def __init__(self, directory: LogDirectory, first: Pending[PartitionLog | None]) -> None:
+        self.directory = directory
+        self.is_unwanted = False
+        self.waiting = [first]
+        self.waiting_for_next: list[tuple[Pending[PartitionLog | None], bool]] = []
+
+
 class LogManager:
     """The logs in all directories of `log.dirs`. Owned by the event loop.
 
@@ -111,8 +130,7 @@ class LogManager:
         )
         self._directories = LogDirs([LogDirectory(self._env.files, Path(path)) for path in _paths(config)])
         self._logs: dict[TopicPartition, PartitionLog] = {}
-        self._opening: dict[TopicPartition, list[Pending[PartitionLog | None]]] = {}
-        self._opening_paths: dict[TopicPartition, Path] = {}
+        self._opening: dict[TopicPartition, _Opening] = {}
         self._high_watermarks: dict[TopicPartition, int] = {}
         self._led_high_watermarks: Callable[[], Mapping[TopicPartition, int]] = dict
         self._being_written: set[Path] = set()
@@ -301,49 +319,68 @@ class LogManager:
             is_new: Nothing was ever written to it. Otherwise it may be in a directory that is offline.
 
         Returns:
-            None when the disk failed.
+            None when the disk failed, or when the log was deleted before it was open.
         """
         log = self._logs.get(topic_partition)
         if log is not None or self._is_closed or (self._directories.has_offline and not is_new):
             return completed(log)
         pending: Pending[PartitionLog | None] = Pending()
-        waiting = self._opening.setdefault(topic_partition, [])
-        waiting.append(pending)
-        if len(waiting) > 1:
-            return pending
+        opening = self._opening.get(topic_partition)
+        if opening is None:
+            self._open(topic_partition, pending)
+        elif opening.is_unwanted:
+            opening.waiting_for_next.append((pending, is_new))
+        else:
+            opening.waiting.append(pending)
+        return pending
+
+    def _open(self, topic_partition: TopicPartition, first: Pending[PartitionLog | None]) -> None:
         directory = self._emptiest_directory()
-        self._opening_paths[topic_partition] = directory.path
+        self._opening[topic_partition] = _Opening(directory, first)
         path = directory.path / str(topic_partition)
         config = self._topic_config(topic_partition)
 
         def opened(log: PartitionLog) -> None:
+            if directory not in self._directories.online:
+                # It failed meanwhile.
+                log.release()
+                self._end_opening(topic_partition, None)
+                return
             self._logs[topic_partition] = log
-            self._answer(topic_partition, log)
+            self._end_opening(topic_partition, log)
 
         def failed(error: BaseException) -> None:
-            self._answer(topic_partition, None)
+            self._end_opening(topic_partition, None)
             self._on_failure(error)
 
         self._executor.run(lambda: open_log(self._env, topic_partition, path, config), opened, failed)
-        return pending
 
-    def _answer(self, topic_partition: TopicPartition, log: PartitionLog | None) -> None:
-        self._opening_paths.pop(topic_partition, None)
-        for pending in self._opening.pop(topic_partition, []):
+    def _end_opening(self, topic_partition: TopicPartition, log: PartitionLog | None) -> None:
+        opening = self._opening.pop(topic_partition)
+        if opening.is_unwanted:
+            self.delete(topic_partition)
+            log = None
+        for pending in opening.waiting:
             pending.complete(log)
+        for pending, is_new in opening.waiting_for_next:
+            self.get_or_create(topic_partition, is_new=is_new).then(pending.complete)
 
     def _emptiest_directory(self) -> LogDirectory:
         if len(self._directories.online) == 1:
             return self._directories.online[0]
         counts = Counter(log.directory.parent for log in self._logs.values())
         # Those that are being made count too, or many made at once would all stand in one directory.
-        counts.update(self._opening_paths.values())
+        counts.update(opening.directory.path for opening in self._opening.values())
         return min(self._directories, key=lambda directory: counts[directory.path])
 
     def delete(self, topic_partition: TopicPartition) -> None:
         """Delete a partition's log: it is gone at once, its files after file.delete.delay.ms."""
-        if topic_partition in self._opening:
-            self.get_or_create(topic_partition).then(lambda _: self.delete(topic_partition))
+        opening = self._opening.get(topic_partition)
+        if opening is not None:
+            # Whoever wanted it, or another one after an earlier deletion, wanted it before now.
+            opening.is_unwanted = True
+            opening.waiting += [pending for pending, _ in opening.waiting_for_next]
+            opening.waiting_for_next.clear()
             return
         log = self._logs.pop(topic_partition, None)
         if log is None:

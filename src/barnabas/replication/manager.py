@@ -1,7 +1,8 @@
 """All partitions that this broker hosts, and what the controller tells about them.
 
 Invariants: a partition is in the table from the moment its log is open until the controller stops it; a control
-request from a controller older than the newest one seen changes nothing.
+request from a controller older than the newest one seen changes nothing; control requests leave what they would leave
+if logs were opened at once, in the order in which they came, however long a log takes to open.
 
 Source: semantics, replication (LeaderAndIsr, StopReplica); design page, replication.
 """
@@ -67,6 +68,8 @@ class ReplicaManager:
         self._offline: set[tuple[str, int]] = set()
         logs.on_offline = self._take_offline
         self._partitions: dict[tuple[str, int], Partition] = {}
+        # The newest state of a partition whose log is still being opened; gone when the partition was stopped.
+        self._awaited: dict[TopicPartition, LeaderAndIsrPartitionState2] = {}
         self._controller_epoch = 0
         self.on_leadership: LeadershipListener | None = None
         # The host's lookup, bound once: produce and fetch call it for every partition of every request.
@@ -189,12 +192,11 @@ class ReplicaManager:
         return completed(StopReplicaResponse(ErrorCode.NONE, errors))
 
     def _stop(self, key: TopicPartition, state: StopReplicaPartitionState) -> ErrorCode:
-        partition = self._partitions.get(key)
-        if partition is not None:
-            is_obeyed = state.leader_epoch in (_EPOCH_DURING_DELETE, _NO_EPOCH)
-            if not is_obeyed and state.leader_epoch <= partition.leader_epoch:
-                return ErrorCode.FENCED_LEADER_EPOCH
-            del self._partitions[key]
+        is_obeyed = state.leader_epoch in (_EPOCH_DURING_DELETE, _NO_EPOCH)
+        if not is_obeyed and state.leader_epoch <= self._leader_epoch(key):
+            return ErrorCode.FENCED_LEADER_EPOCH
+        self._awaited.pop(key, None)
+        if self._partitions.pop(key, None) is not None:
             # Who waits for data here learns that the partition is gone.
             self._fetches.notify(key)
         if state.delete_partition:
@@ -202,10 +204,22 @@ class ReplicaManager:
             self._logs.delete(key)
         return ErrorCode.NONE
 
+    def _leader_epoch(self, key: TopicPartition) -> int:
+        """The newest leader epoch that the controller named since the partition is hosted; -2 when it isn't."""
+        awaited, partition = self._awaited.get(key), self._partitions.get(key)
+        if awaited is not None:
+            return awaited.leader_epoch
+        return _EPOCH_DURING_DELETE if partition is None else partition.leader_epoch
+
+    def await_log(self, key: TopicPartition, state: LeaderAndIsrPartitionState2) -> Pending[PartitionLog | None]:
+        """Open the log of a partition, for `apply_state`; what was awaited before is not applied any more."""
+        self._awaited[key] = state
+        return self._logs.get_or_create(key, is_new=state.is_new)
+
     def apply_state(
         self, key: TopicPartition, state: LeaderAndIsrPartitionState2, opened: PartitionLog | None
     ) -> tuple[ErrorCode, Partition | None]:
-        """Make one partition what the controller says, its log being open.
+        """Make one partition what the controller says, its log being open, unless something newer came meanwhile.
 
         Args:
             opened: The log; None where it could not be created.
@@ -213,6 +227,10 @@ class ReplicaManager:
         Returns:
             The error, and the partition if this broker leads it now.
         """
+        if self._awaited.get(key) is not state:
+            # What came later counts; this was overtaken, and is answered as if it had been done before that.
+            return ErrorCode.NONE, None
+        del self._awaited[key]
         if opened is None:
             self._offline.add(key)
             return ErrorCode.KAFKA_STORAGE_ERROR, None
@@ -234,16 +252,28 @@ class ReplicaManager:
 
     def refusal(self, key: TopicPartition, state: LeaderAndIsrPartitionState2) -> ErrorCode:
         """Why a state is not taken over; NONE where it is."""
-        partition = self._partitions.get(key)
-        if partition is not None and state.leader_epoch <= partition.leader_epoch:
+        if state.leader_epoch <= self._leader_epoch(key):
             return ErrorCode.STALE_CONTROLLER_EPOCH
         if self._broker_id not in state.replicas:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         return ErrorCode.NONE
 
-    @property
-    def logs(self) -> LogManager:
-        return self._logs
+    def tell_leadership(self, led: list[tuple[Partition, int]], others: list[TopicPartition]) -> None:
+        """Tell the listener what came of a request, as far as it is still so.
+
+        Args:
+            led: Partitions that this broker came to lead, with the leader epochs.
+            others: Partitions that it does not lead by that request.
+        """
+        still_led = [
+            partition
+            for partition, leader_epoch in led
+            if self._partitions.get(partition.topic_partition) is partition
+            and (partition.is_leader, partition.leader_epoch) == (True, leader_epoch)
+        ]
+        resigned = [key for key in others if (hosted := self._partitions.get(key)) is not None and not hosted.is_leader]
+        if self.on_leadership is not None and (still_led or resigned):
+            self.on_leadership(still_led, resigned)
 
 
 class _LeadershipChange:
@@ -252,8 +282,8 @@ class _LeadershipChange:
     def __init__(self, replicas: ReplicaManager, request: LeaderAndIsrRequest) -> None:
         self._replicas = replicas
         self._errors: list[LeaderAndIsrPartitionError] = []
-        self._led: list[Partition] = []
-        self._resigned: list[TopicPartition] = []
+        self._led: list[tuple[Partition, int]] = []
+        self._others: list[TopicPartition] = []
         self.pending: Pending[LeaderAndIsrResponse] = Pending()
         # One more than there are partitions: nothing is answered before all have been asked for.
         self._open_count = 1
@@ -273,17 +303,16 @@ class _LeadershipChange:
             error_code, led = self._replicas.apply_state(key, state, partition_log)
             self._errors.append(LeaderAndIsrPartitionError(key.topic, key.partition, error_code))
             if led is not None:
-                self._led.append(led)
+                self._led.append((led, led.leader_epoch))
             else:
-                self._resigned.append(key)
+                self._others.append(key)
             self._one_done()
 
-        self._replicas.logs.get_or_create(key, is_new=state.is_new).then(opened)
+        self._replicas.await_log(key, state).then(opened)
 
     def _one_done(self) -> None:
         self._open_count -= 1
         if self._open_count:
             return
-        if self._replicas.on_leadership is not None and (self._led or self._resigned):
-            self._replicas.on_leadership(self._led, self._resigned)
+        self._replicas.tell_leadership(self._led, self._others)
         self.pending.complete(LeaderAndIsrResponse(ErrorCode.NONE, self._errors))

@@ -24,29 +24,28 @@ from barnabas.records.builder import BatchBuilder
 from barnabas.replication.manager import ReplicaManager
 from barnabas.testing.faulty_disk import FaultyDisk
 from barnabas.testing.manual_clock import ManualClock
+from barnabas.testing.manual_executor import ManualExecutor
 
 BROKER_ID = 1
 PARTITION = TopicPartition("t", 0)
 
 
-class HoldingExecutor(InlineExecutor):
-    """Does the work at once, or when `release` says so."""
+class HoldingExecutor(ManualExecutor):
+    """Does the work at once; while it is holding, when the test says so."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.is_holding = False
-        self._held: list[tuple] = []
 
     def run(self, work, then, failed):
         if self.is_holding:
-            self._held.append((work, then, failed))
-        else:
             super().run(work, then, failed)
+        else:
+            InlineExecutor().run(work, then, failed)
 
     def release(self) -> None:
         self.is_holding = False
-        held, self._held = self._held, []
-        for each in held:
-            self.run(*each)
+        self.run_all()
 
 
 @pytest.fixture
@@ -285,3 +284,95 @@ def test_a_stopped_partition_may_keep_its_log(replicas, logs):
     replicas.stop_replica(stop(-1, is_deleted=False))
     assert replicas.partition(PARTITION) is None
     assert logs.get(PARTITION) is not None
+
+
+# --- what comes while a log is being opened
+
+
+def test_a_stop_that_comes_while_the_log_is_opened_wins(replicas, logs, executor, tmp_path, heard):
+    executor.is_holding = True
+    pending = replicas.leader_and_isr(leaders())
+    assert errors(replicas.stop_replica(stop(-2))) == (0, [0])
+    executor.release()
+    assert errors(pending) == (0, [0]), "as if it had been done before the stop"
+    assert replicas.partition(PARTITION) is None
+    assert replicas.absence_of(PARTITION) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert logs.get(PARTITION) is None
+    assert not (tmp_path / "t-0").exists()
+    assert heard == [([], [PARTITION])]
+
+
+def test_a_stop_that_keeps_the_log_wins_too(replicas, logs, executor):
+    executor.is_holding = True
+    replicas.leader_and_isr(leaders())
+    replicas.stop_replica(stop(-1, is_deleted=False))
+    executor.release()
+    assert replicas.partition(PARTITION) is None
+    assert not logs.get(PARTITION).is_closed
+
+
+def test_a_topic_that_comes_again_gets_a_log_of_its_own(replicas, logs, executor, tmp_path, heard):
+    executor.is_holding = True
+    first = replicas.leader_and_isr(leaders(epoch=3))
+    replicas.stop_replica(stop(-2))
+    second = replicas.leader_and_isr(leaders(epoch=0))
+    executor.run_next()
+    assert errors(first) == (0, [0])
+    assert not second.is_done, "the first log is gone, the second is still to be made"
+    executor.release()
+    assert errors(second) == (0, [0])
+    partition = replicas.partition(PARTITION)
+    assert (partition.is_leader, partition.leader_epoch) == (True, 0)
+    assert partition.log is logs.get(PARTITION)
+    assert not partition.log.is_closed
+    assert replicas.append(PARTITION, batch(2), -1, 1_000).value.error_code == ErrorCode.NONE
+    assert sorted(path.name.split(".")[0] for path in tmp_path.glob("t-0*")) == ["t-0", "t-0"]
+    assert heard == [([], [PARTITION]), ([PARTITION], [])]
+
+
+def test_deleted_twice_while_it_is_opened(replicas, logs, executor, tmp_path):
+    executor.is_holding = True
+    pendings = [replicas.leader_and_isr(leaders(epoch=3))]
+    replicas.stop_replica(stop(-2))
+    pendings.append(replicas.leader_and_isr(leaders(epoch=0)))
+    replicas.stop_replica(stop(-2))
+    executor.release()
+    assert [errors(each) for each in pendings] == [(0, [0])] * 2
+    assert (replicas.partition(PARTITION), logs.get(PARTITION)) == (None, None)
+    assert not (tmp_path / "t-0").exists()
+
+
+def test_of_two_that_wait_for_a_log_the_newer_counts(replicas, executor):
+    executor.is_holding = True
+    newer = replicas.leader_and_isr(leaders(epoch=5))
+    older = replicas.leader_and_isr(leaders(epoch=4, leader=2, replicas=(1, 2)))
+    assert errors(older) == (0, [ErrorCode.STALE_CONTROLLER_EPOCH])
+    newest = replicas.leader_and_isr(leaders(epoch=6, leader=2, replicas=(1, 2)))
+    executor.release()
+    assert (errors(newer), errors(newest)) == ((0, [0]), (0, [0]))
+    partition = replicas.partition(PARTITION)
+    assert (partition.leader, partition.leader_epoch) == (2, 6)
+
+
+def test_a_stop_of_an_older_epoch_does_not_stop_what_waits(replicas, executor):
+    executor.is_holding = True
+    replicas.leader_and_isr(leaders(epoch=5))
+    assert errors(replicas.stop_replica(stop(5))) == (0, [ErrorCode.FENCED_LEADER_EPOCH])
+    executor.release()
+    assert replicas.partition(PARTITION).is_leader
+
+
+def test_leadership_that_is_over_is_not_told_later(replicas, executor, heard):
+    """Partition 0 is led at once, and stopped before the log of partition 1 is open."""
+    replicas.leader_and_isr(leaders())
+    executor.is_holding = True
+    states = [leaders(partition=index, epoch=1).topic_states[0].partition_states[0] for index in (0, 1)]
+    request = LeaderAndIsrRequest(
+        controller_epoch=1, topic_states=[LeaderAndIsrTopicState("t", partition_states=states)]
+    )
+    pending = replicas.leader_and_isr(request)
+    assert replicas.partition(PARTITION).leader_epoch == 1
+    replicas.stop_replica(stop(-1, is_deleted=False))
+    executor.release()
+    assert errors(pending) == (0, [0, 0])
+    assert heard[1:] == [([], [PARTITION]), ([TopicPartition("t", 1)], [])]
