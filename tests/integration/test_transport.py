@@ -11,6 +11,7 @@ import pytest
 from barnabas.core.errors import ProtocolError
 from barnabas.core.timers import LoopTimers
 from barnabas.net.listener import Listener, SocketOptions
+from barnabas.net.memory import ReceiveMemory
 from barnabas.net.transport import Connection
 from barnabas.protocol.wire import WireBuffer
 
@@ -58,10 +59,11 @@ async def until(condition: Callable[[], object], seconds: float = 20) -> None:
 class Server:
     """A listener in the running loop, with the handlers it made."""
 
-    def __init__(self, answer=echo, max_idle_ms: int = -1) -> None:
+    def __init__(self, answer=echo, max_idle_ms: int = -1, memory_bytes: int = 1 << 30) -> None:
         loop = asyncio.get_running_loop()
         self.handlers: list[Echo] = []
         self.answer = answer
+        self.memory = ReceiveMemory(memory_bytes)
 
         def new_handler(connection: Connection) -> Echo:
             self.handlers.append(Echo(connection, self.answer))
@@ -69,7 +71,7 @@ class Server:
 
         self.listener = Listener(loop, LoopTimers(loop), SocketOptions(LIMIT, max_idle_ms, -1, -1))
         self.address = self.listener.bind("127.0.0.1", 0)
-        self.listener.start(new_handler)
+        self.listener.start(new_handler, self.memory)
 
     async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         return await asyncio.open_connection(*self.address, limit=1 << 26)
@@ -262,6 +264,77 @@ def test_silent_connections_are_closed():
         reader, writer = await server.connect()
         assert await reader.read() == b""
         writer.close()
+        await server.close()
+
+    run(scenario)
+
+
+def test_an_error_of_ours_closes_its_connection_and_no_other(caplog):
+    async def scenario():
+        def answer(connection, payload):
+            if payload == b"bug":
+                raise ZeroDivisionError
+            if payload == b"large":
+                raise MemoryError
+            return echo(connection, payload)
+
+        server = Server(answer)
+        standing = await server.connect()
+        for payload in (b"bug", b"large"):
+            reader, writer = await server.connect()
+            # The second frame would have a callback that raises called again and again.
+            writer.write(framed(payload) + framed(b"never read"))
+            assert await reader.read() == b""
+            writer.close()
+        await until(lambda: server.listener.connection_count == 1)
+        standing[1].write(framed(b"still here"))
+        assert await read_frame(standing[0]) == b"still here"
+        standing[1].close()
+        await server.close()
+
+    run(scenario)
+    assert [record.levelname for record in caplog.records].count("ERROR") == 1
+
+
+def test_half_frames_beyond_the_memory_wait_and_all_are_answered():
+    async def scenario():
+        server = Server(memory_bytes=LIMIT)
+        payloads = [bytes([number]) * (LIMIT - number) for number in range(20)]
+        clients = [await server.connect() for _ in payloads]
+        for (_, writer), payload in zip(clients, payloads, strict=True):
+            writer.write(framed(payload)[: LIMIT * 9 // 10])
+        await until(lambda: server.memory.parked_count >= 10)
+        assert server.memory.used_bytes <= 2 * LIMIT
+        small = await server.connect()
+        small[1].write(framed(b"small"))
+        assert await read_frame(small[0]) == b"small"
+        for (_, writer), payload in zip(clients, payloads, strict=True):
+            writer.write(framed(payload)[LIMIT * 9 // 10 :])
+        for (reader, _), payload in zip(clients, payloads, strict=True):
+            assert await read_frame(reader) == payload
+        assert server.memory.parked_count == 0
+        for _, writer in (*clients, small):
+            writer.close()
+        await until(lambda: server.listener.connection_count == 0)
+        assert server.memory.used_bytes == 0
+        await server.close()
+
+    run(scenario)
+
+
+def test_a_silent_half_frame_makes_room_for_those_that_wait_for_memory():
+    async def scenario():
+        server = Server(max_idle_ms=1_000, memory_bytes=0)
+        silent = await server.connect()
+        silent[1].write(framed(b"s" * 500_000)[:400_000])
+        await until(lambda: server.memory.used_bytes)
+        waiting = await server.connect()
+        waiting[1].write(framed(b"w" * 500_000))
+        await until(lambda: server.memory.parked_count == 1)
+        assert await read_frame(waiting[0]) == b"w" * 500_000
+        assert await silent[0].read() == b""
+        for _, writer in (silent, waiting):
+            writer.close()
         await server.close()
 
     run(scenario)

@@ -7,8 +7,11 @@ Format of a frame:
 | size | int32, big-endian | bytes that follow; 0 .. socket.request.max.bytes |
 | payload | bytes | request header and body |
 
-Invariants: the buffer never grows beyond what has arrived by more than a factor of two, whatever size a frame claims.
-A frame is a writable view into the buffer and is valid until the next call of `space`: what outlives that, copies.
+Invariants:
+
+- The buffer never grows beyond what has arrived by more than a factor of two, whatever size a frame claims.
+- It grows beyond its first size only as far as the receive memory that all share allows.
+- A frame is a writable view into the buffer and is valid until the next call of `space`: what outlives that, copies.
 
 Source: protocol guide, common request and response structure; design page, network layer.
 """
@@ -16,6 +19,7 @@ Source: protocol guide, common request and response structure; design page, netw
 from struct import Struct
 
 from barnabas.core.errors import ProtocolError
+from barnabas.net.memory import ReceiveMemory
 
 FIRST_BUFFER_BYTES = 16 * 1024
 # Up to here the buffer also grows when a single receive fills it: larger reads, fewer system calls.
@@ -30,20 +34,31 @@ _SIZE = Struct(">i").unpack_from
 class ReceiveBuffer:
     """Collects what a socket receives and cuts it into frames. Pure: it never touches a socket."""
 
-    __slots__ = ("_buffer", "_capacity", "_end", "_max_frame_bytes", "_start", "_view")
+    __slots__ = ("_buffer", "_capacity", "_end", "_max_frame_bytes", "_memory", "_start", "_view", "extra_bytes")
 
-    def __init__(self, max_frame_bytes: int) -> None:
+    def __init__(self, max_frame_bytes: int, memory: ReceiveMemory) -> None:
         """Args:
         max_frame_bytes: `socket.request.max.bytes`; a larger size is a protocol error.
+        memory: Told of every byte beyond the first size.
+
+        Raises:
+            MemoryError: As all that makes the buffer larger.
         """
         self._max_frame_bytes = max_frame_bytes
+        self._memory = memory
         self._start = self._end = 0
+        self.extra_bytes = 0
         self._allocate(FIRST_BUFFER_BYTES)
 
     def _allocate(self, capacity: int) -> None:
-        self._buffer = bytearray(capacity)
-        self._view = memoryview(self._buffer)
+        buffer = bytearray(capacity)
+        self._view = memoryview(buffer)
+        self._buffer = buffer
         self._capacity = capacity
+        change = capacity - FIRST_BUFFER_BYTES - self.extra_bytes
+        if change:
+            self.extra_bytes += change
+            self._memory.resized(change)
 
     @property
     def buffered_bytes(self) -> int:
@@ -52,11 +67,31 @@ class ReceiveBuffer:
 
     @property
     def capacity_bytes(self) -> int:
-        """Bytes the buffer holds at the moment."""
+        """Bytes the buffer holds at the moment; `extra_bytes` of them beyond its first size."""
         return self._capacity
 
+    @property
+    def lacking_bytes(self) -> int:
+        """How much larger the buffer must be to go on with its first frame; 0: the frame is whole, or fits.
+
+        At most as much as has arrived already, and no more than the frame needs.
+        """
+        unread = self._end - self._start
+        if unread < 4:
+            return 0
+        size: int = _SIZE(self._buffer, self._start)[0]
+        if size > self._max_frame_bytes:
+            return 0
+        needed = -(-(4 + size) // FIRST_BUFFER_BYTES) * FIRST_BUFFER_BYTES
+        return max(0, min(needed, 2 * self._capacity) - self._capacity)
+
     def space(self) -> memoryview:
-        """Where the next received bytes go; never empty. Frames handed out before are void after this call."""
+        """Where the next received bytes go. Frames handed out before are void after this call.
+
+        Returns:
+            Empty where the buffer is full and there is no memory to spare: then either whole frames have to be taken
+            out first, or the first frame is a half one, and `grow` makes room for `lacking_bytes` more of it.
+        """
         if self._start == self._end:
             self._start = self._end = 0
             if self._capacity > KEPT_BUFFER_BYTES:
@@ -69,7 +104,7 @@ class ReceiveBuffer:
         """Note that `count` bytes were written into `space()`."""
         self._end += count
         if self._end == self._capacity and self._start == 0 and self._capacity < READ_AHEAD_BYTES:
-            self._move(2 * self._capacity)
+            self._spread()
 
     def next_frame(self) -> memoryview | None:
         """The next whole frame without its size field, or None until more bytes arrive.
@@ -93,15 +128,46 @@ class ReceiveBuffer:
         self._start = end
         return self._view[start + 4 : end]
 
+    def grow(self) -> None:
+        """Take what is lacking: the receive memory allows it."""
+        self._move(self._capacity + self.lacking_bytes)
+
+    def fit(self) -> None:
+        """Give back what the bytes that wait do not need."""
+        unread = self._end - self._start
+        capacity = -(-max(unread, 1) // FIRST_BUFFER_BYTES) * FIRST_BUFFER_BYTES
+        if capacity < self._capacity:
+            self._move(capacity)
+
+    def free(self) -> None:
+        """Give back everything; the buffer is of no use afterwards."""
+        self._start = self._end = self._capacity = 0
+        self._buffer = bytearray()
+        self._view = memoryview(self._buffer)
+        extra_bytes, self.extra_bytes = self.extra_bytes, 0
+        if extra_bytes:
+            self._memory.resized(-extra_bytes)
+
     def _make_room(self) -> None:
         """Move what is unread to the front; into a buffer twice as large where it fills more than half of this one."""
-        unread = self._end - self._start
-        self._move(self._capacity if unread <= self._capacity // 2 else 2 * self._capacity)
+        if self._end - self._start <= self._capacity // 2:
+            self._move(self._capacity)
+        elif not self._spread() and self._start and not self.lacking_bytes:
+            # Every byte counts now, also where they cost more moves.
+            self._move(self._capacity)
+
+    def _spread(self) -> bool:
+        """Double the buffer if there is memory to spare; whether there was."""
+        is_spare = self._memory.may_spare(self._capacity)
+        if is_spare:
+            self._move(2 * self._capacity)
+        return is_spare
 
     def _move(self, capacity: int) -> None:
-        unread = bytes(self._view[self._start : self._end])
+        unread = self._view[self._start : self._end]
         if capacity != self._capacity:
             # Replaced, not resized: views of the old one may still be alive.
             self._allocate(capacity)
-        self._buffer[: len(unread)] = unread
+        # The two may overlap: memoryview copies as memmove does.
+        self._view[: len(unread)] = unread
         self._start, self._end = 0, len(unread)

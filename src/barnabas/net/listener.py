@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from barnabas.core.errors import StartupError
 from barnabas.core.memory import give_memory_back
 from barnabas.core.timers import Timer, Timers
+from barnabas.net.memory import ReceiveMemory
 from barnabas.net.transport import Connection, FrameHandler
 
 log = logging.getLogger(__name__)
@@ -21,7 +22,9 @@ log = logging.getLogger(__name__)
 _BACKLOG = 1024
 _ACCEPTS_PER_TURN = 64
 _TICK_MS = 1_000
-_OUT_OF_DESCRIPTORS_PAUSE_MS = 500
+_PAUSE_MS = 500
+_NO_DESCRIPTOR = "no file descriptor is left for a new connection: raise the limit (ulimit -n)"
+_NO_MEMORY = "no memory is left for a new connection"
 # Memory is given back after so many connections more than there are now have gone.
 _GONE_CONNECTIONS = 200
 
@@ -56,7 +59,7 @@ class Listener:
         self._loop = loop
         self._timers = timers
         self._options = options
-        self._new_handler: Callable[[Connection], FrameHandler] | None = None
+        self._new_connection: Callable[[socket.socket, tuple[str, int]], Connection] | None = None
         self._sock: socket.socket | None = None
         self._connections: set[Connection] = set()
         self._timer: Timer | None = None
@@ -97,15 +100,23 @@ class Listener:
         name = sock.getsockname()
         return name[0], name[1]
 
-    def start(self, new_handler: Callable[[Connection], FrameHandler]) -> None:
+    def start(self, new_handler: Callable[[Connection], FrameHandler], memory: ReceiveMemory) -> None:
         """Listen and accept from now on.
 
         Args:
             new_handler: Makes the frame handler of a fresh connection.
+            memory: What the receive buffers share, those of other listeners too.
         """
         if self._sock is None:
             raise RuntimeError("bind comes first")
-        self._new_handler = new_handler
+
+        def new_connection(peer: socket.socket, address: tuple[str, int]) -> Connection:
+            max_frame_bytes = self._options.max_frame_bytes
+            connection = Connection(self._loop, peer, address, max_frame_bytes, self, self._forget, memory)
+            connection.start(new_handler(connection))
+            return connection
+
+        self._new_connection = new_connection
         self._sock.listen(_BACKLOG)
         self._loop.add_reader(self._sock, self._accept)
         self._timer = self._timers.call_later(_TICK_MS, self._on_tick)
@@ -139,18 +150,23 @@ class Listener:
                 return
             except OSError as error:
                 if error.errno in (errno.EMFILE, errno.ENFILE):
-                    self._pause_accepting(sock)
+                    self._pause_accepting(sock, _NO_DESCRIPTOR)
                 return
             if 0 <= self._options.max_descriptor < peer.fileno():
                 peer.close()
-                self._pause_accepting(sock)
+                self._pause_accepting(sock, _NO_DESCRIPTOR)
                 return
-            self._adopt(peer, address)
+            try:
+                self._adopt(peer, address)
+            except MemoryError:
+                peer.close()
+                self._pause_accepting(sock, _NO_MEMORY)
+                return
 
-    def _pause_accepting(self, sock: socket.socket) -> None:
-        log.error("no file descriptor is left for a new connection: raise the limit (ulimit -n)")
+    def _pause_accepting(self, sock: socket.socket, reason: str) -> None:
+        log.error("%s", reason)
         self._loop.remove_reader(sock)
-        self._timers.call_later(_OUT_OF_DESCRIPTORS_PAUSE_MS, self._resume_accepting)
+        self._timers.call_later(_PAUSE_MS, self._resume_accepting)
 
     def _resume_accepting(self) -> None:
         if self._sock is not None and self._sock.fileno() >= 0:
@@ -168,11 +184,9 @@ class Listener:
             # Gone before it was greeted.
             peer.close()
             return
-        connection = Connection(self._loop, peer, (address[0], address[1]), options.max_frame_bytes, self, self._forget)
-        self._connections.add(connection)
+        assert self._new_connection is not None
+        self._connections.add(self._new_connection(peer, (address[0], address[1])))
         self._peak_count = max(self._peak_count, len(self._connections))
-        if self._new_handler is not None:
-            connection.start(self._new_handler(connection))
 
     def _forget(self, connection: Connection) -> None:
         self._connections.discard(connection)
@@ -187,7 +201,8 @@ class Listener:
         if max_idle_ms < 0:
             return
         oldest_tick = self.tick - max_idle_ms // _TICK_MS - 1
-        for connection in [each for each in self._connections if each.last_active_tick < oldest_tick]:
+        idle = [each for each in self._connections if each.last_active_tick < oldest_tick and not each.is_parked]
+        for connection in idle:
             if not connection.is_waiting:
                 connection.close(f"idle for longer than connections.max.idle.ms={max_idle_ms}")
 

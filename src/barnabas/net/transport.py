@@ -6,6 +6,10 @@ Invariants:
 - One request is worked on at a time. While its answer is pending, or not yet taken by the peer, no further frame is
   handed up, and once the receive buffer is full nothing more is read: a slow or greedy peer holds up itself alone.
 - Answers that are ready within one turn of the loop leave together.
+- A connection whose half-received frame needs memory that is not there is parked: nothing is read from it until the
+  receive memory, which all connections share, tells it to go on.
+- Whatever goes wrong here, the lack of memory too, ends this connection and no other: no callback lets out an exception
+  that would have it called again for ever.
 - The reader and writer are removed from the loop before the socket is closed: a descriptor number is reused at once.
 
 Source: design page, network layer; semantics, connections and requests.
@@ -18,10 +22,13 @@ from typing import Protocol
 
 from barnabas.core.errors import ProtocolError
 from barnabas.net.framing import READ_AHEAD_BYTES, ReceiveBuffer
+from barnabas.net.memory import ReceiveMemory
 from barnabas.net.outbox import Outbox
 from barnabas.protocol.wire import WireBuffer
 
 log = logging.getLogger(__name__)
+
+_NO_MEMORY = "there is no memory for its request"
 
 
 class FrameHandler(Protocol):
@@ -53,10 +60,12 @@ class Connection:
         "_activity",
         "_buffer",
         "_in_turn",
+        "_is_parked",
         "_is_reading",
         "_is_waiting",
         "_is_writing",
         "_loop",
+        "_memory",
         "_on_close",
         "_outbox",
         "_sock",
@@ -74,29 +83,34 @@ class Connection:
         max_frame_bytes: int,
         activity: ActivityClock,
         on_close: "ConnectionClosed",
+        memory: ReceiveMemory,
     ) -> None:
         """Args:
         sock: Connected and non-blocking; owned from here on.
         peer: The other side's address and port, for logs.
         max_frame_bytes: `socket.request.max.bytes`.
         on_close: Told once when the connection is gone.
+        memory: Shared by all connections of the broker.
+
+        Raises:
+            MemoryError: There is none even for the first, small buffer.
         """
         self._loop = loop
         self._sock = sock
         self.peer_host, self.peer_port = peer
-        self._buffer = ReceiveBuffer(max_frame_bytes)
+        self._buffer = ReceiveBuffer(max_frame_bytes, memory)
+        self._memory = memory
         self._outbox = Outbox(sock)
         self._activity = activity
         self._on_close = on_close
         self.last_active_tick = activity.tick
         self.handler: FrameHandler | None = None
-        self._is_waiting = self._in_turn = self._is_writing = self._is_reading = False
+        self._is_waiting = self._in_turn = self._is_writing = self._is_reading = self._is_parked = False
 
     def start(self, handler: FrameHandler) -> None:
         """Begin to read; frames go to `handler`."""
         self.handler = handler
-        self._is_reading = True
-        self._loop.add_reader(self._sock, self._readable)
+        self._start_reading()
 
     @property
     def is_closed(self) -> bool:
@@ -106,6 +120,11 @@ class Connection:
     def is_waiting(self) -> bool:
         """Whether an answer is pending."""
         return self._is_waiting
+
+    @property
+    def is_parked(self) -> bool:
+        """Whether it waits for receive memory: its silence is ours."""
+        return self._is_parked
 
     def hold(self) -> None:
         """Hand up no further frame until `send` or `release`: the answer is pending."""
@@ -129,14 +148,18 @@ class Connection:
         sock = self._sock
         if sock.fileno() < 0:
             return
-        if reason:
-            log.info("closing the connection from %s:%d: %s", self.peer_host, self.peer_port, reason)
         if self._is_reading:
             self._loop.remove_reader(sock)
         if self._is_writing:
             self._loop.remove_writer(sock)
         sock.close()
         self._outbox.clear()
+        self._is_parked = False
+        self._buffer.free()
+        self._memory.forget(self)
+        if reason:
+            # Not first: where memory is lacking, the line may need what was just given back.
+            log.info("closing the connection from %s:%d: %s", self.peer_host, self.peer_port, reason)
         handler, self.handler = self.handler, None
         if handler is not None:
             handler.on_closed()
@@ -146,8 +169,15 @@ class Connection:
         # hot path: benchmarks/load
         buffer = self._buffer
         try:
-            count = self._sock.recv_into(buffer.space())
+            space = buffer.space()
+            if not space:
+                self._make_room()
+                return
+            count = self._sock.recv_into(space)
         except BlockingIOError:
+            return
+        except MemoryError:
+            self.close(_NO_MEMORY)
             return
         except OSError as error:
             self.close(str(error.strerror or error))
@@ -157,13 +187,54 @@ class Connection:
             is_cut_off = buffer.buffered_bytes and not self._is_waiting
             self.close("the peer left in the middle of a request" if is_cut_off else "")
             return
-        buffer.received(count)
         self.last_active_tick = self._activity.tick
+        try:
+            buffer.received(count)
+        except MemoryError:
+            self.close(_NO_MEMORY)
+            return
         if not self._is_waiting and not self._outbox.parts:
             self._take_turn()
         elif buffer.buffered_bytes >= READ_AHEAD_BYTES:
-            self._is_reading = False
-            self._loop.remove_reader(self._sock)
+            self._stop_reading()
+
+    def _make_room(self) -> None:
+        """The buffer is full and there is no memory to spare: take what the frame needs, or wait.
+
+        Raises:
+            MemoryError: What was allowed is not there.
+        """
+        if self._is_waiting or self._outbox.parts:
+            # The frames before it come first; when they are done with, the turn's end reads on.
+            self._stop_reading()
+        elif self._memory.may_take(self):
+            self._buffer.grow()
+        else:
+            self._is_parked = True
+            self._stop_reading()
+
+    @property
+    def lacking_bytes(self) -> int:
+        return self._buffer.lacking_bytes
+
+    def on_memory(self) -> None:
+        self._is_parked = False
+        # Its silence was ours: from now on it counts again.
+        self.last_active_tick = self._activity.tick
+        try:
+            self._buffer.grow()
+        except MemoryError:
+            self.close(_NO_MEMORY)
+            return
+        self._start_reading()
+
+    def _start_reading(self) -> None:
+        self._is_reading = True
+        self._loop.add_reader(self._sock, self._readable)
+
+    def _stop_reading(self) -> None:
+        self._is_reading = False
+        self._loop.remove_reader(self._sock)
 
     def _writable(self) -> None:
         self.last_active_tick = self._activity.tick
@@ -176,11 +247,13 @@ class Connection:
         buffer = self._buffer
         parts = self._outbox.parts
         self._in_turn = True
+        frame = None
         try:
             while not self._is_waiting:
-                frame = buffer.next_frame()
-                if frame is None:
+                next_frame = buffer.next_frame()
+                if next_frame is None:
                     break
+                frame = next_frame
                 self.handler.on_frame(frame)  # type: ignore[union-attr]  # checked whenever it may have been closed
                 if len(parts) > 1 and not self._flush():
                     return
@@ -190,13 +263,31 @@ class Connection:
             self._flush()
             self.close(str(error))
             return
+        except MemoryError:
+            self.close(_NO_MEMORY)
+            return
+        except Exception:
+            log.exception("a frame from %s:%d could not be handled", self.peer_host, self.peer_port)
+            self.close("an error of ours")
+            return
         finally:
             self._in_turn = False
+            if frame is not None and buffer.extra_bytes:
+                self._give_back()
         if (parts and not self._flush()) or self.handler is None:
             return
         if not self._is_reading and not self._is_waiting:
-            self._is_reading = True
-            self._loop.add_reader(self._sock, self._readable)
+            self._start_reading()
+
+    def _give_back(self) -> None:
+        """A frame is done with: others may need the memory that it took."""
+        if self._memory.is_short:
+            try:
+                self._buffer.fit()
+            except MemoryError:
+                self.close(_NO_MEMORY)
+                return
+        self._memory.finished(self)
 
     def _flush(self) -> bool:
         """Send what is queued; True when all of it left."""

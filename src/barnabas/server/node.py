@@ -40,6 +40,7 @@ from barnabas.log.cold_reads import ColdReads
 from barnabas.log.manager import LogManager
 from barnabas.log.page_cache import system_page_cache
 from barnabas.net.listener import Listener, SocketOptions
+from barnabas.net.memory import ReceiveMemory
 from barnabas.net.transport import Connection
 from barnabas.protocol.api_keys import FIRST_FLEXIBLE_VERSION, response_class
 from barnabas.registry import bootstrap
@@ -48,6 +49,7 @@ from barnabas.registry.znodes.brokers import BrokerRegistration
 from barnabas.replication.manager import ReplicaManager
 from barnabas.replication.partition import Partition
 from barnabas.server.open_files import highest_connection_descriptor, most_partitions
+from barnabas.server.receive_memory import receive_memory_bytes
 from barnabas.server.watchdog import CoreWait, Watchdog
 
 log = logging.getLogger(__name__)
@@ -262,6 +264,8 @@ class Node:
         return self.config.inter_broker_listener_name or self.config.endpoints[0].listener_name
 
     def _accept(self, services: Services, routes: RouteTable) -> None:
+        # Not before everything else has what it needs: what is left is shared out.
+        memory = ReceiveMemory(receive_memory_bytes(self.config.queued_max_request_bytes))
         for listener, endpoint in zip(self._listeners, self.config.endpoints, strict=True):
             name = endpoint.listener_name
 
@@ -269,7 +273,7 @@ class Node:
                 info = ConnectionInfo(connection.peer_host, connection.peer_port, name)
                 return Session(connection, info, services, routes, self.config.barnabas_request_max_array_elements)
 
-            listener.start(new_session)
+            listener.start(new_session, memory)
 
     # --- what the parts tell each other
 

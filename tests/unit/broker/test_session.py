@@ -16,6 +16,7 @@ from barnabas.broker.table import Handler, RouteTable
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import ProtocolError
 from barnabas.core.pending import Pending
+from barnabas.net.memory import ReceiveMemory
 from barnabas.net.transport import Connection
 from barnabas.protocol.api_keys import FIRST_FLEXIBLE_VERSION, response_class
 from barnabas.protocol.messages.api_versions import ApiVersionsResponse
@@ -53,7 +54,13 @@ class Wire:
         ours.setblocking(False)
         self.client.setblocking(False)
         self.connection = Connection(
-            asyncio.get_running_loop(), ours, ("10.1.2.3", 5_000), 1 << 20, Ticks(), lambda connection: None
+            asyncio.get_running_loop(),
+            ours,
+            ("10.1.2.3", 5_000),
+            1 << 20,
+            Ticks(),
+            lambda connection: None,
+            ReceiveMemory(1 << 30),
         )
         info = ConnectionInfo("10.1.2.3", 5_000, "PLAINTEXT")
         self.connection.start(Session(self.connection, info, services, table, MOST_ELEMENTS))

@@ -99,7 +99,7 @@ def test_raw_is_what_the_setting_itself_was_given():
         ("broker.id.generation.enable=false", "broker.id: must be 0 or more"),
         ("log.dirs=", "must name a directory"),
         ("offsets.commit.required.acks=4", "must be from -1 to offsets.topic.replication.factor (3)"),
-        ("queued.max.request.bytes=1", "must be -1 (no limit) or at least socket.request.max.bytes"),
+        ("queued.max.request.bytes=1", "must be -1 (what fits the machine) or at least socket.request.max.bytes"),
         ("authorizer.class.name=kafka.security.authorizer.AclAuthorizer", "is not implemented yet: remove it"),
         ("listeners=9092", "'9092' must be NAME://host:port, for example PLAINTEXT://127.0.0.1:9092"),
         ("listeners=SSL://:9093", "needs SSL, which is not implemented yet: use a PLAINTEXT listener"),

@@ -248,7 +248,7 @@ def _check_together(config: BrokerConfig, place: _Place) -> None:
     require(
         config.queued_max_request_bytes <= 0 or config.queued_max_request_bytes >= config.socket_request_max_bytes,
         "queued.max.request.bytes",
-        f"must be -1 (no limit) or at least socket.request.max.bytes ({config.socket_request_max_bytes})",
+        f"must be -1 (what fits the machine) or at least socket.request.max.bytes ({config.socket_request_max_bytes})",
     )
     require(
         config.connection_failed_authentication_delay_ms < config.connections_max_idle_ms,

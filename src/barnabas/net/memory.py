@@ -1,0 +1,114 @@
+"""Shares a bounded amount of receive memory between the connections. Pure: it never touches a socket.
+
+Every connection has a small buffer that counts for nothing here. What a buffer takes beyond that is counted, and once
+the bound is reached a connection whose frame needs more is parked: nobody reads from its socket, so that TCP holds its
+peer back, until memory is free again. The first that was parked is the first that goes on.
+
+Invariants:
+
+- Half-received frames can fill the bound, and then none of them could ever be completed. So one connection at a time,
+  the privileged one, may go beyond it, up to the end of the frame that it is receiving. Whenever somebody is parked
+  there is a privileged one.
+- So never more is taken than the bound and one largest frame, and a quiet privileged peer ends by
+  `connections.max.idle.ms` like any other.
+- What a buffer takes to be faster (reading ahead, being kept for the next frame) is from the first half of the bound,
+  so that the second half is there for frames that cannot go on without.
+
+Source: queued.max.request.bytes in the broker configs; KIP-72, whose pool admits whole frames instead.
+"""
+
+from collections import OrderedDict
+from typing import Protocol
+
+
+class MemoryUser(Protocol):
+    """A connection, as the memory's owner sees it."""
+
+    @property
+    def lacking_bytes(self) -> int:
+        """How much more it needs to go on with the frame that it is receiving."""
+        ...
+
+    def on_memory(self) -> None:
+        """Take what was lacking and read on. Reports what it takes by `resized`, and raises nothing."""
+        ...
+
+
+class ReceiveMemory:
+    """Counts what all buffers hold beyond their first size, and decides who may take more.
+
+    Attributes:
+        limit_bytes: The bound.
+        used_bytes: What is taken at the moment.
+    """
+
+    __slots__ = ("_is_resuming", "_parked", "_privileged", "_spare_bytes", "limit_bytes", "used_bytes")
+
+    def __init__(self, limit_bytes: int) -> None:
+        self.limit_bytes = limit_bytes
+        self.used_bytes = 0
+        self._spare_bytes = limit_bytes // 2
+        # In the order in which they were parked.
+        self._parked: OrderedDict[MemoryUser, None] = OrderedDict()
+        self._privileged: MemoryUser | None = None
+        self._is_resuming = False
+
+    @property
+    def is_short(self) -> bool:
+        """Whether there is none to spare: what is not needed now is to be given back at once."""
+        return self.used_bytes > self._spare_bytes
+
+    @property
+    def parked_count(self) -> int:
+        return len(self._parked)
+
+    def may_spare(self, count: int) -> bool:
+        """Whether so many bytes may be taken that only make things faster."""
+        return self.used_bytes + count <= self._spare_bytes
+
+    def may_take(self, user: MemoryUser) -> bool:
+        """Whether `user` may take what it lacks now. If not it is parked, and told by `on_memory`."""
+        if user is self._privileged:
+            return True
+        if not self._parked and self.used_bytes + user.lacking_bytes <= self.limit_bytes:
+            return True
+        if self._privileged is None:
+            self._privileged = user
+            return True
+        self._parked[user] = None
+        return False
+
+    def resized(self, count: int) -> None:
+        """A buffer grew by so many bytes, or shrank (a negative number)."""
+        self.used_bytes += count
+        if count < 0 and self._parked:
+            self._resume()
+
+    def finished(self, user: MemoryUser) -> None:
+        """`user` has received a whole frame and given back what it does not need: it is privileged no longer."""
+        if user is self._privileged:
+            self._privileged = None
+            self._resume()
+
+    def forget(self, user: MemoryUser) -> None:
+        """`user` is gone, and has given back everything."""
+        self._parked.pop(user, None)
+        self.finished(user)
+
+    def _resume(self) -> None:
+        # What is resumed may fail and give back in turn: one loop serves them all.
+        if self._is_resuming:
+            return
+        self._is_resuming = True
+        parked = self._parked
+        try:
+            while parked:
+                first = next(iter(parked))
+                if self.used_bytes + first.lacking_bytes > self.limit_bytes:
+                    if self._privileged is not None:
+                        break
+                    self._privileged = first
+                del parked[first]
+                first.on_memory()
+        finally:
+            self._is_resuming = False

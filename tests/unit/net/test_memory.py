@@ -1,0 +1,179 @@
+"""The receive memory that all connections share: who may grow, who waits, and that everybody's turn comes."""
+
+import random
+import struct
+
+from barnabas.net.framing import FIRST_BUFFER_BYTES, READ_AHEAD_BYTES, ReceiveBuffer
+from barnabas.net.memory import ReceiveMemory
+
+LIMIT = 100 * 1024 * 1024
+MB = 1024 * 1024
+
+
+class Peer:
+    """A connection without a socket: bytes come in as long as it reads, frames are taken out once they are whole."""
+
+    def __init__(self, memory: ReceiveMemory, *payloads: bytes) -> None:
+        self.memory = memory
+        self.buffer = ReceiveBuffer(LIMIT, memory)
+        self.stream = b"".join(struct.pack(">i", len(payload)) + payload for payload in payloads)
+        self.frames: list[bytes] = []
+        self.is_parked = False
+
+    @property
+    def lacking_bytes(self) -> int:
+        return self.buffer.lacking_bytes
+
+    def on_memory(self) -> None:
+        self.is_parked = False
+        self.buffer.grow()
+
+    def receive(self, count: int) -> None:
+        """What `Connection` does when so many bytes of its peer have come."""
+        if self.is_parked or not self.stream:
+            return
+        space = self.buffer.space()
+        if not space:
+            if self.memory.may_take(self):
+                self.buffer.grow()
+            else:
+                self.is_parked = True
+            return
+        part, self.stream = self.stream[: min(count, len(space))], self.stream[min(count, len(space)) :]
+        space[: len(part)] = part
+        self.buffer.received(len(part))
+        is_done = False
+        while (frame := self.buffer.next_frame()) is not None:
+            self.frames.append(bytes(frame))
+            is_done = True
+        if is_done and self.buffer.extra_bytes:
+            if self.memory.is_short:
+                self.buffer.fit()
+            self.memory.finished(self)
+
+    def receive_until_parked(self) -> None:
+        while self.stream and not self.is_parked:
+            self.receive(100_000)
+
+    def leave(self) -> None:
+        self.buffer.free()
+        self.memory.forget(self)
+
+
+def test_first_buffers_count_for_nothing():
+    memory = ReceiveMemory(0)
+    peers = [Peer(memory, b"x" * 10_000, b"y" * 16_000) for _ in range(20)]
+    for peer in peers:
+        peer.receive_until_parked()
+        assert [len(frame) for frame in peer.frames] == [10_000, 16_000]
+    assert memory.used_bytes == 0
+
+
+def test_memory_that_is_free_is_used_to_read_ahead_up_to_half_of_it():
+    memory = ReceiveMemory(4 * READ_AHEAD_BYTES)
+    peers = [Peer(memory, *[b"x" * 1_000] * 3_000) for _ in range(40)]
+    for peer in peers:
+        peer.receive_until_parked()
+        assert len(peer.frames) == 3_000
+    assert 0 < memory.used_bytes <= memory.limit_bytes // 2
+
+
+def test_half_frames_that_fill_it_up_are_completed_one_after_the_other():
+    memory = ReceiveMemory(1 * MB)
+    peers = [Peer(memory, b"x" * MB) for _ in range(10)]
+    while any(peer.stream and not peer.is_parked for peer in peers):
+        for peer in peers:
+            peer.receive(50_000)
+        assert memory.used_bytes <= memory.limit_bytes + MB + FIRST_BUFFER_BYTES
+    assert all(len(peer.frames) == 1 for peer in peers)
+    assert memory.used_bytes == memory.parked_count == 0
+
+
+def test_who_was_parked_first_goes_on_first():
+    memory = ReceiveMemory(0)
+    first, *others = [Peer(memory, b"x" * 100_000) for _ in range(4)]
+    first.receive(50_000)
+    first.receive(50_000)
+    for peer in others:
+        peer.receive_until_parked()
+    order = []
+    first.receive_until_parked()
+    while waiting := [peer for peer in others if not peer.frames]:
+        (going,) = [peer for peer in waiting if not peer.is_parked]
+        order.append(others.index(going))
+        going.receive_until_parked()
+    assert order == [0, 1, 2]
+
+
+def test_one_that_leaves_gives_its_place_to_the_next():
+    memory = ReceiveMemory(0)
+    first, second, third = [Peer(memory, b"x" * 100_000) for _ in range(3)]
+    for peer in (first, second, third):
+        for _ in range(5):
+            peer.receive(10_000)
+    assert (first.is_parked, second.is_parked, third.is_parked) == (False, True, True)
+    second.leave()
+    first.leave()
+    assert not third.is_parked
+    third.receive_until_parked()
+    assert len(third.frames) == 1
+    assert memory.used_bytes == 0
+
+
+def test_a_failure_to_take_what_was_granted_passes_the_turn_on():
+    memory = ReceiveMemory(0)
+
+    class Failing(Peer):
+        def on_memory(self) -> None:
+            self.leave()
+
+    first, failing, last = Peer(memory, b"x" * 100_000), Failing(memory, b"x" * 100_000), Peer(memory, b"x" * 100_000)
+    for peer in (first, failing, last):
+        for _ in range(5):
+            peer.receive(10_000)
+    first.receive_until_parked()
+    assert not last.is_parked
+    assert memory.parked_count == 0
+
+
+def test_one_that_pipelines_does_not_keep_its_privilege():
+    memory = ReceiveMemory(0)
+    greedy, modest = Peer(memory, *[b"g" * 100_000] * 50), Peer(memory, b"m" * 100_000)
+    for _ in range(3):
+        greedy.receive(30_000)
+    modest.receive_until_parked()
+    while greedy.stream and not greedy.is_parked:
+        greedy.receive(30_000)
+    assert len(greedy.frames) < 3
+    modest.receive_until_parked()
+    assert len(modest.frames) == 1
+    greedy.receive_until_parked()
+    assert len(greedy.frames) == 50
+
+
+def test_every_frame_arrives_whatever_the_order_and_the_bound():
+    seed = random.randrange(1 << 32)
+    print(f"seed {seed}")
+    source = random.Random(seed)
+    for limit in (0, 20_000, 300_000, 2 * MB, 1 << 40):
+        memory = ReceiveMemory(limit)
+        largest = 400_000
+        sent = [
+            [source.randbytes(source.choice((0, 5, 16_381, 20_000, 70_000, largest))) for _ in range(6)]
+            for _ in range(12)
+        ]
+        peers = [Peer(memory, *payloads) for payloads in sent]
+        while busy := [peer for peer in peers if peer.stream and not peer.is_parked]:
+            peer = source.choice(busy)
+            if source.random() < 0.002:
+                peer.leave()
+                peers.remove(peer)
+                continue
+            peer.receive(source.choice((1_000, 40_000, 500_000)))
+            assert memory.used_bytes == sum(peer.buffer.extra_bytes for peer in peers)
+            assert memory.used_bytes <= limit + largest + FIRST_BUFFER_BYTES
+        for peer in peers:
+            assert not peer.stream
+            assert peer.frames in sent
+            peer.leave()
+        assert memory.used_bytes == memory.parked_count == 0
