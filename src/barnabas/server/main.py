@@ -15,8 +15,10 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from barnabas import __version__
+from barnabas.core.clock import SystemClock
 from barnabas.core.config import BrokerConfig, read_properties
 from barnabas.core.errors import BarnabasError, ConfigError
+from barnabas.server.log_limit import LimitedHandler
 
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
@@ -138,7 +140,7 @@ def _set_up_logging(level: str) -> None:
     logging.basicConfig(
         level=level.upper(),
         format="%(asctime)s %(levelname)-7s %(message)s  [%(name)s]",
-        stream=sys.stderr,
+        handlers=[LimitedHandler(sys.stderr, SystemClock())],
         force=True,
     )
     # A record is built for every line: leave out what the format does not show.

@@ -1,0 +1,70 @@
+"""The log handler that gives each call site its due."""
+
+import io
+import logging
+
+import pytest
+
+from barnabas.server.log_limit import LINES_PER_PERIOD, PERIOD_MS, LimitedHandler
+from barnabas.testing.manual_clock import ManualClock
+
+
+@pytest.fixture
+def clock():
+    return ManualClock()
+
+
+@pytest.fixture
+def stream():
+    return io.StringIO()
+
+
+@pytest.fixture
+def logger(clock, stream):
+    made = logging.Logger("test")
+    made.addHandler(LimitedHandler(stream, clock))
+    return made
+
+
+def flood(logger, count):
+    for number in range(count):
+        logger.error("failed again (%d)", number)
+
+
+def test_what_one_place_writes_too_often_is_counted(logger, clock, stream):
+    flood(logger, LINES_PER_PERIOD + 1_234)
+    lines = stream.getvalue().splitlines()
+    assert lines[LINES_PER_PERIOD - 1] == f"failed again ({LINES_PER_PERIOD - 1})"
+    assert lines[LINES_PER_PERIOD:] == ["more lines like this one are left out for 10 s: failed again (%d)"]
+
+
+def test_other_places_are_heard_meanwhile(logger, stream):
+    flood(logger, LINES_PER_PERIOD + 1)
+    logger.error("something else")
+    assert stream.getvalue().splitlines()[-1] == "something else"
+
+
+def test_the_count_is_told_with_the_next_line_once_the_period_is_over(logger, clock, stream):
+    flood(logger, LINES_PER_PERIOD + 1_234)
+    clock.advance(PERIOD_MS)
+    logger.error("something else")
+    assert stream.getvalue().splitlines()[LINES_PER_PERIOD + 1 :] == [
+        "1,234 lines like this one were left out: failed again (%d)",
+        "something else",
+    ]
+    flood(logger, 1)
+    assert stream.getvalue().splitlines()[-1] == "failed again (0)"
+
+
+def test_the_count_is_told_at_the_end(logger, stream):
+    flood(logger, LINES_PER_PERIOD + 2)
+    (handler,) = logger.handlers
+    handler.close()
+    assert stream.getvalue().splitlines()[-1] == "2 lines like this one were left out: failed again (%d)"
+
+
+def test_a_flood_that_goes_on_stays_small(logger, clock, stream):
+    for _ in range(10):
+        flood(logger, 10_000)
+        clock.advance(PERIOD_MS)
+    assert len(stream.getvalue().splitlines()) < 10 * (LINES_PER_PERIOD + 3)
