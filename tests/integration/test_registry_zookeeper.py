@@ -6,9 +6,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from kazoo.client import KazooClient
 
 from barnabas.core.errors import StartupError
-from barnabas.registry.store import CreateOp, NodeExistsError, RegistryClosedError, SetOp
+from barnabas.registry.store import (
+    ConnectionLostError,
+    CreateOp,
+    EventType,
+    NodeExistsError,
+    RegistryClosedError,
+    SetOp,
+    WatchEvent,
+)
 from barnabas.registry.zookeeper import ZooKeeperRegistry
 from tests.unit.registry.contract import OpenRegistry, RegistryContract
 from tools.kafka.server import free_port
@@ -74,17 +83,59 @@ def test_an_address_that_is_none() -> None:
         asyncio.run(ZooKeeperRegistry.open("host:port:port"))
 
 
-def test_a_server_that_dies_ends_what_waits(tmp_path: Path) -> None:
+def test_a_server_that_dies_ends_what_waits_and_one_that_comes_back_goes_on(tmp_path: Path) -> None:
     async def story(server: ZooKeeper) -> None:
-        registry = await ZooKeeperRegistry.open(server.connect, 1_000)
-        await registry.create("/a")
+        registry = await ZooKeeperRegistry.open(server.connect, 5_000)
+        events: list[WatchEvent] = []
+        await registry.create("/a", b"kept")
+        await registry.get("/a", events.append)
         server.close()
+        with pytest.raises(ConnectionLostError):
+            await registry.get("/a")
+        await asyncio.to_thread(server.start)
+        while True:
+            try:
+                data, _ = await registry.get("/a")
+                break
+            except ConnectionLostError:
+                await asyncio.sleep(0.05)
+        assert data == b"kept"
+        assert events == [WatchEvent(EventType.NONE, "")]
+        await registry.close()
         with pytest.raises(RegistryClosedError):
             await registry.get("/a")
-        await registry.close()
 
     with ZooKeeper(tmp_path) as server:
-        asyncio.run(story(server))
+        asyncio.run(asyncio.wait_for(story(server), 120))
+
+
+def test_a_session_that_expired_is_followed_by_another(address: str) -> None:
+    async def story() -> None:
+        registry = await ZooKeeperRegistry.open(address)
+        await registry.create_chroot()
+        await registry.create("/mine", ephemeral=True)
+        before = registry.session_id
+        # Whoever has its password may end a session; to the client that looks as if it had expired.
+        twin = KazooClient(address.partition("/")[0], client_id=registry._client.client_id)
+        await asyncio.to_thread(twin.start)
+        await asyncio.to_thread(twin.stop)
+        twin.close()
+        while True:
+            try:
+                is_there = await registry.exists("/mine") is not None
+            except ConnectionLostError:
+                await asyncio.sleep(0.05)
+                continue
+            if registry.session_id != before:
+                break
+            await asyncio.sleep(0.05)
+        assert not is_there
+        await registry.create("/mine", ephemeral=True)
+        _, stat = await registry.get("/mine")
+        assert stat.ephemeral_owner == registry.session_id != before
+        await registry.close()
+
+    asyncio.run(asyncio.wait_for(story(), 120))
 
 
 def test_a_refused_transaction_names_the_node(address: str) -> None:

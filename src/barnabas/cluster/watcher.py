@@ -16,13 +16,15 @@ from collections.abc import Callable, Iterable, Mapping
 from barnabas.cluster.image import ClusterView
 from barnabas.core.clock import Clock
 from barnabas.core.pending import Spawner
+from barnabas.core.timers import Timers
 from barnabas.registry import paths
-from barnabas.registry.store import NoNodeError, Registry, RegistryClosedError, WatchEvent
+from barnabas.registry.store import NoNodeError, Registry, RegistryClosedError, RegistryError, WatchEvent
 from barnabas.registry.znodes.configs import decode_change, decode_config
 
 log = logging.getLogger(__name__)
 
 NOTIFICATION_LIFETIME_MS = 15 * 60 * 1000
+RETRY_BACKOFF_MS = 500
 
 OverridesListener = Callable[[str, Mapping[str, str]], object]
 
@@ -31,7 +33,13 @@ class TopicConfigWatcher:
     """Keeps the topic settings of a `ClusterView` as they are in the registry."""
 
     def __init__(
-        self, registry: Registry, view: ClusterView, clock: Clock, spawner: Spawner, on_change: OverridesListener
+        self,
+        registry: Registry,
+        view: ClusterView,
+        clock: Clock,
+        timers: Timers,
+        spawner: Spawner,
+        on_change: OverridesListener,
     ) -> None:
         """Args:
         on_change: Told of a topic's settings when they changed after `start`; they are in the view already.
@@ -39,6 +47,7 @@ class TopicConfigWatcher:
         self._registry = registry
         self._view = view
         self._clock = clock
+        self._timers = timers
         self._spawner = spawner
         self._on_change = on_change
         self._last_seen = -1
@@ -66,6 +75,9 @@ class TopicConfigWatcher:
         return decode_config(data)
 
     def _changed(self, event: WatchEvent) -> None:
+        self._read_again()
+
+    def _read_again(self) -> None:
         self._spawner.spawn(self._process_quietly())
 
     async def _process_quietly(self) -> None:
@@ -73,6 +85,10 @@ class TopicConfigWatcher:
             await self._process(is_start=False)
         except RegistryClosedError:
             log.debug("the registry closed while a change of settings was read")
+        except RegistryError as error:
+            # The watch is not set any more: without another try no change would ever be seen.
+            log.warning("changed settings could not be read, trying again: %s", error)
+            self._timers.call_later(RETRY_BACKOFF_MS, self._read_again)
 
     async def _process(self, is_start: bool) -> None:
         async with self._turn:
@@ -82,8 +98,9 @@ class TopicConfigWatcher:
                 if not number.isdecimal():
                     continue
                 is_new = int(number) > self._last_seen
-                self._last_seen = max(self._last_seen, int(number))
                 await self._process_one(paths.child(paths.CONFIG_CHANGES, name), is_new and not is_start)
+                # Not before: one that could not be read is still to be seen.
+                self._last_seen = max(self._last_seen, int(number))
 
     async def _process_one(self, path: str, is_new: bool) -> None:
         try:

@@ -6,7 +6,10 @@ handler reads the registry again (and sets the watch again), so that no change i
 Invariants:
 
 - A broker that is not the controller holds no state and sends nothing.
-- A handler that finds the controller's epoch changed (a refused write) resigns.
+- A handler whose write is refused because the controller's epoch changed resigns. One that lost the connection to the
+  registry does not know what it has done: it forgets all it knew and takes over again, as long as /controller is still
+  this session's.
+- Nothing that the registry holds and nothing that fails ends the task that handles the events.
 - Requests about a partition are sent after its state was written.
 
 Source: semantics, controller; zookeeper.md, watchers of each node.
@@ -20,22 +23,27 @@ from functools import partial
 from typing import NamedTuple, TypeAlias, assert_never
 
 from barnabas.controller.deletion import delete_nodes, is_blocked
-from barnabas.controller.election import current_controller, elect
+from barnabas.controller.election import Elected, current_controller, elect, still_elected
+from barnabas.controller.epoch_guard import ControllerMovedError
 from barnabas.controller.partitions import create_states, read_states, reassess
 from barnabas.controller.requests import ControlResponse, leader_and_isr, stop_for_deletion, update_metadata
 from barnabas.controller.sender import Sender
 from barnabas.controller.state import ControllerState, LiveBroker, compare_brokers
 from barnabas.core.clock import Clock
-from barnabas.core.errors import BarnabasError
 from barnabas.core.pending import Pending
+from barnabas.core.timers import Timers
 from barnabas.core.types import TopicPartition
 from barnabas.protocol.messages.stop_replica import StopReplicaResponse
 from barnabas.registry import paths
-from barnabas.registry.store import BadVersionError, NoNodeError, Registry, RegistryClosedError, WatchEvent
+from barnabas.registry.store import ConnectionLostError, NoNodeError, Registry, RegistryClosedError, WatchEvent
 from barnabas.registry.znodes.brokers import decode_registration
+from barnabas.registry.znodes.payload import MalformedError
 from barnabas.registry.znodes.topics import decode_assignment
 
 log = logging.getLogger(__name__)
+
+RECONNECT_BACKOFF_MS = 100
+TAKE_OVER_BACKOFF_MS = 1_000
 
 
 class Signal(Enum):
@@ -65,6 +73,7 @@ class Controller:
         broker_id: int,
         registry: Registry,
         clock: Clock,
+        timers: Timers,
         sender: Sender,
         listener_name: str,
         is_deletion_enabled: bool,
@@ -77,6 +86,7 @@ class Controller:
         self._broker_id = broker_id
         self._registry = registry
         self._clock = clock
+        self._timers = timers
         self._sender = sender
         self._listener_name = listener_name
         self._is_deletion_enabled = is_deletion_enabled
@@ -121,20 +131,35 @@ class Controller:
                 await self._handle(event)
             except RegistryClosedError:
                 return
-            except BarnabasError:
+            except Exception:
+                # Whatever it was: the next event may be handled, and a controller that stands still is worse.
                 log.exception("the controller could not handle %s", event)
+                if self._state is None:
+                    self._timers.call_later(TAKE_OVER_BACKOFF_MS, self._events.put_nowait, Signal.CONTROLLER_CHANGED)
 
     async def _handle(self, event: Event) -> None:
-        state = self._state
-        try:
-            if state is not None:
-                await self._handle_as_controller(event, state)
-            elif event is Signal.CONTROLLER_CHANGED:
-                await self._stand_for_election()
-        except BadVersionError:
-            log.warning("the registry refused a write of the controller: another one was elected")
-            self._resign()
-            await self._stand_for_election()
+        """Handle an event, however often the connection is lost on the way."""
+        while True:
+            state = self._state
+            try:
+                if state is not None:
+                    await self._handle_as_controller(event, state)
+                elif event is Signal.CONTROLLER_CHANGED:
+                    await self._stand_for_election()
+                return
+            except ControllerMovedError as error:
+                log.warning("the registry refused a write of the controller: %s", error)
+                self._resign()
+            except ConnectionLostError as error:
+                log.warning("the controller lost the connection to the registry (%s); it begins anew", error)
+                self._resign()
+                await self._pause()
+            event = Signal.CONTROLLER_CHANGED
+
+    async def _pause(self) -> None:
+        over: Pending[None] = Pending()
+        self._timers.call_later(RECONNECT_BACKOFF_MS, over.complete, None)
+        await over.future()
 
     async def _handle_as_controller(self, event: Event, state: ControllerState) -> None:
         match event:
@@ -160,19 +185,26 @@ class Controller:
     # Election and failover
 
     async def _stand_for_election(self) -> None:
-        controller_id = await current_controller(self._registry, self._watch(Signal.CONTROLLER_CHANGED))
-        if controller_id == self._broker_id and self._state is not None:
-            return
-        if self._state is not None:
+        incumbent = await current_controller(self._registry, self._watch(Signal.CONTROLLER_CHANGED))
+        if incumbent == (self._broker_id, self._registry.session_id):
+            if self._state is not None:
+                return
+            elected: Elected | None = await still_elected(self._registry)
+        else:
             self._resign()
-        if controller_id != -1:
-            return
-        elected = await elect(self._registry, self._broker_id, self._clock)
+            if incumbent is not None:
+                return
+            elected = await elect(self._registry, self._broker_id, self._clock)
         if elected is None:
             return
         self._state = state = ControllerState(elected.epoch, elected.epoch_zk_version)
         log.info("broker %d is the controller, epoch %d", self._broker_id, elected.epoch)
-        await self._take_over(state)
+        try:
+            await self._take_over(state)
+        except BaseException:
+            # Half a state is none.
+            self._resign()
+            raise
 
     async def _take_over(self, state: ControllerState) -> None:
         """Read everything, tell everybody who is alive, and make every partition what it should be."""
@@ -197,6 +229,8 @@ class Controller:
             await self._deletions_changed(state)
 
     def _resign(self) -> None:
+        if self._state is None:
+            return
         log.info("broker %d is the controller no more", self._broker_id)
         self._state = None
         self._sender.close()
@@ -245,9 +279,12 @@ class Controller:
     async def _read_topic(self, state: ControllerState, topic: str) -> bool:
         try:
             data, _ = await self._registry.get(paths.topic(topic))
+            state.topics[topic] = decode_assignment(data)
         except NoNodeError:
             return False
-        state.topics[topic] = decode_assignment(data)
+        except MalformedError as error:
+            log.warning("topic %s is left out: %s is malformed (%s)", topic, paths.topic(topic), error)
+            return False
         return True
 
     async def _topics_changed(self, state: ControllerState) -> None:

@@ -6,9 +6,10 @@ that, the topic's nodes go. A topic with a replica on a dead broker waits until 
 Source: semantics, controller (topic deletion); zookeeper.md, admin requests.
 """
 
+from barnabas.controller.epoch_guard import write_as_controller
 from barnabas.controller.state import ControllerState
 from barnabas.registry import paths
-from barnabas.registry.store import CheckOp, DeleteOp, NoNodeError, Op, Registry
+from barnabas.registry.store import DeleteOp, NoNodeError, Op, Registry
 
 
 def is_blocked(state: ControllerState, topic: str) -> bool:
@@ -24,15 +25,14 @@ async def delete_nodes(registry: Registry, state: ControllerState, topic: str) -
     """Delete the topic's nodes and those of its configuration as one transaction; the request for it goes last.
 
     Raises:
-        BadVersionError: This broker is controller no more.
+        ControllerMovedError: This broker is controller no more.
     """
-    ops: list[Op] = [CheckOp(paths.CONTROLLER_EPOCH, state.epoch_zk_version)]
     below = await _tree(registry, paths.topic(topic))
-    ops += [DeleteOp(path) for path in reversed(below)]
+    ops: list[Op] = [DeleteOp(path) for path in reversed(below)]
     for path in (paths.topic_config(topic), paths.delete_topic(topic)):
         if await registry.exists(path) is not None:
             ops.append(DeleteOp(path))
-    await registry.multi(ops)
+    await write_as_controller(registry, state.epoch_zk_version, ops)
 
 
 async def _tree(registry: Registry, path: str) -> list[str]:

@@ -61,15 +61,32 @@ async def elect(registry: Registry, broker_id: int, clock: Clock) -> Elected | N
     return Elected(epoch + 1, stat.version)
 
 
-async def current_controller(registry: Registry, watch: Watch | None = None) -> int:
-    """The id of the controller, -1 when there is none; `watch` is told when that changes."""
+class Incumbent(NamedTuple):
+    """Who is controller.
+
+    Attributes:
+        broker_id: -1: unknown, since the node's data says nothing.
+        session_id: Whose node it is. Not ours means not us, even with our id: an earlier session has yet to expire.
+    """
+
+    broker_id: int
+    session_id: int
+
+
+async def current_controller(registry: Registry, watch: Watch | None = None) -> Incumbent | None:
+    """The controller, or None when there is none; `watch` is told when that changes."""
     if await registry.exists(paths.CONTROLLER, watch) is None:
-        return -1
+        return None
     try:
-        data, _ = await registry.get(paths.CONTROLLER)
+        data, stat = await registry.get(paths.CONTROLLER)
     except NoNodeError:
-        return -1
-    return decode_controller(data)
+        return None
+    return Incumbent(decode_controller(data), stat.ephemeral_owner)
+
+
+async def still_elected(registry: Registry) -> Elected:
+    """The epoch of a broker that is controller, but lost the connection before it knew or while it worked."""
+    return Elected(*await _read_epoch(registry))
 
 
 async def _read_epoch(registry: Registry) -> tuple[int, int]:

@@ -56,5 +56,17 @@ class LocalLink:
         if not unread:
             self._replicas.leader_and_isr(request).then(then)
             return
-        loading = self._spawner.spawn(self._configs.load(unread))
-        loading.then(lambda _: self._replicas.leader_and_isr(request).then(then))
+        loading = self._spawner.spawn(self._load(unread), lambda _: False)
+
+        def loaded(is_loaded: bool) -> None:
+            if is_loaded:
+                self._replicas.leader_and_isr(request).then(then)
+            else:
+                # As if it had not arrived: the sender brings it again.
+                then(None)
+
+        loading.then(loaded)
+
+    async def _load(self, topics: list[str]) -> bool:
+        await self._configs.load(topics)
+        return True

@@ -3,33 +3,63 @@
 Invariants:
 
 - Every write checks the controller's epoch node, so a controller that was replaced changes nothing.
-- Memory follows the registry: a state is taken over when its write was answered.
+- Memory follows the registry: a state is taken over when its write was answered, or when somebody else's was found.
+- What makes no sense in the registry is left alone, and is in nobody else's way.
 
 Source: semantics, controller (partition states); zookeeper.md, partition state.
 """
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
+from typing import Any, TypeVar
 
+from barnabas.controller.epoch_guard import write_as_controller
 from barnabas.controller.state import ControllerState, Leadership, first_leader, next_state
 from barnabas.core.types import TopicPartition
 from barnabas.registry import paths
-from barnabas.registry.store import CheckOp, CreateOp, NodeExistsError, NoNodeError, Op, Registry, SetOp, Stat
+from barnabas.registry.store import (
+    BadVersionError,
+    CreateOp,
+    NodeExistsError,
+    NoNodeError,
+    Op,
+    Registry,
+    SetOp,
+    Stat,
+)
+from barnabas.registry.znodes.payload import MalformedError
 from barnabas.registry.znodes.topics import PartitionStateNode, decode_partition_state, encode_partition_state
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 async def read_states(registry: Registry, state: ControllerState, topics: Iterable[str]) -> None:
     """Read the states of all partitions of these topics into memory; new partitions have none."""
     for topic in topics:
         for partition in state.partitions_of(topic):
-            try:
-                data, stat = await registry.get(paths.partition_state(*partition))
-            except NoNodeError:
-                continue
-            state.leaders[partition] = Leadership(decode_partition_state(data), stat.version)
+            await _read_state(registry, state, partition)
+
+
+async def _read_state(registry: Registry, state: ControllerState, partition: TopicPartition) -> None:
+    """Take over what the registry says of one partition."""
+    path = paths.partition_state(*partition)
+    try:
+        data, stat = await registry.get(path)
+        leadership = Leadership(decode_partition_state(data), stat.version)
+    except NoNodeError:
+        state.leaders.pop(partition, None)
+        state.unreadable.discard(partition)
+    except MalformedError as error:
+        # differs from Kafka: there the whole event fails, and with it all other partitions.
+        log.warning("partition %s is left as it is: %s is malformed (%s)", partition, path, error)
+        state.leaders.pop(partition, None)
+        state.unreadable.add(partition)
+    else:
+        state.unreadable.discard(partition)
+        state.leaders[partition] = leadership
 
 
 async def create_states(registry: Registry, state: ControllerState, topics: Iterable[str]) -> list[TopicPartition]:
@@ -39,16 +69,16 @@ async def create_states(registry: Registry, state: ControllerState, topics: Iter
         The partitions that are led now.
 
     Raises:
-        BadVersionError: This broker is controller no more.
+        ControllerMovedError: This broker is controller no more.
     """
-    made = await asyncio.gather(*(_create_topic_states(registry, state, topic) for topic in topics))
+    made = await _all(_create_topic_states(registry, state, topic) for topic in topics)
     return [partition for partitions in made for partition in partitions]
 
 
 async def _create_topic_states(registry: Registry, state: ControllerState, topic: str) -> list[TopicPartition]:
     nodes: dict[TopicPartition, PartitionStateNode] = {}
     for partition in state.partitions_of(topic):
-        if partition in state.leaders:
+        if partition in state.leaders or partition in state.unreadable:
             continue
         node = first_leader(state.replicas(partition), state.brokers.keys(), state.epoch)
         if node is None:
@@ -57,7 +87,7 @@ async def _create_topic_states(registry: Registry, state: ControllerState, topic
             nodes[partition] = node
     if not nodes:
         return []
-    ops: list[Op] = [CheckOp(paths.CONTROLLER_EPOCH, state.epoch_zk_version)]
+    ops: list[Op] = []
     if await registry.exists(paths.partitions(topic)) is None:
         ops.append(CreateOp(paths.partitions(topic)))
     for partition, node in nodes.items():
@@ -65,11 +95,16 @@ async def _create_topic_states(registry: Registry, state: ControllerState, topic
             ops.append(CreateOp(paths.partition(*partition)))
         ops.append(CreateOp(paths.partition_state(*partition), encode_partition_state(node)))
     try:
-        await registry.multi(ops)
-    except (NodeExistsError, NoNodeError):
-        # The topic went away or came again while this was prepared: the watch on the topics tells.
-        log.info("topic %s changed while its partitions were created", topic)
+        await write_as_controller(registry, state.epoch_zk_version, ops)
+    except NoNodeError:
+        # The watch on the topics tells of it.
+        log.info("topic %s went away while its partitions were created", topic)
         return []
+    except NodeExistsError:
+        # Somebody else made them; or we did, and the answer was lost with the connection.
+        before = set(state.leaders)
+        await read_states(registry, state, [topic])
+        return [partition for partition in state.partitions_of(topic) if partition in state.leaders.keys() - before]
     state.leaders.update({partition: Leadership(node, 0) for partition, node in nodes.items()})
     return list(nodes)
 
@@ -80,32 +115,44 @@ async def reassess(
     """Bring states in line with the brokers that are alive: elect leaders, shrink in-sync replicas.
 
     Returns:
-        The partitions whose state changed.
+        The partitions whose state changed, also where somebody else changed it.
 
     Raises:
-        BadVersionError: This broker is controller no more, or another one wrote a state.
+        ControllerMovedError: This broker is controller no more.
     """
-    changes: list[tuple[TopicPartition, PartitionStateNode]] = []
-    for partition in partitions:
-        leadership = state.leaders.get(partition)
-        if leadership is None:
+    wanting = [partition for partition in partitions if _next_state(state, partition) is not None]
+    await _all(_reassess_one(registry, state, partition) for partition in wanting)
+    return wanting
+
+
+async def _all(coroutines: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """Run them together; when this raises none of them is under way any more."""
+    results = await asyncio.gather(*coroutines, return_exceptions=True)
+    done = []
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+        done.append(result)
+    return done
+
+
+def _next_state(state: ControllerState, partition: TopicPartition) -> PartitionStateNode | None:
+    leadership = state.leaders.get(partition)
+    if leadership is None:
+        return None
+    return next_state(leadership.node, state.replicas(partition), state.brokers.keys(), state.epoch)
+
+
+async def _reassess_one(registry: Registry, state: ControllerState, partition: TopicPartition) -> None:
+    """Write a partition's next state; read it again as often as its leader wrote it meanwhile."""
+    path = paths.partition_state(*partition)
+    while (node := _next_state(state, partition)) is not None:
+        write = SetOp(path, encode_partition_state(node), state.leaders[partition].zk_version)
+        try:
+            (stat,) = await write_as_controller(registry, state.epoch_zk_version, [write])
+        except (BadVersionError, NoNodeError):
+            log.info("the state of partition %s was changed by its leader, or is gone: it is read again", partition)
+            await _read_state(registry, state, partition)
             continue
-        node = next_state(leadership.node, state.replicas(partition), state.brokers.keys(), state.epoch)
-        if node is not None:
-            changes.append((partition, node))
-    await asyncio.gather(*(_write_state(registry, state, partition, node) for partition, node in changes))
-    return [partition for partition, _ in changes]
-
-
-async def _write_state(
-    registry: Registry, state: ControllerState, partition: TopicPartition, node: PartitionStateNode
-) -> None:
-    results = await registry.multi(
-        [
-            CheckOp(paths.CONTROLLER_EPOCH, state.epoch_zk_version),
-            SetOp(paths.partition_state(*partition), encode_partition_state(node), state.leaders[partition].zk_version),
-        ]
-    )
-    stat = results[1]
-    assert isinstance(stat, Stat)
-    state.leaders[partition] = Leadership(node, stat.version)
+        assert isinstance(stat, Stat)
+        state.leaders[partition] = Leadership(node, stat.version)

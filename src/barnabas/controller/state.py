@@ -49,6 +49,7 @@ class ControllerState:
         brokers: Those alive.
         topics: Topic to its replicas.
         leaders: Partition to its state; a partition that has none yet is new.
+        unreadable: Partitions whose state in the registry makes no sense: they are left alone.
         deleting: Topics on their way out.
     """
 
@@ -57,6 +58,7 @@ class ControllerState:
     brokers: dict[int, LiveBroker] = field(default_factory=dict)
     topics: dict[str, TopicAssignment] = field(default_factory=dict)
     leaders: dict[TopicPartition, Leadership] = field(default_factory=dict)
+    unreadable: set[TopicPartition] = field(default_factory=set)
     deleting: set[str] = field(default_factory=set)
 
     def partitions_of(self, topic: str) -> list[TopicPartition]:
@@ -78,6 +80,7 @@ class ControllerState:
         """Drop all that is known of a topic."""
         for partition in self.partitions_of(topic):
             self.leaders.pop(partition, None)
+            self.unreadable.discard(partition)
         self.topics.pop(topic, None)
         self.deleting.discard(topic)
 

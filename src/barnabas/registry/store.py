@@ -56,7 +56,15 @@ class BadArgumentsError(RegistryError):
 
 
 class RegistryClosedError(RegistryError):
-    """The registry was closed, or its session is gone."""
+    """The registry was closed by its owner."""
+
+
+class ConnectionLostError(RegistryError):
+    """The connection to the registry broke, or nobody answered in time.
+
+    Whether the operation was carried out is not known, and the session may be gone with its ephemeral nodes. Whoever
+    needs the answer asks again.
+    """
 
 
 class Stat(NamedTuple):
@@ -90,8 +98,12 @@ class Stat(NamedTuple):
 
 
 class EventType(IntEnum):
-    """What happened to a watched node; ZooKeeper's numbers."""
+    """What happened to a watched node; ZooKeeper's numbers.
 
+    NONE is no change: the connection broke, and the watch is gone with it. What it watched has to be read again.
+    """
+
+    NONE = -1
     CREATED = 1
     DELETED = 2
     CHANGED = 3
@@ -99,7 +111,7 @@ class EventType(IntEnum):
 
 
 class WatchEvent(NamedTuple):
-    """One change, as a watch is told of it."""
+    """One change, as a watch is told of it; the path is empty with `EventType.NONE`."""
 
     type: EventType
     path: str
@@ -145,11 +157,16 @@ OpResult: TypeAlias = str | Stat | None
 
 
 class Registry(Protocol):
-    """ZooKeeper's operations; every one raises `RegistryClosedError` after `close`."""
+    """ZooKeeper's operations; every one raises `RegistryClosedError` after `close`, and may raise
+    `ConnectionLostError` before.
+    """
 
     @property
     def session_id(self) -> int:
-        """The `ephemeral_owner` of the nodes that live as long as this session; never 0."""
+        """The `ephemeral_owner` of the nodes that live as long as this session; never 0.
+
+        It is another one after the session expired, which shows in no other way than in the nodes that are gone.
+        """
         ...
 
     async def create(

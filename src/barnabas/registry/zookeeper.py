@@ -8,7 +8,8 @@ Invariants:
 - Null data stays null: kazoo's own transactions know only bytes, and Kafka refuses an empty entity node.
 - A watch that is set twice on a node before it is told is told once.
 - When a connection is lost in the middle of an operation, or no server answers it within the session's timeout, it
-  ends with `RegistryClosedError`: whether it was carried out is not known, and the ephemeral nodes may be gone.
+  ends with `ConnectionLostError`. kazoo itself connects again, with a new session where the old one expired.
+- kazoo forgets all watches when a connection is lost; they are told so, and whoever reads again sets them again.
 
 Source: ZooKeeper programmer's guide, sessions and watches; zookeeper.md, opening notes.
 """
@@ -34,6 +35,7 @@ from barnabas.registry.store import (
     BadArgumentsError,
     BadVersionError,
     CheckOp,
+    ConnectionLostError,
     CreateOp,
     DeleteOp,
     EventType,
@@ -58,6 +60,11 @@ DEFAULT_TIMEOUT_MS = 10_000
 
 _CLIENT_LOG = logging.getLogger(f"{__name__}.client")
 
+
+class AccessDeniedError(RegistryError):
+    """The node's access list does not let this client do it."""
+
+
 _ERRORS: tuple[tuple[type[Exception], type[RegistryError]], ...] = (
     (kazoo_errors.NoNodeError, NoNodeError),
     (kazoo_errors.NodeExistsError, NodeExistsError),
@@ -65,17 +72,16 @@ _ERRORS: tuple[tuple[type[Exception], type[RegistryError]], ...] = (
     (kazoo_errors.NotEmptyError, NotEmptyError),
     (kazoo_errors.NoChildrenForEphemeralsError, NoChildrenForEphemeralsError),
     (kazoo_errors.BadArgumentsError, BadArgumentsError),
-    (kazoo_errors.SessionExpiredError, RegistryClosedError),
-    (kazoo_errors.ConnectionLoss, RegistryClosedError),
-    (kazoo_errors.ZookeeperStoppedError, RegistryClosedError),
-    (kazoo_errors.OperationTimeoutError, RegistryClosedError),
+    (kazoo_errors.NoAuthError, AccessDeniedError),
+    (kazoo_errors.AuthFailedError, AccessDeniedError),
+    (kazoo_errors.SessionExpiredError, ConnectionLostError),
+    (kazoo_errors.ConnectionLoss, ConnectionLostError),
+    (kazoo_errors.ConnectionClosedError, ConnectionLostError),
+    (kazoo_errors.OperationTimeoutError, ConnectionLostError),
+    (KazooTimeoutError, ConnectionLostError),
 )
 # What the parts of a refused transaction carry that were not the reason for it.
 _NOT_THE_REASON = (kazoo_errors.RolledBackError, kazoo_errors.RuntimeInconsistency)
-
-
-class AccessDeniedError(RegistryError):
-    """The node's access list does not let this client do it."""
 
 
 class ZooKeeperRegistry:
@@ -120,6 +126,10 @@ class ZooKeeperRegistry:
 
     @property
     def session_id(self) -> int:
+        # None while there is no connection.
+        client_id = self._client.client_id
+        if client_id is not None:
+            self._session_id = int(client_id[0])
         return self._session_id
 
     async def create_chroot(self) -> None:
@@ -208,7 +218,13 @@ class ZooKeeperRegistry:
         return transaction
 
     def _watcher(self, watch: Watch | None) -> "_Watcher | None":
-        return None if watch is None else _Watcher(self._loop, watch)
+        return None if watch is None else _Watcher(self, watch)
+
+    def hand_over_event(self, watch: Watch, event: Any) -> None:
+        """Called in kazoo's thread when a watch was met or lost."""
+        kind = EventType.__members__.get(event.type)
+        if kind is not None and not self._is_closed and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(watch, WatchEvent(kind, event.path or ""))
 
     async def _ask(self, path: str, ask: "Callable[[], IAsyncResult]") -> Any:
         """Send a request and wait for its answer.
@@ -222,10 +238,10 @@ class ZooKeeperRegistry:
         answer: asyncio.Future[Any] = self._loop.create_future()
         try:
             ask().rawlink(lambda result: _hand_over(self._loop, answer, result))
-            # kazoo itself waits for a server for ever; after this time the session is lost anyway.
+            # kazoo itself waits for a server for ever.
             return await asyncio.wait_for(answer, self._timeout_ms / 1000)
         except TimeoutError:
-            raise RegistryClosedError(path) from None
+            raise ConnectionLostError(path) from None
         except (kazoo_errors.KazooException, KazooTimeoutError) as error:
             raise _translated(error, path) from None
 
@@ -233,10 +249,10 @@ class ZooKeeperRegistry:
 class _Watcher:
     """A watch as kazoo is given it: the same watch on the same node counts once in kazoo's sets."""
 
-    __slots__ = ("_loop", "_watch")
+    __slots__ = ("_registry", "_watch")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, watch: Watch) -> None:
-        self._loop = loop
+    def __init__(self, registry: ZooKeeperRegistry, watch: Watch) -> None:
+        self._registry = registry
         self._watch = watch
 
     def __eq__(self, other: object) -> bool:
@@ -247,10 +263,7 @@ class _Watcher:
 
     def __call__(self, event: Any) -> None:
         """Called in kazoo's thread."""
-        # Events about the session itself name no node: the session's loss shows in the next operation.
-        kind = EventType.__members__.get(event.type)
-        if kind is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._watch, WatchEvent(kind, event.path))
+        self._registry.hand_over_event(self._watch, event)
 
 
 def _hand_over(loop: asyncio.AbstractEventLoop, answer: "asyncio.Future[Any]", result: "IAsyncResult") -> None:
@@ -283,9 +296,7 @@ def _translated(error: Exception, path: str) -> RegistryError:
     for theirs, ours in _ERRORS:
         if isinstance(error, theirs):
             return ours(path)
-    if isinstance(error, kazoo_errors.NoAuthError | kazoo_errors.AuthFailedError):
-        return AccessDeniedError(path)
-    return RegistryClosedError(path)
+    return RegistryError(f"{path} ({error!r})")
 
 
 def _result_of(op: Op, result: Any) -> OpResult:

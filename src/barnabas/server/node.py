@@ -120,7 +120,7 @@ class Node:
         self.cluster_id = await bootstrap.bootstrap(registry)
         self.broker_id = self.config.broker_id = await self._choose_broker_id(registry, logs)
         view = self._view = ClusterView(self.cluster_id)
-        configs = TopicConfigWatcher(registry, view, self._clock, self._spawner, self._on_topic_config)
+        configs = TopicConfigWatcher(registry, view, self._clock, self._timers, self._spawner, self._on_topic_config)
         await configs.start()
         await logs.load(self.cluster_id, self.broker_id)
         self._close_recovery_executors()
@@ -138,6 +138,7 @@ class Node:
             self.broker_id,
             registry,
             self._clock,
+            self._timers,
             Sender(self._timers, lambda broker_id: link),
             self._inter_broker_listener(),
             self.config.delete_topic_enable,
@@ -278,7 +279,11 @@ class Node:
     # --- what the parts tell each other
 
     def _topic_config(self, topic: str) -> TopicConfig:
-        return TopicConfig.from_broker(self.config).with_overrides(self._view.topic_overrides(topic))
+        config, reasons = TopicConfig.from_broker(self.config).with_possible(self._view.topic_overrides(topic))
+        for reason in reasons:
+            # differs from Kafka: there the partition fails.
+            log.warning("a setting of topic %s is left out: %s", topic, reason)
+        return config
 
     def _on_topic_config(self, topic: str, overrides: object) -> None:
         self._replicas.update_topic_config(topic)

@@ -2,11 +2,12 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from barnabas.cluster.image import ClusterView
-from barnabas.cluster.watcher import NOTIFICATION_LIFETIME_MS, TopicConfigWatcher
+from barnabas.cluster.watcher import NOTIFICATION_LIFETIME_MS, RETRY_BACKOFF_MS, TopicConfigWatcher
 from barnabas.core.executor import InlineExecutor
 from barnabas.core.pending import Spawner
 from barnabas.registry.bootstrap import bootstrap
 from barnabas.registry.embedded import EmbeddedRegistry
+from barnabas.registry.store import ConnectionLostError
 from barnabas.registry.znodes.configs import encode_change, encode_config
 from barnabas.testing.manual_clock import ManualClock
 
@@ -22,6 +23,7 @@ class Watched:
         self.watcher = TopicConfigWatcher(
             registry,
             self.view,
+            clock,
             clock,
             Spawner(errors.append),
             lambda topic, each: self.changes.append((topic, dict(each))),
@@ -103,5 +105,30 @@ def test_old_notifications_are_deleted() -> None:
         await watched.change("u", {})
         assert await watched.registry.children("/config/changes") == ["config_change_0000000001"]
         await watched.registry.close()
+
+    play(story)
+
+
+def test_a_connection_lost_while_a_change_is_read_loses_no_change():
+    async def story(watched: Watched) -> None:
+        await watched.watcher.start()
+        real = watched.registry.get
+        failures = iter([ConnectionLostError("/")])
+
+        async def get(path, watch=None):
+            if path == "/config/topics/t":
+                for error in failures:
+                    raise error
+            return await real(path, watch)
+
+        watched.registry.get = get
+        await watched.change("t", {"retention.ms": "1"})
+        assert watched.changes == []
+        watched.clock.advance(RETRY_BACKOFF_MS)
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert watched.changes == [("t", {"retention.ms": "1"})]
+        await watched.change("t", {"retention.ms": "2"})
+        assert watched.changes[1:] == [("t", {"retention.ms": "2"})]
 
     play(story)

@@ -115,3 +115,16 @@ def test_one_warning_names_what_does_nothing():
 )
 def test_values_are_written_as_java_does(value, text):
     assert format_value(value) == text
+
+
+def test_what_another_program_wrote_counts_as_far_as_it_can_be():
+    config = TopicConfig.from_broker(BrokerConfig.single_broker())
+    written = {"retention.ms": "5", "no.such": "1", "segment.bytes": "x", "cleanup.policy": "compact"}
+    possible, reasons = config.with_possible(written)
+    assert possible.overrides == {"retention.ms": "5", "cleanup.policy": "compact"}
+    assert (possible.retention_ms, possible.segment_bytes) == (5, config.segment_bytes)
+    assert [reason.partition(":")[0] for reason in reasons] == [
+        "Unknown topic config name",
+        "Invalid value x for configuration segment.bytes",
+    ]
+    assert config.with_possible({"retention.ms": "5"})[1] == []

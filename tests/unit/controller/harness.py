@@ -103,11 +103,12 @@ class Cluster:
             registry,
             self.view,
             clock,
+            clock,
             self.spawner,
             lambda topic, overrides: self.changed_configs.append((topic, dict(overrides))),
         )
         self.controller = Controller(
-            0, registry, clock, Sender(clock, self._link_to), "PLAINTEXT", config.delete_topic_enable
+            0, registry, clock, clock, Sender(clock, self._link_to), "PLAINTEXT", config.delete_topic_enable
         )
         self.topics = TopicAdmin(registry, self.view, self.controller, config, clock, Random(1))
 

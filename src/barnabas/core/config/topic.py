@@ -6,6 +6,7 @@ decide) is the topic's `retention_ms`, and so on for each; what no broker settin
 Source: Apache Kafka 2.7 documentation, topic configs; schemas/configs.json.
 """
 
+import contextlib
 from collections.abc import Mapping
 
 from barnabas.core.config.broker import BrokerConfig
@@ -62,3 +63,22 @@ class TopicConfig(TopicFields):
                 f"max.compaction.lag.ms ({config.max_compaction_lag_ms})"
             )
         return config
+
+    def with_possible(self, overrides: Mapping[str, str]) -> tuple["TopicConfig", list[str]]:
+        """The same with as many of these as can be: another program may have written what no client could.
+
+        Returns:
+            The settings, and one line for each override that was left out.
+        """
+        with contextlib.suppress(ConfigError):
+            return self.with_overrides(overrides), []
+        kept: dict[str, str] = {}
+        reasons = []
+        for name, text in overrides.items():
+            try:
+                self.with_overrides(kept | {name: text})
+            except ConfigError as error:
+                reasons.append(str(error))
+            else:
+                kept[name] = text
+        return self.with_overrides(kept), reasons

@@ -10,7 +10,7 @@ Source: zookeeper.md, cluster and brokers.
 
 from typing import NamedTuple
 
-from barnabas.registry.znodes.payload import dump, integer, load
+from barnabas.registry.znodes.payload import MalformedError, dump, integer, load
 
 INITIAL_CONTROLLER_EPOCH = b"0"
 
@@ -39,7 +39,15 @@ def encode_controller_epoch(epoch: int) -> bytes:
 
 
 def decode_controller_epoch(data: bytes | None) -> int:
-    return int(data) if data else 0
+    """The epoch; 0 where there was none yet.
+
+    Raises:
+        MalformedError: It is no number.
+    """
+    try:
+        return int(data) if data else 0
+    except ValueError:
+        raise MalformedError(f"{data!r} is no controller epoch") from None
 
 
 class ProducerIdBlock(NamedTuple):

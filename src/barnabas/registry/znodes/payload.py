@@ -6,7 +6,13 @@ Source: zookeeper.md, opening notes.
 import json
 from collections.abc import Mapping
 
+from barnabas.core.errors import BarnabasError
+
 JsonObject = dict[str, object]
+
+
+class MalformedError(BarnabasError):
+    """A node's data is not what belongs there: whoever reads it leaves this node alone and says so."""
 
 
 def dump(payload: Mapping[str, object]) -> bytes:
@@ -25,6 +31,21 @@ def load(data: bytes | None) -> JsonObject:
     return value if isinstance(value, dict) else {}
 
 
+def load_strictly(data: bytes | None) -> JsonObject:
+    """Decode an object where nothing else will do.
+
+    Raises:
+        MalformedError: It is none.
+    """
+    try:
+        value = json.loads(data or b"")
+    except ValueError as error:
+        raise MalformedError(f"no JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise MalformedError("no JSON object")
+    return value
+
+
 def integer(payload: JsonObject, key: str, default: int) -> int:
     """A number of an object, also when it was written as a string."""
     value = payload.get(key)
@@ -34,11 +55,6 @@ def integer(payload: JsonObject, key: str, default: int) -> int:
         except ValueError:
             return default
     return value if isinstance(value, int) else default
-
-
-def integers(value: object) -> list[int]:
-    """A list of numbers; anything else is an empty one."""
-    return [item for item in value if isinstance(item, int)] if isinstance(value, list) else []
 
 
 def strings(value: object) -> dict[str, str]:

@@ -12,7 +12,7 @@ Source: zookeeper.md, topic assignment and partition state.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from barnabas.registry.znodes.payload import dump, integer, integers, load
+from barnabas.registry.znodes.payload import MalformedError, dump, load_strictly
 
 
 @dataclass(slots=True)
@@ -60,8 +60,12 @@ def encode_assignment(topic: TopicAssignment) -> bytes:
 
 
 def decode_assignment(data: bytes | None) -> TopicAssignment:
-    """The assignment of a payload of any version."""
-    payload = load(data)
+    """The assignment of a payload of any version; null has no partitions.
+
+    Raises:
+        MalformedError: It is no JSON object, a partition is no number, or a replica is none.
+    """
+    payload = load_strictly(data) if data else {}
     return TopicAssignment(
         _unkeyed(payload.get("partitions")),
         _unkeyed(payload.get("adding_replicas")),
@@ -82,13 +86,21 @@ def encode_partition_state(state: PartitionStateNode) -> bytes:
 
 
 def decode_partition_state(data: bytes | None) -> PartitionStateNode:
-    payload = load(data)
-    return PartitionStateNode(
-        integer(payload, "leader", -1),
-        integer(payload, "leader_epoch", -1),
-        tuple(integers(payload.get("isr"))),
-        integer(payload, "controller_epoch", -1),
-    )
+    """The state in a payload of any version.
+
+    Raises:
+        MalformedError: Something that Kafka needs is missing or of another kind.
+    """
+    payload = load_strictly(data)
+    try:
+        return PartitionStateNode(
+            _number(payload["leader"]),
+            _number(payload["leader_epoch"]),
+            tuple(_numbers(payload["isr"])),
+            _number(payload["controller_epoch"]),
+        )
+    except KeyError as error:
+        raise MalformedError(f"without {error}") from None
 
 
 def _keyed(replicas: Mapping[int, Sequence[int]]) -> dict[str, list[int]]:
@@ -96,6 +108,20 @@ def _keyed(replicas: Mapping[int, Sequence[int]]) -> dict[str, list[int]]:
 
 
 def _unkeyed(value: object) -> dict[int, list[int]]:
-    if not isinstance(value, dict):
+    if value is None:
         return {}
-    return {int(key): integers(brokers) for key, brokers in sorted(value.items(), key=lambda item: int(item[0]))}
+    if not isinstance(value, dict) or not all(key.isascii() and key.isdecimal() for key in value):
+        raise MalformedError("partitions are not numbers")
+    return {int(key): _numbers(brokers) for key, brokers in sorted(value.items(), key=lambda item: int(item[0]))}
+
+
+def _numbers(value: object) -> list[int]:
+    if not isinstance(value, list):
+        raise MalformedError(f"{value!r} is no list of brokers")
+    return [_number(item) for item in value]
+
+
+def _number(value: object) -> int:
+    if not isinstance(value, int):
+        raise MalformedError(f"{value!r} is no number")
+    return value
