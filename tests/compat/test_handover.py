@@ -27,6 +27,7 @@ from barnabas.registry.znodes.configs import decode_config, encode_config
 from barnabas.registry.zookeeper import ZooKeeperRegistry
 from barnabas.testing import Broker
 from tests.compat.conftest import RunningBroker
+from tests.compat.kafka_versions import KAFKA_VERSIONS, NEWEST
 from tools.kafka.java import run_tool
 from tools.kafka.server import KafkaServer
 from tools.kafka.zookeeper import ZooKeeper
@@ -265,7 +266,8 @@ def start_kafka(tmp_path: Path) -> Iterator[StartKafka]:
     """Start Kafka on a data directory and a ZooKeeper that are there."""
     with ExitStack() as stack:
 
-        def start(data_dir: Path | str, connect: str, broker_id: int = 0) -> KafkaServer:
+        def start(data_dir: Path | str, connect: str, broker_id: int = 0, version: str = NEWEST) -> KafkaServer:
+            assert version in KAFKA_VERSIONS
             config = {**SETTINGS, "log.dirs": str(data_dir), "zookeeper.connect": connect, "broker.id": str(broker_id)}
             config["zookeeper.session.timeout.ms"] = "3000"
             server = KafkaServer(tmp_path / f"kafka-{broker_id}", config)

@@ -5,21 +5,21 @@ from typing import Annotated
 
 import typer
 
+from barnabas.cli.held_tree import held_as_dict, print_held, print_missing
 from barnabas.cli.moving import AsJson, Execute, LogDirectories, finding_as_dict, print_findings, resolved, run_quietly
 from barnabas.cli.options import paragraphs
 from barnabas.cli.output import note, print_json, print_table
 from barnabas.core.clock import SystemClock
-from barnabas.migration.apply import RELEASED_REGISTRY_FILE, plan_to_release
+from barnabas.migration.apply import RELEASED_REGISTRY_FILE, Released, plan_to_release
 from barnabas.migration.apply import release as carry_out
-from barnabas.migration.release import ReleasePlan
 
 HELP = paragraphs(
     """Write what changed in a broker's cluster state into ZooKeeper, so that Kafka starts on its directories.
 
 New and deleted topics, partitions, settings, and who leads: what changed since `barnabas adopt` is written, what
-somebody else changed in ZooKeeper meanwhile stays. A directory that was never Kafka's can be given to a fresh
-ZooKeeper. Changes nothing until --execute is given; then the directory is Kafka's again, and `barnabas adopt` takes it
-back.
+somebody else changed in ZooKeeper meanwhile stays. A fresh ZooKeeper gets everything. Changes nothing until --execute
+is given; then the tree is read back and shown, and if everything is there the directory is Kafka's again, and
+`barnabas adopt` takes it back.
 
 Examples:
 
@@ -42,16 +42,19 @@ def release(
     as_json: AsJson = False,
 ) -> int:
     paths = resolved(directories)
-    plan = run_quietly((carry_out if execute else plan_to_release)(paths, zookeeper, SystemClock()))
-    is_done = execute and not plan.is_blocked
-    if as_json:
-        print_json(_as_dict(plan, paths, is_done))
+    if execute:
+        released = run_quietly(carry_out(paths, zookeeper, SystemClock()))
     else:
-        _print(plan, paths, is_done)
-    return 1 if plan.is_blocked else 0
+        released = Released(run_quietly(plan_to_release(paths, zookeeper, SystemClock())))
+    if as_json:
+        print_json(_as_dict(released, paths))
+    else:
+        _print(released, paths)
+    return 1 if released.plan.is_blocked or released.missing else 0
 
 
-def _print(plan: ReleasePlan, paths: list[Path], is_done: bool) -> None:
+def _print(released: Released, paths: list[Path]) -> None:
+    plan = released.plan
     if plan.changes:
         print_table(
             ["", "what", "how"], [[change.action.value, change.subject, change.text or None] for change in plan.changes]
@@ -61,25 +64,33 @@ def _print(plan: ReleasePlan, paths: list[Path], is_done: bool) -> None:
     print_findings(plan.findings)
     if plan.is_blocked:
         note("Nothing was changed: first mend what is blocked.")
-    elif not is_done:
+        return
+    if released.held is None:
         note("Nothing was changed. Add --execute to do it.")
-    else:
-        print(
-            f"Released. Start Kafka with broker.id={plan.broker_id}, log.dirs={','.join(map(str, paths))} and "
-            f"zookeeper.connect={plan.target}. What Barnabas knew is kept in {RELEASED_REGISTRY_FILE}."
-        )
+        return
+    print_held(released.held, plan.target)
+    if released.missing:
+        print_missing(released.missing, plan.target)
+        return
+    print(
+        f"Released. Start Kafka with broker.id={plan.broker_id}, log.dirs={','.join(map(str, paths))} and "
+        f"zookeeper.connect={plan.target}. What Barnabas knew is kept in {RELEASED_REGISTRY_FILE}."
+    )
 
 
-def _as_dict(plan: ReleasePlan, paths: list[Path], is_done: bool) -> dict[str, object]:
+def _as_dict(released: Released, paths: list[Path]) -> dict[str, object]:
+    plan = released.plan
     return {
         "broker_id": plan.broker_id,
         "cluster_id": plan.cluster_id,
         "directories": [str(path) for path in paths],
         "zookeeper": plan.target,
         "blocked": plan.is_blocked,
-        "executed": is_done,
+        "executed": released.is_done,
         "changes": [
             {"action": change.action.value, "subject": change.subject, "text": change.text} for change in plan.changes
         ],
         "findings": [finding_as_dict(finding) for finding in plan.findings],
+        "tree": None if released.held is None else held_as_dict(released.held),
+        "missing": list(released.missing),
     }

@@ -29,6 +29,7 @@ from barnabas.migration.directories import DirectoryFacts, LogFacts
 from barnabas.migration.findings import Finding, Kind, is_blocked, ranges
 from barnabas.migration.limits import topic_limit, tree_limits
 from barnabas.migration.tree_copy import Nodes, TreeCopy, carried, children, with_parents
+from barnabas.migration.unreadable import unreadable
 from barnabas.registry import paths
 from barnabas.registry.znodes.cluster import (
     ProducerIdBlock,
@@ -82,12 +83,16 @@ class AdoptionPlan:
         broker_id, cluster_id: Whose the directories are.
         source: The ZooKeeper that was read; None: there was none.
         nodes: All that the registry will hold, parents first.
+        tree_id: Of the tree that was read.
+        added: Those of the nodes that the tree does not hold.
     """
 
     broker_id: int = -1
     cluster_id: str = ""
     source: str | None = None
     nodes: Nodes = field(default_factory=dict)
+    tree_id: str | None = None
+    added: frozenset[str] = frozenset()
     topics: list[TopicPlan] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
 
@@ -118,7 +123,12 @@ def plan_adoption(
         return plan
     if tree is not None:
         plan.nodes = carried(tree.nodes)
+        plan.tree_id = tree.tree_id
         _check_tree(plan, tree)
+        what_is_wrong = unreadable(plan.nodes, tree.source)
+        if what_is_wrong:
+            plan.findings += what_is_wrong
+            return plan
     else:
         _make_nodes(plan, directories, logs)
     plan.nodes.setdefault(paths.CLUSTER_ID, encode_cluster_id(plan.cluster_id))
@@ -126,6 +136,7 @@ def plan_adoption(
         _plan_topic(plan, topic, logs, allows_missing)
     _check_logs(plan, logs)
     plan.nodes = with_parents(plan.nodes)
+    plan.added = frozenset(plan.nodes) - frozenset(tree.nodes if tree is not None else ())
     plan.findings += tree_limits(plan.nodes)
     return plan
 

@@ -9,7 +9,7 @@ Invariants:
 - The directories are locked as long as anything is written: no broker, ours or Kafka's, can start on them meanwhile.
 - A kill at any moment leaves the directory with its registry or without it, never with half of one; what was asked for
   can be asked for again.
-- A registry is put away only when ZooKeeper has everything.
+- A registry is put away only when ZooKeeper, read anew, has everything.
 
 Source: design page, registry; log-format facts, files in a log dir.
 """
@@ -17,9 +17,9 @@ Source: design page, registry; log-format facts, files in a log dir.
 import base64
 import contextlib
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NamedTuple, Protocol
 
 from barnabas.core.clock import Clock
 from barnabas.core.errors import BarnabasError
@@ -27,14 +27,12 @@ from barnabas.core.executor import InlineExecutor
 from barnabas.log.directory import LogDirectory
 from barnabas.log.files import LocalFileSystem
 from barnabas.migration.adoption import AdoptionPlan, plan_adoption
-from barnabas.migration.directories import REGISTRY_FILE, survey
+from barnabas.migration.directories import REGISTRY_FILE, DirectoryFacts, survey
+from barnabas.migration.read_back import HeldTree, find_missing, summarize
 from barnabas.migration.release import ReleasePlan, plan_release
-from barnabas.migration.tree_copy import ADOPTED, TreeCopy, encode_adopted, read_tree, with_parents
+from barnabas.migration.tree_copy import ADOPTED, Adopted, TreeCopy, encode_adopted, read_tree, with_parents
 from barnabas.registry.embedded import EmbeddedRegistry
 from barnabas.registry.store import CreateOp, NodeExistsError, Op, Registry, RegistryError, SetOp
-
-if TYPE_CHECKING:
-    from barnabas.registry.zookeeper import ZooKeeperRegistry
 
 NEW_REGISTRY_FILE = f"{REGISTRY_FILE}.new"
 RELEASED_REGISTRY_FILE = "registry.released.sqlite"
@@ -46,6 +44,35 @@ _MOST_BYTES = 400_000
 
 class MigrationError(BarnabasError):
     """A plan that could not be carried out; one line that says what to do."""
+
+
+class TargetRegistry(Registry, Protocol):
+    """A tree that can be released to."""
+
+    async def create_chroot(self) -> None:
+        """Create the chroot of its address if it is missing."""
+        ...
+
+
+OpenTarget = Callable[[str], Awaitable[TargetRegistry]]
+
+
+class Released(NamedTuple):
+    """What came of a release.
+
+    Attributes:
+        plan: What was to be done.
+        held: What the tree holds, read back after it was written; None: nothing was written, the plan is blocked.
+        missing: What should be there and is not, a line for each; the directory is Kafka's only if there is none.
+    """
+
+    plan: ReleasePlan
+    held: HeldTree | None = None
+    missing: Sequence[str] = ()
+
+    @property
+    def is_done(self) -> bool:
+        return self.held is not None and not self.missing
 
 
 @contextlib.contextmanager
@@ -119,7 +146,7 @@ async def _make_registry(plan: AdoptionPlan, directory: Path, clock: Clock) -> N
     _remove_database(new)
     registry = await EmbeddedRegistry.open(new, clock, InlineExecutor())
     try:
-        adopted = encode_adopted(plan.source, clock.now_ms(), plan.nodes)
+        adopted = encode_adopted(Adopted(plan.source, plan.tree_id, plan.nodes, plan.added), clock.now_ms())
         nodes = with_parents({**plan.nodes, ADOPTED: adopted})
         await registry.multi([CreateOp(node, data) for node, data in nodes.items()])
     finally:
@@ -160,18 +187,31 @@ async def read_registry(path: Path, clock: Clock) -> TreeCopy:
         await registry.close()
 
 
-async def read_target(connect: str, *, may_be_missing: bool) -> TreeCopy:
+async def open_zookeeper(connect: str) -> TargetRegistry:
+    """Begin a session with a ZooKeeper.
+
+    Raises:
+        StartupError: Nobody answers.
+    """
+    # kazoo is loaded by those who need it: every command of the command line loads this module.
+    from barnabas.registry.zookeeper import ZooKeeperRegistry
+
+    return await ZooKeeperRegistry.open(connect)
+
+
+async def read_target(connect: str, *, may_be_missing: bool, open_target: OpenTarget = open_zookeeper) -> TreeCopy:
     """Read a ZooKeeper tree.
 
     Args:
         connect: As zookeeper.connect.
         may_be_missing: A chroot that does not exist counts as an empty tree.
+        open_target: Begins a session.
 
     Raises:
         StartupError: Nobody answers, or there is no such chroot.
         MigrationError: A node may not be read, or the connection broke.
     """
-    registry = await _connect(connect)
+    registry = await open_target(connect)
     try:
         if may_be_missing and await registry.exists("/") is None:
             return TreeCopy(connect)
@@ -182,62 +222,74 @@ async def read_target(connect: str, *, may_be_missing: bool) -> TreeCopy:
         await registry.close()
 
 
-async def plan_to_release(
-    directories: Sequence[Path], connect: str, clock: Clock, *, is_locked: bool = False
-) -> ReleasePlan:
+async def plan_to_release(directories: Sequence[Path], connect: str, clock: Clock) -> ReleasePlan:
     """Look at everything and plan.
 
     Args:
         directories: All of the broker's log.dirs.
         connect: As zookeeper.connect; the chroot need not exist.
-        is_locked: This process holds the directories' locks.
 
     Raises:
         MigrationError: The directories have no registry, or several, or a node of the tree may not be read.
         StartupError: A broker has the registry open, or ZooKeeper does not answer.
     """
-    facts = [survey(path, finds_producers=False, is_locked=is_locked) for path in directories]
-    ours = await read_registry(find_registry(directories), clock)
-    return plan_release(facts, ours, await read_target(connect, may_be_missing=True))
+    return (await _look(directories, connect, clock, open_zookeeper)).plan()
 
 
-async def release(directories: Sequence[Path], connect: str, clock: Clock) -> ReleasePlan:
-    """Plan as `plan_to_release` does, write ZooKeeper, and put the registry away.
-
-    Returns:
-        The plan; nothing was done if it is blocked.
+async def release(
+    directories: Sequence[Path], connect: str, clock: Clock, open_target: OpenTarget = open_zookeeper
+) -> Released:
+    """Plan as `plan_to_release` does, write ZooKeeper, read it back, and put the registry away if all is there.
 
     Raises:
         MigrationError: Somebody else changed ZooKeeper meanwhile: what was written stays, the rest is to be done again.
         StartupError: A directory is in use, or as from `plan_to_release`.
     """
-    plan = await plan_to_release(directories, connect, clock)
+    plan = (await _look(directories, connect, clock, open_target)).plan()
     if plan.is_blocked:
-        return plan
+        return Released(plan)
     with locked(directories):
-        plan = await plan_to_release(directories, connect, clock, is_locked=True)
+        before = await _look(directories, connect, clock, open_target, is_locked=True)
+        plan = before.plan()
         if plan.is_blocked:
-            return plan
-        await _write(connect, plan.ops)
-        left = await plan_to_release(directories, connect, clock, is_locked=True)
-        if left.is_blocked or left.ops:
-            raise MigrationError(f"somebody else changes {connect} at the same time; when that is over, run this again")
-        registry = find_registry(directories)
-        files = LocalFileSystem()
-        files.rename(registry, registry.with_name(RELEASED_REGISTRY_FILE))
-        files.sync(registry.parent)
-    return plan
+            return Released(plan)
+        await _write(connect, plan.ops, open_target)
+        after = before._replace(target=await read_target(connect, may_be_missing=True, open_target=open_target))
+        missing = find_missing(plan, before.registry, before.target, after.target)
+        if not missing:
+            left = after.plan()
+            if left.is_blocked or left.ops:
+                raise MigrationError(
+                    f"somebody else changes {connect} at the same time; when that is over, run this again"
+                )
+            registry = find_registry(directories)
+            files = LocalFileSystem()
+            files.rename(registry, registry.with_name(RELEASED_REGISTRY_FILE))
+            files.sync(registry.parent)
+    return Released(plan, summarize(after.target), missing)
 
 
-async def _connect(connect: str) -> "ZooKeeperRegistry":
-    # kazoo is loaded by those who need it: every command of the command line loads this module.
-    from barnabas.registry.zookeeper import ZooKeeperRegistry
+class _Seen(NamedTuple):
+    """All that a release is planned from."""
 
-    return await ZooKeeperRegistry.open(connect)
+    directories: list[DirectoryFacts]
+    registry: TreeCopy
+    target: TreeCopy
+
+    def plan(self) -> ReleasePlan:
+        return plan_release(*self)
 
 
-async def _write(connect: str, ops: Sequence[Op]) -> None:
-    registry = await _connect(connect)
+async def _look(
+    directories: Sequence[Path], connect: str, clock: Clock, open_target: OpenTarget, *, is_locked: bool = False
+) -> _Seen:
+    facts = [survey(path, finds_producers=False, is_locked=is_locked) for path in directories]
+    ours = await read_registry(find_registry(directories), clock)
+    return _Seen(facts, ours, await read_target(connect, may_be_missing=True, open_target=open_target))
+
+
+async def _write(connect: str, ops: Sequence[Op], open_target: OpenTarget) -> None:
+    registry = await open_target(connect)
     try:
         await registry.create_chroot()
         for some in _in_packets(ops):

@@ -35,7 +35,7 @@ def tree_limits(nodes: Nodes) -> list[Finding]:
         ("users", "quotas and credentials are kept, not enforced yet", children(nodes, paths.CONFIG_USERS)),
         ("clients", "quotas are kept, not enforced yet", children(nodes, paths.CONFIG_CLIENTS)),
         ("brokers", "dynamic broker settings are kept, without effect yet", children(nodes, paths.CONFIG_BROKERS)),
-        ("ACLs", "access rules are kept, not enforced yet: everybody may do everything", _acls(nodes)),
+        ("ACLs", "access rules are kept, not enforced yet: everybody may do everything", access_rules(nodes)),
         ("tokens", "delegation tokens are kept, not accepted yet", children(nodes, _DELEGATION_TOKENS)),
         ("reassignment", "is kept, and goes on only in Kafka", [_REASSIGNMENT] if _REASSIGNMENT in nodes else []),
     ]
@@ -46,5 +46,6 @@ def tree_limits(nodes: Nodes) -> list[Finding]:
     ]
 
 
-def _acls(nodes: Nodes) -> list[str]:
+def access_rules(nodes: Nodes) -> list[str]:
+    """The nodes that hold access rules, one for each resource."""
     return [path for path, data in nodes.items() if data and path.startswith(tuple(f"{it}/" for it in _ACL_STORES))]

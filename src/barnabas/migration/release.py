@@ -1,7 +1,7 @@
 """Plans what goes into a ZooKeeper tree so that Kafka starts on the directory as if it had never left. Pure.
 
-Three states of the tree are compared: as it was when the directory was adopted (empty, if this broker made it), as it
-is in the embedded registry now, and as it is in ZooKeeper now:
+Three states of the tree are compared (`three_states`): as it was when the directory was adopted, as it is in the
+embedded registry now, and as it is in ZooKeeper now:
 
     only this broker changed it     it is written
     only somebody else changed it   theirs stays
@@ -17,6 +17,7 @@ Invariants:
 - A plan for a tree that already has everything is empty; one that was carried out half way is carried out by planning
   and doing the rest.
 - No node is written or deleted that is not as it was read.
+- What the tree never had is new to it: only the tree that was adopted can have lost something meanwhile.
 
 Source: zookeeper.md; semantics, controller (partition states, controller epoch).
 """
@@ -27,7 +28,9 @@ from enum import Enum
 
 from barnabas.migration.directories import DirectoryFacts
 from barnabas.migration.findings import Finding, Kind, is_blocked
-from barnabas.migration.tree_copy import ADOPTED, Nodes, TreeCopy, carried, children, decode_adopted, is_same
+from barnabas.migration.three_states import Changed, ThreeStates
+from barnabas.migration.tree_copy import ADOPTED, Nodes, TreeCopy, carried, children, decode_adopted
+from barnabas.migration.unreadable import unreadable
 from barnabas.registry import paths
 from barnabas.registry.store import CreateOp, DeleteOp, Op, SetOp
 from barnabas.registry.znodes.cluster import decode_cluster_id, decode_controller_epoch, decode_producer_id_block
@@ -72,6 +75,7 @@ class ReleasePlan:
         target: The ZooKeeper that is written.
         ops: In the order in which they can be done.
         changes: The same for a person.
+        deleted_there: What the registry holds and the tree does not get, because somebody else deleted it there.
     """
 
     target: str
@@ -79,6 +83,7 @@ class ReleasePlan:
     cluster_id: str = ""
     ops: list[Op] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
+    deleted_there: set[str] = field(default_factory=set)
     findings: list[Finding] = field(default_factory=list)
 
     @property
@@ -105,8 +110,9 @@ class _Release:
     def __init__(self, directories: Sequence[DirectoryFacts], registry: TreeCopy, target: TreeCopy) -> None:
         self._directories = directories
         self._ours = carried(registry.nodes)
-        self._base = decode_adopted(registry.nodes.get(ADOPTED))
         self._theirs = carried(target.nodes)
+        self._adopted = decode_adopted(registry.nodes.get(ADOPTED))
+        self._states = ThreeStates(self._adopted, self._ours, target, self._theirs)
         self._target = target
         self._plan = ReleasePlan(target.source)
         self._creates: dict[str, bytes | None] = {}
@@ -119,9 +125,10 @@ class _Release:
         if self._plan.is_blocked:
             return self._plan
         self._merge_counters()
-        for topic in sorted({*self._topics(self._ours), *self._topics(self._base)}):
+        began = self._states.began
+        for topic in sorted({*self._topics(self._ours), *self._topics(began)}):
             self._merge_topic(topic)
-        for path in sorted(self._ours.keys() | self._base.keys()):
+        for path in sorted(self._ours.keys() | began.keys()):
             if path not in self._done and not path.startswith(paths.BROKER_TOPICS + "/"):
                 self._merge_node(path)
         if not self._plan.is_blocked:
@@ -138,6 +145,10 @@ class _Release:
             plan.say(
                 Kind.BLOCKED, plan.target, f"is the tree of cluster {theirs}, the directory is of {plan.cluster_id}"
             )
+        plan.findings += unreadable(self._theirs, plan.target)
+        if self._adopted is not None and self._adopted.source is not None and not self._states.is_adopted_tree:
+            text = f"is not the tree that was adopted from {self._adopted.source}: it gets all that it lacks"
+            plan.say(Kind.NOTE, plan.target, text)
         for broker_id in self._target.live_brokers:
             plan.say(
                 Kind.BLOCKED,
@@ -189,44 +200,46 @@ class _Release:
         return children(nodes, paths.BROKER_TOPICS)
 
     def _merge_topic(self, topic: str) -> None:
-        path = paths.topic(topic)
-        ours, base, theirs = (
-            decode_assignment(nodes[path]) if path in nodes else None
-            for nodes in (self._ours, self._base, self._theirs)
-        )
-        subject = f"topic {topic}"
-        if ours is None:
-            self._merge_deletion(topic, is_untouched=theirs == base)
+        path, subject = paths.topic(topic), f"topic {topic}"
+        changed = self._states.changed(path, _is_same_assignment)
+        if path not in self._ours:
+            self._merge_deletion(topic, changed)
             return
-        if theirs is None:
-            if base is not None and ours == base:
+        count = len(decode_assignment(self._ours[path]).replicas)
+        if path not in self._theirs:
+            if changed is Changed.THERE:
                 self._plan.say(
                     Kind.NOTE, subject, "was deleted in ZooKeeper meanwhile and stays so; its logs stay, too"
                 )
+                self._plan.deleted_there.add(path)
                 return
-            if base is not None:
+            if changed is Changed.BOTH:
                 self._conflict(subject, "was deleted in ZooKeeper and changed here")
                 return
-            count = len(ours.replicas)
             text = f"{count} {'partition' if count == 1 else 'partitions'}"
             self._write(path, self._ours[path], Change(Action.CREATE, subject, text))
-        elif ours != theirs and theirs == base:
-            text = f"{len(theirs.replicas)} to {len(ours.replicas)} partitions"
+        elif changed is Changed.HERE:
+            text = f"{len(decode_assignment(self._theirs[path]).replicas)} to {count} partitions"
             self._write(path, self._ours[path], Change(Action.CHANGE, subject, text))
-        elif ours not in (theirs, base):
+        elif changed is Changed.BOTH:
             self._conflict(subject, "has other partitions or replicas here and in ZooKeeper")
             return
         self._merge_partitions(topic)
 
-    def _merge_deletion(self, topic: str, *, is_untouched: bool) -> None:
+    def _merge_deletion(self, topic: str, changed: Changed) -> None:
         below = [path for path in self._theirs if (path + "/").startswith(paths.topic(topic) + "/")]
         if not below:
             return
-        if not is_untouched:
+        if changed is not Changed.HERE:
             self._conflict(f"topic {topic}", "was deleted here and changed in ZooKeeper")
             return
         self._deletes.update(below)
         self._plan.changes.append(Change(Action.DELETE, f"topic {topic}"))
+        settings = paths.topic_config(topic)
+        if not self._states.is_adopted_tree and settings in self._theirs:
+            # Nobody here knew them, so nobody can have changed them: they go with their topic.
+            self._done.add(settings)
+            self._deletes.add(settings)
 
     def _merge_partitions(self, topic: str) -> None:
         above = paths.partitions(topic)
@@ -258,18 +271,18 @@ class _Release:
     # --- everything else
 
     def _merge_node(self, path: str) -> None:
-        is_ours, is_base, is_theirs = (path in nodes for nodes in (self._ours, self._base, self._theirs))
-        ours, base, theirs = self._ours.get(path), self._base.get(path), self._theirs.get(path)
-        is_changed_here = is_ours != is_base or not is_same(ours, base)
-        is_changed_there = is_theirs != is_base or not is_same(theirs, base)
-        if not is_changed_here or (is_ours == is_theirs and is_same(ours, theirs)):
-            return
-        if is_changed_there and (is_base or is_theirs):
+        changed = self._states.changed(path)
+        if changed is Changed.BOTH:
             self._conflict(_subject(path), "was changed here and in ZooKeeper, to different things")
-        elif not is_ours:
+        elif changed is Changed.THERE and path not in self._theirs:
+            self._plan.deleted_there.add(path)
+        elif changed is not Changed.HERE:
+            return
+        elif path not in self._ours:
             self._delete(path)
         else:
-            action = Action.CHANGE if is_theirs else Action.CREATE
+            ours, theirs = self._ours[path], self._theirs.get(path)
+            action = Action.CHANGE if path in self._theirs else Action.CREATE
             is_told = ours is not None and not self._is_of_new_topic(path)
             change = Change(action, _subject(path), _difference(path, theirs, ours)) if is_told else None
             self._write(path, ours, change)
@@ -282,7 +295,7 @@ class _Release:
 
     def _delete(self, path: str) -> None:
         if any(other.startswith(path + "/") and other in self._theirs for other in self._theirs):
-            strangers = [it for it in children(self._theirs, path) if paths.child(path, it) not in self._base]
+            strangers = [it for it in children(self._theirs, path) if paths.child(path, it) not in self._states.began]
             if strangers:
                 self._conflict(_subject(path), "was deleted here, and something was added below it in ZooKeeper")
                 return
@@ -309,6 +322,10 @@ class _Release:
         ops += [SetOp(path, data, versions[path]) for path, data in sorted(self._sets.items())]
         ops += [DeleteOp(path, versions[path]) for path in sorted(self._deletes, reverse=True)]
         return ops
+
+
+def _is_same_assignment(one: bytes | None, other: bytes | None) -> bool:
+    return decode_assignment(one) == decode_assignment(other)
 
 
 def _subject(path: str) -> str:

@@ -10,6 +10,7 @@ import asyncio
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from barnabas.core.errors import StartupError
 from barnabas.registry import paths
@@ -44,12 +45,15 @@ class TreeCopy:
         nodes: All persistent nodes.
         versions: The version of each.
         live_brokers: Ids of the brokers that are registered.
+        tree_id: Tells it from every other tree of Kafka's, also from one that was made later at the same address: when
+            its /brokers/topics was made. None: it has none.
     """
 
     source: str
     nodes: Nodes = field(default_factory=dict)
     versions: dict[str, int] = field(default_factory=dict)
     live_brokers: tuple[int, ...] = ()
+    tree_id: str | None = None
 
     def below(self, path: str) -> list[str]:
         """The names of a node's children."""
@@ -120,6 +124,8 @@ async def read_tree(registry: Registry, source: str) -> TreeCopy:
                     continue
                 copy.nodes[path] = data
                 copy.versions[path] = stat.version
+                if path == paths.BROKER_TOPICS:
+                    copy.tree_id = f"{stat.czxid:x}-{stat.ctime}"
                 below += [paths.child(path, name) for name in names]
         level = [path for path in below if not path.startswith(_ZOOKEEPERS_OWN)]
     copy.live_brokers = tuple(sorted(int(name) for name in live if name.isdecimal()))
@@ -135,21 +141,49 @@ async def _read(registry: Registry, path: str) -> tuple[bytes | None, Stat, list
         return None
 
 
-def encode_adopted(source: str | None, now_ms: int, nodes: Nodes) -> bytes:
-    """The payload of `ADOPTED`.
+class Adopted(NamedTuple):
+    """What is remembered of an adoption.
 
-    Args:
-        source: The ZooKeeper it came from; None: there was none.
+    Attributes:
+        source: The ZooKeeper that was read; None: there was none, and `nodes` are guesses.
+        tree_id: Of the tree that was read; None: not known.
         nodes: What the registry held at the beginning.
+        added: Those of them that the tree did not hold.
     """
+
+    source: str | None
+    tree_id: str | None
+    nodes: Nodes
+    added: frozenset[str] = frozenset()
+
+    def is_from(self, tree: TreeCopy) -> bool:
+        """Whether a tree is the one that was adopted."""
+        if self.source is None:
+            return False
+        # Registries of the first versions remember no more than the address.
+        return self.source == tree.source if self.tree_id is None else self.tree_id == tree.tree_id
+
+
+def encode_adopted(adopted: Adopted, now_ms: int) -> bytes:
+    """The payload of `ADOPTED`."""
     # Latin-1 gives every byte a character and back, whatever a node holds.
-    texts = {path: None if data is None else data.decode("latin-1") for path, data in nodes.items()}
-    return json.dumps({"version": 1, "source": source, "timestamp": str(now_ms), "nodes": texts}).encode()
+    texts = {path: None if data is None else data.decode("latin-1") for path, data in adopted.nodes.items()}
+    payload = {
+        "version": 1,
+        "source": adopted.source,
+        "tree": adopted.tree_id,
+        "timestamp": str(now_ms),
+        "nodes": texts,
+        "added": sorted(adopted.added),
+    }
+    return json.dumps(payload).encode()
 
 
-def decode_adopted(data: bytes | None) -> Nodes:
-    """The nodes that the registry held at the beginning; none when it was not adopted."""
+def decode_adopted(data: bytes | None) -> Adopted | None:
+    """What is remembered of the adoption; None: the directory was not adopted."""
     if data is None:
-        return {}
-    nodes: dict[str, str | None] = json.loads(data)["nodes"]
-    return {path: None if text is None else text.encode("latin-1") for path, text in nodes.items()}
+        return None
+    payload = json.loads(data)
+    texts: dict[str, str | None] = payload["nodes"]
+    nodes = {path: None if text is None else text.encode("latin-1") for path, text in texts.items()}
+    return Adopted(payload["source"], payload.get("tree"), nodes, frozenset(payload.get("added", ())))

@@ -9,7 +9,7 @@ from barnabas.log.files import LocalFileSystem
 from barnabas.migration import apply
 from barnabas.migration.adoption import AdoptionPlan
 from barnabas.migration.directories import REGISTRY_FILE
-from barnabas.migration.tree_copy import ADOPTED, decode_adopted, is_carried
+from barnabas.migration.tree_copy import ADOPTED, Adopted, decode_adopted, is_carried
 from barnabas.registry import paths
 from barnabas.testing.manual_clock import ManualClock
 
@@ -30,7 +30,7 @@ def test_the_registry_holds_the_plan_and_remembers_it(data_dir: Path) -> None:
     assert not plan.is_blocked
     found = asyncio.run(apply.read_registry(apply.find_registry([data_dir]), ManualClock()))
     assert {path: data for path, data in found.nodes.items() if is_carried(path)} == plan.nodes
-    assert decode_adopted(found.nodes[ADOPTED]) == plan.nodes
+    assert decode_adopted(found.nodes[ADOPTED]) == Adopted(None, None, plan.nodes, frozenset(plan.nodes))
     assert paths.topic("t") in plan.nodes
 
 

@@ -1,33 +1,45 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.migration.directories import DirectoryFacts
 from barnabas.migration.findings import Kind
+from barnabas.migration.read_back import find_missing
 from barnabas.migration.release import Action, Change, ReleasePlan, plan_release
-from barnabas.migration.tree_copy import ADOPTED, Nodes, TreeCopy, encode_adopted
+from barnabas.migration.tree_copy import ADOPTED, Adopted, Nodes, TreeCopy, encode_adopted
 from barnabas.registry import paths
 from barnabas.registry.znodes.cluster import ProducerIdBlock, encode_producer_id_block
 from barnabas.registry.znodes.configs import decode_config, encode_config
 from barnabas.registry.znodes.topics import PartitionStateNode, decode_partition_state
-from tests.unit.migration.trees import CLUSTER, after, directory, texts, topic, tree
+from tests.unit.migration.trees import CLUSTER, TREE_ID, after, directory, texts, topic, tree
 
 HERE: list[DirectoryFacts] = [directory()]
 
 
-def registry(now: Nodes, adopted: Nodes | None) -> TreeCopy:
-    """An embedded registry that holds `now`; `adopted`: what it held in the beginning."""
+def registry(now: Nodes, adopted: Nodes | None, *, source: str | None = "zk:2181") -> TreeCopy:
+    """An embedded registry that holds `now`.
+
+    Args:
+        adopted: What it held in the beginning.
+        source: Where it came from; None: from the directories alone.
+    """
     copy = tree(now)
     if adopted is not None:
-        copy.nodes[ADOPTED] = encode_adopted("zk:2181", 0, tree(adopted).nodes)
+        began = tree(adopted).nodes
+        added = frozenset(began) if source is None else frozenset()
+        copy.nodes[ADOPTED] = encode_adopted(Adopted(source, source and TREE_ID, began, added), 0)
     return copy
 
 
-def released(now: Nodes, adopted: Nodes | None, target: TreeCopy) -> tuple[ReleasePlan, TreeCopy]:
-    """Plan, do it, and see that nothing is left to do."""
-    ours = registry(now, adopted)
+def released(
+    now: Nodes, adopted: Nodes | None, target: TreeCopy, *, source: str | None = "zk:2181"
+) -> tuple[ReleasePlan, TreeCopy]:
+    """Plan, do it, and see that all is there and nothing left to do."""
+    ours = registry(now, adopted, source=source)
     plan = plan_release(HERE, ours, target)
     assert not plan.is_blocked, plan.findings
     then = after(target, plan.ops)
+    assert find_missing(plan, ours, target, then) == []
     again = plan_release(HERE, ours, then)
     assert (again.ops, again.changes, again.findings) == ([], [], plan.findings)
     return plan, then
@@ -139,9 +151,8 @@ def test_an_epoch_is_never_used_twice() -> None:
     _, then = released(now, before, tree(topic("t", {0: [0, 1]}, leader=1, epoch=40, isr=(1,))))
     assert (state(then, "t").leader, state(then, "t").leader_epoch, state(then, "t").isr) == (0, 41, (0,))
     # Adopted without its tree, whose epoch is higher than any log has seen.
-    plan, then = released(
-        topic("t", {0: [0]}, epoch=6), topic("t", {0: [0]}, epoch=6), tree(topic("t", {0: [0]}, epoch=9))
-    )
+    guessed = topic("t", {0: [0]}, epoch=6)
+    plan, then = released(guessed, guessed, tree(topic("t", {0: [0]}, epoch=9)), source=None)
     assert plan.ops == []
     assert state(then, "t").leader_epoch == 9
 
@@ -190,6 +201,92 @@ def test_something_new_below_what_was_deleted_here() -> None:
     assert plan.is_blocked
     _, then = released({}, before, tree(before))
     assert then.nodes == tree({}).nodes
+
+
+EMPTY = TreeCopy("zk:2181/fresh", {"/": None}, {"/": 0})
+EVERYTHING = {
+    **topic("t", {0: [0], 1: [0]}, settings={"retention.ms": "-1"}),
+    "/config/users/u": encode_config({"producer_byte_rate": "1"}),
+    "/consumers/g/offsets/t/0": b"17",
+}
+
+
+@pytest.mark.parametrize("source", ["zk:2181", None])
+def test_what_a_tree_never_had_is_new_to_it(source: str | None) -> None:
+    now = {**EVERYTHING, **topic("new", {0: [0]})}
+    plan, then = released(now, EVERYTHING, EMPTY, source=source)
+    assert {path: data for path, data in then.nodes.items() if path != "/"} == tree(now).nodes
+    assert {change.subject for change in plan.changes} >= {"topic t", "topic new", "settings of user u"}
+    told = "zk:2181/fresh: is not the tree that was adopted from zk:2181: it gets all that it lacks"
+    assert texts(plan.findings, Kind.NOTE) == ([told] if source else [])
+
+
+def test_another_tree_at_the_address_of_the_adopted_one_is_another_tree() -> None:
+    _, then = released(EVERYTHING, EVERYTHING, tree({}, tree_id="2b-1800000000000"))
+    assert then.nodes == tree(EVERYTHING).nodes
+    plan, then = released(EVERYTHING, EVERYTHING, tree({}))
+    assert then.nodes == tree({}).nodes
+    assert "topic t: was deleted in ZooKeeper meanwhile" in texts(plan.findings, Kind.NOTE)[0]
+
+
+def test_the_adopted_tree_is_known_at_another_address() -> None:
+    target = tree(topic("theirs", {0: [0]}))
+    target.source = "other-host:2181"
+    plan, then = released(EVERYTHING, EVERYTHING, target)
+    assert then.nodes == target.nodes
+    assert plan.ops == []
+
+
+def test_an_interrupted_release_to_a_fresh_tree_goes_on() -> None:
+    whole = plan_release(HERE, registry(EVERYTHING, EVERYTHING, source=None), EMPTY)
+    for count in range(len(whole.ops)):
+        begun = after(EMPTY, whole.ops[:count])
+        begun.tree_id = "2b-1800000000000" if paths.BROKER_TOPICS in begun.nodes else None
+        _, then = released(EVERYTHING, EVERYTHING, begun, source=None)
+        assert then.nodes == after(EMPTY, whole.ops).nodes
+
+
+def test_guesses_give_way_to_a_tree_that_knows_better() -> None:
+    guessed = {**topic("t", {0: [0]}, settings={"retention.ms": "-1"}), **topic("gone", {0: [0]})}
+    now = {**topic("t", {0: [0]}, settings={"retention.ms": "-1"}), **topic("new", {0: [0]})}
+    knows = {**topic("t", {0: [0], 1: [1]}, settings={"a": "1"}), **topic("gone", {0: [0]}, settings={"b": "2"})}
+    _, then = released(now, guessed, tree(knows), source=None)
+    assert decode_config(then.nodes[paths.topic_config("t")]) == {"a": "1"}
+    assert then.nodes[paths.topic("t")] == knows[paths.topic("t")]
+    assert paths.topic("new") in then.nodes
+    assert not {paths.topic("gone"), paths.topic_config("gone")} & then.nodes.keys()
+    changed = {**now, **topic("t", {0: [0]}, settings={"retention.ms": "5"})}
+    plan = plan_release(HERE, registry(changed, guessed, source=None), tree(knows))
+    assert texts(plan.findings, Kind.BLOCKED)[0].startswith("settings of topic t: was changed here and in ZooKeeper")
+
+
+def test_another_tree_that_says_something_else_blocks() -> None:
+    theirs = {**EVERYTHING, "/config/users/u": encode_config({"producer_byte_rate": "2"})}
+    plan = plan_release(HERE, registry(EVERYTHING, EVERYTHING), tree(theirs, tree_id="2b-1"))
+    assert texts(plan.findings, Kind.BLOCKED)[0].startswith("settings of user u: ")
+    # Nodes without data only hold others.
+    theirs = {**EVERYTHING, "/brokers/seqid": b""}
+    _, then = released(EVERYTHING, EVERYTHING, tree(theirs, tree_id="2b-1"))
+    assert then.nodes == tree(theirs).nodes
+
+
+def test_what_was_added_at_the_adoption_is_new_to_the_adopted_tree() -> None:
+    nodes = topic("t", {0: [0]})
+    ours, target = registry(nodes, nodes), tree(nodes)
+    del target.nodes[paths.CLUSTER_ID]
+    ours.nodes[ADOPTED] = encode_adopted(
+        Adopted("zk:2181", TREE_ID, tree(nodes).nodes, frozenset([paths.CLUSTER_ID])), 0
+    )
+    plan = plan_release(HERE, ours, target)
+    assert after(target, plan.ops).nodes == tree(nodes).nodes
+
+
+def test_a_tree_that_cannot_be_understood_blocks() -> None:
+    target = tree({**topic("t", {0: [0]}), paths.topic("torn"): b'{"partit'})
+    plan = plan_release(HERE, registry(EVERYTHING, None), target)
+    assert plan.ops == []
+    (told,) = texts(plan.findings, Kind.BLOCKED)
+    assert told.startswith("zk:2181/brokers/topics/torn: does not hold what Kafka writes there")
 
 
 def test_what_blocks() -> None:

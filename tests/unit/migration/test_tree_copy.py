@@ -4,7 +4,16 @@ import pytest
 
 from barnabas.core.executor import InlineExecutor
 from barnabas.migration.findings import Finding, Kind, in_order, ranges
-from barnabas.migration.tree_copy import children, decode_adopted, encode_adopted, is_carried, is_same, read_tree
+from barnabas.migration.tree_copy import (
+    Adopted,
+    TreeCopy,
+    children,
+    decode_adopted,
+    encode_adopted,
+    is_carried,
+    is_same,
+    read_tree,
+)
 from barnabas.registry.embedded import EmbeddedRegistry
 from barnabas.testing.manual_clock import ManualClock
 
@@ -54,8 +63,39 @@ def test_what_goes_along(path: str, is_taken: bool) -> None:
 
 def test_what_was_adopted_is_remembered_byte_by_byte() -> None:
     nodes = {"/null": None, "/empty": b"", "/any": bytes(range(256)), "/text": "größer".encode()}
-    assert decode_adopted(encode_adopted("zk", 1, nodes)) == nodes
-    assert decode_adopted(None) == {}
+    for adopted in (Adopted("zk", "a-1", nodes, frozenset(["/any"])), Adopted(None, None, nodes, frozenset(nodes))):
+        assert decode_adopted(encode_adopted(adopted, 1)) == adopted
+    assert decode_adopted(None) is None
+
+
+def test_the_adopted_tree_is_known_again() -> None:
+    tree = TreeCopy("zk:2181", tree_id="a-1")
+    assert Adopted("zk:2181", "a-1", {}).is_from(tree)
+    assert Adopted("elsewhere:2181", "a-1", {}).is_from(tree)
+    assert not Adopted("zk:2181", "b-2", {}).is_from(tree)
+    assert not Adopted(None, None, {}).is_from(TreeCopy("zk:2181"))
+    # Written by the first versions.
+    adopted = decode_adopted(b'{"version":1,"source":"zk:2181","timestamp":"1","nodes":{"/a":null}}')
+    assert adopted == Adopted("zk:2181", None, {"/a": None})
+    assert adopted.is_from(tree)
+    assert not adopted.is_from(TreeCopy("zk:2181/fresh"))
+
+
+def test_a_tree_made_anew_is_another_tree() -> None:
+    async def story() -> None:
+        registry = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
+        assert (await read_tree(registry, "here")).tree_id is None
+        await registry.create("/brokers")
+        await registry.create("/brokers/topics")
+        before = await read_tree(registry, "here")
+        await registry.set("/brokers/topics", b"x")
+        assert before.tree_id == (await read_tree(registry, "here")).tree_id
+        await registry.delete("/brokers/topics")
+        await registry.create("/brokers/topics")
+        assert before.tree_id not in (None, (await read_tree(registry, "here")).tree_id)
+        await registry.close()
+
+    asyncio.run(story())
 
 
 @pytest.mark.parametrize(

@@ -21,14 +21,16 @@ from barnabas.registry.znodes.topics import (
 )
 
 CLUSTER = "c" * 22
+TREE_ID = "1a-1700000000000"
+"""Of the tree that is adopted, and released to unless another one is meant."""
 
 
-def tree(nodes: Nodes, *, cluster: str = CLUSTER, live: Sequence[int] = ()) -> TreeCopy:
+def tree(nodes: Nodes, *, cluster: str = CLUSTER, live: Sequence[int] = (), tree_id: str | None = TREE_ID) -> TreeCopy:
     """A tree of Kafka's with these nodes in it."""
     complete: Nodes = dict.fromkeys(paths.PERSISTENT)
     complete |= {paths.CLUSTER_ID: encode_cluster_id(cluster), paths.CONTROLLER_EPOCH: b"3", **nodes}
     complete = with_parents(complete)
-    return TreeCopy("zk:2181", complete, dict.fromkeys(complete, 0), tuple(live))
+    return TreeCopy("zk:2181", complete, dict.fromkeys(complete, 0), tuple(live), tree_id)
 
 
 def topic(
@@ -88,6 +90,7 @@ def after(before: TreeCopy, ops: Sequence[Op]) -> TreeCopy:
         before.source,
         {path: znode.data for path, znode in found.items()},
         {path: znode.version for path, znode in found.items()},
+        tree_id=before.tree_id,
     )
 
 

@@ -1,0 +1,83 @@
+"""Shows what a ZooKeeper tree holds after `barnabas release` wrote it."""
+
+from collections.abc import Sequence
+
+from barnabas.cli.output import note, print_table
+from barnabas.migration.findings import ranges
+from barnabas.migration.read_back import HeldTopic, HeldTree, Leader
+
+_MOST_MISSING = 20
+
+
+def print_held(held: HeldTree, source: str) -> None:
+    """A table of the topics, and a line for the rest."""
+    print(f"{source} holds now, for cluster {held.cluster_id}:")
+    if held.topics:
+        print_table(
+            ["topic", "partitions", "leader", "leader epoch", "settings"],
+            [
+                [
+                    topic.name,
+                    len(topic.partitions),
+                    _leaders(topic),
+                    _epochs(topic),
+                    " ".join(f"{name}={value}" for name, value in sorted(topic.settings.items())) or None,
+                ]
+                for topic in held.topics
+            ],
+        )
+    print(
+        f"Topics: {len(held.topics)}. With settings: users {held.user_count}, clients {held.client_count}, brokers "
+        f"{held.broker_count}. Quotas: {held.quota_count}. Access rules: {held.access_rule_count}."
+    )
+
+
+def print_missing(missing: Sequence[str], source: str) -> None:
+    """What should be there and is not."""
+    for line in missing[:_MOST_MISSING]:
+        print(f"wrong: {line}")
+    if len(missing) > _MOST_MISSING:
+        print(f"wrong: {len(missing) - _MOST_MISSING} more nodes")
+    note(
+        f"Not released: {source} does not hold what was written. The directory is still Barnabas's; don't start Kafka "
+        "on it. See that nobody else writes the tree, and run this again."
+    )
+
+
+def held_as_dict(held: HeldTree) -> dict[str, object]:
+    """The same for scripts."""
+    return {
+        "cluster_id": held.cluster_id,
+        "topics": [
+            {
+                "topic": topic.name,
+                "partitions": [
+                    {
+                        "partition": partition,
+                        "leader": None if leader is None else leader.broker_id,
+                        "leader_epoch": None if leader is None else leader.leader_epoch,
+                    }
+                    for partition, leader in topic.partitions.items()
+                ],
+                "settings": topic.settings,
+            }
+            for topic in held.topics
+        ],
+        "user_count": held.user_count,
+        "client_count": held.client_count,
+        "broker_count": held.broker_count,
+        "quota_count": held.quota_count,
+        "access_rule_count": held.access_rule_count,
+    }
+
+
+def _known(topic: HeldTopic) -> list[Leader]:
+    return [leader for leader in topic.partitions.values() if leader is not None]
+
+
+def _leaders(topic: HeldTopic) -> str | None:
+    return ", ".join("none" if it < 0 else str(it) for it in sorted({it.broker_id for it in _known(topic)})) or None
+
+
+def _epochs(topic: HeldTopic) -> str | None:
+    return ranges({leader.leader_epoch for leader in _known(topic)}) or None
