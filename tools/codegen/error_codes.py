@@ -14,7 +14,19 @@ from enum import IntEnum
 
 
 class ErrorCode(IntEnum):
-    """What an answer says about one request, topic, partition or group."""
+    """What an answer says about one request, topic, partition or group.
+
+    A number without a name here is one of a newer broker: it is none of these, and is called UNKNOWN_CODE_<number>.
+    """
+
+    @classmethod
+    def _missing_(cls, value: object) -> "ErrorCode | None":
+        if not isinstance(value, int):
+            return None
+        code = int.__new__(cls, value)
+        code._name_ = f"UNKNOWN_CODE_{value}"
+        code._value_ = value
+        return code
 
 '''
 

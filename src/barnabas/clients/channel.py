@@ -24,6 +24,8 @@ R = TypeVar("R", bound=Message)
 _SIZE = Struct(">i")
 MAX_RESPONSE_BYTES = 256 * 1024 * 1024
 DEFAULT_REQUEST_TIMEOUT_MS = 30_000
+# How long what was sent last may take to leave when a connection is closed.
+_CLOSE_TIMEOUT_S = 5.0
 
 
 class UnreachableError(KafkaError):
@@ -151,18 +153,40 @@ class Channel:
         _, pos = decode_response_header(frame, request.API_KEY, version)
         return answer.decode(version, frame, pos)[0]
 
-    async def send_without_answer(self, request: Message, *, max_version: int | None = None) -> None:
-        """Send a request that is not answered (Produce with acks=0). Raises KafkaError."""
+    async def send_without_answer(
+        self, request: Message, *, max_version: int | None = None, timeout_ms: int = DEFAULT_REQUEST_TIMEOUT_MS
+    ) -> None:
+        """Send a request that is not answered (Produce with acks=0).
+
+        Args:
+            max_version: See `version_of`.
+            timeout_ms: How long the broker may read nothing; then the connection is given up.
+
+        Raises:
+            KafkaError: As from `send`.
+            ProtocolError: The request cannot be said in that version.
+        """
         self._write(request, self.version_of(request.API_KEY, max_version))
-        await self._drain()
+        try:
+            async with asyncio.timeout(timeout_ms / 1000):
+                await self._drain()
+        except TimeoutError:
+            failure = self._lost(f"the broker read nothing for {timeout_ms} ms")
+            self._fail(failure)
+            raise failure from None
 
     async def close(self) -> None:
         """Close the connection; whoever still waits gets NETWORK_EXCEPTION."""
-        self._fail(KafkaError(ErrorCode.NETWORK_EXCEPTION, f"the connection to {self.host}:{self.port} was closed"))
+        # What was sent without an answer may still be on its way out.
+        self._writer.close()
+        self._end(KafkaError(ErrorCode.NETWORK_EXCEPTION, f"the connection to {self.host}:{self.port} was closed"))
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
         try:
-            await self._writer.wait_closed()
+            async with asyncio.timeout(_CLOSE_TIMEOUT_S):
+                await self._writer.wait_closed()
+        except TimeoutError:
+            self._writer.transport.abort()
         except OSError:
             pass
 
@@ -217,15 +241,21 @@ class Channel:
             self._fail(self._lost("the broker closed it"))
         except OSError as error:
             self._fail(self._lost(_reason(error)))
+        except MemoryError:
+            self._fail(self._lost("there is no memory for its answer"))
 
     def _lost(self, reason: str) -> KafkaError:
         return KafkaError(ErrorCode.NETWORK_EXCEPTION, f"connection to {self.host}:{self.port} lost: {reason}")
 
     def _fail(self, failure: KafkaError) -> None:
+        """The connection is of no more use, nor is what was not sent yet."""
+        self._writer.transport.abort()
+        self._end(failure)
+
+    def _end(self, failure: KafkaError) -> None:
         if self._failure is not None:
             return
         self._failure = failure
-        self._writer.close()
         for future in self._waiting.values():
             if not future.done():
                 future.set_exception(failure)

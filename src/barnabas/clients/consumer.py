@@ -153,6 +153,11 @@ class Consumer:
             for partition in asked:
                 self._pause(partition, error)
             return []
+        if response.error_code:
+            code = ErrorCode(response.error_code)
+            for partition in asked:
+                self._pause(partition, KafkaError(code, f"{channel.host}:{channel.port} refused Fetch: {code.name}"))
+            return []
         fetched: Fetched = []
         for topic in response.responses:
             for data in topic.partitions:

@@ -17,7 +17,7 @@ from struct import Struct
 from barnabas.clients.admin import EARLIEST, LATEST, Admin, retry
 from barnabas.clients.pool import RETRY_BACKOFF_MS, Pool
 from barnabas.core.error_code import ErrorCode
-from barnabas.core.errors import KafkaError
+from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.types import TopicPartition
 from barnabas.protocol.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
 from barnabas.protocol.messages.consumer_protocol_assignment import TopicPartition as AssignedTopic
@@ -78,7 +78,7 @@ class GroupMember:
         self._member_id = ""
         self._generation = -1
         self._heartbeats: asyncio.Task[None] | None = None
-        self._failure: KafkaError | None = None
+        self._failure: Exception | None = None
 
     async def join(self, auto_offset_reset: str = "latest") -> dict[TopicPartition, int]:
         """Join, or join again, and wait for an assignment.
@@ -148,11 +148,11 @@ class GroupMember:
         try:
             channel = await self._pool.coordinator(self._group_id)
             await channel.send(request, LeaveGroupResponse, max_version=2)
-        except KafkaError:
+        except BarnabasError:
             pass  # the session's timeout says the same, later
 
     def raise_failure(self) -> None:
-        """Raise what ended the heartbeats, if anything did. Raises KafkaError."""
+        """Raise what ended the heartbeats, if anything but a rebalance did: a BarnabasError, or what a bug raised."""
         if self._failure is not None:
             raise self._failure
 
@@ -222,9 +222,10 @@ class GroupMember:
             while True:
                 await asyncio.sleep(self._heartbeat_interval_ms / 1000)
                 await retry(attempt, self._session_timeout_ms)
-        except KafkaError as error:
+        except Exception as error:
+            # Whatever it is, the member must not go on as if it still beat: `raise_failure` tells its user.
             self.needs_rejoin = True
-            if error.code not in _REJOIN:
+            if not isinstance(error, KafkaError) or error.code not in _REJOIN:
                 self._failure = error
 
     async def _stop_heartbeats(self) -> None:

@@ -143,7 +143,10 @@ class Pool:
             channel = await self.any_broker()
             response = await channel.send(FindCoordinatorRequest(group_id), FindCoordinatorResponse)
             if response.error_code:
-                raise KafkaError(ErrorCode(response.error_code), f"group {group_id} has no coordinator now")
+                code = ErrorCode(response.error_code)
+                is_moving = code is ErrorCode.COORDINATOR_NOT_AVAILABLE
+                reason = "has no coordinator now" if is_moving else f"has no coordinator: {code.name}"
+                raise KafkaError(code, f"group {group_id} {reason}")
             address = self._coordinators[group_id] = (response.host, response.port)
         try:
             return await self._channel(address, group_id)

@@ -5,6 +5,9 @@ partition is in flight at a time, so they arrive in order. What time heals is tr
 has passed. With `enable_idempotence` each batch carries producer id, epoch and sequence, and a batch that was written
 already is not written again: then nothing is lost and nothing doubled.
 
+Invariant: every record that was handed over gets an outcome, whatever fails: what the broker refuses, what cannot be
+encoded, an answer that is none, a bug of ours. So `flush` and `close` always end.
+
 Source: design page, the producer; KIP-98 for idempotence; KIP-480 for the partition of records without a key.
 """
 
@@ -19,7 +22,7 @@ from barnabas.clients.partitioner import StickyPartition, partition_for_key
 from barnabas.clients.pool import RETRY_BACKOFF_MS, Pool
 from barnabas.core.clock import Clock, SystemClock
 from barnabas.core.error_code import RETRIABLE, ErrorCode
-from barnabas.core.errors import KafkaError
+from barnabas.core.errors import BarnabasError, KafkaError, ProtocolError
 from barnabas.core.types import NO_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, TopicPartition
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from barnabas.protocol.messages.produce import (
@@ -128,18 +131,21 @@ class Producer:
         """Hand over one record.
 
         Returns:
-            Where it was written, once it was; its exception is the KafkaError that the broker gave in the end.
+            Where it was written, once it was. Its exception is a BarnabasError: the KafkaError that the broker gave in
+            the end, REQUEST_TIMED_OUT after `delivery_timeout_ms`, UNKNOWN_SERVER_ERROR with its cause for what could
+            not be sent at all, or ProtocolError for an answer that is none.
 
         Raises:
             KafkaError: The topic is not there (and is not created), or has no such partition.
+            RuntimeError: The producer is closed, or was closed while this waited.
         """
-        if self._is_closed:
-            raise RuntimeError("the producer is closed")
+        self._check_open()
         size_bytes = len(key or b"") + len(value or b"") + RECORD_OVERHEAD_BYTES
         while self._buffered_bytes + size_bytes > self._buffer_memory_bytes and self._buffered_bytes:
             self._room.clear()
             await self._room.wait()
         topic_partition = TopicPartition(topic, await self._partition(topic, key, partition))
+        self._check_open()
         queue = self._queues.get(topic_partition)
         if queue is None:
             queue = self._queues[topic_partition] = _Queue()
@@ -169,11 +175,17 @@ class Producer:
     async def close(self) -> None:
         """Flush, then stop."""
         self._is_closed = True
-        await self.flush()
-        tasks = [queue.task for queue in self._queues.values() if queue.task is not None]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        try:
+            await self.flush()
+        finally:
+            tasks = [queue.task for queue in self._queues.values() if queue.task is not None]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise RuntimeError("the producer is closed")
 
     async def _partition(self, topic: str, key: bytes | None, partition: int | None) -> int:
         partition_count = await self._partition_count(topic)
@@ -210,24 +222,28 @@ class Producer:
         return batch
 
     async def _run(self, partition: TopicPartition, queue: "_Queue") -> None:
-        """Send the batches of one partition, one after the other, for ever."""
-        while True:
-            while not queue.batches:
-                queue.is_flushing = False
-                queue.wake.clear()
-                await queue.wake.wait()
-            await self._linger(queue)
-            batch = queue.in_flight = queue.batches.popleft()
-            try:
-                response = await self._deliver(partition, queue, batch)
-            except KafkaError as error:
-                self._finish(partition, batch, None, error)
-            except asyncio.CancelledError:
-                self._finish(partition, batch, None, KafkaError(ErrorCode.NETWORK_EXCEPTION, "the producer was closed"))
-                raise
-            else:
-                self._finish(partition, batch, response, None)
-            queue.in_flight = None
+        """Send the batches of one partition, one after the other, until this task is cancelled."""
+        try:
+            while True:
+                while not queue.batches:
+                    queue.is_flushing = False
+                    queue.wake.clear()
+                    await queue.wake.wait()
+                await self._linger(queue)
+                batch = queue.in_flight = queue.batches.popleft()
+                try:
+                    response = await self._deliver(partition, queue, batch)
+                except Exception as error:
+                    self._fail(batch, _for_user(partition, error))
+                else:
+                    self._succeed(partition, batch, response)
+                queue.in_flight = None
+        finally:
+            # Nobody sends what is left, nor what would come.
+            self._is_closed = True
+            for batch in queue.all_batches():
+                self._fail(batch, KafkaError(ErrorCode.NETWORK_EXCEPTION, "the producer was closed"))
+            queue.batches.clear()
 
     async def _linger(self, queue: "_Queue") -> None:
         while not queue.is_flushing and len(queue.batches) == 1:
@@ -246,6 +262,10 @@ class Producer:
     ) -> PartitionProduceResponse | None:
         if queue.failure is not None:
             raise queue.failure
+        if time.monotonic() > batch.deadline:
+            raise KafkaError(
+                ErrorCode.REQUEST_TIMED_OUT, f"partition {partition}: the records before these took too long"
+            )
         if self._is_idempotent:
             await self._ensure_producer_id()
         records = self._encode(queue, batch)
@@ -256,12 +276,19 @@ class Producer:
                 return response
             except KafkaError as error:
                 if error.code not in RETRIABLE or time.monotonic() + RETRY_BACKOFF_MS / 1000 > batch.deadline:
-                    # Whether this batch was written is not known: the next one must not take its sequences.
-                    if self._is_idempotent and (error.code in RETRIABLE or error.code in _SEQUENCE_ERRORS):
-                        queue.failure = error
+                    if error.code in RETRIABLE or error.code in _SEQUENCE_ERRORS:
+                        self._stop_sequence(queue, error)
                     raise
                 self._pool.forget(partition.topic)
+            except Exception as error:
+                self._stop_sequence(queue, _for_user(partition, error))
+                raise
             await asyncio.sleep(RETRY_BACKOFF_MS / 1000)
+
+    def _stop_sequence(self, queue: "_Queue", error: BarnabasError) -> None:
+        """Whether a batch was written is not known: the next one must not take its sequences."""
+        if self._is_idempotent:
+            queue.failure = error
 
     def _encode(self, queue: "_Queue", batch: _Batch) -> bytearray:
         sequence = queue.next_sequence if self._is_idempotent else NO_SEQUENCE
@@ -279,10 +306,13 @@ class Producer:
         )
         channel = await self._pool.leader(partition)
         if self.acks == 0:
-            await channel.send_without_answer(request)
+            await channel.send_without_answer(request, timeout_ms=self._request_timeout_ms)
             return None
         response = await channel.send(request, ProduceResponse, timeout_ms=self._request_timeout_ms)
-        answer = response.responses[0].partition_responses[0]
+        answers = [answer for topic in response.responses for answer in topic.partition_responses]
+        if not answers:
+            raise ProtocolError(f"{channel.host}:{channel.port} answered Produce, and no partition of it")
+        answer = answers[0]
         code = ErrorCode(answer.error_code)
         # The batch was written already, by an attempt whose answer was lost.
         if code is ErrorCode.DUPLICATE_SEQUENCE_NUMBER and self._is_idempotent:
@@ -307,26 +337,37 @@ class Producer:
                         raise
                     await asyncio.sleep(RETRY_BACKOFF_MS / 1000)
 
-    def _finish(
-        self,
-        partition: TopicPartition,
-        batch: _Batch,
-        response: PartitionProduceResponse | None,
-        error: KafkaError | None,
-    ) -> None:
+    def _fail(self, batch: _Batch, error: BarnabasError) -> None:
+        self._release(batch)
+        for future in batch.futures:
+            if not future.done():
+                future.set_exception(error)
+
+    def _release(self, batch: _Batch) -> None:
         self._buffered_bytes -= batch.size_bytes
         self._room.set()
+
+    def _succeed(self, partition: TopicPartition, batch: _Batch, response: PartitionProduceResponse | None) -> None:
+        self._release(batch)
         base_offset = -1 if response is None else response.base_offset
         append_time_ms = -1 if response is None else response.log_append_time_ms
         for index, future in enumerate(batch.futures):
             if future.done():
                 continue
-            if error is not None:
-                future.set_exception(error)
-                continue
             offset = base_offset + index if base_offset >= 0 else -1
             timestamp_ms = append_time_ms if append_time_ms >= 0 else batch.records[index][0]
             future.set_result(RecordMetadata(partition.topic, partition.partition, offset, timestamp_ms))
+
+
+def _for_user(partition: TopicPartition, error: Exception) -> BarnabasError:
+    """What a record's future gets: errors of ours as they are, others with what they befell."""
+    if isinstance(error, BarnabasError):
+        return error
+    failure = KafkaError(
+        ErrorCode.UNKNOWN_SERVER_ERROR, f"partition {partition} could not be sent to: {type(error).__name__}: {error}"
+    )
+    failure.__cause__ = error
+    return failure
 
 
 class _Queue:
@@ -337,7 +378,7 @@ class _Queue:
     def __init__(self) -> None:
         self.batches: deque[_Batch] = deque()
         self.in_flight: _Batch | None = None
-        self.failure: KafkaError | None = None
+        self.failure: BarnabasError | None = None
         self.is_flushing = False
         self.next_sequence = 0
         self.task: asyncio.Task[None] | None = None
