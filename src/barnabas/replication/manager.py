@@ -47,6 +47,21 @@ class LeadershipListener(Protocol):
     def __call__(self, led: list[Partition], resigned: list[TopicPartition]) -> object: ...
 
 
+class _DelayedAppend:
+    """An append whose answer waits until it is safe."""
+
+    __slots__ = ("pending",)
+
+    def __init__(self) -> None:
+        self.pending: Pending[AppendResult] = Pending()
+
+    def try_complete(self) -> bool:
+        return self.pending.is_done
+
+    def expire(self) -> None:
+        self.pending.complete(AppendResult(ErrorCode.REQUEST_TIMED_OUT))
+
+
 class ReplicaManager:
     """The partitions of one broker. Owned by the event loop."""
 
@@ -58,7 +73,7 @@ class ReplicaManager:
         topic_config: Callable[[str], TopicConfig],
     ) -> None:
         """Args:
-        fetches: Told of every append, under the partition.
+        fetches: Told of every append, under the partition; appends that must wait do so there too.
         topic_config: A topic's settings as they are now.
         """
         self._broker_id = broker_id
@@ -122,7 +137,7 @@ class ReplicaManager:
         Args:
             records: Whole batches; numbered in place.
             required_acks: -1 waits for the in-sync replicas, which is this broker alone so far.
-            timeout_ms: How long the in-sync replicas may take.
+            timeout_ms: How long that may take (flush.messages, or the in-sync replicas), else REQUEST_TIMED_OUT.
         """
         partition = self._partitions.get(topic_partition)
         if partition is None:
@@ -133,9 +148,20 @@ class ReplicaManager:
             result = partition.append(memoryview(records), required_acks, is_client=is_client)
         except StorageError as error:
             return completed(self.storage_failed(error))
-        if result.error_code == ErrorCode.NONE:
-            self._fetches.notify(topic_partition)
-        return completed(result)
+        if result.error_code != ErrorCode.NONE:
+            return completed(result)
+        self._fetches.notify(topic_partition)
+        if not partition.log.is_flush_due:
+            return completed(result)
+        delayed = _DelayedAppend()
+        self._fetches.watch(delayed, (), timeout_ms)
+
+        def flushed() -> None:
+            self._fetches.forget(delayed)
+            delayed.pending.complete(result)
+
+        partition.log.flush(flushed)
+        return delayed.pending
 
     def absence_of(self, topic_partition: tuple[str, int]) -> ErrorCode:
         """What a client is told of a partition that `partition` does not know."""

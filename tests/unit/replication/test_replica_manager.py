@@ -221,6 +221,33 @@ def test_own_appends_move_the_high_watermark(replicas):
     assert unknown.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
+def flush_each_message(replicas, topic_config) -> None:
+    replicas.leader_and_isr(leaders())
+    config = topic_config.with_overrides({"flush.messages": "1"})
+    replicas.partition(PARTITION).log.update_config(config)
+
+
+def test_own_appends_are_answered_once_flush_messages_is_kept(replicas, topic_config, executor):
+    flush_each_message(replicas, topic_config)
+    executor.is_holding = True
+    answer = replicas.append(PARTITION, batch(), -1, 1_000)
+    assert not answer.is_done
+    executor.release()
+    assert answer.value.error_code == ErrorCode.NONE
+
+
+def test_own_appends_that_are_not_on_disk_in_time_say_so(replicas, topic_config, executor, clock):
+    flush_each_message(replicas, topic_config)
+    executor.is_holding = True
+    answer = replicas.append(PARTITION, batch(), -1, 1_000)
+    clock.advance(999)
+    assert not answer.is_done
+    clock.advance(1)
+    assert answer.value.error_code == ErrorCode.REQUEST_TIMED_OUT
+    executor.release()
+    assert answer.value.error_code == ErrorCode.REQUEST_TIMED_OUT
+
+
 def test_with_followers_in_sync_the_high_watermark_waits(replicas):
     replicas.leader_and_isr(leaders(replicas=(1, 2)))
     replicas.append(PARTITION, batch(3), 1, 1_000)
