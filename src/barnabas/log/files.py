@@ -340,7 +340,12 @@ class LocalFileSystem:
 
     def list(self, path: Path) -> list[DirectoryEntry]:
         with storage_errors(path), os.scandir(path) as entries:
-            return sorted(DirectoryEntry(entry.name, entry.is_dir(), entry.stat().st_size) for entry in entries)
+            found = []
+            for entry in entries:
+                # What is removed in another thread meanwhile (replaced segments, snapshots) stands there no more.
+                with contextlib.suppress(FileNotFoundError):
+                    found.append(DirectoryEntry(entry.name, entry.is_dir(), entry.stat().st_size))
+            return sorted(found)
 
     def lock(self, path: Path) -> FileLock | None:
         with storage_errors(path):

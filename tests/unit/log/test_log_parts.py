@@ -227,3 +227,11 @@ class TestCheckpoint:
         checkpoint.path.write_bytes(data)
         with pytest.raises(StorageError):
             checkpoint.read()
+
+
+def test_a_file_that_goes_while_its_directory_is_listed_is_left_out(tmp_path):
+    """The cleaner lists a log in one thread while replaced segments are removed in another."""
+    (tmp_path / "kept").write_bytes(b"abc")
+    # Its name is there and its size can't be asked for any more, as between the two steps of a removal.
+    (tmp_path / "removed").symlink_to(tmp_path / "nothing")
+    assert [(entry.name, entry.size_bytes) for entry in LocalFileSystem().list(tmp_path)] == [("kept", 3)]
