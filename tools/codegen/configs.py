@@ -17,7 +17,14 @@ from pathlib import Path
 
 from barnabas.core.config.broker import SINGLE_BROKER_PROPERTIES
 from barnabas.core.config.settings import BROKER_SETTINGS, TOPIC_SETTINGS, Setting, allowed, format_value
-from barnabas.core.config.support import HONOURED, TOPIC_ONLY_VALUE, WITHOUT_EFFECT
+from barnabas.core.config.support import (
+    HONOURED,
+    PARTLY_HONOURED,
+    REFUSED,
+    TOPIC_ONLY_VALUE,
+    TOPIC_WITHOUT_EFFECT,
+    WITHOUT_EFFECT,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLES = ROOT / "src/barnabas/core/config/tables.py"
@@ -142,7 +149,7 @@ allowed; the broker then does not start. What the file sets and does nothing yet
 
 | status | meaning |
 | --- | --- |
-| works | does what Kafka's documentation says, but for what [differences.md](differences.md) lists |
+| works | does what Kafka's documentation says, but for what [differences.md](differences.md) lists (held against the code by a test) |
 | no effect | tunes what this broker does not have (thread pools, purgatories), or what a single broker never does |
 | not yet | accepted, said at start, ignored |
 | refused | the broker does not start with it |
@@ -154,8 +161,8 @@ Without a file the broker has these settings, and Kafka's defaults for the rest:
 ```
 
 Two settings are refused instead of ignored, because ignoring them would open the broker to everybody or lose the
-cluster: `authorizer.class.name`, and `zookeeper.connect` unless `--embedded` is given. Listeners other than PLAINTEXT
-are refused too.
+cluster: `authorizer.class.name`, and `zookeeper.connect` unless `--embedded` is given (it is then ignored). Listeners
+other than PLAINTEXT are refused too.
 """
 
 _TOPIC_HEAD = """
@@ -163,7 +170,7 @@ _TOPIC_HEAD = """
 
 Given when a topic is created (`--config name=value`). Each falls back to the broker's setting in the third column.
 Where the last column names a value, it is the only one that is implemented: another is refused when the topic is
-created.
+created. `unclean.leader.election.enable` is about what a single broker never does.
 """
 
 
@@ -184,7 +191,7 @@ def _document(broker: list[Json], topic: list[Json]) -> str:
         only = (
             f"`{TOPIC_ONLY_VALUE[name]}`" if TOPIC_ONLY_VALUE.get(name) else "empty" if name in TOPIC_ONLY_VALUE else ""
         )
-        only = "0.11.0 and later" if name == "message.format.version" else only
+        only = "any, without effect" if name in TOPIC_WITHOUT_EFFECT else only
         fallback = f"`{setting.extra}`" if setting.extra in BROKER_SETTINGS else ""
         lines.append(f"| `{name}` | {_shown(setting)} | {fallback} | {_allowed(setting)} | {only} |")
     return "\n".join(lines) + "\n"
@@ -203,8 +210,10 @@ def _allowed(setting: Setting) -> str:
 def _status(name: str) -> str:
     if name in HONOURED:
         return "works"
-    if name == "authorizer.class.name":
-        return "refused"
+    if name in PARTLY_HONOURED:
+        return PARTLY_HONOURED[name]
+    if name in REFUSED:
+        return REFUSED[name]
     return "no effect" if name in WITHOUT_EFFECT or name.startswith("zookeeper.") else "not yet"
 
 

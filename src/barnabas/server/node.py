@@ -83,9 +83,9 @@ class Node:
         self._timers = LoopTimers(loop)
         self._spawner = Spawner(lambda error: log.error("a background task failed", exc_info=error))
         self._registry_executor = ThreadExecutor(loop, "registry")
-        self._log_executor = ThreadExecutor(loop, "log", max(1, min(config.background_threads, 4)))
+        self._log_executor = ThreadExecutor(loop, "log", config.background_threads)
         # Beside the others: a round takes long.
-        self._cleaner_executor = ThreadExecutor(loop, "cleaner", max(config.log_cleaner_threads, 1))
+        self._cleaner_executor = ThreadExecutor(loop, "cleaner", config.log_cleaner_threads)
         self._cold_read_executor = ThreadExecutor(loop, "cold-read", _COLD_READ_THREAD_COUNT)
         self._core_wait = CoreWait()
         self._recovery_executors: list[ThreadExecutor] = []
@@ -140,7 +140,7 @@ class Node:
             self._clock,
             self._timers,
             Sender(self._timers, lambda broker_id: link),
-            self._inter_broker_listener(),
+            self.config.inter_broker_listener,
             self.config.delete_topic_enable,
         )
         await controller.start()
@@ -260,9 +260,6 @@ class Node:
     def _close_recovery_executors(self) -> None:
         while self._recovery_executors:
             self._recovery_executors.pop().close()
-
-    def _inter_broker_listener(self) -> str:
-        return self.config.inter_broker_listener_name or self.config.endpoints[0].listener_name
 
     def _accept(self, services: Services, routes: RouteTable) -> None:
         # Not before everything else has what it needs: what is left is shared out.

@@ -112,6 +112,31 @@ def test_raw_is_what_the_setting_itself_was_given():
             "server.properties:1: listeners=PLAINTEXT://0.0.0.0:9092: clients cannot",
         ),
         ("listener.security.protocol.map=A:B", "'A:B' must be NAME:PROTOCOL with a protocol of PLAINTEXT"),
+        (
+            "inter.broker.listener.name=INSIDE",
+            "Listener with name INSIDE defined in inter.broker.listener.name not found in "
+            "listener.security.protocol.map.",
+        ),
+        (
+            "inter.broker.listener.name=SSL",
+            "inter.broker.listener.name=SSL: must be a listener name defined in advertised.listeners. The valid "
+            "options based on currently configured listeners are PLAINTEXT",
+        ),
+        (
+            "listeners=A://:9092\nlistener.security.protocol.map=A:PLAINTEXT",
+            "inter.broker.listener.name: must be a listener name defined in advertised.listeners. The valid "
+            "options based on currently configured listeners are A",
+        ),
+        (
+            "inter.broker.listener.name=PLAINTEXT\nsecurity.inter.broker.protocol=PLAINTEXT",
+            "Only one of inter.broker.listener.name and security.inter.broker.protocol should be set.",
+        ),
+        ("security.inter.broker.protocol=TLS", "must be one of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL"),
+        (
+            "log.cleaner.dedupe.buffer.size=2097152\nlog.cleaner.threads=2",
+            "log.cleaner.dedupe.buffer.size=2097152: must be more than 1 MB for each cleaner thread (2097152)",
+        ),
+        ("log.cleaner.threads=0", "log.cleaner.threads=0: must be at least 1"),
     ],
 )
 def test_an_impossible_setting_is_one_line_that_says_what_is_allowed(text, message):
@@ -131,6 +156,7 @@ def test_listeners_may_have_names_of_their_own():
     settings = config(
         "listeners=INSIDE://127.0.0.1:9092,OUTSIDE://[::1]:9093\n"
         "listener.security.protocol.map=INSIDE:PLAINTEXT,OUTSIDE:PLAINTEXT\n"
+        "inter.broker.listener.name=inside\n"
         "advertised.listeners=INSIDE://a.example:1,OUTSIDE://b.example:2"
     )
     assert settings.endpoints == [
@@ -141,6 +167,7 @@ def test_listeners_may_have_names_of_their_own():
         "INSIDE://a.example:1",
         "OUTSIDE://b.example:2",
     ]
+    assert settings.inter_broker_listener == "INSIDE"
 
 
 def test_host_name_and_port_count_without_listeners():

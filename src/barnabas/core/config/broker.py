@@ -51,14 +51,16 @@ class BrokerConfig(BrokerFields):
         endpoints: Where to listen.
         advertised_endpoints: What clients are told; an empty host stands for the machine's own name, and a port 0
             for the one that the system chose.
+        inter_broker_listener: The name of the listener on which brokers meet.
     """
 
-    __slots__ = ("_own", "advertised_endpoints", "endpoints", "explicit", "given")
+    __slots__ = ("_own", "advertised_endpoints", "endpoints", "explicit", "given", "inter_broker_listener")
 
     explicit: dict[str, str]
     given: frozenset[str]
     endpoints: list[Endpoint]
     advertised_endpoints: list[Endpoint]
+    inter_broker_listener: str
 
     def __init__(self, explicit: Mapping[str, str], own: Mapping[str, Value]) -> None:
         """Use `from_properties`."""
@@ -190,6 +192,19 @@ def _read_endpoints(config: BrokerConfig, place: _Place) -> None:
         if name == "advertised.listeners" and config.advertised_listeners is None:
             name = "listeners" if config.listeners is not None else "host.name"
         raise place.error(name, str(error)) from None
+    name = "inter.broker.listener.name"
+    if config.inter_broker_listener_name is None and "security.inter.broker.protocol" in config.explicit:
+        name = "security.inter.broker.protocol"
+    try:
+        config.inter_broker_listener = _listeners.choose_inter_broker_listener(
+            config.inter_broker_listener_name,
+            config.security_inter_broker_protocol,
+            "security.inter.broker.protocol" in config.explicit,
+            protocols,
+            config.advertised_endpoints,
+        )
+    except ConfigError as error:
+        raise place.error(name, str(error)) from None
 
 
 def _advertised(config: BrokerConfig, protocols: Mapping[str, str]) -> list[Endpoint]:
@@ -225,6 +240,12 @@ def _check_together(config: BrokerConfig, place: _Place) -> None:
     require(config.log_roll_ms >= 1, "log.roll.ms", "must be at least 1")
     require(config.log_roll_jitter_ms >= 0, "log.roll.jitter.ms", "must be at least 0")
     require(bool(config.log_dirs), "log.dirs", "must name a directory")
+    require(config.log_cleaner_threads >= 1, "log.cleaner.threads", "must be at least 1")
+    require(
+        config.log_cleaner_dedupe_buffer_size // config.log_cleaner_threads > _LEAST_DEDUPE_BUFFER_BYTES,
+        "log.cleaner.dedupe.buffer.size",
+        f"must be more than 1 MB for each cleaner thread ({_LEAST_DEDUPE_BUFFER_BYTES * config.log_cleaner_threads})",
+    )
     require(
         config.replica_fetch_wait_max_ms <= config.replica_lag_time_max_ms,
         "replica.fetch.wait.max.ms",
@@ -260,4 +281,5 @@ def _check_together(config: BrokerConfig, place: _Place) -> None:
 
 
 _RETENTION = ("log.retention.ms", "log.retention.minutes", "log.retention.hours")
+_LEAST_DEDUPE_BUFFER_BYTES = 1 << 20
 COMPRESSION_TYPES = ("uncompressed", "gzip", "snappy", "lz4", "zstd", "producer")

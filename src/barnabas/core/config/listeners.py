@@ -5,6 +5,9 @@ maps to one. An empty host means every interface; port 0 lets the system choose.
 form, may name no listener that does not exist, and may not say 0.0.0.0. The older `host.name` and `port` count where
 `listeners` is not set, `advertised.host.name` and `advertised.port` where `advertised.listeners` is not.
 
+Brokers meet on the listener that `inter.broker.listener.name` names, else on the one that is named as
+`security.inter.broker.protocol`; it must be advertised.
+
 Source: Apache Kafka 2.7 documentation, broker configs `listeners` and `advertised.listeners`.
 """
 
@@ -86,3 +89,40 @@ def check_advertised(advertised: list[Endpoint], endpoints: list[Endpoint]) -> N
             raise ConfigError(f"names listener {endpoint.listener_name}, which listeners does not have")
         if endpoint.host == "0.0.0.0":
             raise ConfigError("clients cannot connect to 0.0.0.0: name an address that they can reach")
+
+
+def choose_inter_broker_listener(
+    name: str | None,
+    security_protocol: str,
+    is_protocol_given: bool,
+    protocols: Mapping[str, str],
+    advertised: list[Endpoint],
+) -> str:
+    """The listener on which brokers meet, by Kafka's rules and in its words.
+
+    Args:
+        name: inter.broker.listener.name, if it is set.
+        security_protocol: security.inter.broker.protocol.
+        is_protocol_given: Whether that was set, and is not just the default.
+        protocols: listener.security.protocol.map.
+
+    Raises:
+        ConfigError: No such listener is advertised.
+    """
+    if name is not None and is_protocol_given:
+        raise ConfigError("Only one of inter.broker.listener.name and security.inter.broker.protocol should be set.")
+    chosen = (security_protocol if name is None else name).upper()
+    if name is None and chosen not in SECURITY_PROTOCOLS:
+        raise ConfigError(f"must be one of {', '.join(SECURITY_PROTOCOLS)}")
+    if name is not None and chosen not in protocols:
+        raise ConfigError(
+            f"Listener with name {chosen} defined in inter.broker.listener.name not found in "
+            "listener.security.protocol.map."
+        )
+    names = [endpoint.listener_name for endpoint in advertised]
+    if chosen not in names:
+        raise ConfigError(
+            "must be a listener name defined in advertised.listeners. The valid options based on currently "
+            f"configured listeners are {','.join(names)}"
+        )
+    return chosen

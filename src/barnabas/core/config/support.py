@@ -1,14 +1,19 @@
 """The one table of what is implemented: which settings do what Kafka's documentation says, which do nothing here.
 
 - `HONOURED`: the broker's settings that work.
+- `PARTLY_HONOURED`: those of which only a part can work yet, with that part in words.
 - `WITHOUT_EFFECT`: those that tune what this broker does not have (thread pools, purgatories) or what one broker never
   does (fetching from others). Setting them is harmless.
+- `REFUSED`: those with which the broker does not start, and unless when.
 - All others are not implemented yet; what the file sets of them is said once at start.
 - `TOPIC_ONLY_VALUE`: the topic's settings that can have one value only until their behaviour exists. Another value is
   refused, since a topic that silently behaves otherwise loses data.
+- `TOPIC_WITHOUT_EFFECT`: the topic's settings about what one broker never does.
+
+Invariant: what is called honoured is what the code reads; tests/docs/test_settings.py reads the code.
 """
 
-from barnabas.core.config.broker import LISTENER_PREFIX, BrokerConfig
+from barnabas.core.config.broker import BrokerConfig
 from barnabas.core.config.settings import TOPIC_SETTINGS, attribute_name, format_value, parse
 from barnabas.core.config.topic import TopicConfig
 from barnabas.core.errors import ConfigError
@@ -92,12 +97,25 @@ HONOURED = frozenset(
         "queued.max.request.bytes",
         "replica.high.watermark.checkpoint.interval.ms",
         "reserved.broker.max.id",
+        "security.inter.broker.protocol",
         "socket.receive.buffer.bytes",
         "socket.request.max.bytes",
         "socket.send.buffer.bytes",
-        "zookeeper.connect",
+        "transaction.state.log.min.isr",
+        "transaction.state.log.num.partitions",
+        "transaction.state.log.replication.factor",
+        "transaction.state.log.segment.bytes",
     ]
 )
+
+PARTLY_HONOURED = {
+    "transactional.id.expiration.ms": "works for idempotent producers; there are no transactions yet",
+}
+
+REFUSED = {
+    "authorizer.class.name": "refused",
+    "zookeeper.connect": "refused; ignored with `--embedded`",
+}
 
 WITHOUT_EFFECT = frozenset(
     [
@@ -128,12 +146,13 @@ WITHOUT_EFFECT = frozenset(
         "replica.socket.receive.buffer.bytes",
         "replica.socket.timeout.ms",
         "request.timeout.ms",
-        "security.inter.broker.protocol",
         "socket.connection.setup.timeout.max.ms",
         "socket.connection.setup.timeout.ms",
         "unclean.leader.election.enable",
     ]
 )
+
+TOPIC_WITHOUT_EFFECT = frozenset(["unclean.leader.election.enable"])
 
 TOPIC_ONLY_VALUE = {
     "follower.replication.throttled.replicas": "",
@@ -145,9 +164,9 @@ def startup_warning(config: BrokerConfig) -> str | None:
     """One line on what a person set and does nothing, or None."""
     missing, ineffective = [], []
     for name in sorted(config.given):
-        if name in WITHOUT_EFFECT or (name.startswith("zookeeper.") and name not in HONOURED):
+        if name in WITHOUT_EFFECT or name.startswith("zookeeper."):
             ineffective.append(name)
-        elif name not in HONOURED or name.startswith(LISTENER_PREFIX):
+        elif name not in HONOURED and name not in PARTLY_HONOURED:
             missing.append(name)
     parts = []
     if missing:

@@ -32,10 +32,14 @@ def make_cleaner(env: LogEnvironment, clock: ManualClock) -> Callable[..., Clean
         *logs: PartitionLog,
         noted: list[PartitionLog] | None = None,
         high_watermark: int | None = None,
+        buffer_bytes: int | None = None,
         **settings: object,
     ) -> Cleaner:
         named = {name.replace("_", "."): str(value) for name, value in settings.items()}
         config = BrokerConfig.from_properties(named, None, "test")
+        if buffer_bytes is not None:
+            # Less than a broker may be given, so that few records fill it.
+            config.log_cleaner_dedupe_buffer_size = buffer_bytes
 
         def high_watermarks() -> dict[TopicPartition, int]:
             return {

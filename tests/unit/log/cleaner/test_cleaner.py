@@ -156,7 +156,7 @@ def test_a_full_map_ends_the_round_early(
             append([(b"k%d" % (number + index), b"v") for index in range(2)], to=log)
     log.roll()
     noted: list[PartitionLog] = []
-    make_cleaner(log, noted=noted, log_cleaner_dedupe_buffer_size=10 * 24)
+    make_cleaner(log, noted=noted, buffer_bytes=10 * 24)
     assert len(noted) > 5
     assert log.first_dirty_offset == 120
     found = rows(log)

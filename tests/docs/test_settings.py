@@ -1,0 +1,140 @@
+"""What docs/configs.md says of a setting is what the code does: the code is read for the settings that it reads.
+
+A setting is read where something that is called `config` or `_config` is asked for its attribute, outside of
+`core/config` itself. What `core/config` makes of settings (which of several names wins, where to listen) counts where
+it is made, not where values are merely checked.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from barnabas.core.config.settings import BROKER_SETTINGS, TOPIC_SETTINGS, attribute_name
+from barnabas.core.config.support import (
+    HONOURED,
+    PARTLY_HONOURED,
+    REFUSED,
+    TOPIC_ONLY_VALUE,
+    TOPIC_WITHOUT_EFFECT,
+    WITHOUT_EFFECT,
+)
+from barnabas.core.config.tables import PRECEDENCE
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src/barnabas"
+CONFIG = PACKAGE / "core/config"
+CHECKS = "_check_together"
+
+# Their whole meaning is that another setting's value is refused.
+HONOURED_BY_A_CHECK = {"broker.id.generation.enable"}
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+def is_config(node: ast.expr) -> bool:
+    """`config`, `self._config`, `log.config`, `self._topic_config(topic)`."""
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name in ("config", "_config")
+        case ast.Call(func=ast.Attribute(attr=name)):
+            return name == "_topic_config"
+    return False
+
+
+def attributes_read(node: ast.AST) -> Iterator[str]:
+    """The attributes of configurations that are read below a node, but for functions that only check."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef) and child.name == CHECKS:
+            continue
+        if isinstance(child, ast.Attribute) and isinstance(child.ctx, ast.Load) and is_config(child.value):
+            yield child.attr
+        yield from attributes_read(child)
+
+
+def modules() -> list[Path]:
+    """All that may read settings but `core/config`."""
+    generated = PACKAGE / "protocol/messages"
+    return [path for path in PACKAGE.rglob("*.py") if CONFIG not in path.parents and generated not in path.parents]
+
+
+@cache
+def read_outside() -> frozenset[str]:
+    return frozenset(name for path in modules() for name in attributes_read(tree(path)))
+
+
+@cache
+def topic_settings_read() -> frozenset[str]:
+    return frozenset(name for name in TOPIC_SETTINGS if attribute_name(name) in read_outside())
+
+
+@cache
+def broker_settings_read() -> frozenset[str]:
+    """The broker's settings on which something depends."""
+    made = {name for path in (CONFIG / "broker.py", CONFIG / "listeners.py") for name in attributes_read(tree(path))}
+    read = {name for name in BROKER_SETTINGS if attribute_name(name) in read_outside() | made}
+    read |= {TOPIC_SETTINGS[name].extra for name in topic_settings_read()} & BROKER_SETTINGS.keys()
+    for winner, names in PRECEDENCE.items():
+        if winner in read:
+            read.update(names)
+    return frozenset(read)
+
+
+def test_every_setting_has_one_status() -> None:
+    statuses = (HONOURED, PARTLY_HONOURED.keys(), WITHOUT_EFFECT, REFUSED.keys())
+    told = [name for status in statuses for name in status]
+    assert sorted(set(told)) == sorted(told)
+    assert set(told) <= BROKER_SETTINGS.keys()
+    assert TOPIC_WITHOUT_EFFECT | TOPIC_ONLY_VALUE.keys() <= TOPIC_SETTINGS.keys()
+
+
+def test_what_is_said_to_work_is_read() -> None:
+    assert (HONOURED | PARTLY_HONOURED.keys()) - broker_settings_read() == HONOURED_BY_A_CHECK
+
+
+def test_what_is_read_is_said_to_work() -> None:
+    assert broker_settings_read() - HONOURED - PARTLY_HONOURED.keys() == frozenset()
+
+
+def test_topic_settings_that_are_not_read_are_told() -> None:
+    assert TOPIC_SETTINGS.keys() - topic_settings_read() == TOPIC_WITHOUT_EFFECT | TOPIC_ONLY_VALUE.keys()
+
+
+@pytest.mark.parametrize("name", sorted(REFUSED))
+def test_what_is_refused_is_looked_at_by_name(name: str) -> None:
+    sources = [*PACKAGE.glob("server/*.py"), CONFIG / "broker.py"]
+    strings = {node.value for path in sources for node in ast.walk(tree(path)) if isinstance(node, ast.Constant)}
+    assert name in strings
+
+
+def test_no_value_is_cut_to_a_bound_that_the_table_does_not_show() -> None:
+    """`min(config.x, 4)` takes 5 without a word; a bound belongs to the setting, where it is told and checked."""
+    cut = []
+    for path in modules():
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("min", "max"):
+                is_bound = any(isinstance(each, ast.Constant) or _is_constant(each) for each in node.args)
+                settings = [
+                    each.attr for each in node.args if isinstance(each, ast.Attribute) and is_config(each.value)
+                ]
+                if is_bound and settings:
+                    cut.append(f"{path.relative_to(ROOT)}:{node.lineno}: {ast.unparse(node)}")
+    assert cut == []
+
+
+def _is_constant(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id.lstrip("_").isupper()
+
+
+def test_the_document_shows_what_the_code_says() -> None:
+    rows = re.findall(r"^\| `([^`]+)` \|.*\| ([^|]*) \|$", (ROOT / "docs/configs.md").read_text(), re.MULTILINE)
+    broker = [(name, status) for name, status in rows if name in BROKER_SETTINGS][: len(BROKER_SETTINGS)]
+    assert {name for name, status in broker if status == "works"} == HONOURED
+    assert {name: status for name, status in broker if status.startswith("works ")} == PARTLY_HONOURED
+    assert {name: status for name, status in broker if status.startswith("refused")} == REFUSED
