@@ -13,9 +13,9 @@ from typing import NamedTuple
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from tests.patience import PATIENCE_S
 from tools.kafka.server import KafkaServer
 
-TIMEOUT_S = 60
 LEGACY_CODECS = ("none", "gzip", "snappy", "lz4")
 CODECS = (*LEGACY_CODECS, "zstd")
 
@@ -76,7 +76,7 @@ def _create_topics(bootstrap_servers: str) -> None:
     new = [NewTopic(name, 2 if name == "transactions" else 1, 1, config=config) for name, config in topics.items()]
     new += [NewTopic(name, _WIDE_PARTITION_COUNT, 1) for name in WIDE_TOPICS]
     for future in admin.create_topics(new).values():
-        future.result(TIMEOUT_S)
+        future.result(PATIENCE_S)
 
 
 def _fill(server: KafkaServer, seed: int) -> None:
@@ -115,7 +115,7 @@ def _produce(servers: str, topic: str, codec: str, seed: int, *, count: int = 60
         headers = [("trace", b"1"), ("grüße", None)][: number % 3] if has_headers else []
         producer.produce(topic, value, key, 0, delivered, headers=headers)
     producer.produce(topic, b"\xff\xfe broken \xc3\x28 text", b"\x80", 0, delivered)
-    assert producer.flush(TIMEOUT_S) == 0
+    assert producer.flush(PATIENCE_S) == 0
     assert not refused, refused[0]
 
 
@@ -126,31 +126,31 @@ def _run_transactions(servers: str, seed: int) -> None:
         for number in range(3)
     )
     for producer in (first, second, third):
-        producer.init_transactions(TIMEOUT_S)
+        producer.init_transactions(PATIENCE_S)
     for round_number in range(8):
         for producer in (first, second):
             producer.begin_transaction()
         for number in range(60):
             for producer in (first, second):
                 producer.produce("transactions", b"x" * 40, b"%d" % number, (number + round_number) % 2)
-        assert first.flush(TIMEOUT_S) == second.flush(TIMEOUT_S) == 0
-        first.abort_transaction(TIMEOUT_S) if round_number % 3 == 0 else first.commit_transaction(TIMEOUT_S)
-        second.abort_transaction(TIMEOUT_S) if round_number % 2 == 0 else second.commit_transaction(TIMEOUT_S)
+        assert first.flush(PATIENCE_S) == second.flush(PATIENCE_S) == 0
+        first.abort_transaction(PATIENCE_S) if round_number % 3 == 0 else first.commit_transaction(PATIENCE_S)
+        second.abort_transaction(PATIENCE_S) if round_number % 2 == 0 else second.commit_transaction(PATIENCE_S)
     for partition_count in (1, 3, 4, 5, 7, _WIDE_PARTITION_COUNT):
         third.begin_transaction()
         for number, topic in enumerate(WIDE_TOPICS):
             for partition in range(max(partition_count - number, 1)):
                 third.produce(topic, b"in many places", None, partition)
-        third.commit_transaction(TIMEOUT_S)
+        third.commit_transaction(PATIENCE_S)
     third.begin_transaction()
     third.produce("transactions", b"never ended", b"open", 0)
-    assert third.flush(TIMEOUT_S) == 0
+    assert third.flush(PATIENCE_S) == 0
 
 
 def _run_group(servers: str, group: str, topics: list[str]) -> None:
     settings = {"bootstrap.servers": servers, "group.id": group, "auto.offset.reset": "earliest"}
     members = [Consumer({**settings, "enable.auto.commit": False}) for _ in range(5)]
-    deadline = time.monotonic() + TIMEOUT_S
+    deadline = time.monotonic() + PATIENCE_S
     for member in members:
         member.subscribe([*topics, *WIDE_TOPICS])
     while not all(member.assignment() for member in members):
@@ -170,7 +170,7 @@ def _run_group(servers: str, group: str, topics: list[str]) -> None:
 
 
 def _deletes(admin: AdminClient, group: str) -> bool:
-    return admin.delete_consumer_groups([group])[group].exception(TIMEOUT_S) is None
+    return admin.delete_consumer_groups([group])[group].exception(PATIENCE_S) is None
 
 
 def _wait_until_compacted(data_dir: Path) -> None:
@@ -179,7 +179,7 @@ def _wait_until_compacted(data_dir: Path) -> None:
 
 
 def _wait_for(is_reached: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + TIMEOUT_S
+    deadline = time.monotonic() + PATIENCE_S
     while not is_reached():
         assert time.monotonic() < deadline
         time.sleep(0.05)

@@ -4,11 +4,10 @@ import time
 from collections.abc import Callable, Sequence
 
 from tests.compat.clients import Consumer, Record
+from tests.patience import PATIENCE_S
 
-TIMEOUT_S = 40
 
-
-def read(consumer: Consumer, count: int, timeout_s: float = TIMEOUT_S) -> list[Record]:
+def read(consumer: Consumer, count: int, timeout_s: float = PATIENCE_S) -> list[Record]:
     """Poll until at least `count` records came; fail when time is up."""
     records: list[Record] = []
     deadline = time.monotonic() + timeout_s
@@ -19,7 +18,7 @@ def read(consumer: Consumer, count: int, timeout_s: float = TIMEOUT_S) -> list[R
 
 
 def poll_until(
-    consumers: Sequence[Consumer], is_reached: Callable[[], bool], timeout_s: float = TIMEOUT_S
+    consumers: Sequence[Consumer], is_reached: Callable[[], bool], timeout_s: float = PATIENCE_S
 ) -> list[Record]:
     """Poll all consumers in turn until a condition holds, and return what they saw on the way."""
     records: list[Record] = []

@@ -28,10 +28,10 @@ from barnabas.log.recovery import open_log
 from barnabas.records.batch import BatchHeader
 from barnabas.records.formats import batches_of_any_magic, iterate_any_records, read_any_header
 from barnabas.testing.manual_clock import ManualClock
+from tests.patience import PATIENCE_S
 from tools.kafka.java import run_tool
 from tools.kafka.server import KafkaServer
 
-TIMEOUT_S = 60
 CHECKPOINT = "cleaner-offset-checkpoint"
 
 COMPACTED = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01", "segment.bytes": "30000"}
@@ -77,7 +77,7 @@ def create_topics(servers: str) -> None:
     for future in admin.create_topics(
         [NewTopic(name, 1, 1, config=config) for name, config in TOPICS.items()]
     ).values():
-        future.result(TIMEOUT_S)
+        future.result(PATIENCE_S)
 
 
 def write(servers: str, number: int) -> None:
@@ -99,8 +99,8 @@ def write_plain(servers: str, topic: str, codec: str, number: int) -> None:
         timestamp = 1_600_000_000_000 + dice.randrange(1_000_000)
         producer.produce(topic, value, b"key-%d" % dice.randrange(150), 0, timestamp=timestamp)
         if count % 100 == 0:
-            producer.flush(TIMEOUT_S)
-    assert producer.flush(TIMEOUT_S) == 0
+            producer.flush(PATIENCE_S)
+    assert producer.flush(PATIENCE_S) == 0
 
 
 def write_transactions(servers: str, number: int) -> None:
@@ -110,7 +110,7 @@ def write_transactions(servers: str, number: int) -> None:
         Producer({"bootstrap.servers": servers, "transactional.id": f"x-{number}-{index}"}) for index in range(3)
     ]
     for producer in producers:
-        producer.init_transactions(TIMEOUT_S)
+        producer.init_transactions(PATIENCE_S)
     for turn in range(12):
         for producer in producers:
             producer.begin_transaction()
@@ -118,16 +118,16 @@ def write_transactions(servers: str, number: int) -> None:
             for producer in producers:
                 value = dice.randbytes(30) if dice.random() < 0.9 else None
                 producer.produce("transactions", value, b"%d" % dice.randrange(40), 0)
-                producer.flush(TIMEOUT_S)
+                producer.flush(PATIENCE_S)
         for index, producer in enumerate(producers):
             is_aborted = dice.random() < 0.4 or (turn == 11 and index == 2)
-            producer.abort_transaction(TIMEOUT_S) if is_aborted else producer.commit_transaction(TIMEOUT_S)
+            producer.abort_transaction(PATIENCE_S) if is_aborted else producer.commit_transaction(PATIENCE_S)
 
 
 def wait_until_clean(data_dir: Path) -> None:
     """Wait until Kafka has cleaned each topic up to its active segment."""
     wanted = {name: int(segments(data_dir / f"{name}-0")[-1].stem) for name in TOPICS}
-    deadline = time.monotonic() + TIMEOUT_S
+    deadline = time.monotonic() + PATIENCE_S
     while any(offset != wanted[name] for name, offset in clean_offsets(data_dir, wanted).items()):
         assert time.monotonic() < deadline, clean_offsets(data_dir, wanted)
         time.sleep(0.05)
@@ -228,7 +228,7 @@ def test_kafka_finds_nothing_wrong(cleaned_here: list[Path]) -> None:
         for pattern, options in (("*.log", ["--deep-iteration"]), ("*.index", []), ("*.timeindex", [])):
             # The last segment is Kafka's own, and in the old formats it finds fault with that.
             files = [str(path) for name in TOPICS for path in sorted((data_dir / f"{name}-0").glob(pattern))[:-1]]
-            result = run_tool("kafka.tools.DumpLogSegments", "--files", ",".join(files), *options, timeout_s=120)
+            result = run_tool("kafka.tools.DumpLogSegments", "--files", ",".join(files), *options, timeout_s=PATIENCE_S)
             output = result.stdout + result.stderr
             assert result.returncode == 0, output[-2_000:]
             for complaint in ("Exception", "Mismatches", "isvalid: false", "out of order", "is corrupt"):

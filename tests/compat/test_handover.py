@@ -28,11 +28,11 @@ from barnabas.registry.zookeeper import ZooKeeperRegistry
 from barnabas.testing import Broker
 from tests.compat.conftest import RunningBroker
 from tests.compat.kafka_versions import KAFKA_VERSIONS, NEWEST
+from tests.patience import PATIENCE_S
 from tools.kafka.java import run_tool
 from tools.kafka.server import KafkaServer
 from tools.kafka.zookeeper import ZooKeeper
 
-TIMEOUT_S = 60
 SMALL_SEGMENTS = {"segment.bytes": "30000", "index.interval.bytes": "1000"}
 SETTINGS = {
     "offsets.topic.num.partitions": "3",
@@ -79,7 +79,7 @@ def check_files(data_dir: Path, end: str = "stop") -> None:
             continue
         files = sorted(str(path) for path in data_dir.rglob(pattern) if not path.parent.name.endswith("-delete"))
         assert files
-        result = run_tool("kafka.tools.DumpLogSegments", "--files", ",".join(files), *options, timeout_s=180)
+        result = run_tool("kafka.tools.DumpLogSegments", "--files", ",".join(files), *options, timeout_s=PATIENCE_S)
         output = result.stdout + result.stderr
         assert result.returncode == 0, output[-2_000:]
         for complaint in ("Exception", "Mismatches in", "Non-consecutive", "isvalid: false", "out of order", "corrupt"):
@@ -98,29 +98,29 @@ def contents_of(directory: Path) -> dict[str, bytes]:
 def create(broker: RunningBroker, topic: str, partitions: int = 1, settings: Mapping[str, str] | None = None) -> None:
     admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
     new = NewTopic(topic, partitions, 1, config=dict(settings or {}))
-    admin.create_topics([new])[topic].result(TIMEOUT_S)
+    admin.create_topics([new])[topic].result(PATIENCE_S)
 
 
 def delete(broker: RunningBroker, topic: str) -> None:
     admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
-    admin.delete_topics([topic], operation_timeout=TIMEOUT_S)[topic].result(TIMEOUT_S)
+    admin.delete_topics([topic], operation_timeout=PATIENCE_S)[topic].result(PATIENCE_S)
 
 
 def settings_of(broker: RunningBroker, topic: str) -> dict[str, str]:
     resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
     admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
-    entries = admin.describe_configs([resource])[resource].result(TIMEOUT_S)
+    entries = admin.describe_configs([resource])[resource].result(PATIENCE_S)
     return {name: entry.value for name, entry in entries.items()}
 
 
 def topics_of(broker: RunningBroker) -> dict[str, int]:
-    metadata = AdminClient({"bootstrap.servers": broker.bootstrap_servers}).list_topics(timeout=TIMEOUT_S)
+    metadata = AdminClient({"bootstrap.servers": broker.bootstrap_servers}).list_topics(timeout=PATIENCE_S)
     return {name: len(topic.partitions) for name, topic in metadata.topics.items()}
 
 
 def wait_for_topics(broker: RunningBroker, *wanted: str) -> None:
     """Kafka answers before it has told itself which topics there are."""
-    deadline = time.monotonic() + TIMEOUT_S
+    deadline = time.monotonic() + PATIENCE_S
     while topics_of(broker).keys() != {*wanted}:
         assert time.monotonic() < deadline, topics_of(broker)
 
@@ -136,18 +136,18 @@ def produce(broker: RunningBroker, topic: str, label: str, codec: str = "none", 
         }
     )
     _produce(producer, topic, label, count)
-    assert producer.flush(TIMEOUT_S) == 0
+    assert producer.flush(PATIENCE_S) == 0
 
 
 def produce_in_transactions(broker: RunningBroker, topic: str, label: str) -> None:
     """Some committed, some aborted."""
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "transactional.id": f"{topic}-{label}"})
-    producer.init_transactions(TIMEOUT_S)
+    producer.init_transactions(PATIENCE_S)
     for number in range(6):
         producer.begin_transaction()
         _produce(producer, topic, f"{label}-{number}", 30)
-        assert producer.flush(TIMEOUT_S) == 0
-        producer.abort_transaction(TIMEOUT_S) if number % 3 == 1 else producer.commit_transaction(TIMEOUT_S)
+        assert producer.flush(PATIENCE_S) == 0
+        producer.abort_transaction(PATIENCE_S) if number % 3 == 1 else producer.commit_transaction(PATIENCE_S)
 
 
 def _produce(producer: Producer, topic: str, label: str, count: int) -> None:
@@ -177,7 +177,7 @@ def read_each(broker: RunningBroker, topics: Iterable[str]) -> dict[str, Seen]:
     seen: dict[str, Seen] = {topic: {} for topic in topics}
     left = set(seen)
     consumer.assign([TopicPartition(topic, 0, OFFSET_BEGINNING) for topic in seen])
-    deadline = time.monotonic() + TIMEOUT_S
+    deadline = time.monotonic() + PATIENCE_S
     while left:
         assert time.monotonic() < deadline, f"no end of {left}"
         message = consumer.poll(1)
@@ -200,7 +200,7 @@ def commit(broker: RunningBroker, group: str, topic: str, offset: int) -> None:
 
 def committed(broker: RunningBroker, group: str, topic: str) -> int:
     consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": group})
-    (found,) = consumer.committed([TopicPartition(topic, 0)], TIMEOUT_S)
+    (found,) = consumer.committed([TopicPartition(topic, 0)], PATIENCE_S)
     consumer.close()
     return int(found.offset)
 
@@ -211,17 +211,17 @@ def committed(broker: RunningBroker, group: str, topic: str) -> int:
 def barnabas(*arguments: object, is_refused: bool = False) -> Any:
     """Run a command with --json; its answer."""
     command = [sys.executable, "-m", "barnabas.cli.main", *map(str, arguments), "--json"]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    result = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert result.returncode == is_refused, result.stdout + result.stderr
     return json.loads(result.stdout)
 
 
 def adopt_when_expired(*arguments: object) -> Any:
     """A killed broker is registered until its session expires: until then adopting it is refused."""
-    deadline = time.monotonic() + TIMEOUT_S
+    deadline = time.monotonic() + PATIENCE_S
     command = [sys.executable, "-m", "barnabas.cli.main", "adopt", *map(str, arguments), "--json"]
     while True:
-        result = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+        result = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
         plan = json.loads(result.stdout)
         if not plan["blocked"]:
             return plan
@@ -471,7 +471,7 @@ def test_one_broker_of_two_goes_and_comes_back(
         NewTopic("elsewhere", replica_assignment=[[1]], num_partitions=1),
     ]
     for future in admin.create_topics(new).values():
-        future.result(TIMEOUT_S)
+        future.result(PATIENCE_S)
     produce(kafka, "shared", "kafka")
     produce(kafka, "elsewhere", "kafka")
     written = read_each(kafka, ["shared", "elsewhere"])
@@ -498,8 +498,8 @@ def test_one_broker_of_two_goes_and_comes_back(
     other.wait()
     wait_for_topics(kafka, "shared", "elsewhere", "__consumer_offsets")
     assert read_each(kafka, ["shared", "elsewhere"]) == {"shared": shared, "elsewhere": written["elsewhere"]}
-    deadline = time.monotonic() + TIMEOUT_S
-    while len(admin.list_topics(timeout=TIMEOUT_S).topics["shared"].partitions[0].isrs) < 2:
+    deadline = time.monotonic() + PATIENCE_S
+    while len(admin.list_topics(timeout=PATIENCE_S).topics["shared"].partitions[0].isrs) < 2:
         assert time.monotonic() < deadline
     kafka.stop()
     other.stop()

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 import pytest
 
 from tests.compat.conftest import RunningBroker
+from tests.patience import PATIENCE_S
 from tools.kafka.java import run_tool, start_java
 
 Tool = Callable[..., str]
@@ -108,7 +109,7 @@ def member_of(cluster: RunningBroker, topic: str, group: str) -> Iterator[subpro
         yield process
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(PATIENCE_S)
 
 
 def test_consumer_group_command(cluster: RunningBroker, tool: Tool, name: str) -> None:
@@ -142,7 +143,7 @@ def test_consumer_group_command(cluster: RunningBroker, tool: Tool, name: str) -
 def test_consumer_group_command_shows_members(cluster: RunningBroker, tool: Tool, name: str) -> None:
     tool(TOPICS, "--create", "--topic", name, "--partitions", "2")
     with member_of(cluster, name, name):
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE_S
         while "Stable" not in (state := tool(GROUPS, "--describe", "--group", name, "--state")):
             assert time.monotonic() < deadline, state
         row = table(state)[-1]

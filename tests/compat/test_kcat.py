@@ -4,11 +4,12 @@ import json
 import subprocess
 
 from tests.compat.conftest import RunningBroker
+from tests.patience import PATIENCE_S
 
 
 def kcat(broker: RunningBroker, *arguments: str, stdin: str = "") -> str:
     command = ["kcat", "-b", broker.bootstrap_servers, *arguments]
-    result = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=60, check=False)
+    result = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert result.returncode == 0, result.stderr
     return result.stdout
 

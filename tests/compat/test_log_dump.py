@@ -21,6 +21,7 @@ from barnabas.protocol.wire import Message, WireBuffer
 from barnabas.records.batch import Codec
 from barnabas.records.builder import BatchBuilder
 from tests.compat.log_samples import Samples, write_samples
+from tests.patience import PATIENCE_S
 from tools.kafka.java import TOOL_JVM_OPTIONS, run_tool
 from tools.kafka.server import KafkaServer
 
@@ -41,7 +42,9 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Samples:
 def kafka_dump(files: Sequence[Path], *options: str) -> Output:
     names = ",".join(map(str, files))
     jvm_options = (*TOOL_JVM_OPTIONS, *UTF8)
-    result = run_tool("kafka.tools.DumpLogSegments", "--files", names, *options, jvm_options=jvm_options, timeout_s=120)
+    result = run_tool(
+        "kafka.tools.DumpLogSegments", "--files", names, *options, jvm_options=jvm_options, timeout_s=PATIENCE_S
+    )
     return Output(result.stdout.split("\n"), result.stderr.split("\n"))
 
 
@@ -51,7 +54,7 @@ def barnabas(*arguments: str, code: int = 0) -> Output:
         capture_output=True,
         check=False,
         env={**os.environ, "PYTHONUTF8": "1"},
-        timeout=120,
+        timeout=PATIENCE_S,
     )
     assert result.returncode == code, result.stderr.decode()
     return Output(result.stdout.decode().split("\n"), result.stderr.decode().split("\n"))

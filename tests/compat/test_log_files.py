@@ -7,6 +7,7 @@ import pytest
 
 from tests.compat.clients import FACTORIES, Message
 from tests.compat.conftest import RunningBroker, StartBroker
+from tests.patience import PATIENCE_S
 from tools.kafka.java import run_tool
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
@@ -41,7 +42,7 @@ def fill(broker: RunningBroker, topic: str, start: int) -> None:
 def dump(data_dir: Path, pattern: str, *options: str) -> str:
     files = sorted(str(path) for path in data_dir.rglob(pattern) if path.is_file() and "registry" not in path.name)
     assert files, f"no {pattern} under {data_dir}"
-    result = run_tool("kafka.tools.DumpLogSegments", "--files", ",".join(files), *options, timeout_s=120)
+    result = run_tool("kafka.tools.DumpLogSegments", "--files", ",".join(files), *options, timeout_s=PATIENCE_S)
     assert result.returncode == 0, result.stderr[-2_000:]
     output = result.stdout + result.stderr
     for complaint in ("Exception", "Mismatches in", "Non-consecutive", "isvalid: false", "out of order", "is corrupt"):

@@ -14,6 +14,7 @@ from tests.compat.clients import Client, Message
 from tests.compat.clients.librdkafka import LibrdkafkaClient
 from tests.compat.conftest import RunningBroker, StartBroker
 from tests.compat.reading import read
+from tests.patience import PATIENCE_S
 from tests.spark import forgets_sockets, forgotten_sockets, shared_session
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ __all__ = ["forgotten_sockets"]  # a fixture of every test here
 pytestmark = forgets_sockets
 
 TIMESTAMP_MS = 1_700_000_000_000
-PATIENCE_S = 120
 
 
 @pytest.fixture(scope="module")

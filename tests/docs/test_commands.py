@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S
+
 ROOT = Path(__file__).parents[2]
 BARNABAS = Path(sys.executable).with_name("barnabas")
 COMMANDS = ("broker", "topics", "produce", "consume", "groups", "perf", "log", "adopt", "release")
@@ -17,7 +19,9 @@ DOCUMENTS = ("README.md", "docs/cli.md", "docs/operations.md", "docs/testing.md"
 
 @cache
 def help_text(*command: str) -> str:
-    result = subprocess.run([BARNABAS, *command, "--help"], capture_output=True, text=True, timeout=60, check=False)
+    result = subprocess.run(
+        [BARNABAS, *command, "--help"], capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
     assert result.returncode == 0, result.stderr
     return result.stdout
 

@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from tests.patience import PATIENCE_S
+
 
 @pytest.fixture
 def barnabas(kafka_broker_session):
@@ -16,7 +18,7 @@ def barnabas(kafka_broker_session):
     def run(*arguments, stdin="", code=0):
         command = [sys.executable, "-m", "barnabas.cli.main", *arguments]
         command += ["--bootstrap-server", kafka_broker_session.bootstrap_servers]
-        result = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=60)
+        result = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=PATIENCE_S)
         assert result.returncode == code, result.stderr
         return result.stderr if code else result.stdout
 
@@ -106,7 +108,7 @@ def test_ctrl_c_ends_a_consumer_in_good_order(barnabas, kafka_broker_session):
         assert process.stdout is not None
         assert process.stdout.readline() == "1\n"
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=30)
+        _, errors = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0
     assert errors == "Processed a total of 1 messages\n"
     rows = barnabas("groups", "--describe", "--group", "cli-signal").splitlines()
@@ -117,7 +119,7 @@ def test_a_reader_that_has_seen_enough(barnabas, kafka_broker_session):
     barnabas("produce", "--topic", "cli-pipe", stdin="x" * 1_000 + "\n" + "\n".join(map(str, range(50_000))))
     command = f"{sys.executable} -m barnabas.cli.main consume --topic cli-pipe --from-beginning"
     command += f" --bootstrap-server {kafka_broker_session.bootstrap_servers} | head -c 5"
-    result = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60)
+    result = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=PATIENCE_S)
     assert result.stdout == "xxxxx"
     assert "Traceback" not in result.stderr
 

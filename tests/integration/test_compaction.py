@@ -8,8 +8,8 @@ from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartit
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from barnabas.testing import Broker
+from tests.patience import PATIENCE_S
 
-TIMEOUT_S = 30
 TOPIC = "compacted"
 KEYS = 20
 SETTINGS = {"log.cleaner.backoff.ms": 20, "log.segment.delete.delay.ms": 100}
@@ -18,7 +18,7 @@ TOPIC_SETTINGS = {"cleanup.policy": "compact", "segment.bytes": "5000", "min.cle
 
 def create_topic(broker: Broker) -> None:
     admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
-    admin.create_topics([NewTopic(TOPIC, 1, 1, config=TOPIC_SETTINGS)])[TOPIC].result(TIMEOUT_S)
+    admin.create_topics([NewTopic(TOPIC, 1, 1, config=TOPIC_SETTINGS)])[TOPIC].result(PATIENCE_S)
 
 
 def write(
@@ -34,8 +34,8 @@ def write(
     for number in range(count):
         producer.produce(TOPIC, b"value %d" % number, key(number), 0, delivered)
         if number % 10 == 0:
-            producer.flush(TIMEOUT_S)
-    assert producer.flush(TIMEOUT_S) == 0
+            producer.flush(PATIENCE_S)
+    assert producer.flush(PATIENCE_S) == 0
     return errors
 
 
@@ -44,7 +44,7 @@ def read(broker: Broker) -> list[tuple[int, bytes, bytes]]:
     consumer.assign([TopicPartition(TOPIC, 0, 0)])
     found = []
     while True:
-        message = consumer.poll(TIMEOUT_S)
+        message = consumer.poll(PATIENCE_S)
         assert message is not None
         if message.error():
             assert message.error().code() == KafkaError._PARTITION_EOF
@@ -54,7 +54,7 @@ def read(broker: Broker) -> list[tuple[int, bytes, bytes]]:
 
 
 def wait_until_few_are_left(broker: Broker, count: int) -> list[tuple[int, bytes, bytes]]:
-    deadline = time.monotonic() + TIMEOUT_S
+    deadline = time.monotonic() + PATIENCE_S
     while len(found := read(broker)) > count:
         assert time.monotonic() < deadline, f"{len(found)} records are left"
     return found

@@ -17,23 +17,19 @@ from pathlib import Path
 import pytest
 
 from barnabas.pipeline.plain_count import count_file, read_counts
+from tests.patience import PATIENCE_S
 
-REAL_LOG = Path(__file__).resolve().parents[3] / "shared" / "data" / "access.log.gz"
-PATIENCE_S = 240
-
-pytestmark = [
-    pytest.mark.skipif(sys.platform != "linux", reason="finds the demo's processes in /proc"),
-    pytest.mark.timeout(2 * PATIENCE_S),
-]
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="finds the demo's processes in /proc")
 
 
 class Demo:
     """A demo's process, its children and its directory."""
 
-    def __init__(self, directory: Path, lines_per_s: int) -> None:
+    def __init__(self, directory: Path, access_log: Path, lines_per_s: int) -> None:
         self.directory = directory
+        self.access_log = access_log
         self.command = [sys.executable, "-m", "barnabas.pipeline", "demo", "--directory", str(directory)]
-        self.command += ["--access-log", str(REAL_LOG), "--rate", str(lines_per_s)]
+        self.command += ["--access-log", str(access_log), "--rate", str(lines_per_s)]
         self.output = directory.with_suffix(".out")
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -48,7 +44,7 @@ class Demo:
 
     def wait(self) -> int:
         assert self.process is not None
-        return self.process.wait(PATIENCE_S)
+        return self.process.wait(2 * PATIENCE_S)
 
     def child(self, *words: str) -> int:
         """Wait for a process below the demo with these words in its command line, and give its id."""
@@ -99,8 +95,8 @@ def descendants(pid: int) -> Iterator[int]:
 
 
 @contextmanager
-def running_demo(directory: Path, lines_per_s: int) -> Iterator[Demo]:
-    demo = Demo(directory, lines_per_s)
+def running_demo(directory: Path, access_log: Path, lines_per_s: int) -> Iterator[Demo]:
+    demo = Demo(directory, access_log, lines_per_s)
     demo.start()
     try:
         yield demo
@@ -115,20 +111,20 @@ def kill(pid: int) -> None:
 def assert_equal_to_plain_count(demo: Demo) -> None:
     assert demo.wait() == 0, demo.said()
     counted = read_counts(demo.directory / "views.csv")
-    assert counted == count_file(REAL_LOG)
+    assert counted == count_file(demo.access_log)
     assert counted.total() == 10_000
     assert "Equal to a plain Python count" in demo.said()
 
 
-def test_result_is_the_plain_count(tmp_path: Path):
-    with running_demo(tmp_path / "demo", 0) as demo:
+def test_result_is_the_plain_count(tmp_path: Path, real_access_log: Path):
+    with running_demo(tmp_path / "demo", real_access_log, 0) as demo:
         top = demo.process.pid
         assert_equal_to_plain_count(demo)
         assert list(descendants(top)) == []
 
 
-def test_result_is_the_plain_count_after_five_kills(tmp_path: Path):
-    with running_demo(tmp_path / "demo", 150) as demo:
+def test_result_is_the_plain_count_after_five_kills(tmp_path: Path, real_access_log: Path):
+    with running_demo(tmp_path / "demo", real_access_log, 150) as demo:
         demo.until(lambda: demo.topic_bytes() > 100_000)
         kill(demo.child("replay"))
         # A batch that has begun and is not done: state and files are being written.
@@ -152,10 +148,10 @@ def test_result_is_the_plain_count_after_five_kills(tmp_path: Path):
         assert "going on with the run" in demo.said()
 
 
-def test_finished_demo_starts_over_and_an_unfinished_one_keeps_to_its_log(tmp_path: Path):
+def test_finished_demo_starts_over_and_an_unfinished_one_keeps_to_its_log(tmp_path: Path, real_access_log: Path):
     other_log = tmp_path / "other.log"
     other_log.write_text('192.0.2.7 - - [17/May/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 1 "-" "-"\n')
-    with running_demo(tmp_path / "demo", 100) as demo:
+    with running_demo(tmp_path / "demo", real_access_log, 100) as demo:
         demo.until(lambda: demo.topic_bytes() > 0)
     command = [*demo.command[: demo.command.index("--access-log")], "--access-log", str(other_log)]
     refused = subprocess.run(command, capture_output=True, text=True)

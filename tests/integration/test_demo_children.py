@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from barnabas.pipeline.children import HOPELESS, Child, ChildFailedError, Event
+from tests.patience import PATIENCE_S
 
 SAY = 'import json,os;print(json.dumps({"pid": os.getpid()}), flush=True);'
 
@@ -102,7 +103,7 @@ def test_child_dies_with_its_killed_parent():
 
 def assert_ends(pid: int) -> None:
     """Wait until a killed process is gone, or a zombie that its new parent has not taken away yet."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE_S
     while True:
         try:
             os.kill(pid, 0)

@@ -10,6 +10,7 @@ from barnabas.broker.handlers import HANDLERS
 from barnabas.protocol.api_keys import FIRST_FLEXIBLE_VERSION, ApiKey, request_class, response_class
 from barnabas.protocol.wire import WireBuffer
 from barnabas.testing import Broker
+from tests.patience import PATIENCE_S
 
 TOPIC = "every-version"
 
@@ -74,7 +75,7 @@ def exchange(broker: Broker, api_key: int, version: int, request) -> object:
     is_flexible = version >= FIRST_FLEXIBLE_VERSION[api_key]
     out = WireBuffer(struct.pack(">hhih", api_key, version, 7, 4) + b"test" + (b"\0" if is_flexible else b""))
     request.encode(version, out)
-    with socket.create_connection((broker.host, broker.port), timeout=20) as sock:
+    with socket.create_connection((broker.host, broker.port), timeout=PATIENCE_S) as sock:
         sock.sendall(struct.pack(">i", len(out)) + out)
         data = b""
         while len(data) < 4 or len(data) < 4 + struct.unpack_from(">i", data)[0]:

@@ -18,12 +18,12 @@ import pytest
 from confluent_kafka import admin
 
 from barnabas.testing import Broker
+from tests.patience import PATIENCE_S
 
 KILL_COUNT = 20
 PARTITION_COUNT = 3
 MOST_ACKS_BEFORE_KILL = 1_500
 LONGEST_START_BEFORE_KILL_S = 0.5
-PATIENCE_S = 60
 UNSENT_LIMIT = 500
 
 # Small segments: a kill finds the log rolling, indexes half-way, snapshots of producers.
@@ -153,7 +153,7 @@ class Committing(Load):
                 "group.id": self.GROUP,
                 "enable.auto.commit": False,
                 "auto.offset.reset": "earliest",
-                "session.timeout.ms": 10_000,
+                "session.timeout.ms": 30_000,
                 "heartbeat.interval.ms": 200,
             }
         )

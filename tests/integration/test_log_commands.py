@@ -7,11 +7,12 @@ import sys
 import pytest
 
 from barnabas.testing import Broker
+from tests.patience import PATIENCE_S
 
 
 def log(*arguments: str) -> str:
     command = [sys.executable, "-m", "barnabas.cli.main", "log", *arguments]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    result = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout
 
@@ -23,7 +24,7 @@ def produce(broker: Broker, count: int) -> None:
         input="".join(f"line {number}\n" for number in range(count)),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=True,
     )
 

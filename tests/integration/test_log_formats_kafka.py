@@ -16,6 +16,7 @@ from barnabas.records.control import EndTransactionMarker, MarkerType, build_mar
 from barnabas.records.message_set import MessageSetBuilder
 from barnabas.testing.manual_clock import ManualClock
 from tests.integration.test_log_recovery_kafka import find_nothing_wrong
+from tests.patience import PATIENCE_S
 from tools.kafka.java import run_tool
 
 TP = TopicPartition("t", 0)
@@ -76,7 +77,7 @@ def test_aborted_transactions(open_with, clock):
     log.close()
     find_nothing_wrong(log.directory)
     paths = ",".join(str(path) for path in sorted(log.directory.glob("*.txnindex")))
-    dumped = run_tool("kafka.tools.DumpLogSegments", "--files", paths, timeout_s=120).stdout
+    dumped = run_tool("kafka.tools.DumpLogSegments", "--files", paths, timeout_s=PATIENCE_S).stdout
     for producer_id, first, last in expected:
         assert (
             f"producerId: {producer_id} firstOffset: {first} lastOffset: {last} lastStableOffset: {last + 1}" in dumped

@@ -28,6 +28,7 @@ from barnabas.records.record import iterate_records
 from barnabas.testing.faulty_disk import FaultyDisk
 from barnabas.testing.manual_clock import ManualClock
 from tests.integration.log_writer import OVERRIDES
+from tests.patience import PATIENCE_S
 from tools.kafka.java import run_tool
 from tools.kafka.server import KafkaServer
 
@@ -54,7 +55,7 @@ def find_nothing_wrong(directory: Path, *, is_all_ours: bool = True) -> None:
             continue
         paths = sorted(str(path) for path in directory.glob(pattern))
         assert paths
-        result = run_tool("kafka.tools.DumpLogSegments", "--files", ",".join(paths), *options, timeout_s=120)
+        result = run_tool("kafka.tools.DumpLogSegments", "--files", ",".join(paths), *options, timeout_s=PATIENCE_S)
         output = result.stdout + result.stderr
         assert result.returncode == 0, output[-2000:]
         for complaint in ("Exception", "Mismatches", "Non-consecutive", "isvalid: false", "out of order", "not found"):
@@ -111,13 +112,13 @@ def write_with_kafka(server: KafkaServer, topic: str, count: int) -> None:
         transactional.begin_transaction()
         for _ in range(10):
             transactional.produce(topic, b"in a transaction", partition=0)
-        transactional.flush(30)
+        transactional.flush(PATIENCE_S)
         ends(30)
     for index in range(count):
         idempotent.produce(topic, b"%d" % index + bytes(200), b"kafka", partition=0)
         if index % 100 == 0:
-            idempotent.flush(30)
-    assert idempotent.flush(30) == 0
+            idempotent.flush(PATIENCE_S)
+    assert idempotent.flush(PATIENCE_S) == 0
 
 
 def count_with_kafka(server: KafkaServer, topic: str, end_offset: int) -> int:
@@ -125,7 +126,7 @@ def count_with_kafka(server: KafkaServer, topic: str, end_offset: int) -> int:
     consumer.assign([Assignment(topic, 0, OFFSET_BEGINNING)])
     seen = 0
     while True:
-        message = consumer.poll(30)
+        message = consumer.poll(PATIENCE_S)
         assert message is not None, f"{seen} messages, then none"
         assert message.error() is None
         seen += 1

@@ -13,6 +13,7 @@ import pytest
 from barnabas.migration.apply import RELEASED_REGISTRY_FILE
 from barnabas.migration.directories import REGISTRY_FILE
 from barnabas.testing import Broker
+from tests.patience import PATIENCE_S
 from tools.kafka.zookeeper import ZooKeeper
 
 RUNBOOK = Path(__file__).resolve().parents[2] / "docs/moving.md"
@@ -34,7 +35,7 @@ class Shell:
 
     def run(self, command: str) -> str:
         result = subprocess.run(
-            ["sh", "-c", command], capture_output=True, text=True, timeout=60, check=False, **self._options
+            ["sh", "-c", command], capture_output=True, text=True, timeout=PATIENCE_S, check=False, **self._options
         )
         assert result.returncode == 0, f"{command}: {result.stdout}{result.stderr}"
         return result.stdout
@@ -46,7 +47,7 @@ class Shell:
             assert process.stdout is not None
             ready = process.stdout.readline()
             process.send_signal(signal.SIGTERM)
-            assert process.wait(30) == 0
+            assert process.wait(PATIENCE_S) == 0
         return ready
 
 

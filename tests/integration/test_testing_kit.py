@@ -19,15 +19,14 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from barnabas.core.errors import StartupError
 from barnabas.testing import Broker
+from tests.patience import PATIENCE_S
 
 pytest_plugins = "pytester"
-
-DEADLINE_S = 20.0
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
     """Return once the condition holds; what it looks at belongs to other processes."""
-    deadline = time.monotonic() + DEADLINE_S
+    deadline = time.monotonic() + PATIENCE_S
     nothing = select.poll()
     while not condition():
         assert time.monotonic() < deadline, "waited too long"
@@ -45,7 +44,7 @@ def is_gone(pid: int) -> bool:
 
 def can_connect(broker: Broker) -> bool:
     try:
-        socket.create_connection((broker.host, broker.port), timeout=DEADLINE_S).close()
+        socket.create_connection((broker.host, broker.port), timeout=PATIENCE_S).close()
     except ConnectionRefusedError:
         return False
     return True
@@ -54,14 +53,14 @@ def can_connect(broker: Broker) -> bool:
 def produce(broker: Broker, value: bytes) -> None:
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers})
     producer.produce("views", value, partition=0)
-    assert producer.flush(DEADLINE_S) == 0
+    assert producer.flush(PATIENCE_S) == 0
 
 
 def consume(broker: Broker, count: int) -> list[bytes]:
     consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": "kit", "enable.auto.commit": False})
     try:
         consumer.assign([TopicPartition("views", 0, 0)])
-        messages = consumer.consume(count, timeout=DEADLINE_S)
+        messages = consumer.consume(count, timeout=PATIENCE_S)
         return [message.value() for message in messages]
     finally:
         consumer.close()

@@ -149,7 +149,7 @@ allowed; the broker then does not start. What the file sets and does nothing yet
 
 | status | meaning |
 | --- | --- |
-| works | does what Kafka's documentation says, but for what [differences.md](differences.md) lists (held against the code by a test) |
+| works | does what Kafka's documentation says, but for what [differences.md](differences.md) lists; a test checks it |
 | no effect | tunes what this broker does not have (thread pools, purgatories), or what a single broker never does |
 | not yet | accepted, said at start, ignored |
 | refused | the broker does not start with it |

@@ -49,7 +49,7 @@ def run_tool(
     class_name: str,
     *arguments: str,
     stdin: str | None = None,
-    timeout_s: float = 60,
+    timeout_s: float = 240,
     jvm_options: Sequence[str] = TOOL_JVM_OPTIONS,
 ) -> subprocess.CompletedProcess[str]:
     """Run one of Kafka 2.7.2's tools to its end.

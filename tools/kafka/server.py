@@ -67,7 +67,7 @@ def _is_broker_ready(connection: socket.socket) -> bool:
 def _wait_until(
     is_ready: Callable[[socket.socket], bool], port: int, process: subprocess.Popen[bytes], log: Path
 ) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 240
     while time.monotonic() < deadline and process.poll() is None:
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
             if is_ready(connection):
@@ -208,7 +208,7 @@ class KafkaServer:
             return
         with contextlib.suppress(ProcessLookupError):
             os.kill(self._broker.pid, signal_number)
-        self._broker.wait(60)
+        self._broker.wait(240)
         self._broker = None
 
     def __enter__(self) -> Self:

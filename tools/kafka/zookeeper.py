@@ -19,7 +19,7 @@ _JVM_OPTIONS = (
     # Nothing here has to survive the machine.
     "-Dzookeeper.forceSync=no",
 )
-_START_TIMEOUT_S = 60
+_START_TIMEOUT_S = 240
 
 
 class ZooKeeper:

@@ -30,7 +30,7 @@ from barnabas.core.errors import StartupError
 
 ConfigValue = str | int | float | Sequence[str]
 
-_STOP_TIMEOUT_S = 10.0
+_STOP_TIMEOUT_S = 60.0
 
 # Waits until the test's process is gone, then gives a broker that looks for its parent time to see that, too.
 _CLEANER = 'read -r line; for seconds in 0 1 2; do sleep "$seconds"; rm -rf -- "$1"; done'

@@ -10,8 +10,8 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from tests.compat.clients.model import HEARTBEAT_INTERVAL_MS, SESSION_TIMEOUT_MS, Message, Record
+from tests.patience import PATIENCE_S
 
-TIMEOUT_S = 60
 T = TypeVar("T")
 
 
@@ -25,7 +25,7 @@ class AioKafkaClient:
 
     def run(self, coroutine: Coroutine[object, object, T]) -> T:
         """Run a coroutine on the client's loop and wait for its result."""
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(TIMEOUT_S)
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(PATIENCE_S)
 
     def produce(
         self,
@@ -138,7 +138,7 @@ class AioKafkaClient:
         if self._admin is not None:
             self.run(self._admin.close())
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(TIMEOUT_S)
+        self._thread.join(PATIENCE_S)
         self._loop.close()
 
 

@@ -6,8 +6,7 @@ from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType
 
 from tests.compat.clients.model import HEARTBEAT_INTERVAL_MS, SESSION_TIMEOUT_MS, Message, Record
-
-TIMEOUT_S = 30
+from tests.patience import PATIENCE_S
 
 
 class KafkaPythonClient:
@@ -49,8 +48,8 @@ class KafkaPythonClient:
                 )
                 for message in messages
             ]
-            producer.flush(TIMEOUT_S)
-            answers = [future.get(TIMEOUT_S) for future in futures]
+            producer.flush(PATIENCE_S)
+            answers = [future.get(PATIENCE_S) for future in futures]
             return [(answer.partition, answer.offset) for answer in answers]
         finally:
             producer.close()

@@ -8,8 +8,7 @@ from confluent_kafka import Message as RdMessage
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
 
 from tests.compat.clients.model import HEARTBEAT_INTERVAL_MS, SESSION_TIMEOUT_MS, Message, Record
-
-TIMEOUT_S = 30
+from tests.patience import PATIENCE_S
 
 
 class LibrdkafkaClient:
@@ -54,7 +53,7 @@ class LibrdkafkaClient:
                 **optional,
             )
             producer.poll(0)
-        left = producer.flush(TIMEOUT_S)
+        left = producer.flush(PATIENCE_S)
         if errors or left:
             raise KafkaException(errors[0] if errors else f"{left} messages were not answered")
         return places
@@ -76,25 +75,25 @@ class LibrdkafkaClient:
 
     def create_topic(self, topic: str, partition_count: int, config: dict[str, str]) -> None:
         new_topic = NewTopic(topic, partition_count, 1, config=config)
-        self._admin.create_topics([new_topic])[topic].result(TIMEOUT_S)
+        self._admin.create_topics([new_topic])[topic].result(PATIENCE_S)
 
     def topics(self) -> set[str]:
-        return set(self._admin.list_topics(timeout=TIMEOUT_S).topics)
+        return set(self._admin.list_topics(timeout=PATIENCE_S).topics)
 
     def topic_config(self, topic: str, name: str) -> str:
         resource = ConfigResource(ResourceType.TOPIC, topic)
-        return str(self._admin.describe_configs([resource])[resource].result(TIMEOUT_S)[name].value)
+        return str(self._admin.describe_configs([resource])[resource].result(PATIENCE_S)[name].value)
 
     def delete_topic(self, topic: str) -> None:
-        self._admin.delete_topics([topic])[topic].result(TIMEOUT_S)
+        self._admin.delete_topics([topic])[topic].result(PATIENCE_S)
 
     def group_state(self, group: str) -> tuple[str, int]:
-        description = self._admin.describe_consumer_groups([group])[group].result(TIMEOUT_S)
+        description = self._admin.describe_consumer_groups([group])[group].result(PATIENCE_S)
         return description.state.name.lower(), len(description.members)
 
     def group_offset(self, group: str, topic: str, partition: int) -> int:
         asked = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, partition)])
-        answer = self._admin.list_consumer_group_offsets([asked])[group].result(TIMEOUT_S)
+        answer = self._admin.list_consumer_group_offsets([asked])[group].result(PATIENCE_S)
         return int(answer.topic_partitions[0].offset)
 
     def close(self) -> None:
@@ -135,13 +134,13 @@ class LibrdkafkaConsumer:
 
     def offset_for_time(self, partition: int, timestamp_ms: int) -> int:
         asked = TopicPartition(self._topic, partition, timestamp_ms)
-        found = self._consumer.offsets_for_times([asked], TIMEOUT_S)[0]
+        found = self._consumer.offsets_for_times([asked], PATIENCE_S)[0]
         if found.error is not None:
             raise KafkaException(found.error)
         return int(found.offset)
 
     def end_offset(self, partition: int) -> int:
-        return int(self._consumer.get_watermark_offsets(TopicPartition(self._topic, partition), TIMEOUT_S)[1])
+        return int(self._consumer.get_watermark_offsets(TopicPartition(self._topic, partition), PATIENCE_S)[1])
 
     def close(self) -> None:
         self._consumer.close()

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-SESSION_TIMEOUT_MS = 6_000
+SESSION_TIMEOUT_MS = 30_000
 HEARTBEAT_INTERVAL_MS = 500
 
 

@@ -23,6 +23,7 @@ from barnabas.protocol.messages.api_versions import ApiVersionsResponse
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from barnabas.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from barnabas.protocol.messages.produce import ProduceRequest
+from tests.patience import PATIENCE_S
 
 PRODUCE, HEARTBEAT, LIST_GROUPS, API_VERSIONS_KEY = 0, 12, 16, 18
 MOST_ELEMENTS = 10
@@ -110,7 +111,7 @@ def play(data_path) -> Callable[..., None]:
         async def main() -> None:
             wire = Wire(data_path.services, handlers)
             try:
-                await asyncio.wait_for(story(wire), 20)
+                await asyncio.wait_for(story(wire), PATIENCE_S)
             finally:
                 wire.close()
 

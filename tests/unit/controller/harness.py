@@ -27,6 +27,7 @@ from barnabas.registry.tree import Stage, Tree
 from barnabas.registry.znodes.brokers import BrokerRegistration, encode_registration
 from barnabas.registry.znodes.topics import PartitionStateNode, decode_partition_state
 from barnabas.testing.manual_clock import ManualClock
+from tests.patience import PATIENCE_S
 
 T = TypeVar("T")
 
@@ -180,7 +181,7 @@ def play(
                 await cluster.close()
                 drop_ephemerals(shared)
 
-    asyncio.run(asyncio.wait_for(all_stories(), 30))
+    asyncio.run(asyncio.wait_for(all_stories(), PATIENCE_S))
     assert errors == []
 
 

@@ -9,7 +9,6 @@ from barnabas.pipeline.plain_count import Counts, count_file, count_views, read_
 from barnabas.pipeline.sample import write_sample
 
 LINE = '192.0.2.7 - - [17/May/2015:{} +0000] "GET {} HTTP/1.1" 200 1 "-" "-"'
-REAL_LOG = Path(__file__).resolve().parents[4] / "shared" / "data" / "access.log.gz"
 
 
 def test_views_are_counted_per_minute_and_page():
@@ -52,9 +51,9 @@ def test_sample_is_counted_as_the_pipeline_reads_it(tmp_path: Path):
     assert_pipeline_reads_what_plain_python_counts(log)
 
 
-def test_real_log_is_counted_as_the_pipeline_reads_it():
-    assert_pipeline_reads_what_plain_python_counts(REAL_LOG)
-    assert count_file(REAL_LOG).total() == 10_000
+def test_real_log_is_counted_as_the_pipeline_reads_it(real_access_log: Path):
+    assert_pipeline_reads_what_plain_python_counts(real_access_log)
+    assert count_file(real_access_log).total() == 10_000
 
 
 def assert_pipeline_reads_what_plain_python_counts(log: Path):

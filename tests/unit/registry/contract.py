@@ -25,6 +25,7 @@ from barnabas.registry.store import (
     Stat,
     WatchEvent,
 )
+from tests.patience import PATIENCE_S
 
 OpenRegistry = Callable[[], Awaitable[Registry]]
 
@@ -40,7 +41,7 @@ def play(open_registry: OpenRegistry, *stories: Callable[[Registry], Awaitable[N
             finally:
                 await registry.close()
 
-    asyncio.run(asyncio.wait_for(all_stories(), 30))
+    asyncio.run(asyncio.wait_for(all_stories(), PATIENCE_S))
 
 
 class Watcher:
@@ -56,7 +57,7 @@ class Watcher:
 
     async def told(self) -> list[WatchEvent]:
         """Wait until it was told of something."""
-        await asyncio.wait_for(self._is_told.wait(), 10)
+        await asyncio.wait_for(self._is_told.wait(), PATIENCE_S)
         return self.events
 
 

@@ -1,0 +1,25 @@
+"""What holds for all tests."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# How long an example takes says something about the machine, not about the code.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
+
+_REAL_LOG = Path(__file__).resolve().parents[2] / "shared" / "data" / "access.log.gz"
+
+
+@pytest.fixture(scope="session")
+def real_access_log() -> Path:
+    """10,000 page views of a public web site: they are not part of the repository, and lie beside it.
+
+    A test that wants them is skipped where they are not; where CI is set it fails.
+    """
+    if not _REAL_LOG.exists():
+        absent = f"the real access log is not beside the repository: {_REAL_LOG}"
+        pytest.fail(absent) if os.environ.get("CI") else pytest.skip(absent)
+    return _REAL_LOG

@@ -1,0 +1,176 @@
+"""What hostile peers send: mutated and random frames, half of a frame, requests that ask for very much.
+
+Shared by the tests, which show that nobody else is harmed, and by `scripts/bench --hostile`, which measures for how
+long the event loop was held up.
+"""
+
+import contextlib
+import json
+import random
+import socket
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+from barnabas.protocol.api_keys import FIRST_FLEXIBLE_VERSION, response_class
+from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.protocol.wire import Budget, WireBuffer
+from barnabas.testing import Broker
+from tests.patience import PATIENCE_S
+
+VECTORS = Path(__file__).parent.parent / "golden" / "message-vectors.tsv"
+SCHEMAS = Path(__file__).parent.parent.parent / "schemas" / "messages"
+BURST_COUNT = 20
+# In one request; a little below the limit for array elements.
+MANY = range(90_000)
+
+
+def golden_frames() -> list[bytes]:
+    """Every request of the golden vectors as a frame without its size."""
+    keys: dict[str, tuple[int, int | None]] = {}
+    for path in SCHEMAS.glob("*Request.json"):
+        schema = json.loads(path.read_text())
+        flexible = schema["flexibleVersions"]
+        keys[schema["name"]] = (
+            schema["apiKey"],
+            None if flexible == "none" else int(flexible.rstrip("+").split("-")[0]),
+        )
+    frames = []
+    for line in VECTORS.read_text().splitlines():
+        if line.startswith("#"):
+            continue
+        name, version, body, _ = line.split("\t")
+        if name not in keys:
+            continue
+        api_key, flexible_from = keys[name]
+        header = struct.pack(">hhih", api_key, int(version), 7, 4) + b"fuzz"
+        if flexible_from is not None and int(version) >= flexible_from:
+            header += b"\0"
+        frames.append(header + (b"" if body == "-" else bytes.fromhex(body)))
+    return frames
+
+
+def mutated(source: random.Random, frames: list[bytes]) -> Iterator[bytes]:
+    """Frames with bits flipped, bytes cut out or put in, lengths blown up; and random ones."""
+    while True:
+        if source.random() < 0.1:
+            yield source.randbytes(source.randrange(0, 300))
+            continue
+        frame = bytearray(source.choice(frames))
+        for _ in range(source.choice((1, 1, 2, 5))):
+            place = source.randrange(len(frame) + 1)
+            match source.randrange(5):
+                case 0 if place < len(frame):
+                    frame[place] ^= 1 << source.randrange(8)
+                case 1:
+                    del frame[place : place + source.randrange(1, 9)]
+                case 2:
+                    frame[place:place] = source.randbytes(source.randrange(1, 9))
+                case 3:
+                    frame[place : place + 4] = source.choice(
+                        (b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff", b"\0\1\x86\xa1")
+                    )
+                case _:
+                    del frame[place:]
+        yield bytes(frame)
+
+
+def answered_count(sock: socket.socket) -> int:
+    """How many answers come before the broker closes the connection."""
+    data = bytearray()
+    with contextlib.suppress(ConnectionError):
+        while part := sock.recv(1 << 20):
+            data += part
+    count = position = 0
+    while len(data) - position >= 4:
+        (size,) = struct.unpack_from(">i", data, position)
+        position += 4 + size
+        count += position <= len(data)
+    return count
+
+
+def send_all(broker: Broker, frames: list[bytes]) -> None:
+    """Have the broker take every frame: those behind one that cost its connection go into the next connection."""
+    start = 0
+    while start < len(frames):
+        burst = frames[start : start + BURST_COUNT]
+        with socket.create_connection((broker.host, broker.port), timeout=PATIENCE_S) as sock:
+            with contextlib.suppress(ConnectionError):
+                sock.sendall(b"".join(struct.pack(">i", len(frame)) + frame for frame in burst))
+                sock.shutdown(socket.SHUT_WR)
+            # The first that was not answered is the one that the connection was closed for.
+            start += answered_count(sock) + 1
+
+
+def frame_of(request, version: int) -> bytes:
+    out = WireBuffer()
+    request.encode(version, out)
+    header = struct.pack(">hhih", request.API_KEY, version, 7, 4) + b"evil"
+    if version >= FIRST_FLEXIBLE_VERSION[request.API_KEY]:
+        header += b"\0"
+    return struct.pack(">i", len(header) + len(out)) + header + bytes(out)
+
+
+def read_answer(sock: socket.socket) -> bytes:
+    """The next answer's header and body; empty when the connection is closed."""
+    data = bytearray()
+    size = 4
+    while len(data) < size:
+        try:
+            part = sock.recv(size - len(data))
+        except ConnectionError:
+            return b""
+        if not part:
+            return b""
+        data += part
+        if len(data) == 4:
+            size += struct.unpack(">i", data)[0]
+    return bytes(data[4:])
+
+
+def ask(broker: Broker, request, version: int):
+    """The answer, or None where the connection was closed for the request."""
+    with socket.create_connection((broker.host, broker.port), timeout=PATIENCE_S) as sock:
+        sock.sendall(frame_of(request, version))
+        data = read_answer(sock)
+    if not data:
+        return None
+    position = 5 if version >= FIRST_FLEXIBLE_VERSION[request.API_KEY] else 4
+    return response_class(request.API_KEY).decode(version, memoryview(data), position, Budget(1 << 40))[0]
+
+
+def new_topics(names, partition_count=1, *, validate_only=False) -> CreateTopicsRequest:
+    topics = [CreatableTopic(name, partition_count, 1) for name in names]
+    return CreateTopicsRequest(topics, 30_000, validate_only)
+
+
+def half_frames(broker: Broker, count: int) -> list[socket.socket]:
+    """Connections of which each claims a large frame, sends a little of it, and waits."""
+    sockets = []
+    for number in range(count):
+        sock = socket.create_connection((broker.host, broker.port), timeout=PATIENCE_S)
+        sock.sendall(struct.pack(">ihhih", 50_000_000, 0, 7, number, 4) + b"half" + b"x" * 2_000)
+        sockets.append(sock)
+    return sockets
+
+
+def fetch_of_many() -> FetchRequest:
+    partitions = [FetchPartition(each) for each in MANY]
+    return FetchRequest(max_wait_ms=2**31 - 1, min_bytes=2**31 - 1, topics=[FetchTopic("t", partitions=partitions)])
+
+
+def produce_of_many() -> ProduceRequest:
+    data = [TopicProduceData("t", partition_data=[PartitionProduceData(each, b"r" * 61) for each in MANY])]
+    return ProduceRequest(None, 1, 1_000, data)
+
+
+def metadata_of_many() -> MetadataRequest:
+    return MetadataRequest([MetadataRequestTopic(name=f"t{each}") for each in MANY])
+
+
+def describe_one_very_often() -> DescribeConfigsRequest:
+    return DescribeConfigsRequest([DescribeConfigsResource(4, "0", None)] * 50_000)
