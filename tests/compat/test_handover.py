@@ -266,9 +266,16 @@ def start_kafka(tmp_path: Path) -> Iterator[StartKafka]:
     """Start Kafka on a data directory and a ZooKeeper that are there."""
     with ExitStack() as stack:
 
-        def start(data_dir: Path | str, connect: str, broker_id: int = 0, version: str = NEWEST) -> KafkaServer:
+        def start(
+            data_dir: Path | str,
+            connect: str,
+            broker_id: int = 0,
+            version: str = NEWEST,
+            settings: Mapping[str, str] | None = None,
+        ) -> KafkaServer:
             assert version in KAFKA_VERSIONS
             config = {**SETTINGS, "log.dirs": str(data_dir), "zookeeper.connect": connect, "broker.id": str(broker_id)}
+            config |= settings or {}
             config["zookeeper.session.timeout.ms"] = "3000"
             server = KafkaServer(tmp_path / f"kafka-{broker_id}", config)
             stack.callback(server.close)

@@ -79,6 +79,14 @@ def _print(plan: AdoptionPlan, paths: list[Path], is_done: bool) -> None:
                 for topic in plan.topics
             ],
         )
+    if plan.open_transactions:
+        print_table(
+            ["open transaction in", "producer", "epoch", "first offset", "since"],
+            [
+                [str(where), each.producer_id, each.producer_epoch, each.first_offset, each.since]
+                for where, each in plan.open_transactions
+            ],
+        )
     print_findings(plan.findings)
     if plan.is_blocked:
         note("Nothing was changed: first mend what is blocked.")
@@ -113,6 +121,17 @@ def _as_dict(plan: AdoptionPlan, paths: list[Path], is_done: bool) -> dict[str, 
                 "settings": topic.settings,
             }
             for topic in plan.topics
+        ],
+        "open_transactions": [
+            {
+                "topic": where.topic,
+                "partition": where.partition,
+                "producer_id": each.producer_id,
+                "producer_epoch": each.producer_epoch,
+                "first_offset": each.first_offset,
+                "since_ms": None if each.since is None else each.since_ms,
+            }
+            for where, each in plan.open_transactions
         ],
         "findings": [finding_as_dict(finding) for finding in plan.findings],
     }

@@ -32,6 +32,7 @@ from barnabas.log.environment import LogEnvironment
 from barnabas.log.files import FileSystem, LocalFileSystem
 from barnabas.log.loading import load_logs
 from barnabas.log.log_dirs import LogDirs
+from barnabas.log.open_transactions import warn_of_open_transactions
 from barnabas.log.partition_log import COMPACT, PartitionLog
 from barnabas.log.recovery import open_log
 from barnabas.log.retention import apply_retention
@@ -184,6 +185,7 @@ class LogManager:
             for directory, error in loaded.failed.items():
                 self._directories.take_offline(directory, error)
             await self._run(lambda: self._read_cleaner_offsets(loaded.logs))
+            await self._run(lambda: warn_of_open_transactions(loaded.logs.values()))
         except BaseException:
             self._unlock()
             raise

@@ -5,8 +5,7 @@ Invariant: what a batch did to the state when it was appended it does again when
 Source: KIP-98; log-format facts, load and recovery, 4 and 7.
 """
 
-from barnabas.log.batch_reader import AnyHeader, read_headers
-from barnabas.log.files import RecordFile
+from barnabas.log.batch_reader import AnyHeader, ReadableFile, read_headers
 from barnabas.log.producer_snapshot import ProducerSnapshots
 from barnabas.log.producer_state import ProducerState
 from barnabas.log.segment import Segment
@@ -51,7 +50,7 @@ def load_state(
             for position, header in read_headers(segment.file, found[0], segment.size):
                 if header.last_offset >= end_offset:
                     break
-                _replay(segment.file, position, header, state)
+                replay(segment.file, position, header, state)
     return state
 
 
@@ -70,12 +69,20 @@ def rebuild_transactions(
     state = load_state(segments, snapshots.load_at(segment.base_offset), log_start_offset, segment.base_offset)
     segment.forget_transactions()
     for position, header in read_headers(segment.file, 0, segment.size):
-        aborted = _replay(segment.file, position, header, state)
+        aborted = replay(segment.file, position, header, state)
         if aborted is not None:
             segment.transactions.append(aborted)
 
 
-def _replay(file: RecordFile, position: int, header: AnyHeader, state: ProducerState) -> AbortedTransaction | None:
+def replay(file: ReadableFile, position: int, header: AnyHeader, state: ProducerState) -> AbortedTransaction | None:
+    """Do to the state what a batch did when it was appended.
+
+    Returns:
+        What the segment's transaction index must hold; None when nothing was aborted.
+
+    Raises:
+        CorruptRecordsError: A control batch can't be read.
+    """
     if header.producer_id < 0 or not isinstance(header, BatchHeader):
         return None
     if not header.is_control:

@@ -99,6 +99,10 @@ class ProducerState:
     def get(self, producer_id: int) -> ProducerEntry | None:
         return self._entries.get(producer_id)
 
+    def open_transactions(self) -> Iterator[tuple[int, int]]:
+        """Producer id and first offset of each transaction that has not ended, by offset."""
+        return ((producer_id, first_offset) for first_offset, producer_id in self._open.items())
+
     def put(self, producer_id: int, entry: ProducerEntry) -> None:
         """Set a producer, as a snapshot says."""
         self._entries[producer_id] = entry

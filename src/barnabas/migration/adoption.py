@@ -25,6 +25,7 @@ from barnabas.controller.topic_rules import internal_topic
 from barnabas.core.config import BrokerConfig
 from barnabas.core.internal_topics import INTERNAL_TOPICS, TRANSACTION_STATE_TOPIC
 from barnabas.core.types import NO_PRODUCER_ID, TopicPartition
+from barnabas.log.open_transactions import OpenTransaction, effect
 from barnabas.migration.directories import DirectoryFacts, LogFacts
 from barnabas.migration.findings import Finding, Kind, is_blocked, ranges
 from barnabas.migration.limits import topic_limit, tree_limits
@@ -85,6 +86,7 @@ class AdoptionPlan:
         nodes: All that the registry will hold, parents first.
         tree_id: Of the tree that was read.
         added: Those of the nodes that the tree does not hold.
+        open_transactions: In the partitions of the topics, by partition and offset.
     """
 
     broker_id: int = -1
@@ -94,6 +96,7 @@ class AdoptionPlan:
     tree_id: str | None = None
     added: frozenset[str] = frozenset()
     topics: list[TopicPlan] = field(default_factory=list)
+    open_transactions: list[tuple[TopicPartition, OpenTransaction]] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
 
     @property
@@ -135,6 +138,7 @@ def plan_adoption(
     for topic in children(plan.nodes, paths.BROKER_TOPICS):
         _plan_topic(plan, topic, logs, allows_missing)
     _check_logs(plan, logs)
+    _tell_of_transactions(plan, logs)
     plan.nodes = with_parents(plan.nodes)
     plan.added = frozenset(plan.nodes) - frozenset(tree.nodes if tree is not None else ())
     plan.findings += tree_limits(plan.nodes)
@@ -376,4 +380,21 @@ def _check_logs(plan: AdoptionPlan, logs: Mapping[TopicPartition, LogFacts]) -> 
             Kind.NOTE,
             topic,
             f"the logs of partitions {ranges(partitions)} belong to no topic of the tree and are left alone",
+        )
+
+
+def _tell_of_transactions(plan: AdoptionPlan, logs: Mapping[TopicPartition, LogFacts]) -> None:
+    for topic in plan.topics:
+        for index in topic.here:
+            topic_partition = TopicPartition(topic.name, index)
+            found = logs[topic_partition].open_transactions
+            plan.open_transactions += [(topic_partition, each) for each in found]
+            if found:
+                plan.say(Kind.LIMITED, topic_partition, f"has an open transaction: {effect(topic.name, found[0])}")
+    if plan.open_transactions:
+        plan.say(
+            Kind.NOTE,
+            "open transactions",
+            "this version has no coordinator that could end them; Kafka's aborts them when the directory is Kafka's "
+            "again and their transaction.timeout.ms is over. New records are taken, and hidden behind them until then",
         )

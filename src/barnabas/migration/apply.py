@@ -27,7 +27,7 @@ from barnabas.core.executor import InlineExecutor
 from barnabas.log.directory import LogDirectory
 from barnabas.log.files import LocalFileSystem
 from barnabas.migration.adoption import AdoptionPlan, plan_adoption
-from barnabas.migration.directories import REGISTRY_FILE, DirectoryFacts, survey
+from barnabas.migration.directories import REGISTRY_FILE, DirectoryFacts, look_for_transactions, survey
 from barnabas.migration.read_back import HeldTree, find_missing, summarize
 from barnabas.migration.release import ReleasePlan, plan_release
 from barnabas.migration.tree_copy import ADOPTED, Adopted, TreeCopy, encode_adopted, read_tree, with_parents
@@ -113,6 +113,8 @@ async def plan_to_adopt(
         MigrationError: A node may not be read.
     """
     facts = [survey(path, finds_producers=connect is None, is_locked=is_locked) for path in directories]
+    for each in facts:
+        look_for_transactions(each)
     tree = None if connect is None else await read_target(connect, may_be_missing=False)
     new_cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
     return plan_adoption(facts, tree, new_cluster_id, allows_missing=allows_missing)

@@ -21,9 +21,11 @@ from barnabas.inspection.log_listing import (
     list_directory,
     list_log,
 )
+from barnabas.inspection.open_transactions import find_open_transactions
 from barnabas.log.checkpoint import OffsetCheckpoint, parse_lines
 from barnabas.log.directory import CLEAN_SHUTDOWN_FILE, Identity, LogDirectory
 from barnabas.log.files import LocalFileSystem, storage_errors
+from barnabas.log.open_transactions import OpenTransaction
 from barnabas.log.producer_snapshot import CorruptSnapshotError, decode_snapshot
 from barnabas.records.batch import HEADER_BYTES, LOG_OVERHEAD, MAGIC, MAGIC_POSITION, read_header
 from barnabas.records.errors import CorruptRecordsError
@@ -44,6 +46,7 @@ class LogFacts:
         latest_epoch: The newest leader epoch that wrote; -1: none is known.
         magics: Of the first batch of each segment, and of all that were looked at.
         highest_producer_id: -1: none was found, or nobody asked.
+        open_transactions: The earliest first; none before `look_for_transactions`.
     """
 
     path: Path
@@ -52,6 +55,7 @@ class LogFacts:
     latest_epoch: int = NO_EPOCH
     magics: set[int] = field(default_factory=set)
     highest_producer_id: int = NO_PRODUCER_ID
+    open_transactions: list[OpenTransaction] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -108,6 +112,20 @@ def survey(path: Path, *, finds_producers: bool, is_locked: bool = False) -> Dir
     except (StartupError, StorageError) as error:
         facts.problem = str(error)
     return facts
+
+
+def look_for_transactions(facts: DirectoryFacts) -> None:
+    """Note the open transactions of all logs of a directory."""
+    try:
+        log_start_offsets = LogDirectory(LocalFileSystem(), facts.path).log_start_offsets.read()
+        for topic_partition, log in facts.logs.items():
+            log.open_transactions = find_open_transactions(
+                list_log(log.path),
+                log_start_offset=log_start_offsets.get(topic_partition, 0),
+                was_clean=facts.was_clean,
+            )
+    except StorageError as error:
+        facts.problem = str(error)
 
 
 def _survey_log(topic_partition: TopicPartition, path: Path, *, finds_producers: bool, was_clean: bool) -> LogFacts:

@@ -1,3 +1,5 @@
+from barnabas.core.types import TopicPartition
+from barnabas.log.open_transactions import OpenTransaction
 from barnabas.migration.adoption import plan_adoption
 from barnabas.migration.findings import Kind
 from barnabas.migration.tree_copy import is_carried
@@ -183,3 +185,27 @@ def test_limits_are_told_topic_by_topic() -> None:
     limited = texts(plan.findings, Kind.LIMITED)
     assert "acks=all are refused" in limited[0]
     assert limited[1].startswith("ACLs: 1 found")
+
+
+def test_open_transactions_are_told_partition_by_partition() -> None:
+    nodes = {**topic("views", {0: [0], 1: [0]}), **topic("__consumer_offsets", {0: [0]})}
+    logs = {name: log(name) for name in ("views-0", "views-1", "__consumer_offsets-0", "stray-0")}
+    open_in_views = [OpenTransaction(40, 3, 17, 1_700_000_000_000), OpenTransaction(41, 0, 20)]
+    logs["views-1"].open_transactions = open_in_views
+    logs["__consumer_offsets-0"].open_transactions = [OpenTransaction(40, 3, 5)]
+    logs["stray-0"].open_transactions = [OpenTransaction(40, 3, 5)]
+    plan = plan_adoption([directory(logs)], tree(nodes), NEW_ID)
+    assert not plan.is_blocked
+    assert plan.open_transactions == [
+        (TopicPartition("__consumer_offsets", 0), OpenTransaction(40, 3, 5)),
+        *((TopicPartition("views", 1), each) for each in open_in_views),
+    ]
+    assert texts(plan.findings, Kind.LIMITED) == [
+        "__consumer_offsets-0: has an open transaction: the offsets that were committed in it do not count",
+        "views-1: has an open transaction: readers with isolation.level=read_committed get nothing from offset 17 on",
+    ]
+    notes = [text for text in texts(plan.findings, Kind.NOTE) if text.startswith("open transactions: ")]
+    assert len(notes) == 1
+    assert "Kafka's aborts them when the directory is Kafka's again" in notes[0]
+    plan = plan_adoption([directory({name: log(name) for name in logs})], tree(nodes), NEW_ID)
+    assert not [text for text in texts(plan.findings, Kind.NOTE) if text.startswith("open transactions: ")]

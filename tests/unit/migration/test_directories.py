@@ -6,9 +6,10 @@ import pytest
 from barnabas.core.types import TopicPartition
 from barnabas.log.directory import Identity, LogDirectory
 from barnabas.log.files import LocalFileSystem
+from barnabas.log.open_transactions import OpenTransaction
 from barnabas.log.producer_snapshot import encode_snapshot
 from barnabas.log.producer_state import ProducerEntry, ProducerState
-from barnabas.migration.directories import REGISTRY_FILE, LogFacts, survey
+from barnabas.migration.directories import REGISTRY_FILE, LogFacts, look_for_transactions, survey
 from barnabas.records.builder import BatchBuilder
 from barnabas.server import node
 
@@ -118,3 +119,30 @@ def test_old_formats_are_seen(data_dir: Path) -> None:
     log = look(data_dir)
     assert log.magics == {0, 1, 2}
     assert log.size_bytes == 2 * len(batch(0)) + len(old_message(0, 0)) + 2 * len(old_message(0, 1))
+
+
+def transactional(base_offset: int, producer_id: int) -> bytes:
+    builder = BatchBuilder(producer_id=producer_id, producer_epoch=2, base_sequence=0, is_transactional=True)
+    builder.append(1_000, None, b"v")
+    return bytes(builder.build(base_offset, 0))
+
+
+@pytest.mark.parametrize("log_start_offset", [0, 2])
+def test_open_transactions_are_looked_for_where_it_is_asked(data_dir: Path, log_start_offset: int) -> None:
+    write_log(data_dir, "t-0", [transactional(0, 44), transactional(1, 45)])
+    if log_start_offset:
+        (data_dir / "log-start-offset-checkpoint").write_text(f"0\n1\nt 0 {log_start_offset}\n")
+    facts = survey(data_dir, finds_producers=False)
+    log = facts.logs[TopicPartition("t", 0)]
+    assert log.open_transactions == []
+    look_for_transactions(facts)
+    both = [OpenTransaction(44, 2, 0, 1_000), OpenTransaction(45, 2, 1, 1_000)]
+    assert log.open_transactions == ([] if log_start_offset else both)
+
+
+def test_a_log_that_cannot_be_read_for_its_transactions_is_told(data_dir: Path) -> None:
+    write_log(data_dir, "t-0", [transactional(0, 44)])
+    facts = survey(data_dir, finds_producers=False)
+    (data_dir / "log-start-offset-checkpoint").write_text("torn")
+    look_for_transactions(facts)
+    assert "log-start-offset-checkpoint" in str(facts.problem)

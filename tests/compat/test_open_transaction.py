@@ -1,0 +1,99 @@
+"""A transaction that was open when Kafka stopped or died: `adopt` and the start tell it, Kafka ends it once it can."""
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+
+from tests.compat import test_handover as handover
+from tests.compat.test_handover import (
+    TIMEOUT_S,
+    StartBarnabas,
+    StartKafka,
+    adopt_when_expired,
+    barnabas,
+    contents_of,
+    create,
+    produce,
+    read_all,
+    wait_for_topics,
+)
+from tools.kafka.zookeeper import ZooKeeper
+
+start_barnabas, start_kafka, zookeeper = handover.start_barnabas, handover.start_kafka, handover.zookeeper
+
+CLEANUP_INTERVAL = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
+"""How often Kafka looks for transactions that took too long."""
+
+
+def begin_transaction(bootstrap_servers: str, topic: str) -> Producer:
+    """Write one record in a transaction that nobody ends."""
+    producer = Producer(
+        {
+            "bootstrap.servers": bootstrap_servers,
+            "transactional.id": "dies",
+            "transaction.timeout.ms": 1_000,
+            "log_level": 0,
+        }
+    )
+    producer.init_transactions(TIMEOUT_S)
+    producer.begin_transaction()
+    producer.produce(topic, b"never committed", b"open", 0)
+    assert producer.flush(TIMEOUT_S) == 0
+    return producer
+
+
+@pytest.mark.parametrize("end", ["kill", "stop"])
+def test_an_open_transaction(
+    tmp_path: Path, zookeeper: ZooKeeper, start_kafka: StartKafka, start_barnabas: StartBarnabas, end: str
+) -> None:
+    data_dir = tmp_path / "data"
+    kafka = start_kafka(data_dir, zookeeper.connect, settings={CLEANUP_INTERVAL: "3600000"})
+    create(kafka, "stuck")
+    create(kafka, "free")
+    produce(kafka, "stuck", "before", count=20)
+    produce(kafka, "free", "before", count=20)
+    producer = begin_transaction(kafka.bootstrap_servers, "stuck")
+    produce(kafka, "stuck", "after", count=5)
+    getattr(kafka, end)()
+    del producer
+
+    files = contents_of(data_dir)
+    plan = adopt_when_expired(data_dir, "--zookeeper", zookeeper.connect)
+    assert contents_of(data_dir) == files
+    done = adopt_when_expired(data_dir, "--zookeeper", zookeeper.connect, "--execute")
+    assert done["executed"]
+    (told,) = plan["open_transactions"]
+    assert done["open_transactions"] == [told]
+    assert (told["topic"], told["partition"], told["first_offset"]) == ("stuck", 0, 20)
+    assert (told["producer_id"] >= 0, told["producer_epoch"]) == (True, 0)
+    assert 0 <= time.time() * 1000 - told["since_ms"] < 600_000
+    (limit,) = [it for it in plan["findings"] if it["subject"] == "stuck-0"]
+    assert "read_committed get nothing from offset 20 on" in limit["text"]
+
+    broker = start_barnabas(data_dir)
+    (said,) = re.findall(r".*has a transaction open since.*", broker.log_text())
+    assert "WARNING" in said
+    assert "stuck-0: readers with isolation.level=read_committed get nothing from offset 20 on" in said
+    assert f"producer {told['producer_id']} (epoch 0)" in said
+    assert len(read_all(broker, "stuck")) == 20
+    produce(broker, "stuck", "barnabas", count=7)
+    assert len(read_all(broker, "stuck")) == 20
+    assert len(read_all(broker, "free")) == 20
+    broker.stop()
+
+    # Kafka's coordinator aborts it by its timeout.
+    barnabas("release", data_dir, "--zookeeper", zookeeper.connect, "--execute")
+    kafka = start_kafka(data_dir, zookeeper.connect, settings={CLEANUP_INTERVAL: "200"})
+    wait_for_topics(kafka, "stuck", "free", "__transaction_state", "__consumer_offsets")
+    deadline = time.monotonic() + TIMEOUT_S
+    while len(seen := read_all(kafka, "stuck")) == 20:
+        assert time.monotonic() < deadline
+    assert len(seen) == 20 + 5 + 7
+    assert b"never committed" not in {value for _, value in seen.values()}
+    kafka.stop()
+
+    # Then there is nothing to tell.
+    assert adopt_when_expired(data_dir, "--zookeeper", zookeeper.connect, "--execute")["open_transactions"] == []

@@ -1,0 +1,109 @@
+"""What a start says of transactions that nobody ended."""
+
+import asyncio
+import logging
+
+import pytest
+
+from barnabas.core.config import BrokerConfig, TopicConfig
+from barnabas.core.executor import InlineExecutor
+from barnabas.core.types import TopicPartition
+from barnabas.log.manager import LogManager
+from barnabas.log.open_transactions import MOST_WARNINGS, OpenTransaction, open_transactions
+from barnabas.records.control import EndTransactionMarker, MarkerType, build_marker
+
+
+def begin(log, make_batch, producer_id, sequence=0, **settings):
+    batch = make_batch(producer_id=producer_id, producer_epoch=3, base_sequence=sequence, is_transactional=True)
+    log.append(batch, 0)
+
+
+def end(log, clock, producer_id):
+    marker = EndTransactionMarker(MarkerType.COMMIT, 0)
+    log.append(memoryview(build_marker(producer_id, 3, marker, clock.now_ms())), 0, is_client=False)
+
+
+@pytest.fixture
+def start(tmp_path, clock, disk, failures):
+    """Start a broker's logs on one directory, as often as wanted."""
+
+    def started():
+        config = BrokerConfig.from_properties({"log.dirs": str(tmp_path / "data")}, None, "test")
+        manager = LogManager(
+            config,
+            clock,
+            clock,
+            InlineExecutor(),
+            lambda _: TopicConfig.from_broker(config),
+            failures.append,
+            files=disk,
+        )
+
+        async def story():
+            await manager.lock()
+            await manager.load("abc", 1)
+
+        asyncio.run(story())
+        return manager
+
+    return started
+
+
+def make(manager, name, partition=0):
+    return manager.get_or_create(TopicPartition(name, partition)).value
+
+
+def warnings(caplog):
+    return [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+
+
+@pytest.mark.parametrize("is_clean", [True, False])
+def test_a_start_names_each_partition(start, clock, make_batch, disk, caplog, is_clean):
+    manager = start()
+    stuck, ended, groups = make(manager, "stuck"), make(manager, "ended"), make(manager, "__consumer_offsets", 7)
+    stuck.append(make_batch(5), 0)
+    begin(stuck, make_batch, 40)
+    clock.advance(60_000)
+    begin(stuck, make_batch, 40, sequence=1)
+    begin(stuck, make_batch, 41)
+    begin(ended, make_batch, 40)
+    end(ended, clock, 40)
+    begin(groups, make_batch, 42)
+    assert warnings(caplog) == []
+    if is_clean:
+        asyncio.run(manager.close())
+    else:
+        disk.kill()
+    start()
+    said = sorted(line for line in warnings(caplog) if "transaction" in line)
+    assert len(said) == 2
+    assert said[0].startswith(
+        "__consumer_offsets-7: the offsets that were committed in it do not count: "
+        "producer 42 (epoch 3) has a transaction open since 2020-09-13 12:27:40 UTC; this version can't end it"
+    )
+    assert said[1].startswith(
+        "stuck-0: readers with isolation.level=read_committed get nothing from offset 5 on: "
+        "producer 40 (epoch 3) has a transaction open since 2020-09-13 12:26:40 UTC, and 1 more producers have; "
+    )
+
+
+def test_the_lines_are_bounded(start, make_batch, caplog):
+    manager = start()
+    for partition in range(MOST_WARNINGS + 5):
+        begin(make(manager, "t", partition), make_batch, 40)
+    asyncio.run(manager.close())
+    start()
+    said = [line for line in warnings(caplog) if "transaction" in line]
+    assert len(said) == MOST_WARNINGS + 1
+    assert said[-1] == "5 more partitions have open transactions: `barnabas log verify` names them"
+
+
+def test_when_it_began_is_not_known_where_its_records_are_gone(open_partition_log, make_batch):
+    log = open_partition_log()
+    begin(log, make_batch, 40)
+    assert open_transactions(log)[0].since is not None
+    log.roll()
+    log.append(make_batch(3), 0)
+    log.delete_oldest_segments(1)
+    assert open_transactions(log) == [OpenTransaction(40, 3, 0, -1)]
+    assert open_transactions(log)[0].since is None
