@@ -1,7 +1,9 @@
 """One flush (fsync in an executor) of a log at a time.
 
-Invariant: a request that comes while a flush runs is served by the next one, which begins when the first ends: what was
-appended before the request is on disk when it is answered.
+Invariants:
+    - a request that comes while a flush runs is served by the next one, which begins when the first ends: what was
+      appended before the request is on disk when it is answered;
+    - everybody who waits is called once: when it is on disk, or when it is not going to be.
 
 Source: design page, section 2 (fsync never on the loop).
 """
@@ -10,6 +12,8 @@ from collections.abc import Callable
 
 from barnabas.core.errors import StorageError
 from barnabas.core.executor import Executor
+
+Waiting = Callable[[BaseException | None], object]
 
 
 class Flusher:
@@ -28,7 +32,7 @@ class Flusher:
         executor: Where the fsyncs run.
         prepare: Gives the offset up to which there is something to bring to disk, and the work that does it.
         finished: Told the offset that is on disk.
-        failed: Told why it is not; those who wait are not called.
+        failed: Told why it is not, before those who wait are.
         """
         self._executor = executor
         self._prepare = prepare
@@ -36,10 +40,10 @@ class Flusher:
         self._failed = failed
         self._is_running = False
         self._is_wanted = False
-        self._waiting: list[Callable[[], object]] = []
+        self._waiting: list[Waiting] = []
 
-    def request(self, then: Callable[[], object] | None) -> None:
-        """Bring to disk what the log holds now, then call `then` on the event loop."""
+    def request(self, then: Waiting | None) -> None:
+        """Bring to disk what the log holds now, then call `then` on the event loop: with None, or why it failed."""
         self._is_wanted = True
         if then is not None:
             self._waiting.append(then)
@@ -52,20 +56,23 @@ class Flusher:
         try:
             end_offset, work = self._prepare()
         except StorageError as error:
-            self._fail(error)
+            self._fail(error, waiting)
             return
 
         def finish(_: None) -> None:
             self._is_running = False
             self._finished(end_offset)
             for then in waiting:
-                then()
+                then(None)
             if self._is_wanted and not self._is_running:
                 self._start()
 
-        self._executor.run(work, finish, self._fail)
+        self._executor.run(work, finish, lambda error: self._fail(error, waiting))
 
-    def _fail(self, error: BaseException) -> None:
-        self._is_running = False
-        self._waiting.clear()
+    def _fail(self, error: BaseException, waiting: list[Waiting]) -> None:
+        # What the next flush was wanted for is not tried again: after a failed fsync nobody knows what is on disk.
+        waiting, self._waiting = waiting + self._waiting, []
+        self._is_running = self._is_wanted = False
         self._failed(error)
+        for then in waiting:
+            then(error)

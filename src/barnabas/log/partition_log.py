@@ -14,13 +14,14 @@ from pathlib import Path
 from struct import Struct
 
 from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import StorageError
 from barnabas.core.types import NO_EPOCH, NO_TIMESTAMP, TopicPartition
 from barnabas.log.append_result import AppendResult
 from barnabas.log.cold_reads import Cached
 from barnabas.log.config import LogConfig, message_magic
 from barnabas.log.environment import LogEnvironment
 from barnabas.log.files import FileSlice
-from barnabas.log.flusher import Flusher
+from barnabas.log.flusher import Flusher, Waiting
 from barnabas.log.leader_epochs import LeaderEpochs
 from barnabas.log.producer_replay import read_batch_marker
 from barnabas.log.producer_snapshot import ProducerSnapshots
@@ -622,11 +623,19 @@ class PartitionLog:
         """Whether flush.messages wants what was appended on disk; `flush` tells when it is."""
         return self.log_end_offset - self.recovery_point >= self._flush_messages
 
-    def flush(self, then: Callable[[], object] | None = None) -> None:
-        """Bring to disk what was appended up to now, in the executor; then call `then` on the event loop."""
+    def flush(self, then: Waiting | None = None) -> None:
+        """Bring to disk what was appended up to now, in the executor.
+
+        Args:
+            then: Called on the event loop: with None when it is on disk, else with the reason why it is not.
+        """
         if self.recovery_point >= self.log_end_offset:
             if then is not None:
-                then()
+                then(None)
+            return
+        if self.is_closed:
+            if then is not None:
+                then(StorageError(f"{self.directory}: the log is closed", self.directory))
             return
         self._flusher.request(then)
 

@@ -267,6 +267,21 @@ def test_a_full_disk_is_an_error_of_the_partition_and_ends_the_broker(path):
     assert said(path.produce("t", batch())) == answer(0, 2, -1, 0)
 
 
+@pytest.mark.parametrize("version", [3, 8])
+def test_who_waits_for_a_flush_that_fails_is_told(path, version):
+    path.create("u", flush_messages=2)
+    path.create("v")
+    assert path.produce("u", batch(), version).error_code == 0
+    path.disk.fails_to_sync = True
+    data = [TopicProduceData(name, partition_data=[PartitionProduceData(0, bytes(batch()))]) for name in ("u", "v")]
+    answers = path.call(produce.HANDLER, version, ProduceRequest(None, 1, 1_000, data)).responses
+    unflushed, other = (each.partition_responses[0] for each in answers)
+    wanted = ErrorCode.KAFKA_STORAGE_ERROR if version > 3 else ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert (unflushed.error_code, unflushed.base_offset, unflushed.log_start_offset) == (wanted, -1, -1)
+    assert (other.error_code, other.base_offset) == (0, 0)
+    assert path.errors
+
+
 def test_flush_messages_answers_once_it_is_on_disk(path):
     path.create("u", flush_messages=1)
     before = path.disk.sync_count

@@ -9,6 +9,7 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import StorageError
 from barnabas.records.batch import BatchHeader, batches, is_crc_valid, read_header
 from barnabas.records.record import iterate_records
+from barnabas.testing.manual_executor import ManualExecutor
 
 
 def headers_of(log, start_offset=0, end_offset=2**62) -> list[BatchHeader]:
@@ -394,7 +395,7 @@ class TestFlush:
         assert log.is_flush_due
         told = []
         log.append(make_batch(1), 0)
-        log.flush(lambda: told.append(log.recovery_point))
+        log.flush(lambda _: told.append(log.recovery_point))
         for recovery_point in (2, 3):
             work, then = waiting.pop(0)
             then(work())
@@ -406,8 +407,32 @@ class TestFlush:
 
     def test_nothing_to_flush(self, log, disk):
         told = []
-        log.flush(lambda: told.append(True))
-        assert told == [True]
+        log.flush(told.append)
+        assert told == [None]
+
+    def test_everybody_who_waits_for_a_flush_that_fails_is_told(self, open_partition_log, make_batch, env, disk):
+        env.executor = executor = ManualExecutor()
+        log = open_partition_log(flush_messages=2)
+        told = []
+        log.append(make_batch(2), 0)
+        log.flush(lambda error: told.append(("first", type(error))))
+        log.append(make_batch(2), 0)
+        log.flush(lambda error: told.append(("second", type(error))))
+        disk.fails_to_sync = True
+        executor.run_all()
+        assert told == [("first", StorageError), ("second", StorageError)]
+        # Nobody is left behind, and a later flush does not wait for an earlier one for ever.
+        disk.fails_to_sync = False
+        log.flush(lambda error: told.append(("third", error)))
+        executor.run_all()
+        assert told[-1] == ("third", None)
+
+    def test_a_closed_log_is_not_flushed(self, log, make_batch):
+        log.append(make_batch(1), 0)
+        log.release()
+        told = []
+        log.flush(told.append)
+        assert [type(error) for error in told] == [StorageError]
 
     def test_a_failed_flush_is_told(self, log, make_batch, disk, failures):
         log.append(make_batch(1), 0)

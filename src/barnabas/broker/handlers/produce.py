@@ -3,6 +3,8 @@
 Source: protocol guide, Produce; semantics, Produce.
 """
 
+from functools import partial
+
 from barnabas.broker.context import RequestContext
 from barnabas.broker.table import Handler
 from barnabas.core.error_code import ErrorCode
@@ -50,7 +52,7 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | P
     is_any_format = ctx.api_version < _FIRST_VERSION_WITH_BATCHES
     replicas = ctx.services.replicas
     responses = []
-    unflushed: list[PartitionLog] = []
+    unflushed: list[tuple[PartitionLog, PartitionProduceResponse]] = []
     for topic in request.topic_data:
         name = topic.name
         refusal = _refusal(ctx, name, acks)
@@ -73,14 +75,14 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | P
             if result.error_code:
                 _translate(result, ctx.api_version)
             answers.append(_answer(index, result))
-            if partition.log.is_flush_due:
-                unflushed.append(partition.log)
+            if partition.log.is_flush_due and not result.error_code:
+                unflushed.append((partition.log, answers[-1]))
         responses.append(TopicProduceResponse(name, ZERO_UUID, answers))
     if acks == 0:
         _close_on_error(responses)
         return None
     if unflushed:
-        return _when_flushed(unflushed, ProduceResponse(responses))
+        return _when_flushed(ctx, unflushed, ProduceResponse(responses))
     return ProduceResponse(responses)
 
 
@@ -92,20 +94,34 @@ def _refuse_missing_records(request: ProduceRequest) -> None:
                 raise ProtocolError("a produce request without records")
 
 
-def _when_flushed(logs: list[PartitionLog], response: ProduceResponse) -> Pending[ProduceResponse]:
-    """Answer once flush.messages is kept: what is acknowledged is on disk."""
+def _when_flushed(
+    ctx: RequestContext, unflushed: list[tuple[PartitionLog, PartitionProduceResponse]], response: ProduceResponse
+) -> Pending[ProduceResponse]:
+    """Answer once flush.messages is kept: what is acknowledged is on disk, and what is not on disk is refused."""
     pending: Pending[ProduceResponse] = Pending()
-    left_count = len(logs)
+    left_count = len(unflushed)
 
-    def one_done() -> None:
+    def one_done(answer: PartitionProduceResponse, error: BaseException | None) -> None:
         nonlocal left_count
         left_count -= 1
+        if error is not None:
+            result = AppendResult(ErrorCode.KAFKA_STORAGE_ERROR)
+            _translate(result, ctx.api_version)
+            _refuse(answer, result)
         if left_count == 0:
             pending.complete(response)
 
-    for log in logs:
-        log.flush(one_done)
+    for log, answer in unflushed:
+        log.flush(partial(one_done, answer))
     return pending
+
+
+def _refuse(answer: PartitionProduceResponse, result: AppendResult) -> None:
+    """Say of a partition whose records are in the log already that they are not."""
+    answer.error_code = result.error_code
+    answer.base_offset = result.base_offset
+    answer.log_append_time_ms = result.append_time_ms
+    answer.log_start_offset = result.log_start_offset
 
 
 def _refusal(ctx: RequestContext, name: str, acks: int) -> ErrorCode:
