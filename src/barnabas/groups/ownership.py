@@ -13,6 +13,7 @@ import logging
 from collections.abc import Callable, Iterator
 from functools import partial
 
+from barnabas.core.errors import StorageError
 from barnabas.core.executor import Executor
 from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC
 from barnabas.core.timers import Timers
@@ -20,6 +21,7 @@ from barnabas.core.types import TopicPartition
 from barnabas.groups.group import Group, GroupSettings
 from barnabas.groups.interfaces import Replicas
 from barnabas.groups.loading import LoadedPartition, read_groups
+from barnabas.records.errors import CorruptRecordsError
 
 log = logging.getLogger(__name__)
 
@@ -99,7 +101,11 @@ class OwnedPartitions:
         if start_offset == end_offset:
             self._finish(partition, load)
             return
-        batches = hosted.log.batches(start_offset, end_offset)
+        try:
+            batches = hosted.log.batches(start_offset, end_offset)
+        except (StorageError, CorruptRecordsError) as error:
+            self._on_failure(partition, load, error)
+            return
         self._executor.run(
             partial(read_groups, batches, self._settings, lambda: load.is_stopped),
             partial(self._on_read, partition, load),

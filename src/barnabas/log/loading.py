@@ -1,6 +1,7 @@
 """Opens all logs of a broker at its start, telling how far it is.
 
-Each log is one piece of work for the executor. A directory's clean-shutdown marker is removed once all its logs are
+Each log is one piece of work for the executor. One that is damaged where nothing can be mended is left alone, and the
+others are opened. A directory's clean-shutdown marker is removed once all its logs are
 open: an earlier kill finds it again.
 
 Source: log-format facts, files in a log dir, load and recovery.
@@ -21,10 +22,28 @@ from barnabas.log.directory import LogDirectory
 from barnabas.log.environment import LogEnvironment
 from barnabas.log.partition_log import PartitionLog
 from barnabas.log.recovery import open_log
+from barnabas.records.errors import CorruptRecordsError
 
 _PROGRESS_INTERVAL_MS = 1_000
 
 _logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class DamagedLog:
+    """A log that can't be opened, and what the checkpoints say of it, which has to stay as it is.
+
+    Attributes:
+        directory: Its own.
+        was_clean: It was closed when the broker last stopped.
+        recovery_point, log_start_offset, first_dirty_offset: None where the checkpoint has no entry.
+    """
+
+    directory: Path
+    was_clean: bool = True
+    recovery_point: int | None = None
+    log_start_offset: int | None = None
+    first_dirty_offset: int | None = None
 
 
 @dataclass(slots=True)
@@ -33,6 +52,7 @@ class Loaded:
 
     Attributes:
         logs: Those that could be opened.
+        damaged: Those that could not.
         high_watermarks: From the checkpoints.
         deleted: Directories of logs that were being deleted.
         failed: Directories whose disk failed, and why; none of their logs is among `logs`.
@@ -40,6 +60,7 @@ class Loaded:
     """
 
     logs: dict[TopicPartition, PartitionLog] = field(default_factory=dict)
+    damaged: dict[TopicPartition, DamagedLog] = field(default_factory=dict)
     high_watermarks: dict[TopicPartition, int] = field(default_factory=dict)
     deleted: list[Path] = field(default_factory=list)
     failed: dict[LogDirectory, StorageError] = field(default_factory=dict)
@@ -138,7 +159,21 @@ class _Loading:
                 self._tell_progress()
             left.one_done()
 
-        self._executors[directory].run(work, opened, lambda error: self._fail(directory, error, left.one_done))
+        def failed(error: BaseException) -> None:
+            if not isinstance(error, CorruptRecordsError):
+                self._fail(directory, error, left.one_done)
+                return
+            # differs from Kafka: there one damaged log ends the start of the broker.
+            _logger.error("%s can't be opened, its partition is offline: %s", path, error)
+            self._result.damaged[topic_partition] = DamagedLog(
+                path,
+                contents.was_clean,
+                contents.recovery_points.get(topic_partition),
+                contents.log_start_offsets.get(topic_partition),
+            )
+            left.one_done()
+
+        self._executors[directory].run(work, opened, failed)
 
     def _tell_progress(self) -> None:
         now_ms = self._env.clock.monotonic_ms()
@@ -162,6 +197,9 @@ class _Loading:
             if log.directory.parent == directory.path:
                 del self._result.logs[topic_partition]
                 log.release()
+        for topic_partition, damaged in list(self._result.damaged.items()):
+            if damaged.directory.parent == directory.path:
+                del self._result.damaged[topic_partition]
         self._one_done()
 
     def _one_done(self) -> None:

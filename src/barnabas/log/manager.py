@@ -5,6 +5,7 @@ The order of a start is `lock`, `load`, `watch_high_watermarks`; of a stop `clos
 Invariants:
     - `.kafka_cleanshutdown` exists only while no broker runs and every log is on disk;
     - a directory of another broker or cluster is refused before anything in it is changed;
+    - a disk that fails costs its directory, and damaged data its own log: all else goes on;
     - what blocks (recovery, fsync, checkpoints, removal) runs in the executor.
 
 Source: design page, log; log-format facts, files in a log dir, load and recovery, retention.
@@ -30,12 +31,13 @@ from barnabas.log.config import LogConfig, LogManagerConfig
 from barnabas.log.directory import META_FILE, LogDirectory
 from barnabas.log.environment import LogEnvironment
 from barnabas.log.files import FileSystem, LocalFileSystem
-from barnabas.log.loading import load_logs
+from barnabas.log.loading import DamagedLog, load_logs
 from barnabas.log.log_dirs import LogDirs
 from barnabas.log.open_transactions import warn_of_open_transactions
 from barnabas.log.partition_log import COMPACT, PartitionLog
 from barnabas.log.recovery import open_log
 from barnabas.log.retention import apply_retention
+from barnabas.records.errors import CorruptRecordsError
 
 _VALIDATES_RECORDS = "full"
 _CLOSING_THREAD_COUNT = 8
@@ -131,6 +133,7 @@ class LogManager:
         )
         self._directories = LogDirs([LogDirectory(self._env.files, Path(path)) for path in _paths(config)])
         self._logs: dict[TopicPartition, PartitionLog] = {}
+        self._damaged: dict[TopicPartition, DamagedLog] = {}
         self._opening: dict[TopicPartition, _Opening] = {}
         self._high_watermarks: dict[TopicPartition, int] = {}
         self._led_high_watermarks: Callable[[], Mapping[TopicPartition, int]] = dict
@@ -138,6 +141,7 @@ class LogManager:
         self._writes_ended: Pending[None] = Pending()
         self._written: dict[Path, Mapping[TopicPartition, int]] = {}
         self._is_loaded = False
+        self._has_failed = False
         self._is_closed = False
 
     # --- start
@@ -174,7 +178,6 @@ class LogManager:
         Raises:
             StartupError: A directory belongs to another broker or cluster; nothing was changed.
             StorageError: All disks failed.
-            CorruptRecordsError: A log is damaged where a clean stop left it whole.
         """
         try:
             await self._run(lambda: self._claim(cluster_id, broker_id))
@@ -184,23 +187,26 @@ class LogManager:
                 raise loaded.error
             for directory, error in loaded.failed.items():
                 self._directories.take_offline(directory, error)
-            await self._run(lambda: self._read_cleaner_offsets(loaded.logs))
+            await self._run(lambda: self._read_cleaner_offsets(loaded.logs, loaded.damaged))
             await self._run(lambda: warn_of_open_transactions(loaded.logs.values()))
         except BaseException:
             self._unlock()
             raise
         self._is_loaded = True
         self._logs.update(loaded.logs)
+        self._damaged.update(loaded.damaged)
         self._high_watermarks.update(loaded.high_watermarks)
         for path in loaded.deleted:
             self._remove_later(path, 0)
         for log in loaded.logs.values():
             log.flush()
 
-    def _read_cleaner_offsets(self, logs: Mapping[TopicPartition, PartitionLog]) -> None:
+    def _read_cleaner_offsets(
+        self, logs: Mapping[TopicPartition, PartitionLog], damaged: Mapping[TopicPartition, DamagedLog]
+    ) -> None:
         for directory in self._directories:
             for topic_partition, offset in directory.cleaner_offsets.read().items():
-                log = logs.get(topic_partition)
+                log = logs.get(topic_partition) or damaged.get(topic_partition)
                 if log is not None and log.directory.parent == directory.path:
                     log.first_dirty_offset = offset
 
@@ -233,21 +239,30 @@ class LogManager:
 
     def _on_failure(self, error: BaseException) -> None:
         """Go on without the directory where something failed, if there is another one."""
+        if not isinstance(error, StorageError):
+            # No disk failed: what was to be done is not done, and nothing else is the worse for it.
+            _logger.error("work on a log failed: %s", error, exc_info=error)
+            return
         directory = self._directories.holding(error)
         if directory is None:
             if not self._directories.is_offline(error):
-                self._on_all_failed(error)
+                self._end(error)
             return
         try:
             self._directories.take_offline(directory, error)
         except StorageError as last:
-            self._on_all_failed(last)
+            self._end(last)
             return
         gone = self._logs_in(directory)
         for log in gone:
             del self._logs[log.topic_partition]
             log.release()
         self.on_offline([log.topic_partition for log in gone])
+
+    def _end(self, error: StorageError) -> None:
+        """Nothing is left to go on with; nor is anything closed cleanly whose disk has failed."""
+        self._has_failed = True
+        self._on_all_failed(error)
 
     async def _run(self, work: Callable[[], None]) -> None:
         """Run `work` in the executor and wait for it."""
@@ -321,9 +336,11 @@ class LogManager:
             is_new: Nothing was ever written to it. Otherwise it may be in a directory that is offline.
 
         Returns:
-            None when the disk failed, or when the log was deleted before it was open.
+            None when the disk failed, the log is damaged, or it was deleted before it was open.
         """
         log = self._logs.get(topic_partition)
+        if topic_partition in self._damaged:
+            return completed(None)
         if log is not None or self._is_closed or (self._directories.has_offline and not is_new):
             return completed(log)
         pending: Pending[PartitionLog | None] = Pending()
@@ -352,8 +369,12 @@ class LogManager:
             self._end_opening(topic_partition, log)
 
         def failed(error: BaseException) -> None:
+            if isinstance(error, CorruptRecordsError):
+                _logger.error("%s can't be opened, its partition is offline: %s", path, error)
+                self._damaged[topic_partition] = DamagedLog(path)
             self._end_opening(topic_partition, None)
-            self._on_failure(error)
+            if isinstance(error, StorageError):
+                self._on_failure(error)
 
         self._executor.run(lambda: open_log(self._env, topic_partition, path, config), opened, failed)
 
@@ -385,19 +406,22 @@ class LogManager:
             opening.waiting_for_next.clear()
             return
         log = self._logs.pop(topic_partition, None)
-        if log is None:
+        gone = log or self._damaged.pop(topic_partition, None)
+        if gone is None:
             return
         self._high_watermarks.pop(topic_partition, None)
-        log.release()
+        if log is not None:
+            log.release()
+        config = self._topic_config(topic_partition) if log is None else log.config
         try:
-            renamed = self._directory_of(log).mark_deleted(log.directory, topic_partition)
-        except Exception as error:
+            renamed = self._directory_of(gone).mark_deleted(gone.directory, topic_partition)
+        except StorageError as error:
             self._on_failure(error)
             return
-        self._remove_later(renamed, log.config.file_delete_delay_ms)
-        if log.first_dirty_offset is not None:
+        self._remove_later(renamed, config.file_delete_delay_ms)
+        if gone.first_dirty_offset is not None:
             # A topic of that name may come again.
-            self._checkpoint_cleaner_offsets(self._directory_of(log))
+            self._checkpoint_cleaner_offsets(self._directory_of(gone))
 
     def _remove_later(self, directory: Path, delay_ms: int) -> None:
         """Remove a directory that was marked as deleted."""
@@ -411,7 +435,7 @@ class LogManager:
 
         self._timers.call_later(delay_ms, remove)
 
-    def _directory_of(self, log: PartitionLog) -> LogDirectory:
+    def _directory_of(self, log: PartitionLog | DamagedLog) -> LogDirectory:
         return next(each for each in self._directories if each.path == log.directory.parent)
 
     def note_failure(self, error: StorageError) -> None:
@@ -430,14 +454,15 @@ class LogManager:
         now_ms = self._clock.now_ms()
         high_watermarks = self._known_high_watermarks()
         for log in list(self._logs.values()):
-            if COMPACT in log.config.cleanup_policy:
-                # The cleaner does it, which must know what becomes of the segments that it reads.
+            if COMPACT in log.config.cleanup_policy or log.is_closed:
+                # The cleaner does it, which must know what becomes of the segments that it reads; or the directory of
+                # the log has just failed.
                 continue
             try:
                 count = apply_retention(log, high_watermarks.get(log.topic_partition, 0), now_ms)
-            except Exception as error:
+            except (StorageError, CorruptRecordsError) as error:
                 self._on_failure(error)
-                return
+                continue
             if count:
                 _logger.info(
                     "%s: %d old segments deleted, the log starts at %d", log.directory, count, log.log_start_offset
@@ -448,7 +473,8 @@ class LogManager:
 
     def _flush_overdue(self) -> None:
         now_ms = self._clock.now_ms()
-        for log in self._logs.values():
+        # A flush that fails at once takes logs away.
+        for log in list(self._logs.values()):
             if now_ms - log.last_flush_ms >= log.config.flush_ms:
                 log.flush()
 
@@ -465,8 +491,11 @@ class LogManager:
             )
 
     def _remove_old_snapshots(self, directory: LogDirectory) -> None:
-        for log in self._logs_in(directory):
-            log.remove_old_snapshots()
+        try:
+            for log in self._logs_in(directory):
+                log.remove_old_snapshots()
+        except StorageError as error:
+            self._on_failure(error)
 
     def _checkpoint_log_start_offsets(self) -> None:
         for directory in self._directories:
@@ -487,30 +516,29 @@ class LogManager:
     def _logs_in(self, directory: LogDirectory) -> list[PartitionLog]:
         return [log for log in self._logs.values() if log.directory.parent == directory.path]
 
+    def _damaged_in(self, directory: LogDirectory) -> dict[TopicPartition, DamagedLog]:
+        return {key: each for key, each in self._damaged.items() if each.directory.parent == directory.path}
+
     def _recovery_points(self, directory: LogDirectory) -> dict[TopicPartition, int]:
-        return {log.topic_partition: log.recovery_point for log in self._logs_in(directory)}
+        damaged = {key: each.recovery_point for key, each in self._damaged_in(directory).items()}
+        return _known(damaged) | {log.topic_partition: log.recovery_point for log in self._logs_in(directory)}
 
     def _log_start_offsets(self, directory: LogDirectory) -> dict[TopicPartition, int]:
-        return {
+        damaged = {key: each.log_start_offset for key, each in self._damaged_in(directory).items()}
+        return _known(damaged) | {
             log.topic_partition: log.log_start_offset
             for log in self._logs_in(directory)
             if log.log_start_offset > log.segments[0].base_offset
         }
 
     def _cleaner_offsets(self, directory: LogDirectory) -> dict[TopicPartition, int]:
-        return {
-            log.topic_partition: log.first_dirty_offset
-            for log in self._logs_in(directory)
-            if log.first_dirty_offset is not None
-        }
+        damaged = {key: each.first_dirty_offset for key, each in self._damaged_in(directory).items()}
+        return _known(damaged | {log.topic_partition: log.first_dirty_offset for log in self._logs_in(directory)})
 
     def _high_watermarks_in(self, directory: LogDirectory) -> dict[TopicPartition, int]:
         known = self._known_high_watermarks()
-        return {
-            log.topic_partition: known[log.topic_partition]
-            for log in self._logs_in(directory)
-            if log.topic_partition in known
-        }
+        hosted = [log.topic_partition for log in self._logs_in(directory)]
+        return {key: known[key] for key in (*hosted, *self._damaged_in(directory)) if key in known}
 
     def _write(
         self,
@@ -578,15 +606,16 @@ class LogManager:
     ) -> None:
         # A file system brings many files to disk in little more time than one, if it is asked for all at once.
         with ThreadPoolExecutor(_CLOSING_THREAD_COUNT) as closing:
-            for _ in closing.map(PartitionLog.close, logs):
-                pass
-        directory.recovery_points.write({log.topic_partition: log.recovery_point for log in logs})
+            are_closed = all(list(closing.map(_close, logs)))
+        directory.recovery_points.write(self._recovery_points(directory))
         directory.log_start_offsets.write(self._log_start_offsets(directory))
         directory.high_watermarks.write(high_watermarks)
         cleaner_offsets = self._cleaner_offsets(directory)
         if self._written.get(directory.cleaner_offsets.path, cleaner_offsets) != cleaner_offsets:
             directory.cleaner_offsets.write(cleaner_offsets)
-        directory.mark_clean()
+        # A damaged log that was left open once is recovered when it is whole again.
+        if are_closed and not self._has_failed and all(each.was_clean for each in self._damaged_in(directory).values()):
+            directory.mark_clean()
 
     def _unlock(self) -> None:
         self._directories.unlock()
@@ -595,6 +624,25 @@ class LogManager:
 def _paths(config: LogManagerConfig) -> list[str]:
     paths = config.log_dirs or [config.log_dir]
     return paths.split(",") if isinstance(paths, str) else list(dict.fromkeys(paths))
+
+
+def _known(offsets: Mapping[TopicPartition, int | None]) -> dict[TopicPartition, int]:
+    return {key: offset for key, offset in offsets.items() if offset is not None}
+
+
+def _close(log: PartitionLog) -> bool:
+    """Close a log; whether it was possible, the disk being well.
+
+    Raises:
+        StorageError: The disk failed.
+    """
+    try:
+        log.close()
+    except CorruptRecordsError as error:
+        _logger.error("%s can't be closed cleanly: %s", log.directory, error)
+        log.release()
+        return False
+    return True
 
 
 def _the_one(name: str, found: list[tuple[LogDirectory, T]]) -> T | None:

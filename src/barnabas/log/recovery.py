@@ -83,7 +83,8 @@ def open_log(
         recovered = _recover_segment(segment, config, epochs)
         if recovered.has_markers:
             rebuild_transactions(segments, index, snapshots, log_start_offset)
-        if recovered.is_cut:
+        if recovered.is_cut and index >= first_unflushed:
+            # What is missing was never known to be on disk; below the recovery point damage costs its own segment only.
             for later in segments[index + 1 :]:
                 _remove(env, later)
             del segments[index + 1 :]

@@ -9,6 +9,7 @@ Invariants:
 Source: implementation page, log; log-format facts, index rule, append and roll.
 """
 
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +22,7 @@ from barnabas.log.offset_index import OffsetIndex
 from barnabas.log.time_index import TimeIndex
 from barnabas.log.txn_index import TransactionIndex
 from barnabas.records.batch import Buffer
+from barnabas.records.errors import CorruptRecordsError
 from barnabas.records.formats import iterate_any_records
 
 LOG_SUFFIX = ".log"
@@ -32,6 +34,8 @@ DELETED_SUFFIX = ".deleted"
 REBUILD_INTERVAL_BYTES = 4096  # index.interval.bytes of an index that is found damaged when it is first read
 
 MAX_RELATIVE_OFFSET = 2**31 - 1
+
+_logger = logging.getLogger(__name__)
 
 
 def file_name(offset: int, suffix: str) -> str:
@@ -62,6 +66,7 @@ class Segment:
         "_file",
         "_files",
         "_has_indexes",
+        "_is_damaged",
         "_offset_index",
         "_size",
         "_time_index",
@@ -90,6 +95,8 @@ class Segment:
         self._time_index = TimeIndex(files, directory / file_name(base_offset, TIME_INDEX_SUFFIX), base_offset)
         self._transactions: TransactionIndex | None = None
         self._has_indexes = False
+        # What the indexes say ends where the file holds no batch.
+        self._is_damaged = False
         self._bytes_since_entry = 0
         self.base_offset = base_offset
         self.created_ms = created_ms
@@ -169,10 +176,19 @@ class Segment:
         self._offset_index, self._time_index = read
         self._has_indexes = True
         if self._offset_index.last_position >= max(self.size, 1) or self._time_index.last_offset < self.base_offset:
-            self.rebuild_indexes(REBUILD_INTERVAL_BYTES)
+            self._rebuild_unless_damaged()
             return
         self.max_timestamp_ms = self._time_index.last_timestamp_ms
         self.max_timestamp_offset = self._time_index.last_offset
+
+    def _rebuild_unless_damaged(self) -> None:
+        try:
+            self.rebuild_indexes(REBUILD_INTERVAL_BYTES)
+        except CorruptRecordsError as error:
+            # What lies before it is read as ever, and who reads on meets it. The index files stay as they are: the next
+            # start must find them wrong again.
+            self._is_damaged = True
+            _logger.error("%s can be read up to there only, and its age is that of its file: %s", self.path, error)
 
     def _readable(self, cached: Cached | None) -> RecordFile | CachedFile:
         """The file to read from, the indexes being in memory.
@@ -291,6 +307,7 @@ class Segment:
         self._offset_index.forget()
         self._time_index.forget()
         self._has_indexes = True
+        self._is_damaged = False
         self._bytes_since_entry = 0
         self.first_timestamp_ms = self.max_timestamp_ms = NO_TIMESTAMP
         self.max_timestamp_offset = self.base_offset
@@ -308,7 +325,7 @@ class Segment:
 
     def persist_indexes(self) -> None:
         """Bring the index files up to date."""
-        if self._has_indexes:
+        if self._has_indexes and not self._is_damaged:
             self._offset_index.persist()
             self._time_index.persist()
 
@@ -352,10 +369,10 @@ class Segment:
         return NO_TIMESTAMP
 
     def largest_timestamp(self) -> int:
-        """The largest timestamp of a record; where records have none, when the file was last changed."""
+        """The largest timestamp of a record; when the file was last changed where records have none or are damaged."""
         if self.max_timestamp_ms < 0 and not self._has_indexes:
             self.take_largest_timestamp(self.read_largest_timestamp())
-        if self.max_timestamp_ms >= 0:
+        if self.max_timestamp_ms >= 0 and not self._is_damaged:
             return self.max_timestamp_ms
         return self._files.modified_ms(self.path)
 
@@ -413,6 +430,7 @@ class Segment:
         self._time_index.truncate(offset)
         self.transactions.truncate(offset)
         self.file.truncate(position)
+        self._is_damaged = False
         self._bytes_since_entry = 0
         if position == 0:
             self.first_timestamp_ms = NO_TIMESTAMP

@@ -186,10 +186,13 @@ class ReplicaManager:
     def update_topic_config(self, topic: str) -> None:
         """A topic's settings changed: its partitions take them over."""
         config = self._topic_config(topic)
-        for partition in self._partitions.values():
+        for partition in list(self._partitions.values()):
             if partition.topic_partition.topic == topic:
-                partition.log.update_config(config)
                 partition.min_insync_replicas = config.min_insync_replicas
+                try:
+                    partition.log.update_config(config)
+                except StorageError as error:
+                    self.storage_failed(error)
 
     def leader_and_isr(self, request: LeaderAndIsrRequest) -> Pending[LeaderAndIsrResponse]:
         """Do what the controller says about leaders; logs that do not exist yet are created off the loop."""

@@ -22,15 +22,25 @@ class FaultyDisk(LocalFileSystem):
         free_bytes: What record files may still take before the disk is full; None without a limit.
         fails_to_read: Record files can't be read any more.
         fails_to_sync: Every fsync fails.
+        fails_to_sync_under: So does every fsync in this directory; None for none.
         sync_count: How many files were synced.
     """
 
-    __slots__ = ("_locks", "_synced_bytes", "fails_to_read", "fails_to_sync", "free_bytes", "sync_count")
+    __slots__ = (
+        "_locks",
+        "_synced_bytes",
+        "fails_to_read",
+        "fails_to_sync",
+        "fails_to_sync_under",
+        "free_bytes",
+        "sync_count",
+    )
 
     def __init__(self) -> None:
         self.free_bytes: int | None = None
         self.fails_to_read = False
         self.fails_to_sync = False
+        self.fails_to_sync_under: Path | None = None
         self.sync_count = 0
         self._synced_bytes: dict[Path, int] = {}
         self._locks: list[FileLock] = []
@@ -101,10 +111,11 @@ class FaultyDisk(LocalFileSystem):
         """Note that the first `size` bytes of a file are safe.
 
         Raises:
-            StorageError: `fails_to_sync` is set.
+            StorageError: `fails_to_sync` is set, or `fails_to_sync_under` and the file is there.
         """
+        under = self.fails_to_sync_under
         with storage_errors(path):
-            if self.fails_to_sync:
+            if self.fails_to_sync or (under is not None and path.is_relative_to(under)):
                 raise OSError(errno.EIO, os.strerror(errno.EIO))
         self.sync_count += 1
         self._synced_bytes[path] = size

@@ -6,6 +6,7 @@ from barnabas.core.pending import Pending
 from barnabas.core.types import TopicPartition
 from barnabas.groups.events import Commit, Heartbeat, Leave, Sync
 from barnabas.groups.group import CommittedOffset, Phase
+from barnabas.records.errors import CorruptRecordsError
 
 T0 = TopicPartition("t", 0)
 
@@ -166,6 +167,24 @@ def test_failed_load_is_tried_again(service, make_join, caplog):
     (_, _, failed), executor.work = executor.work[0], []
     failed(OSError("the disk is busy"))
     assert service.groups.describe("g")[0] is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    service.clock.advance(5_000)
+    executor.do()
+    assert phase(service) is Phase.STABLE
+
+
+def test_partition_that_is_damaged_where_it_begins_is_tried_again(service, make_join, monkeypatch):
+    """The log says so on the spot, which must not reach the controller that named the leader."""
+    become_stable(service, make_join)
+
+    def refuse(start_offset, end_offset):
+        raise CorruptRecordsError("batch length 0 at position 0")
+
+    for partition in service.replicas.partitions.values():
+        monkeypatch.setattr(partition.log, "batches", refuse)
+    executor = take_over_late(service)
+    assert executor.work == []
+    assert service.groups.describe("g")[0] is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    monkeypatch.undo()
     service.clock.advance(5_000)
     executor.do()
     assert phase(service) is Phase.STABLE

@@ -75,7 +75,10 @@ def _list_offset(
         return _refusal(wanted, error_code)
     log = partition.log
     if ctx.api_version == 0:
-        return _list_segments(partition, request.replica_id, wanted, ctx.services.clock.now_ms())
+        try:
+            return _list_segments(partition, request.replica_id, wanted, ctx.services.clock.now_ms())
+        except StorageError as error:
+            return _refusal(wanted, ctx.services.replicas.storage_failed(error).error_code)
     end_offset = log.log_end_offset
     if request.replica_id == _CONSUMER:
         is_committed = request.isolation_level == _READ_COMMITTED

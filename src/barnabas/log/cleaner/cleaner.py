@@ -17,6 +17,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Event
 
+from barnabas.core.errors import StorageError
 from barnabas.core.executor import Executor
 from barnabas.core.pending import Pending, completed
 from barnabas.core.timers import Timer
@@ -31,6 +32,7 @@ from barnabas.log.environment import LogEnvironment
 from barnabas.log.partition_log import COMPACT, PartitionLog
 from barnabas.log.retention import apply_retention
 from barnabas.log.segment import Segment
+from barnabas.records.errors import CorruptRecordsError
 
 _logger = logging.getLogger(__name__)
 
@@ -115,6 +117,9 @@ class Cleaner:
                 break
             self._begin(*chosen)
         for log in self._idle_logs():
+            if log.is_closed:
+                # Its directory has just failed.
+                continue
             self._drop_old_segments(log, high_watermarks.get(log.topic_partition, 0))
         self._look_after(self._config.log_cleaner_backoff_ms)
 
@@ -153,8 +158,10 @@ class Cleaner:
     def _drop_old_segments(self, log: PartitionLog, high_watermark: int) -> None:
         try:
             apply_retention(log, high_watermark, self._env.clock.now_ms())
-        except Exception as error:
+        except StorageError as error:
             self._env.on_failure(error)
+        except CorruptRecordsError as error:
+            self._give_up(log, error)
 
     # --- a round
 
@@ -232,7 +239,8 @@ class Cleaner:
         except Exception as error:
             # Half a swap can be mended only by loading the log again.
             self._fail(running, error)
-            self._env.on_failure(error)
+            is_of_disk = isinstance(error, StorageError)
+            self._env.on_failure(error if is_of_disk else StorageError(f"{log.directory}: {error!r}", log.directory))
             return
         running.groups = running.groups[1:]
         running.replaced_count += len(group)
