@@ -16,7 +16,6 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -26,7 +25,7 @@ from barnabas.core.executor import Executor
 from barnabas.core.pending import Pending, completed
 from barnabas.core.timers import Timers
 from barnabas.core.types import TopicPartition
-from barnabas.log.checkpoint import OffsetCheckpoint
+from barnabas.log.checkpoints import Checkpoints
 from barnabas.log.config import LogConfig, LogManagerConfig
 from barnabas.log.directory import META_FILE, LogDirectory
 from barnabas.log.environment import LogEnvironment
@@ -137,9 +136,9 @@ class LogManager:
         self._opening: dict[TopicPartition, _Opening] = {}
         self._high_watermarks: dict[TopicPartition, int] = {}
         self._led_high_watermarks: Callable[[], Mapping[TopicPartition, int]] = dict
-        self._being_written: set[Path] = set()
-        self._writes_ended: Pending[None] = Pending()
-        self._written: dict[Path, Mapping[TopicPartition, int]] = {}
+        self._checkpoints = Checkpoints(
+            executor, self._directories, self._logs, self._damaged, self._known_high_watermarks, self._on_failure
+        )
         self._is_loaded = False
         self._has_failed = False
         self._is_closed = False
@@ -253,7 +252,9 @@ class LogManager:
         except StorageError as last:
             self._end(last)
             return
-        gone = self._logs_in(directory)
+        gone = self._checkpoints.logs_in(directory)
+        for topic_partition in self._checkpoints.damaged_in(directory):
+            del self._damaged[topic_partition]
         for log in gone:
             del self._logs[log.topic_partition]
             log.release()
@@ -283,9 +284,13 @@ class LogManager:
         high_watermark_ms = config.replica_high_watermark_checkpoint_interval_ms
         recovery_point_ms = config.log_flush_offset_checkpoint_interval_ms
         log_start_offset_ms = config.log_flush_start_offset_checkpoint_interval_ms
-        self._repeat(high_watermark_ms, high_watermark_ms, self._checkpoint_high_watermarks)
-        self._repeat(_INITIAL_DELAY_MS, recovery_point_ms, self._checkpoint_recovery_points)
-        self._repeat(_INITIAL_DELAY_MS, log_start_offset_ms, self._checkpoint_log_start_offsets)
+        self._repeat(high_watermark_ms, high_watermark_ms, self._checkpoints.write_high_watermarks)
+        self._repeat(
+            _INITIAL_DELAY_MS,
+            recovery_point_ms,
+            lambda: self._checkpoints.write_recovery_points(self._remove_old_snapshots),
+        )
+        self._repeat(_INITIAL_DELAY_MS, log_start_offset_ms, self._checkpoints.write_log_start_offsets)
         self._repeat(_INITIAL_DELAY_MS, config.log_retention_check_interval_ms, self.apply_retention)
         self._repeat(_INITIAL_DELAY_MS, config.log_flush_scheduler_interval_ms, self._flush_overdue)
         self._repeat(_PRODUCER_CHECK_INTERVAL_MS, _PRODUCER_CHECK_INTERVAL_MS, self._remove_expired_producers)
@@ -303,7 +308,7 @@ class LogManager:
             self._cleaner_executor,
             self._logs.values,
             self._known_high_watermarks,
-            lambda log: self._checkpoint_cleaner_offsets(self._directory_of(log)),
+            lambda log: self._checkpoints.write_cleaner_offsets(self._directory_of(log)),
         )
         self._cleaner.start()
 
@@ -421,7 +426,7 @@ class LogManager:
         self._remove_later(renamed, config.file_delete_delay_ms)
         if gone.first_dirty_offset is not None:
             # A topic of that name may come again.
-            self._checkpoint_cleaner_offsets(self._directory_of(gone))
+            self._checkpoints.write_cleaner_offsets(self._directory_of(gone))
 
     def _remove_later(self, directory: Path, delay_ms: int) -> None:
         """Remove a directory that was marked as deleted."""
@@ -482,92 +487,12 @@ class LogManager:
         for log in self._logs.values():
             log.remove_expired_producers()
 
-    def _checkpoint_recovery_points(self) -> None:
-        for directory in self._directories:
-            self._write(
-                directory.recovery_points,
-                self._recovery_points(directory),
-                partial(self._remove_old_snapshots, directory),
-            )
-
     def _remove_old_snapshots(self, directory: LogDirectory) -> None:
         try:
-            for log in self._logs_in(directory):
+            for log in self._checkpoints.logs_in(directory):
                 log.remove_old_snapshots()
         except StorageError as error:
             self._on_failure(error)
-
-    def _checkpoint_log_start_offsets(self) -> None:
-        for directory in self._directories:
-            self._write(directory.log_start_offsets, self._log_start_offsets(directory))
-
-    def _checkpoint_high_watermarks(self) -> None:
-        for directory in self._directories:
-            self._write(directory.high_watermarks, self._high_watermarks_in(directory))
-
-    def _checkpoint_cleaner_offsets(self, directory: LogDirectory) -> None:
-        # Once more afterwards, as nobody asks again if something changed while it was being written.
-        self._write(
-            directory.cleaner_offsets,
-            self._cleaner_offsets(directory),
-            partial(self._checkpoint_cleaner_offsets, directory),
-        )
-
-    def _logs_in(self, directory: LogDirectory) -> list[PartitionLog]:
-        return [log for log in self._logs.values() if log.directory.parent == directory.path]
-
-    def _damaged_in(self, directory: LogDirectory) -> dict[TopicPartition, DamagedLog]:
-        return {key: each for key, each in self._damaged.items() if each.directory.parent == directory.path}
-
-    def _recovery_points(self, directory: LogDirectory) -> dict[TopicPartition, int]:
-        damaged = {key: each.recovery_point for key, each in self._damaged_in(directory).items()}
-        return _known(damaged) | {log.topic_partition: log.recovery_point for log in self._logs_in(directory)}
-
-    def _log_start_offsets(self, directory: LogDirectory) -> dict[TopicPartition, int]:
-        damaged = {key: each.log_start_offset for key, each in self._damaged_in(directory).items()}
-        return _known(damaged) | {
-            log.topic_partition: log.log_start_offset
-            for log in self._logs_in(directory)
-            if log.log_start_offset > log.segments[0].base_offset
-        }
-
-    def _cleaner_offsets(self, directory: LogDirectory) -> dict[TopicPartition, int]:
-        damaged = {key: each.first_dirty_offset for key, each in self._damaged_in(directory).items()}
-        return _known(damaged | {log.topic_partition: log.first_dirty_offset for log in self._logs_in(directory)})
-
-    def _high_watermarks_in(self, directory: LogDirectory) -> dict[TopicPartition, int]:
-        known = self._known_high_watermarks()
-        hosted = [log.topic_partition for log in self._logs_in(directory)]
-        return {key: known[key] for key in (*hosted, *self._damaged_in(directory)) if key in known}
-
-    def _write(
-        self,
-        checkpoint: OffsetCheckpoint,
-        offsets: dict[TopicPartition, int],
-        then: Callable[[], object] = lambda: None,
-    ) -> None:
-        """Replace a checkpoint in the executor, unless it says that already or is being replaced."""
-        # differs from Kafka: it writes the same content again at every interval.
-        path = checkpoint.path
-        if self._written.get(path) == offsets or path in self._being_written:
-            return
-        self._being_written.add(path)
-
-        def written(_: None) -> None:
-            self._written[path] = offsets
-            self._end_write(path)
-            then()
-
-        def failed(error: BaseException) -> None:
-            self._end_write(path)
-            self._on_failure(error)
-
-        self._executor.run(lambda: checkpoint.write(offsets), written, failed)
-
-    def _end_write(self, path: Path) -> None:
-        self._being_written.discard(path)
-        if not self._being_written:
-            self._writes_ended.complete(None)
 
     # --- stop
 
@@ -582,11 +507,10 @@ class LogManager:
         self._is_closed = True
         if self._cleaner is not None:
             await self._cleaner.close().future()
-        if self._being_written:
-            self._writes_ended = Pending()
-            await self._writes_ended.future()
-        high_watermarks = {directory.path: self._high_watermarks_in(directory) for directory in self._directories}
-        logs = {directory.path: self._logs_in(directory) for directory in self._directories}
+        await self._checkpoints.ended().future()
+        checkpoints = self._checkpoints
+        high_watermarks = {each.path: checkpoints.high_watermarks(each) for each in self._directories}
+        logs = {each.path: checkpoints.logs_in(each) for each in self._directories}
 
         def work() -> None:
             try:
@@ -607,14 +531,13 @@ class LogManager:
         # A file system brings many files to disk in little more time than one, if it is asked for all at once.
         with ThreadPoolExecutor(_CLOSING_THREAD_COUNT) as closing:
             are_closed = all(list(closing.map(_close, logs)))
-        directory.recovery_points.write(self._recovery_points(directory))
-        directory.log_start_offsets.write(self._log_start_offsets(directory))
-        directory.high_watermarks.write(high_watermarks)
-        cleaner_offsets = self._cleaner_offsets(directory)
-        if self._written.get(directory.cleaner_offsets.path, cleaner_offsets) != cleaner_offsets:
-            directory.cleaner_offsets.write(cleaner_offsets)
+        self._checkpoints.write_all(directory, high_watermarks)
         # A damaged log that was left open once is recovered when it is whole again.
-        if are_closed and not self._has_failed and all(each.was_clean for each in self._damaged_in(directory).values()):
+        if (
+            are_closed
+            and not self._has_failed
+            and all(each.was_clean for each in self._checkpoints.damaged_in(directory).values())
+        ):
             directory.mark_clean()
 
     def _unlock(self) -> None:
@@ -624,10 +547,6 @@ class LogManager:
 def _paths(config: LogManagerConfig) -> list[str]:
     paths = config.log_dirs or [config.log_dir]
     return paths.split(",") if isinstance(paths, str) else list(dict.fromkeys(paths))
-
-
-def _known(offsets: Mapping[TopicPartition, int | None]) -> dict[TopicPartition, int]:
-    return {key: offset for key, offset in offsets.items() if offset is not None}
 
 
 def _close(log: PartitionLog) -> bool:

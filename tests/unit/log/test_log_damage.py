@@ -253,3 +253,13 @@ def test_a_segment_without_index_costs_only_what_is_damaged_in_it(start, written
     log = start().get(BAD)
     assert offsets(log, 0, 9) == [0, 3, 4, 5, 6, 7, 8]
     assert log.log_end_offset == 9
+
+
+def test_a_damaged_log_goes_with_its_directory(tmp_path, start, root, written, make_batch, failures):
+    damage(written[BAD][-1], len(make_batch()))
+    manager = start(**{"log.dirs": f"{root},{tmp_path / 'other'}"})
+    manager.note_failure(StorageError("Input/output error", root))
+    manager.delete(BAD)
+    assert (root / str(BAD)).exists(), "nobody touches what is in a directory that failed"
+    assert manager.get_or_create(BAD).value.directory.parent == tmp_path / "other"
+    assert failures == []
