@@ -156,9 +156,9 @@ class ReplicaManager:
         delayed = _DelayedAppend()
         self._fetches.watch(delayed, (), timeout_ms)
 
-        def flushed() -> None:
+        def flushed(error: BaseException | None) -> None:
             self._fetches.forget(delayed)
-            delayed.pending.complete(result)
+            delayed.pending.complete(result if error is None else AppendResult(ErrorCode.KAFKA_STORAGE_ERROR))
 
         partition.log.flush(flushed)
         return delayed.pending

@@ -236,6 +236,16 @@ def test_own_appends_are_answered_once_flush_messages_is_kept(replicas, topic_co
     assert answer.value.error_code == ErrorCode.NONE
 
 
+def test_own_appends_whose_fsync_fails_say_so(replicas, topic_config, executor, disk, failures):
+    flush_each_message(replicas, topic_config)
+    executor.is_holding = True
+    answer = replicas.append(PARTITION, batch(), -1, 1_000)
+    disk.fails_to_sync = True
+    executor.release()
+    assert answer.value.error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    assert failures
+
+
 def test_own_appends_that_are_not_on_disk_in_time_say_so(replicas, topic_config, executor, clock):
     flush_each_message(replicas, topic_config)
     executor.is_holding = True
