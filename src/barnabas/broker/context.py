@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from barnabas.core.error_code import ErrorCode
+
 if TYPE_CHECKING:
     from barnabas.cluster.image import ClusterView
     from barnabas.controller.producer_ids import ProducerIds
@@ -42,6 +44,14 @@ class Services:
     registry: "Registry"
     offered: list[tuple[int, int, int]]
     cold_reads: "ColdReads | None" = None
+
+    def absence_of(self, topic_partition: tuple[str, int]) -> ErrorCode:
+        """What a client is told of a partition that is not hosted here: to look for its leader, if there is one."""
+        error_code = self.replicas.absence_of(topic_partition)
+        is_known = self.cluster.image.partition(*topic_partition) is not None
+        if error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and is_known:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return error_code
 
 
 @dataclass(slots=True)

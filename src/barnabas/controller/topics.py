@@ -98,7 +98,8 @@ class TopicAdmin:
 
         Args:
             topics: Each name once.
-            timeout_ms: How long to wait; 0 or less: not at all. The topics come into being nevertheless.
+            timeout_ms: How long to wait; 0 or less: not at all, and what is made is answered with REQUEST_TIMED_OUT.
+                The topics come into being nevertheless.
             validate_only: Check, and create nothing.
 
         Returns:
@@ -113,12 +114,12 @@ class TopicAdmin:
             return all(image.has_leaders(name, partition_count) for name, partition_count in made.items())
 
         if made and not await self._wait(are_led, timeout_ms):
-            return [self._late(result) for result in results]
+            return [self._late(result, timeout_ms) for result in results]
         return results
 
-    def _late(self, result: TopicResult) -> TopicResult:
+    def _late(self, result: TopicResult, timeout_ms: int) -> TopicResult:
         is_late = result.error_code == ErrorCode.NONE and (
-            not self._cluster.image.has_leaders(result.name, result.partition_count)
+            timeout_ms <= 0 or not self._cluster.image.has_leaders(result.name, result.partition_count)
         )
         return TopicResult(result.name, ErrorCode.REQUEST_TIMED_OUT) if is_late else result
 

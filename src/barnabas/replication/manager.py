@@ -164,7 +164,7 @@ class ReplicaManager:
         return delayed.pending
 
     def absence_of(self, topic_partition: tuple[str, int]) -> ErrorCode:
-        """What a client is told of a partition that `partition` does not know."""
+        """Why `partition` does not know a partition, as far as this broker's own replicas tell."""
         is_offline = topic_partition in self._offline
         return ErrorCode.KAFKA_STORAGE_ERROR if is_offline else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 

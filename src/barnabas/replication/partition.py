@@ -114,9 +114,13 @@ class Partition:
         self.log.increment_log_start_offset(start_offset)
         return ErrorCode.NONE
 
-    def check_leader_epoch(self, current_leader_epoch: int) -> ErrorCode:
-        """Compare the epoch that a client believes in (-1: it doesn't say) with this broker's."""
-        if not self.is_leader:
+    def check_leader_epoch(self, current_leader_epoch: int, is_any_replica: bool = False) -> ErrorCode:
+        """Compare the epoch that a client believes in (-1: it doesn't say) with this broker's.
+
+        Args:
+            is_any_replica: A follower will do.
+        """
+        if not self.is_leader and not is_any_replica:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         if current_leader_epoch in (NO_EPOCH, self.leader_epoch):
             return ErrorCode.NONE

@@ -8,6 +8,7 @@ import pytest
 
 from barnabas.broker.context import ConnectionInfo, RequestContext, Services
 from barnabas.broker.handlers import fetch, list_offsets, produce
+from barnabas.cluster.image import ClusterView
 from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.executor import InlineExecutor
 from barnabas.core.pending import Pending, Spawner
@@ -71,7 +72,7 @@ class DataPath:
             timers=self.clock,
             spawner=Spawner(self.errors.append),
             executor=InlineExecutor(),
-            cluster=None,
+            cluster=ClusterView("cluster"),
             replicas=self.replicas,
             fetches=fetches,
             groups=None,
@@ -102,14 +103,21 @@ class DataPath:
         self._lead(topic)
 
     def _lead(self, topic: str) -> None:
+        self._be_told(topic, BROKER_ID, [BROKER_ID])
+
+    def follow(self, topic: str) -> None:
+        """Become a follower of partition 0."""
+        self._be_told(topic, BROKER_ID + 1, [BROKER_ID + 1, BROKER_ID])
+
+    def _be_told(self, topic: str, leader: int, replicas: list[int]) -> None:
         self._leader_epoch += 1
         state = LeaderAndIsrPartitionState2(
             partition_index=0,
             controller_epoch=1,
-            leader=BROKER_ID,
+            leader=leader,
             leader_epoch=self._leader_epoch,
-            isr=[BROKER_ID],
-            replicas=[BROKER_ID],
+            isr=replicas,
+            replicas=replicas,
         )
         request = LeaderAndIsrRequest(controller_epoch=1, topic_states=[LeaderAndIsrTopicState(topic, [state])])
         answer = self.replicas.leader_and_isr(request)

@@ -24,6 +24,7 @@ from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest, 
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from barnabas.protocol.wire import WireBuffer
+from barnabas.registry.znodes.topics import PartitionStateNode, encode_partition_state
 from tests.unit.controller.harness import Cluster, play, settle, until
 
 E = ErrorCode
@@ -169,6 +170,26 @@ def test_metadata_of_partitions_whose_brokers_are_dead(version: int) -> None:
         assert (unled.error_code, unled.leader_id) == (E.LEADER_NOT_AVAILABLE, -1)
         assert (unled.replica_nodes, unled.isr_nodes) == (([], []) if version == 0 else ([1], [1]))
         assert unled.offline_replicas == ([1] if version >= 5 else [])
+
+    play_with_client(story)
+
+
+@pytest.mark.parametrize("version", range(10))
+def test_metadata_of_a_partition_whose_live_replica_may_not_lead(version: int) -> None:
+    """As Kafka 2.7.2 answers: without a leader, too, version 0 lists the replicas that are alive."""
+
+    async def story(cluster: Cluster, client: Client) -> None:
+        await cluster.add_broker(1)
+        await cluster.topics.create([NewTopic("t", assignments=[(0, [1, 0])])], 1000)
+        path = "/brokers/topics/t/partitions/0/state"
+        alone = PartitionStateNode(1, 0, (1,), 1)
+        await cluster.registry.set(path, encode_partition_state(alone))
+        await cluster.remove_broker(1)
+        await until(lambda: cluster.view.image.topics["t"][0].leader == -1)
+        (answer,) = (await client.metadata(version, ["t"])).topics[0].partitions
+        assert (answer.error_code, answer.leader_id) == (E.LEADER_NOT_AVAILABLE, -1)
+        assert (answer.replica_nodes, answer.isr_nodes) == (([0], []) if version == 0 else ([1, 0], [1]))
+        assert answer.offline_replicas == ([1] if version >= 5 else [])
 
     play_with_client(story)
 

@@ -200,3 +200,15 @@ def test_internal_topics_need_their_brokers() -> None:
         }
 
     play(story, overrides={"offsets.topic.replication.factor": "3"})
+
+
+@pytest.mark.parametrize("timeout_ms", [0, -1])
+def test_who_does_not_wait_is_told_so_even_where_the_topics_are_there(timeout_ms: int) -> None:
+    async def story(cluster: Cluster) -> None:
+        # So many that the first are led before the last are written.
+        topics = [NewTopic(f"t{number}", 1, 1) for number in range(120)]
+        results = await cluster.topics.create([*topics, NewTopic("bad", 0, 1)], timeout_ms)
+        assert [result.error_code for result in results] == [E.REQUEST_TIMED_OUT] * 120 + [E.INVALID_PARTITIONS]
+        await until(lambda: all(cluster.view.image.has_leaders(topic.name, 1) for topic in topics))
+
+    play(story)

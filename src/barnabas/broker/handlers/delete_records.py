@@ -35,7 +35,7 @@ def _delete(ctx: RequestContext, name: str, index: int, offset: int) -> tuple[in
     """The low watermark, -1 with an error, and the error."""
     partition = ctx.services.replicas.partition((name, index))
     if partition is None:
-        return -1, ctx.services.replicas.absence_of((name, index))
+        return -1, ctx.services.absence_of((name, index))
     if name in INTERNAL_TOPICS:
         return -1, ErrorCode.INVALID_TOPIC_EXCEPTION
     try:

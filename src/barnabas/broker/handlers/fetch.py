@@ -171,7 +171,7 @@ class _Reading:
         key = TopicPartition(name, wanted.partition)
         partition = self._partition_of(key)
         if partition is None:
-            error_code = self._ctx.services.replicas.absence_of(key)
+            error_code = self._ctx.services.absence_of(key)
             return _refusal(wanted, _translated(error_code, self._ctx.api_version)), 0
         error_code = partition.check_leader_epoch(wanted.current_leader_epoch)
         log = partition.log

@@ -31,6 +31,8 @@ LATEST = -1
 EARLIEST = -2
 _FIRST_VERSION_WITH_LEADER_EPOCH = 4
 _CONSUMER = -1
+# Asks this very broker, whether it leads the partition or follows; and sees what a follower sees.
+_DEBUGGER = -2
 _READ_COMMITTED = 1
 # The largest timestamps, a segment's indexes, the headers from an index entry on, the batch; and some to spare.
 _COLD_READS_A_PARTITION = 8
@@ -69,8 +71,8 @@ def _list_offset(
 ) -> ListOffsetsPartitionResponse:
     partition = ctx.services.replicas.partition((name, wanted.partition_index))
     if partition is None:
-        return _refusal(wanted, ctx.services.replicas.absence_of((name, wanted.partition_index)))
-    error_code = partition.check_leader_epoch(wanted.current_leader_epoch)
+        return _refusal(wanted, ctx.services.absence_of((name, wanted.partition_index)))
+    error_code = partition.check_leader_epoch(wanted.current_leader_epoch, request.replica_id == _DEBUGGER)
     if error_code:
         return _refusal(wanted, error_code)
     log = partition.log

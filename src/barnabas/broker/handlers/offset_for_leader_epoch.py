@@ -30,7 +30,7 @@ def offset_for_leader_epoch(ctx: RequestContext, request: OffsetForLeaderEpochRe
 def _look_up(ctx: RequestContext, name: str, wanted: OffsetForLeaderPartition) -> EpochEndOffset:
     partition = ctx.services.replicas.partition((name, wanted.partition))
     if partition is None:
-        return EpochEndOffset(ctx.services.replicas.absence_of((name, wanted.partition)), wanted.partition)
+        return EpochEndOffset(ctx.services.absence_of((name, wanted.partition)), wanted.partition)
     error_code = partition.check_leader_epoch(wanted.current_leader_epoch)
     if error_code:
         return EpochEndOffset(error_code, wanted.partition)

@@ -47,8 +47,9 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | P
             connection is then the only way to tell it.
     """
     # hot path: benchmarks/load (every produce request)
-    _refuse_missing_records(request)
     acks = request.acks
+    if _is_transactional(request) and request.transactional_id is None:
+        return _refuse_all(request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     is_any_format = ctx.api_version < _FIRST_VERSION_WITH_BATCHES
     replicas = ctx.services.replicas
     responses = []
@@ -63,11 +64,11 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | P
             assert isinstance(records, memoryview)
             partition = replicas.partition((name, index))
             if partition is None:
-                absent = AppendResult(replicas.absence_of((name, index)))
+                absent = AppendResult(ctx.services.absence_of((name, index)))
                 _translate(absent, ctx.api_version)
                 answers.append(_answer(index, absent))
                 continue
-            error_code = refusal or _request_error(ctx, request, records)
+            error_code = refusal or _request_error(ctx, records)
             if error_code:
                 answers.append(PartitionProduceResponse(index, error_code, -1))
                 continue
@@ -86,12 +87,39 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | P
     return ProduceResponse(responses)
 
 
-def _refuse_missing_records(request: ProduceRequest) -> None:
-    """Before anything is appended: the client of a closed connection sends all of it again."""
+def _is_transactional(request: ProduceRequest) -> bool:
+    """Whether the first batch of some partition belongs to a transaction.
+
+    Raises:
+        ProtocolError: Records are missing. Before anything is appended: the client of a closed connection sends all of
+            it again.
+    """
+    is_transactional = False
     for topic in request.topic_data:
         for data in topic.partition_data:
-            if not data.records:
+            records = data.records
+            if not records:
                 raise ProtocolError("a produce request without records")
+            assert isinstance(records, memoryview)
+            if len(records) >= HEADER_BYTES and records[MAGIC_POSITION] == MAGIC:
+                is_transactional |= bool(records[ATTRIBUTES_POSITION + 1] & TRANSACTIONAL_BIT)
+    return is_transactional
+
+
+def _refuse_all(request: ProduceRequest, error_code: ErrorCode) -> ProduceResponse:
+    """The request as a whole is wrong: every partition says so, and nothing is appended."""
+    if request.acks == 0:
+        raise ProtocolError(f"{error_code.name}, produced with acks=0")
+    return ProduceResponse(
+        [
+            TopicProduceResponse(
+                topic.name,
+                ZERO_UUID,
+                [PartitionProduceResponse(data.index, error_code, -1) for data in topic.partition_data],
+            )
+            for topic in request.topic_data
+        ]
+    )
 
 
 def _when_flushed(
@@ -133,7 +161,7 @@ def _refusal(ctx: RequestContext, name: str, acks: int) -> ErrorCode:
     return ErrorCode.NONE
 
 
-def _request_error(ctx: RequestContext, request: ProduceRequest, records: memoryview) -> ErrorCode:
+def _request_error(ctx: RequestContext, records: memoryview) -> ErrorCode:
     """What a batch may not be in this version of the request; the rest is the log's business."""
     if len(records) < HEADER_BYTES or records[MAGIC_POSITION] != MAGIC:
         return ErrorCode.NONE
@@ -144,8 +172,6 @@ def _request_error(ctx: RequestContext, request: ProduceRequest, records: memory
     ):
         return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
     if attributes & TRANSACTIONAL_BIT:
-        if request.transactional_id is None:
-            return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
         # differs from Kafka: without a transaction coordinator no transaction can be open here.
         return ErrorCode.INVALID_TXN_STATE
     return ErrorCode.NONE
