@@ -14,6 +14,7 @@ from barnabas.clients.channel import Channel, UnreachableError, parse_servers
 from barnabas.core.clock import Clock, SystemClock
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
+from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC
 from barnabas.core.types import TopicPartition
 from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
@@ -136,13 +137,14 @@ class Pool:
         """A connection to a group's coordinator, for this group alone: joining holds up whatever is asked after it.
 
         Raises:
-            KafkaError: COORDINATOR_NOT_AVAILABLE: ask again later.
+            KafkaError: COORDINATOR_NOT_AVAILABLE: ask again later. INVALID_REPLICATION_FACTOR: that won't help.
         """
         address = self._coordinators.get(group_id)
         if address is None:
             channel = await self.any_broker()
             response = await channel.send(FindCoordinatorRequest(group_id), FindCoordinatorResponse)
             if response.error_code:
+                await self._check_offsets_topic()
                 code = ErrorCode(response.error_code)
                 is_moving = code is ErrorCode.COORDINATOR_NOT_AVAILABLE
                 reason = "has no coordinator now" if is_moving else f"has no coordinator: {code.name}"
@@ -153,6 +155,20 @@ class Pool:
         except KafkaError:
             self._coordinators.pop(group_id, None)
             raise
+
+    async def _check_offsets_topic(self) -> None:
+        """Find out whether there will ever be a coordinator: its topic may ask for more brokers than there are.
+
+        Raises:
+            KafkaError: INVALID_REPLICATION_FACTOR: there won't.
+        """
+        topic = (await self.metadata([GROUP_OFFSETS_TOPIC])).topics.get(GROUP_OFFSETS_TOPIC)
+        if topic is not None and topic.error_code == ErrorCode.INVALID_REPLICATION_FACTOR:
+            raise KafkaError(
+                topic.error_code,
+                "groups can't work with so few brokers: set the brokers' offsets.topic.replication.factor to 1, "
+                "or run more of them",
+            )
 
     async def metadata(
         self, topics: Sequence[str] | None, *, allow_auto_topic_creation: bool = False

@@ -7,6 +7,7 @@ Source: semantics, topics and partitions; zookeeper.md.
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -28,7 +29,7 @@ from barnabas.controller.topic_rules import (
 from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
-from barnabas.core.internal_topics import INTERNAL_TOPICS
+from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC, INTERNAL_TOPICS, TRANSACTION_STATE_TOPIC
 from barnabas.core.timers import Timers
 from barnabas.registry import paths
 from barnabas.registry.store import CreateOp, NodeExistsError, Op, Registry, SetOp
@@ -37,6 +38,13 @@ from barnabas.registry.znodes.topics import TopicAssignment, encode_assignment
 
 __all__ = ["NewTopic", "TopicAdmin", "TopicResult"]
 
+log = logging.getLogger(__name__)
+
+# What does not work without each of the broker's own topics, and the setting that may ask for too much.
+_NEEDED_FOR = {
+    GROUP_OFFSETS_TOPIC: ("consumer groups", "offsets.topic.replication.factor"),
+    TRANSACTION_STATE_TOPIC: ("transactions", "transaction.state.log.replication.factor"),
+}
 # So many topics are checked and written before the loop looks after others; they share a commit.
 _TOPICS_PER_TURN = 50
 _NO_LIMIT = 1 << 31
@@ -85,6 +93,8 @@ class TopicAdmin:
         self._timers = timers
         self._random = random
         self._partition_room = partition_room
+        # Topics that too few brokers are there for, and how many there were when the log was told.
+        self._told: dict[str, int] = {}
 
     @property
     def is_controller(self) -> bool:
@@ -151,6 +161,9 @@ class TopicAdmin:
         """
         wanted = [internal_topic(name, self._config) if name in INTERNAL_TOPICS else NewTopic(name) for name in names]
         results = await self._create_all(wanted, validate_only=False)
+        for result in results:
+            if result.error_code == ErrorCode.INVALID_REPLICATION_FACTOR and result.name in INTERNAL_TOPICS:
+                self.warn_of_too_few_brokers(result.name)
         return {
             result.name: ErrorCode.LEADER_NOT_AVAILABLE
             if result.error_code in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS)
@@ -172,10 +185,31 @@ class TopicAdmin:
         if name not in self._cluster.image.topics:
             (result,) = await self._create_all([topic], validate_only=False)
             if result.error_code not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
+                self.warn_of_too_few_brokers(name)
                 return ErrorCode.COORDINATOR_NOT_AVAILABLE
         if await self._wait(lambda image: image.has_leaders(name, 1), timeout_ms):
             return ErrorCode.NONE
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+    def warn_of_too_few_brokers(self, name: str) -> None:
+        """Say in the log, once for each number of brokers, that one of the broker's own topics can't be created.
+
+        Nothing is said where the topic is there already, or could be.
+        """
+        factor = internal_topic(name, self._config).replication_factor
+        alive_count = len(self._cluster.image.brokers)
+        if name in self._cluster.image.topics or factor <= alive_count or self._told.get(name) == alive_count:
+            return
+        self._told[name] = alive_count
+        what, setting = _NEEDED_FOR[name]
+        log.warning(
+            "%s can't work: %s is %d, and so many brokers are not there (%d); set it to %d or run more brokers",
+            what,
+            setting,
+            factor,
+            alive_count,
+            max(alive_count, 1),
+        )
 
     async def _create_all(self, topics: Sequence[NewTopic], validate_only: bool) -> list[TopicResult]:
         """Create the topics some at a time: a request may name very many, and others must not wait for it."""

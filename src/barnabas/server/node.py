@@ -153,6 +153,8 @@ class Node:
             random.Random(),
             lambda: most_partitions() - replicas.partition_count,
         )
+        # Kafka's default asks for three brokers, and its clients only see that they have to wait.
+        topics.warn_of_too_few_brokers(GROUP_OFFSETS_TOPIC)
         routes = RouteTable(HANDLERS, response_class, FIRST_FLEXIBLE_VERSION.__getitem__, unsupported_version)
         services = Services(
             self.config,

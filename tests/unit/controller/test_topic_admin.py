@@ -212,3 +212,34 @@ def test_who_does_not_wait_is_told_so_even_where_the_topics_are_there(timeout_ms
         await until(lambda: all(cluster.view.image.has_leaders(topic.name, 1) for topic in topics))
 
     play(story)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        (
+            GROUP_OFFSETS_TOPIC,
+            "consumer groups can't work: offsets.topic.replication.factor is 2, and so many brokers are not there (1); "
+            "set it to 1 or run more brokers",
+        ),
+        (
+            TRANSACTION_STATE_TOPIC,
+            "transactions can't work: transaction.state.log.replication.factor is 2, and so many brokers are not there "
+            "(1); set it to 1 or run more brokers",
+        ),
+    ],
+)
+def test_too_few_brokers_for_the_brokers_own_topic_are_told_of_once(
+    name: str, expected: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def story(cluster: Cluster) -> None:
+        for _ in range(3):
+            assert await cluster.topics.ensure_internal(name) == E.COORDINATOR_NOT_AVAILABLE
+            assert await cluster.topics.auto_create([name]) == {name: E.INVALID_REPLICATION_FACTOR}
+        await cluster.add_broker(1)
+        assert await cluster.topics.ensure_internal(name, 1000) == E.NONE
+        cluster.topics.warn_of_too_few_brokers(name)
+
+    settings = {"offsets.topic.replication.factor": "2", "transaction.state.log.replication.factor": "2"}
+    play(story, overrides=settings)
+    assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == [expected]
