@@ -150,7 +150,10 @@ def test_result_is_the_plain_count_after_five_kills(tmp_path: Path, real_access_
 
 def test_finished_demo_starts_over_and_an_unfinished_one_keeps_to_its_log(tmp_path: Path, real_access_log: Path):
     other_log = tmp_path / "other.log"
-    other_log.write_text('192.0.2.7 - - [17/May/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 1 "-" "-"\n')
+    other_log.write_text(
+        '192.0.2.7 - - [17/May/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 1 "-" "-"\n'
+        '192.0.2.7 - - [17/May/2015:10:05:03 +0000] "GET /cut-sho\n'
+    )
     with running_demo(tmp_path / "demo", real_access_log, 100) as demo:
         demo.until(lambda: demo.topic_bytes() > 0)
     command = [*demo.command[: demo.command.index("--access-log")], "--access-log", str(other_log)]
@@ -159,6 +162,8 @@ def test_finished_demo_starts_over_and_an_unfinished_one_keeps_to_its_log(tmp_pa
     assert "holds an unfinished run" in refused.stderr
     fresh = subprocess.run([*command, "--fresh"], capture_output=True, text=True)
     assert fresh.returncode == 0, fresh.stderr
+    assert "1 line was no view, and not counted: first at line 2: '192.0.2.7 - - [17/May" in fresh.stdout
+    assert "Equal to a plain Python count" in fresh.stdout
     again = subprocess.run(command, capture_output=True, text=True)
     assert again.returncode == 0, again.stderr
     assert "going on" not in again.stdout

@@ -1,30 +1,61 @@
 """Web server access logs in the combined (or common) format, plain or gzip.
 
-Format of a line (broken here), fields apart by one blank; the common format ends before the referrer:
+Format of a line (broken here); the common format ends before the referrer:
 
     address identity user [day/Mon/year:hour:minute:second zone] "METHOD target HTTP/x.y" status bytes
     "referrer" "agent"
 
+What a view is, which `plain_count.py` reads by itself in another way: a line that begins with these fields, all of them
+whole, with one blank (U+0020) between them and no control character (below U+0020, or U+007F) in them:
+
+| field | is |
+| --- | --- |
+| address, identity | anything without a blank |
+| user | anything up to the first blank that is followed by `[`, blanks included; not empty |
+| `[time]` | of the form `17/May/2015:10:05:03 +0000`; a time that there is, from 1970 to 2999 in UTC; zone up to 2359 |
+| `"request"` | up to the first quote that no backslash escapes: METHOD target, or METHOD target HTTP/version |
+| METHOD, target | ASCII letters; anything without a blank |
+| version | digits and dots |
+| status | 3 digits |
+| bytes | 1 to 18 digits, or `-` |
+
+Digits are 0 to 9; no field is empty. Behind the bytes the line ends, or a blank comes and then whatever it is: a line
+that is cut short in its agent is a view, one that is cut short in its request is none. A line of more than
+`LONGEST_LINE` characters is none either.
+
 Invariants: line numbers count from 1 and every line of the file has one, readable or not; the same file gives the same
-views, always. Bytes that are no UTF-8 are kept as backslash escapes.
+views, always. A line ends with a line feed, carriage returns before it included. Bytes that are no UTF-8 are kept as
+backslash escapes.
 
 Source: the combined log format of web servers (`%h %l %u %t "%r" %>s %b "%{Referer}i" "%{User-agent}i"`).
 """
 
 import gzip
 import re
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
+# Characters. What a line becomes as an event stays well below a topic's max.message.bytes.
+LONGEST_LINE = 65_536
+# No character takes more bytes than 4: a line with more of them than this is too long, whatever it holds.
+_LONGEST_LINE_BYTES = 4 * LONGEST_LINE
+
+_CONTROL = r"\x00-\x1f\x7f"
 _LINE = re.compile(
-    r"(?P<address>\S+) \S+ (?P<user>.+?) \[(?P<time>[^\]]+)\] "
-    r'"(?P<method>[A-Za-z]+) (?P<page>\S+)(?: HTTP/[\d.]+)?" (?P<status>\d{3}) (?P<size>\d+|-)'
-    r'(?: "(?P<referrer>(?:[^"\\]|\\.)*)" "(?P<agent>(?:[^"\\]|\\.)*)")?'
+    rf"(?P<address>[^ {_CONTROL}]+) [^ {_CONTROL}]+ (?:(?! \[)[^{_CONTROL}])+ \[(?P<time>.{{26}})\] "
+    rf'"(?P<request>(?:[^"\\{_CONTROL}]|\\[^{_CONTROL}])*)" (?P<status>[0-9]{{3}}) (?P<size>[0-9]{{1,18}}|-)(?: |\Z)',
+    re.DOTALL,
 )
-_TIME = re.compile(r"(\d\d)/([A-Z][a-z]{2})/(\d{4}):(\d\d):(\d\d):(\d\d) ([+-])(\d\d)(\d\d)")
+_REQUEST = re.compile(r"(?P<method>[A-Za-z]+) (?P<page>[^ ]+)(?: HTTP/[0-9.]+)?")
+_REFERRER_AND_AGENT = re.compile(r'"(?P<referrer>(?:[^"\\]|\\.)*)" "(?P<agent>(?:[^"\\]|\\.)*)"', re.DOTALL)
+_TIME = re.compile(
+    r"([0-9]{2})/([A-Z][a-z]{2})/([0-9]{4}):([0-9]{2}):([0-9]{2}):([0-9]{2}) ([+-])([01][0-9]|2[0-3])([0-5][0-9])"
+)
+_END_OF_TIME_S = int(datetime(3000, 1, 1, tzinfo=UTC).timestamp())
 # Not strptime's and strftime's %b: they follow the locale.
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -49,18 +80,24 @@ class View(NamedTuple):
 
 @dataclass(slots=True)
 class Survey:
-    """What one pass over a log tells: how many lines and views, which times, and how far out of order they are."""
+    """What one pass over a log tells: how many lines and views, which times, and how far out of order they are.
+
+    `first_other` is the first line that is no view: its number and text.
+    """
 
     line_count: int = 0
     view_count: int = 0
+    first_other: tuple[int, str] | None = None
     first_time_s: int | None = None
     last_time_s: int | None = None
     disorder_s: int = 0
 
-    def add(self, view: View | None) -> None:
-        """Count one line; None is a line that could not be read."""
+    def add(self, number: int, text: str) -> None:
+        """Count one line."""
         self.line_count += 1
+        view = parse_line(number, text)
         if view is None:
+            self.first_other = self.first_other or (number, text)
             return
         self.view_count += 1
         if self.first_time_s is None or view.time_s < self.first_time_s:
@@ -73,36 +110,45 @@ class Survey:
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Give (line number from 1, text without its line end) for every line of a log, gzip or not.
 
+    Of a line that is too long the first `LONGEST_LINE` + 1 characters are given.
+
     Raises:
-        OSError: the file is not there, or not readable as what it says it is.
+        OSError: the file is not there, or not readable as what it says it is: a gzip file that is cut short, too.
     """
     with path.open("rb") as raw:
         is_gzip = raw.read(2) == _GZIP_MAGIC
         raw.seek(0)
-        stream = gzip.GzipFile(fileobj=raw) if is_gzip else raw
-        for number, line in enumerate(stream, start=1):
-            yield number, line.rstrip(b"\r\n").decode("utf-8", "backslashreplace")
+        number = 0
+        try:
+            for number, line in enumerate(_split(gzip.GzipFile(fileobj=raw) if is_gzip else raw), start=1):
+                yield number, line.rstrip(b"\r").decode("utf-8", "backslashreplace")[: LONGEST_LINE + 1]
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise OSError(f"{path} is damaged or cut short: it can't be unpacked after line {number}") from error
 
 
 def parse_line(number: int, text: str) -> View | None:
     """Read one line as a page view; None where it is no request in the combined or common format."""
+    if len(text) > LONGEST_LINE:
+        return None
     match = _LINE.match(text)
     if match is None:
         return None
+    request = _REQUEST.fullmatch(match["request"])
     time_s = _parse_time(match["time"])
-    if time_s is None:
+    if request is None or time_s is None:
         return None
     size = match["size"]
+    rest = _REFERRER_AND_AGENT.match(text, match.end())
     return View(
         number,
         time_s,
         match["address"],
-        match["method"],
-        match["page"],
+        request["method"],
+        request["page"],
         int(match["status"]),
         None if size == "-" else int(size),
-        _dash_to_none(match["referrer"]),
-        _dash_to_none(match["agent"]),
+        _dash_to_none(rest and rest["referrer"]),
+        _dash_to_none(rest and rest["agent"]),
     )
 
 
@@ -110,8 +156,17 @@ def survey(path: Path) -> Survey:
     """Read a whole log once and tell what is in it."""
     found = Survey()
     for number, text in read_lines(path):
-        found.add(parse_line(number, text))
+        found.add(number, text)
     return found
+
+
+def _split(stream: BinaryIO | gzip.GzipFile) -> Iterator[bytes]:
+    """Give each line without its line feed; of one that is too long its beginning, so that memory is bounded."""
+    while line := stream.readline(_LONGEST_LINE_BYTES + 1):
+        piece = line
+        while not piece.endswith(b"\n") and (piece := stream.readline(_LONGEST_LINE_BYTES)):
+            pass
+        yield line.removesuffix(b"\n")
 
 
 def _parse_time(text: str) -> int | None:
@@ -123,9 +178,10 @@ def _parse_time(text: str) -> int | None:
         offset = timedelta(hours=int(zone_hours), minutes=int(zone_minutes))
         zone = timezone(-offset if sign == "-" else offset)
         local = datetime(int(year), MONTHS.index(month) + 1, int(day), int(hour), int(minute), int(second), tzinfo=zone)
-        return int(local.astimezone(UTC).timestamp())
-    except (ValueError, OverflowError):
+    except ValueError:
         return None
+    time_s = int(local.timestamp())
+    return time_s if 0 <= time_s < _END_OF_TIME_S else None
 
 
 def _dash_to_none(text: str | None) -> str | None:

@@ -32,6 +32,7 @@ DEFAULT_DIRECTORY = Path("demo-data")
 DEFAULT_LINES_PER_S = 250.0
 _LEAST_WATERMARK_S = 60
 _INTERRUPTED = 130
+_SHOWN_CHARACTERS = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +70,12 @@ def _prepare(plan: DemoPlan, directory: DemoDirectory, log: Path, console: Conso
     """Look at the log, and take up the run that is in the directory or begin a new one."""
     digest, found = digest_of(log), survey(log)
     if found.view_count == 0:
-        raise DemoDirectoryError(f"{log} holds no page view in the combined log format")
+        raise DemoDirectoryError(f"{log} holds no page view in the combined log format{_first_other(found)}")
     kind = "page views" if plan.access_log else "made-up page views"
     console.print(f"[bold]Barnabas[/bold]: {found.view_count:,} {kind} → Kafka topic → Spark → Parquet")
-    if unreadable_count := found.line_count - found.view_count:
-        console.print(f"  {unreadable_count:,} other lines of the log are no page views, and not counted")
+    if other_count := found.line_count - found.view_count:
+        lines = "1 line was no view" if other_count == 1 else f"{other_count:,} lines were no views"
+        console.print(f"  {lines}, and not counted{_first_other(found)}", highlight=False, markup=False, soft_wrap=True)
     earlier = directory.load()
     if earlier is not None and earlier.state == RUNNING and not plan.is_fresh:
         if earlier.digest != digest:
@@ -88,6 +90,16 @@ def _prepare(plan: DemoPlan, directory: DemoDirectory, log: Path, console: Conso
     run = Run(RUNNING, str(log), digest, watermark_s)
     directory.begin(run)
     return run, found
+
+
+def _first_other(found: Survey) -> str:
+    """Where the first line is that is no view, and how it begins; nothing where there is none."""
+    if found.first_other is None:
+        return ""
+    number, text = found.first_other
+    shown = text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "…"
+    # repr: what is there may move a terminal's cursor.
+    return f": first at line {number:,}: {shown!r}"
 
 
 class _Show:

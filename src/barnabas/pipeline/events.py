@@ -6,7 +6,7 @@
 | line | long | the line of the log, from 1; the marker has the number after the last |
 | time | timestamp | event time, UTC, ISO 8601 with seconds; an unreadable line has none |
 | address, method, page, status, bytes, referrer, agent | | as logged; missing where the log has a dash |
-| text | string | an unreadable line as it stands |
+| text | string | an unreadable line as it stands; its first LONGEST_LINE + 1 characters where it is longer |
 
 Invariant: the same line always gives the same bytes, so that a replay can tell whether a topic holds its own log.
 """

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.pipeline.access_log import Survey, View, parse_line, read_lines, survey
+from barnabas.pipeline.access_log import LONGEST_LINE, Survey, View, parse_line, read_lines, survey
 
 COMBINED = (
     '192.0.2.7 - - [17/May/2015:10:05:03 +0000] "GET /a?b=c HTTP/1.1" 200 203023 '
@@ -76,5 +76,33 @@ def test_survey_tells_the_disorder(tmp_path: Path):
     seconds = ("05:30", "05:59", "05:01", "06:10", "no time", "05:30")
     log.write_text("".join(COMBINED.replace("05:03", second) + "\n" for second in seconds))
     assert survey(log) == Survey(
-        line_count=6, view_count=5, first_time_s=1_431_857_101, last_time_s=1_431_857_170, disorder_s=58
+        line_count=6,
+        view_count=5,
+        first_other=(5, COMBINED.replace("05:03", "no time")),
+        first_time_s=1_431_857_101,
+        last_time_s=1_431_857_170,
+        disorder_s=58,
     )
+
+
+def test_a_line_that_is_cut_short_is_a_view_when_its_seven_fields_are_whole():
+    end_of_bytes = COMBINED.index("203023") + len("203023")
+    for length in range(len(COMBINED)):
+        view = parse_line(1, COMBINED[:length])
+        # Digits of the bytes that are missing can't be seen.
+        assert (view is not None) == (length > end_of_bytes - len("203023")), COMBINED[:length]
+
+
+def test_a_long_line_is_read_in_bounds(tmp_path: Path):
+    log = tmp_path / "access.log"
+    log.write_bytes(b"x" * 1_000_000 + b"\n" + COMBINED.encode() + b"\n")
+    lines = list(read_lines(log))
+    assert [(number, len(text)) for number, text in lines] == [(1, LONGEST_LINE + 1), (2, len(COMBINED))]
+    assert parse_line(*lines[1]) is not None
+
+
+def test_a_gzip_file_that_is_cut_short_says_so(tmp_path: Path):
+    log = tmp_path / "access.log.gz"
+    log.write_bytes(gzip.compress(b"a\n" * 1_000)[:-9])
+    with pytest.raises(OSError, match=r"access\.log\.gz is damaged or cut short: it can't be unpacked after line \d+"):
+        list(read_lines(log))
