@@ -5,7 +5,9 @@ file stands in `checkpoint/offsets`, its rows count from when its file stands in
 when its file stands in `checkpoint/commits`.
 """
 
+import errno
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -13,10 +15,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from barnabas.pipeline.plain_count import count_file, read_counts
+from barnabas.pipeline.sample import write_sample
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="finds the demo's processes in /proc")
@@ -146,6 +150,46 @@ def test_result_is_the_plain_count_after_five_kills(tmp_path: Path, real_access_
         for who in ("replay", "broker", "Spark job"):
             assert f"{who} was killed (signal 9): starting it again" in demo.said()
         assert "going on with the run" in demo.said()
+
+
+def assert_ends_at_once_saying(directory: Path, log: Path, text: str, remedy: str, **options: Any) -> None:
+    command = [sys.executable, "-m", "barnabas.pipeline", "demo", "--directory", str(directory)]
+    command += ["--access-log", str(log), "--rate", "0"]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, **options)
+    assert ended.returncode == 1
+    *last_lines, line = ended.stderr.splitlines()
+    assert line.startswith("barnabas.pipeline: broker failed: ")
+    assert f"{text}; {remedy}, then run the same command again" in line
+    assert any(text in line for line in last_lines)
+    assert "starting it again" not in ended.stdout
+    assert "Traceback" not in ended.stderr
+
+
+def test_demo_on_a_full_disk_says_so(tmp_path: Path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(disk)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode != 0:
+        pytest.skip("a small file system can be mounted by root only")
+    try:
+        write_sample(tmp_path / "access.log")
+        text = os.strerror(errno.ENOSPC)
+        assert_ends_at_once_saying(disk / "demo", tmp_path / "access.log", text, "make room on that disk")
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+def test_demo_whose_files_may_not_grow_says_so(tmp_path: Path):
+    """The same without root: the system refuses to make any file larger than this."""
+    write_sample(tmp_path / "access.log")
+    limit = (500_000, 500_000)
+    assert_ends_at_once_saying(
+        tmp_path / "demo",
+        tmp_path / "access.log",
+        os.strerror(errno.EFBIG),
+        "raise the limit of file sizes (ulimit -f)",
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit),
+    )
 
 
 def test_finished_demo_starts_over_and_an_unfinished_one_keeps_to_its_log(tmp_path: Path, real_access_log: Path):

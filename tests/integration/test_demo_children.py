@@ -1,6 +1,7 @@
 """Child processes: they come back when killed, are given up when they can't work, and die with their parent."""
 
 import asyncio
+import errno
 import os
 import subprocess
 import sys
@@ -24,7 +25,9 @@ class Told:
         self.notices: list[str] = []
 
 
-def child(tmp_path: Path, *programs: str, on_event: Callable[[Event], None] | None = None) -> tuple[Child, Told]:
+def child(
+    tmp_path: Path, *programs: str, on_event: Callable[[Event], None] | None = None, log: Path | None = None
+) -> tuple[Child, Told]:
     """Give a child that runs one program after the other, the last one again and again."""
     told = Told()
     left = list(programs)
@@ -37,7 +40,13 @@ def child(tmp_path: Path, *programs: str, on_event: Callable[[Event], None] | No
         if on_event is not None:
             on_event(event)
 
-    return Child("it", command, tmp_path / "it.log", take, told.notices.append), told
+    return Child("it", command, log or tmp_path / "it.log", take, told.notices.append), told
+
+
+def failure(made: Child) -> ChildFailedError:
+    with pytest.raises(ChildFailedError) as caught:
+        asyncio.run(made.run())
+    return caught.value
 
 
 def test_child_that_is_done_is_done(tmp_path: Path):
@@ -59,6 +68,35 @@ def test_hopeless_child_is_given_up_with_its_last_words(tmp_path: Path):
     with pytest.raises(ChildFailedError, match="it failed: no java"):
         asyncio.run(made.run())
     assert made.restart_count == 0
+
+
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS])
+def test_child_whose_disk_is_full_is_given_up_with_what_to_do(tmp_path: Path, error: int):
+    text = os.strerror(error)
+    # As Spark does it: the cause, then a long stack trace, and all that after it has worked for a while.
+    program = SAY + f"import sys;sys.stderr.write('x.IOException: {text}\\n' + '\\tat x\\n' * 60);sys.exit(1)"
+    made, told = child(tmp_path, program)
+    failed = failure(made)
+    assert str(failed).startswith(f"it failed: x.IOException: {text}; ")
+    assert "run the same command again" in str(failed) or "--directory" in str(failed)
+    assert failed.last_lines[-1] == "\tat x"
+    assert made.restart_count == 0
+    assert told.notices == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a file that is always full")
+def test_last_words_are_told_where_the_log_cannot_be_written(tmp_path: Path):
+    program = f"import sys;print('one', 'two', sep='\\n', file=sys.stderr);sys.exit({HOPELESS})"
+    failed = failure(child(tmp_path, program, log=Path("/dev/full"))[0])
+    assert str(failed) == "it failed: two (log: /dev/full)"
+    assert failed.last_lines == ["one", "two"]
+
+
+def test_a_long_line_of_a_child_does_not_end_it(tmp_path: Path):
+    made, told = child(tmp_path, "import sys;print('x' * 5_000_000);print('y' * 5_000_000, file=sys.stderr);" + SAY)
+    asyncio.run(made.run())
+    assert len(told.events) == 1
+    assert (tmp_path / "it.log").stat().st_size == 10_000_002
 
 
 def test_what_is_no_json_goes_to_the_log(tmp_path: Path):

@@ -1,6 +1,7 @@
 """The pipeline's commands: `python -m barnabas.pipeline demo | replay | run | top | count | sample`.
 
-Exit codes: 0 done, 1 failed (try again), 2 can't work as asked, 130 stopped. Errors are one line on standard error.
+Exit codes: 0 done, 1 failed (try again), 2 can't work as asked, 130 stopped. Errors are one line on standard error;
+above it stands what a process of the demo said last, when that is what failed.
 With `--json` a command prints one JSON object a line, for the process that started it.
 """
 
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING
 from barnabas.core.errors import BarnabasError
 from barnabas.pipeline.children import HOPELESS, ChildFailedError, die_with_parent
 from barnabas.pipeline.demo_directory import DemoDirectoryError
+from barnabas.pipeline.remedies import remedy_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -46,8 +48,13 @@ def main(argv: list[str] | None = None) -> int:
     except BrokenPipeError:
         return 1
     except OSError as error:
-        return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), 1)
-    except (BarnabasError, ChildFailedError, DemoDirectoryError) as error:
+        reason = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
+        remedy = remedy_of(reason)
+        return _fail(f"{reason}; {remedy}" if remedy else reason, 1)
+    except ChildFailedError as error:
+        print("\nThe last that it said:", *(f"  {line}" for line in error.last_lines), sep="\n", file=sys.stderr)
+        return _fail(str(error), 1)
+    except (BarnabasError, DemoDirectoryError) as error:
         return _fail(str(error), 1)
 
 

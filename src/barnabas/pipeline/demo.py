@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.access_log import Survey, survey
-from barnabas.pipeline.children import Child, Event
+from barnabas.pipeline.children import HOPELESS, Child, Event
 from barnabas.pipeline.demo_directory import COMPLETE, RUNNING, DemoDirectory, DemoDirectoryError, Run, digest_of
 from barnabas.pipeline.plain_count import Counts, count_file, read_counts
 from barnabas.pipeline.report import Gauges, gauges, print_top_pages
@@ -121,7 +121,14 @@ class _Show:
         self._gauges: Gauges | None = None
         logs = directory.logs
         self._broker = Child(
-            "broker", self._broker_command, logs / "broker.log", self._on_broker, self._notice, is_service=True
+            "broker",
+            self._broker_command,
+            logs / "broker.log",
+            self._on_broker,
+            self._notice,
+            is_service=True,
+            # With 1 it ends by itself, having said why: a disk that is full, a port that is taken.
+            hopeless_codes=(1, HOPELESS),
         )
         self._replay = Child("replay", self._replay_command, logs / "replay.log", self._on_replay, self._notice)
         self._job = Child(
