@@ -51,8 +51,9 @@ def run_tool(
     stdin: str | None = None,
     timeout_s: float = 240,
     jvm_options: Sequence[str] = TOOL_JVM_OPTIONS,
+    jar_set: str = KAFKA,
 ) -> subprocess.CompletedProcess[str]:
-    """Run one of Kafka 2.7.2's tools to its end.
+    """Run one of Kafka's tools to its end.
 
     Args:
         class_name: With its package, such as `kafka.admin.TopicCommand`.
@@ -60,12 +61,13 @@ def run_tool(
         stdin: What it reads; nothing when None.
         timeout_s: When to give up.
         jvm_options: Short-lived and small by default; the perf tools want the JVM's own.
+        jar_set: Of which Kafka; 2.7.2's by default.
 
     Returns:
         Exit status, standard output and standard error; a failing tool is no exception.
     """
     return subprocess.run(
-        java_command(class_name, arguments, jvm_options=jvm_options),
+        java_command(class_name, arguments, jvm_options=jvm_options, jar_set=jar_set),
         input=stdin or "",
         capture_output=True,
         text=True,

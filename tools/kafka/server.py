@@ -1,4 +1,4 @@
-"""Kafka 2.7.2 and its ZooKeeper as two processes on free loopback ports, in a directory of the caller's.
+"""Kafka and its ZooKeeper as two processes on free loopback ports, in a directory of the caller's.
 
 `KafkaServer` has the same surface as `barnabas.testing.Broker` (`bootstrap_servers`, `stop`, `kill`, `restart`, context
 manager), so that a test can be run against either.
@@ -18,6 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from tools.kafka.jars import KAFKA
 from tools.kafka.java import start_java
 
 BROKER_JVM_OPTIONS = ("-Xmx1g", "-XX:+UseG1GC")
@@ -78,12 +79,13 @@ def _wait_until(
 
 
 class KafkaServer:
-    """A Kafka 2.7.2 broker with a ZooKeeper of its own.
+    """A Kafka broker, 2.7.2 if nothing else is said, with a ZooKeeper of its own.
 
     Args:
         directory: Where both keep their data; a temporary one, removed at the end, when None.
         config: Broker settings, above those of `ONE_BROKER`.
         jvm_options: Of the broker.
+        jar_set: Which broker; one of `jars.JAR_SETS` that has one.
     """
 
     def __init__(
@@ -91,6 +93,7 @@ class KafkaServer:
         directory: Path | None = None,
         config: Mapping[str, str] | None = None,
         jvm_options: Sequence[str] = BROKER_JVM_OPTIONS,
+        jar_set: str = KAFKA,
     ) -> None:
         self._is_temporary = directory is None
         self.directory = directory or Path(tempfile.mkdtemp(prefix="kafka-server-"))
@@ -99,13 +102,18 @@ class KafkaServer:
         self.port = free_port()
         self._config = dict(config or {})
         self._jvm_options = jvm_options
+        self._jar_set = jar_set
         self._zookeeper: subprocess.Popen[bytes] | None = None
         self._broker: subprocess.Popen[bytes] | None = None
         self._zookeeper_port = free_port()
 
     @property
+    def host(self) -> str:
+        return "127.0.0.1"
+
+    @property
     def bootstrap_servers(self) -> str:
-        return f"127.0.0.1:{self.port}"
+        return f"{self.host}:{self.port}"
 
     @property
     def pid(self) -> int:
@@ -158,6 +166,7 @@ class KafkaServer:
             self._broker = start_java(
                 "kafka.Kafka",
                 str(properties),
+                jar_set=self._jar_set,
                 jvm_options=self._jvm_options,
                 log_level="INFO",
                 stdout=output,
