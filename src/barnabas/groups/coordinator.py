@@ -19,6 +19,7 @@ from typing import assert_never
 from barnabas.cluster.image import ClusterView
 from barnabas.core.clock import Clock
 from barnabas.core.config import BrokerConfig
+from barnabas.core.config.versions import kafka_version
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import StorageError
 from barnabas.core.executor import Executor
@@ -100,6 +101,7 @@ class GroupCoordinator:
         self._cluster = cluster
         self._settings = GroupSettings(config.group_initial_rebalance_delay_ms, config.group_max_size)
         self._codec = Codec(config.offsets_topic_compression_codec)
+        self._reader = kafka_version(config.inter_broker_protocol_version)
         self._groups: dict[str, Group] = {}
         self._replies = Replies()
         self._deadlines: Deadlines[tuple[str, str]] = Deadlines(clock, timers, self._on_deadline)
@@ -339,10 +341,10 @@ class GroupCoordinator:
     ) -> None:
         match effect:
             case StoreOffsets(offsets):
-                batch = offsets_batch(group.group_id, offsets, now_ms, self._codec)
+                batch = offsets_batch(group.group_id, offsets, now_ms, self._codec, self._reader)
                 self._write(group, batch, partial(self._on_offsets_stored, group, offsets, caller))
             case StoreGroup(generation, assignments):
-                batch = group_batch(group, assignments, now_ms, self._codec)
+                batch = group_batch(group, assignments, now_ms, self._codec, self._reader)
                 self._write(group, batch, partial(self._on_group_stored, group, generation, assignments))
             case AppendTombstones(partitions, is_group_removed):
                 for batch in tombstone_batches(group.group_id, partitions, is_group_removed, now_ms, self._codec):

@@ -5,7 +5,8 @@
 | committed offset | 0 or 1: group, topic, partition | v3: offset, leader epoch, metadata, commit time; v1: expiry |
 | group | 2: group | v3: protocol type, generation, protocol, leader, state time, members |
 
-A null value is a tombstone. All integers are big-endian.
+Older versions of the values lack something, and are what older brokers read: `inter.broker.protocol.version` says
+which are written. A null value is a tombstone. All integers are big-endian.
 
 Source: OffsetCommitKey, OffsetCommitValue, GroupMetadataKey, GroupMetadataValue; KIP-211 (v2), KIP-320 (v3).
 """
@@ -14,8 +15,9 @@ from collections.abc import Iterable, Mapping
 from struct import Struct
 from typing import NamedTuple
 
+from barnabas.core.config.versions import NEWEST, KafkaVersion
 from barnabas.core.errors import ProtocolError
-from barnabas.core.types import NO_TIMESTAMP, TopicPartition
+from barnabas.core.types import NO_EPOCH, NO_TIMESTAMP, TopicPartition
 from barnabas.groups.group import CommittedOffset, Group, GroupSettings, Member, Phase
 from barnabas.protocol.messages.group_metadata_key import GroupMetadataKey
 from barnabas.protocol.messages.group_metadata_value import GroupMetadataValue, MemberMetadata
@@ -29,9 +31,11 @@ LEGACY_OFFSET_KEY_TYPE = 0
 OFFSET_KEY_TYPE = OffsetCommitKey.API_KEY
 GROUP_KEY_TYPE = GroupMetadataKey.API_KEY
 
-_OFFSET_VALUE_VERSION = 3
 _OFFSET_VALUE_VERSION_WITH_EXPIRY = 1
-_GROUP_VALUE_VERSION = 3
+_OFFSET_VALUE_VERSION_WITH_EPOCH = 3
+_GROUP_VALUE_VERSION_WITH_REBALANCE_TIMEOUT = 1
+_GROUP_VALUE_VERSION_WITH_STATE_TIME = 2
+_GROUP_VALUE_VERSION_WITH_INSTANCES = 3
 _KEY_VERSION = 0
 
 # What one batch of tombstones may take: far below any sensible max.message.bytes.
@@ -64,27 +68,40 @@ def encode_group_key(group_id: str) -> bytes:
     return _prefixed(GROUP_KEY_TYPE, GroupMetadataKey(group_id), _KEY_VERSION)
 
 
-def encode_offset_value(committed: CommittedOffset) -> bytes:
-    """The value of a committed offset; one with an expiry of its own needs an older version, without leader epoch."""
-    value = OffsetCommitValue(
-        committed.offset, committed.leader_epoch, committed.metadata, committed.commit_timestamp_ms
-    )
-    version = _OFFSET_VALUE_VERSION
+def encode_offset_value(committed: CommittedOffset, reader: KafkaVersion = NEWEST) -> bytes:
+    """The value of a committed offset; one with an expiry of its own needs an older version, without leader epoch.
+
+    Args:
+        committed: The offset.
+        reader: The oldest Kafka that must be able to read it (inter.broker.protocol.version).
+    """
+    value = OffsetCommitValue(committed.offset, NO_EPOCH, committed.metadata, committed.commit_timestamp_ms)
+    version = reader.offset_value_version
     if committed.expire_timestamp_ms != NO_TIMESTAMP:
-        value.expire_timestamp = committed.expire_timestamp_ms
         version = _OFFSET_VALUE_VERSION_WITH_EXPIRY
+    if version == _OFFSET_VALUE_VERSION_WITH_EXPIRY:
+        value.expire_timestamp = committed.expire_timestamp_ms
+    if version >= _OFFSET_VALUE_VERSION_WITH_EPOCH:
+        value.leader_epoch = committed.leader_epoch
     return _prefixed(version, value, version)
 
 
-def encode_group_value(group: Group, assignments: Mapping[str, bytes]) -> bytes:
-    """The value of a group's metadata, with the assignments that its members are about to get."""
+def encode_group_value(group: Group, assignments: Mapping[str, bytes], reader: KafkaVersion = NEWEST) -> bytes:
+    """The value of a group's metadata.
+
+    Args:
+        group: The group.
+        assignments: What its members are about to get.
+        reader: The oldest Kafka that must be able to read it (inter.broker.protocol.version).
+    """
+    version = reader.group_value_version
     members = [
         MemberMetadata(
             member.member_id,
-            member.group_instance_id,
+            member.group_instance_id if version >= _GROUP_VALUE_VERSION_WITH_INSTANCES else None,
             member.client_id,
             member.client_host,
-            member.rebalance_timeout_ms,
+            member.rebalance_timeout_ms if version >= _GROUP_VALUE_VERSION_WITH_REBALANCE_TIMEOUT else NO_TIMESTAMP,
             member.session_timeout_ms,
             member.metadata(group.protocol_name),
             assignments.get(member.member_id, b""),
@@ -96,26 +113,32 @@ def encode_group_value(group: Group, assignments: Mapping[str, bytes]) -> bytes:
         group.generation,
         group.protocol_name,
         group.leader_id,
-        group.state_timestamp_ms,
+        group.state_timestamp_ms if version >= _GROUP_VALUE_VERSION_WITH_STATE_TIME else NO_TIMESTAMP,
         members,
     )
-    return _prefixed(_GROUP_VALUE_VERSION, value, _GROUP_VALUE_VERSION)
+    return _prefixed(version, value, version)
 
 
-def group_batch(group: Group, assignments: Mapping[str, bytes], now_ms: int, codec: Codec) -> bytearray:
+def group_batch(
+    group: Group, assignments: Mapping[str, bytes], now_ms: int, codec: Codec, reader: KafkaVersion = NEWEST
+) -> bytearray:
     """The batch that stores a group's metadata."""
     builder = BatchBuilder(codec)
-    builder.append(now_ms, encode_group_key(group.group_id), encode_group_value(group, assignments))
+    builder.append(now_ms, encode_group_key(group.group_id), encode_group_value(group, assignments, reader))
     return builder.build()
 
 
 def offsets_batch(
-    group_id: str, offsets: Mapping[TopicPartition, CommittedOffset], now_ms: int, codec: Codec
+    group_id: str,
+    offsets: Mapping[TopicPartition, CommittedOffset],
+    now_ms: int,
+    codec: Codec,
+    reader: KafkaVersion = NEWEST,
 ) -> bytearray:
     """The batch that stores the offsets of one commit."""
     builder = BatchBuilder(codec)
     for topic_partition, committed in offsets.items():
-        builder.append(now_ms, encode_offset_key(group_id, topic_partition), encode_offset_value(committed))
+        builder.append(now_ms, encode_offset_key(group_id, topic_partition), encode_offset_value(committed, reader))
     return builder.build()
 
 

@@ -8,13 +8,6 @@ Source: configuration page, topic and broker settings.
 from collections.abc import Sequence
 from typing import Protocol
 
-_MAGIC_BY_VERSION = {"0.8": 0, "0.9": 0, "0.10": 1}
-
-
-def message_magic(format_version: str) -> int:
-    """The magic that a message.format.version stands for."""
-    return _MAGIC_BY_VERSION.get(".".join(format_version.split("-")[0].split(".")[:2]), 2)
-
 
 class LogConfig(Protocol):
     """Settings of one topic."""
@@ -91,6 +84,8 @@ class LogManagerConfig(CleanerConfig, Protocol):
     def barnabas_record_validation(self) -> str: ...
     @property
     def broker_id(self) -> int: ...
+    @property
+    def inter_broker_protocol_version(self) -> str: ...
     @property
     def log_dir(self) -> str: ...
     @property

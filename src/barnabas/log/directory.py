@@ -112,10 +112,17 @@ class LogDirectory:
             raise StartupError(f"{self.path / META_FILE} has version {values.get('version')}, this broker knows 0")
         return Identity(broker_id, values.get("cluster.id"))
 
-    def write_identity(self, broker_id: int, cluster_id: str, now_ms: int) -> None:
-        """Make the directory this broker's; blocks until it is on disk."""
+    def write_identity(self, broker_id: int, cluster_id: str | None, now_ms: int) -> None:
+        """Make the directory this broker's; blocks until it is on disk.
+
+        Args:
+            broker_id: The broker's.
+            cluster_id: The cluster's; None: leave it out, as Kafka before 2.4 does.
+            now_ms: For the date in it.
+        """
         date = time.strftime("%a %b %d %H:%M:%S UTC %Y", time.gmtime(now_ms / 1000))
-        text = f"#\n#{date}\nversion=0\nbroker.id={broker_id}\ncluster.id={cluster_id}\n"
+        text = f"#\n#{date}\nversion=0\nbroker.id={broker_id}\n"
+        text += "" if cluster_id is None else f"cluster.id={cluster_id}\n"
         self._files.replace(self.path / META_FILE, text.encode("latin-1"))
 
     def make_checkpoints(self) -> None:

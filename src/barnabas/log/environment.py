@@ -32,6 +32,7 @@ class LogEnvironment:
         choose_jitter: A random number from 0 to below its argument, for segment.jitter.ms.
         on_failure: Told, on the event loop, why work on a log's files failed.
         producer_expiration_ms: transactional.id.expiration.ms.
+        has_zstd: Whether zstd may be written (inter.broker.protocol.version=2.1 or newer).
         validates_records: Walk all records of each batch (barnabas.record.validation=full).
     """
 
@@ -43,3 +44,4 @@ class LogEnvironment:
     on_failure: Callable[[BaseException], object] = _raise
     producer_expiration_ms: int = 604_800_000
     validates_records: bool = False
+    has_zstd: bool = True

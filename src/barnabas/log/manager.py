@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from barnabas.core.clock import Clock
+from barnabas.core.config.versions import kafka_version
 from barnabas.core.errors import StartupError, StorageError
 from barnabas.core.executor import Executor
 from barnabas.core.pending import Pending, completed
@@ -172,12 +173,13 @@ class LogManager:
     async def load(self, cluster_id: str, broker_id: int) -> None:
         """Make the directories this broker's and open all logs, recovering those that an unclean stop left.
 
-        The topics' settings must be known by now.
+        The topics' settings must be known by now, and which Kafka must be able to read what is written.
 
         Raises:
             StartupError: A directory belongs to another broker or cluster; nothing was changed.
             StorageError: All disks failed.
         """
+        self._env.has_zstd = kafka_version(self._config.inter_broker_protocol_version).has_zstd
         try:
             await self._run(lambda: self._claim(cluster_id, broker_id))
             executors = [self._recovery_executor() for _ in self._directories]

@@ -13,12 +13,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from struct import Struct
 
+from barnabas.core.config.versions import message_magic
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import StorageError
 from barnabas.core.types import NO_EPOCH, NO_TIMESTAMP, TopicPartition
 from barnabas.log.append_result import AppendResult
 from barnabas.log.cold_reads import Cached
-from barnabas.log.config import LogConfig, message_magic
+from barnabas.log.config import LogConfig
 from barnabas.log.environment import LogEnvironment
 from barnabas.log.files import FileSlice
 from barnabas.log.flusher import Flusher, Waiting
@@ -49,6 +50,7 @@ from barnabas.records.walk import RecordRefusal, WalkRules
 LOG_APPEND_TIME = "LogAppendTime"
 COMPACT = "compact"
 
+_ZSTD = int(Codec.ZSTD)
 _CODECS = {
     "producer": None,
     "uncompressed": Codec.NONE,
@@ -236,7 +238,8 @@ class PartitionLog:
                 exactly one batch; a partial one after it is cut off.
             leader_epoch: This leader's.
             is_client: False for the broker's own records, of which there may be several batches, and which only have
-                to be newer than what their producer or its coordinator wrote.
+                to be newer than what their producer or its coordinator wrote. In a topic of an older format they are
+                one batch, which is written anew in that format.
             is_any_format: A client that does not know of batches sent this (Produce v0-2): messages of format 0 or 1,
                 several perhaps.
 
@@ -248,13 +251,16 @@ class PartitionLog:
         """
         # hot path: benchmarks/micro/test_log.py
         if not is_client:
+            if self.magic < MAGIC:
+                return self._append_any(records, leader_epoch, is_any_format=False)
             return self._append_own(records, leader_epoch)
         if self._needs_a_walk or is_any_format:
             return self._append_any(records, leader_epoch, is_any_format)
         header = read_client_batch(records, self._max_message_bytes)
         if type(header) is not BatchHeader:
             return self._refuse(header)  # type: ignore[arg-type]  # the other half of the union
-        if self._codec is not None and header.attributes & CODEC_MASK != self._codec:
+        codec = header.attributes & CODEC_MASK
+        if (self._codec is not None and codec != self._codec) or (codec == _ZSTD and not self._env.has_zstd):
             return self._append_any(records, leader_epoch, is_any_format)
         size = header.batch_length + LOG_OVERHEAD
         if size != len(records):
@@ -298,7 +304,13 @@ class PartitionLog:
         now_ms = self._env.clock.now_ms()
         base_offset = self.log_end_offset
         target = AppendTarget(
-            self.magic, self._codec, self._max_message_bytes, base_offset, leader_epoch, self._walk_rules
+            self.magic,
+            self._codec,
+            self._max_message_bytes,
+            base_offset,
+            leader_epoch,
+            self._walk_rules,
+            has_zstd=self._env.has_zstd,
         )
         assigned = assign_offsets(records, target, now_ms)
         if isinstance(assigned, RecordRefusal):

@@ -15,9 +15,10 @@ import logging
 from pathlib import Path
 from typing import NamedTuple
 
+from barnabas.core.config.versions import message_magic
 from barnabas.core.types import TopicPartition
 from barnabas.log.batch_reader import read_batches
-from barnabas.log.config import LogConfig, message_magic
+from barnabas.log.config import LogConfig
 from barnabas.log.directory_files import read_directory
 from barnabas.log.environment import LogEnvironment
 from barnabas.log.leader_epochs import LeaderEpochs

@@ -22,7 +22,6 @@ Nodes = dict[str, bytes | None]
 ADOPTED = "/barnabas/adopted"
 """What the tree held when the directory was adopted: only the embedded registry has this node."""
 
-_BARNABAS = "/barnabas"
 _ZOOKEEPERS_OWN = "/zookeeper"
 _LEFT_BEHIND_BELOW = (
     paths.BROKER_IDS,
@@ -68,7 +67,9 @@ def children(nodes: Iterable[str], path: str) -> list[str]:
 
 def is_carried(path: str) -> bool:
     """Whether a node goes along when a broker moves."""
-    if path in (paths.ROOT, paths.CONTROLLER, _BARNABAS) or path.startswith((_BARNABAS + "/", _ZOOKEEPERS_OWN)):
+    if path in (paths.ROOT, paths.CONTROLLER, paths.BARNABAS) or path.startswith(
+        (paths.BARNABAS + "/", _ZOOKEEPERS_OWN)
+    ):
         return False
     return not any(path.startswith(parent + "/") for parent in _LEFT_BEHIND_BELOW)
 

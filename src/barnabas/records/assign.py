@@ -65,6 +65,7 @@ class AppendTarget:
         leader_epoch: For the headers of batches.
         rules: What the records are checked against.
         max_bytes: How large the records of a batch may become when they are decompressed or written anew.
+        has_zstd: Whether zstd may be written.
     """
 
     magic: int
@@ -74,6 +75,7 @@ class AppendTarget:
     leader_epoch: int = NO_EPOCH
     rules: WalkRules = field(default_factory=WalkRules)
     max_bytes: int = MAX_UNCOMPRESSED_BYTES
+    has_zstd: bool = True
 
 
 class Assigned(NamedTuple):
@@ -129,9 +131,12 @@ def assign_offsets(records: bytearray | memoryview, target: AppendTarget, now_ms
     if isinstance(produced, RecordRefusal):
         return produced
     magic, source_codec = produced.header.magic, produced.source_codec
+    codec = source_codec if target.codec is None else target.codec
+    if codec == Codec.ZSTD and not target.has_zstd:
+        reason = "zstd may not be written with an inter.broker.protocol.version below 2.1"
+        return RecordRefusal(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, reason)
     if produced.batch_count > 1 and (magic == MAGIC or source_codec != Codec.NONE):
         return RecordRefusal(ErrorCode.INVALID_RECORD, "Compressed outer record has more than one batch")
-    codec = source_codec if target.codec is None else target.codec
     is_rebuilt = codec != source_codec or magic != target.magic or (codec != Codec.NONE and magic == 0)
     walked = _walk(produced, target, now_ms, is_rebuilt=is_rebuilt)
     if isinstance(walked, RecordRefusal):

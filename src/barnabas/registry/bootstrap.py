@@ -18,6 +18,7 @@ from barnabas.registry import paths
 from barnabas.registry.store import CreateOp, NodeExistsError, NoNodeError, Op, Registry, SetOp
 from barnabas.registry.znodes.brokers import BrokerRegistration, encode_registration
 from barnabas.registry.znodes.cluster import decode_cluster_id, encode_cluster_id
+from barnabas.registry.znodes.kafka_version import KafkaVersionNode, decode_kafka_version
 
 
 async def create_with_parents(registry: Registry, path: str, data: bytes | None = None) -> None:
@@ -116,6 +117,15 @@ async def bootstrap(registry: Registry) -> str:
     """
     _, known = await asyncio.gather(create_persistent_paths(registry), ensure_cluster_id(registry))
     return known
+
+
+async def kafka_version(registry: Registry) -> KafkaVersionNode | None:
+    """Which Kafka must be able to read what is written; None: the newest will do."""
+    try:
+        data, _ = await registry.get(paths.KAFKA_VERSION)
+    except NoNodeError:
+        return None
+    return decode_kafka_version(data)
 
 
 async def _create_if_missing(registry: Registry, path: str) -> None:

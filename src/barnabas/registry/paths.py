@@ -25,6 +25,10 @@ ISR_CHANGES = "/isr_change_notification"
 LOG_DIR_EVENTS = "/log_dir_event_notification"
 PRODUCER_ID_BLOCK = "/latest_producer_id_block"
 CONSUMERS = "/consumers"
+BARNABAS = "/barnabas"
+"""What only the embedded registry has: none of it goes to ZooKeeper."""
+KAFKA_VERSION = "/barnabas/kafka_version"
+"""Which Kafka must be able to read what is written."""
 
 PERSISTENT = (
     CONSUMERS,

@@ -28,6 +28,7 @@ from barnabas.controller.topics import TopicAdmin
 from barnabas.core.clock import SystemClock
 from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.config.support import startup_warning
+from barnabas.core.config.versions import kafka_version
 from barnabas.core.errors import BarnabasError, StartupError, StorageError
 from barnabas.core.executor import ThreadExecutor
 from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC
@@ -92,6 +93,7 @@ class Node:
         self._watchdog = Watchdog(self._clock, self._timers, self._core_wait)
         self._fetches = Purgatory(self._timers, loop.call_soon)
         self._listeners: list[Listener] = []
+        self._warned_topics: set[str] = set()
         self._logs: LogManager | None = None
         self._registry: EmbeddedRegistry | None = None
         self._controller: Controller | None = None
@@ -118,6 +120,7 @@ class Node:
         await logs.lock()
         registry = self._registry = await self._open_registry(logs)
         self.cluster_id = await bootstrap.bootstrap(registry)
+        await self._write_what_kafka_reads(registry)
         self.broker_id = self.config.broker_id = await self._choose_broker_id(registry, logs)
         view = self._view = ClusterView(self.cluster_id)
         configs = TopicConfigWatcher(registry, view, self._clock, self._timers, self._spawner, self._on_topic_config)
@@ -236,6 +239,27 @@ class Node:
             )
         return await EmbeddedRegistry.open(path, self._clock, self._registry_executor)
 
+    async def _write_what_kafka_reads(self, registry: EmbeddedRegistry) -> None:
+        """Keep to what the Kafka reads that the directories go back to."""
+        noted = await bootstrap.kafka_version(registry)
+        if noted is None:
+            return
+        version = kafka_version(noted.name)
+        contradictions = self.config.write_for(version)
+        log.info(
+            "Kafka %s can read what is written (%s): inter.broker.protocol.version=%s, log.message.format.version=%s",
+            version.short_name,
+            noted.reason,
+            self.config.inter_broker_protocol_version,
+            self.config.log_message_format_version,
+        )
+        if contradictions:
+            log.warning(
+                "%s: writes what Kafka %s cannot read, and `barnabas release` will refuse to give it back",
+                ", ".join(contradictions),
+                version.short_name,
+            )
+
     async def _choose_broker_id(self, registry: EmbeddedRegistry, logs: LogManager) -> int:
         if self.config.broker_id >= 0:
             return self.config.broker_id
@@ -282,7 +306,15 @@ class Node:
         for reason in reasons:
             # differs from Kafka: there the partition fails.
             log.warning("a setting of topic %s is left out: %s", topic, reason)
-        return config
+        if config.ignored_format is not None and topic not in self._warned_topics:
+            self._warned_topics.add(topic)
+            log.warning(
+                "message.format.version=%s of topic %s is ignored: inter.broker.protocol.version is %s",
+                config.ignored_format,
+                topic,
+                self.config.inter_broker_protocol_version,
+            )
+        return config.for_logs()
 
     def _on_topic_config(self, topic: str, overrides: object) -> None:
         self._replicas.update_topic_config(topic)

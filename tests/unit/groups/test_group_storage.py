@@ -2,6 +2,7 @@
 
 import pytest
 
+from barnabas.core.config.versions import kafka_version
 from barnabas.core.errors import ProtocolError
 from barnabas.core.types import TopicPartition
 from barnabas.groups.group import CommittedOffset, GroupSettings, Phase
@@ -237,3 +238,38 @@ def test_hash_is_javas(text, hash_code):
 
 def test_smallest_hash_goes_to_partition_0():
     assert partition_of("polygenelubricants", 50) == 0
+
+
+@pytest.mark.parametrize(
+    ("version", "group_version", "offset_version"),
+    [
+        ("0.10.0", 0, 1),
+        ("0.10.1", 1, 1),
+        ("0.10.2", 1, 1),
+        ("0.11.0", 1, 1),
+        ("2.0", 1, 1),
+        ("2.1-IV0", 2, 2),
+        ("2.1", 2, 3),
+        ("2.2", 2, 3),
+        ("2.3", 3, 3),
+        ("2.7", 3, 3),
+    ],
+)
+def test_values_are_of_the_version_that_kafka_writes(stable_story, version, group_version, offset_version):
+    reader = kafka_version(version)
+    group = stable_story.group
+    group.members["m1"].group_instance_id = "static"
+    value = encode_group_value(group, {"m1": b"A"}, reader)
+    assert value[:2] == group_version.to_bytes(2)
+    read = decode_group_value("g", value, SETTINGS)
+    assert read.members["m1"].assignment == b"A"
+    assert read.members["m1"].rebalance_timeout_ms == (60_000 if group_version else 10_000)
+    assert read.state_timestamp_ms == (group.state_timestamp_ms if group_version >= 2 else -1)
+    assert read.members["m1"].group_instance_id == ("static" if group_version == 3 else None)
+
+    value = encode_offset_value(CommittedOffset(42, 3, "m", 1_000), reader)
+    assert value[:2] == offset_version.to_bytes(2)
+    decoded = decode_offset_value(value)
+    assert (decoded.offset, decoded.metadata, decoded.commit_timestamp_ms) == (42, "m", 1_000)
+    assert decoded.leader_epoch == (3 if offset_version == 3 else -1)
+    assert encode_offset_value(CommittedOffset(42, 3, "m", 1_000, 2_000), reader)[:2] == b"\0\1"

@@ -2,8 +2,8 @@
 
 import pytest
 
+from barnabas.core.config.versions import message_magic
 from barnabas.core.error_code import ErrorCode
-from barnabas.log.config import message_magic
 from barnabas.log.segment import file_name
 from barnabas.records.batch import MAGIC_POSITION, Codec, read_header
 from barnabas.records.builder import BatchBuilder
@@ -34,6 +34,44 @@ def records_of(log):
 )
 def test_format_versions(version, magic):
     assert message_magic(version) == magic
+
+
+def test_the_brokers_own_records_are_kept_in_the_topics_format(open_partition_log, clock):
+    log = open_partition_log(message_format_version="0.10.2", cleanup_policy="compact")
+    for codec in (Codec.NONE, Codec.GZIP):
+        builder = BatchBuilder(codec)
+        for index in range(3):
+            builder.append(clock.now_ms(), b"key %d" % index, None if index == 1 else b"value")
+        assert log.append(memoryview(builder.build()), 5, is_client=False).error_code == ErrorCode.NONE
+    assert {batch[MAGIC_POSITION] for batch in stored(log)} == {1}
+    assert [(record.offset, record.value) for record in records_of(log)] == [
+        (0, b"value"),
+        (1, None),
+        (2, b"value"),
+        (3, b"value"),
+        (4, None),
+        (5, b"value"),
+    ]
+
+
+def test_own_records_of_a_producer_have_no_place_in_an_old_format(open_partition_log, clock):
+    log = open_partition_log(message_format_version="0.10.2")
+    builder = BatchBuilder(Codec.NONE, 7, 0, 0, is_transactional=True)
+    builder.append(clock.now_ms(), b"key", b"value")
+    refused = log.append(memoryview(builder.build()), 5, is_client=False)
+    assert refused.error_code == ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
+
+
+@pytest.mark.parametrize("topic_codec", ["producer", "zstd", "gzip"])
+def test_zstd_needs_a_kafka_that_reads_it(open_partition_log, env, clock, topic_codec):
+    env.has_zstd = False
+    log = open_partition_log(compression_type=topic_codec)
+    builder = BatchBuilder(Codec.ZSTD)
+    builder.append(clock.now_ms(), b"key", b"value")
+    result = log.append(memoryview(builder.build()), 0)
+    is_taken = topic_codec == "gzip"
+    assert result.error_code == (ErrorCode.NONE if is_taken else ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
+    assert log.log_end_offset == is_taken
 
 
 class TestOldFormats:

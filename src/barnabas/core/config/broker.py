@@ -24,6 +24,12 @@ from barnabas.core.config.settings import (
     split_list,
 )
 from barnabas.core.config.tables import BrokerFields
+from barnabas.core.config.versions import (
+    INTER_BROKER_PROTOCOL_VERSION,
+    LOG_MESSAGE_FORMAT_VERSION,
+    KafkaVersion,
+    kafka_version,
+)
 from barnabas.core.errors import ConfigError
 
 LISTENER_PREFIX = "listener.name."
@@ -70,6 +76,7 @@ class BrokerConfig(BrokerFields):
         for name, setting in BROKER_SETTINGS.items():
             setattr(self, attribute_name(name), own.get(name, setting.default_value))
         _settle_precedence(self, own)
+        self._settle_versions()
 
     @classmethod
     def from_properties(
@@ -113,6 +120,41 @@ class BrokerConfig(BrokerFields):
         config = cls.from_properties(SINGLE_BROKER_PROPERTIES | dict(overrides or {}))
         config.given = frozenset(overrides or ())
         return config
+
+    def write_for(self, version: KafkaVersion) -> list[str]:
+        """Write only what a version of Kafka reads, as far as nothing else was asked for.
+
+        Returns:
+            Which settings ask for something else, and what that Kafka can't read then; one clause each.
+
+        Raises:
+            ConfigError: The settings can't be together any more.
+        """
+        for name in (INTER_BROKER_PROTOCOL_VERSION, LOG_MESSAGE_FORMAT_VERSION):
+            if name not in self.given:
+                self._own[name] = self.explicit[name] = version.name
+                setattr(self, attribute_name(name), version.name)
+        self._settle_versions()
+        _check_versions(self, _Place(self.explicit, {}, ""))
+        return [
+            f"{name}={self.explicit[name]}"
+            for name in (INTER_BROKER_PROTOCOL_VERSION, LOG_MESSAGE_FORMAT_VERSION)
+            if kafka_version(str(self.raw(name))) > version
+        ]
+
+    def _settle_versions(self) -> None:
+        """Of the two versions that what is written depends on, the one that nobody set follows the other.
+
+        # differs from Kafka: it does not start with an inter.broker.protocol.version below 0.11 alone.
+        """
+        protocol, message = INTER_BROKER_PROTOCOL_VERSION, LOG_MESSAGE_FORMAT_VERSION
+        protocol_version, message_version = (kafka_version(str(self.raw(name))) for name in (protocol, message))
+        if message_version.magic <= protocol_version.magic:
+            return
+        name, version = (protocol, message_version) if message in self.given else (message, protocol_version)
+        if name not in self.given:
+            self._own[name] = self.explicit[name] = version.name
+            setattr(self, attribute_name(name), version.name)
 
     def raw(self, name: str) -> Value:
         """What this very setting was given or has by default, without regard to those that win over it."""
@@ -276,10 +318,26 @@ def _check_together(config: BrokerConfig, place: _Place) -> None:
         "connection.failed.authentication.delay.ms",
         f"must be less than connections.max.idle.ms ({config.connections_max_idle_ms})",
     )
+    _check_versions(config, place)
     # differs from Kafka: an authorizer that would be ignored lets everybody in, so the broker does not start with one.
     require(not config.authorizer_class_name, "authorizer.class.name", "is not implemented yet: remove it")
 
 
+def _check_versions(config: BrokerConfig, place: _Place) -> None:
+    protocol = kafka_version(config.inter_broker_protocol_version)
+    if kafka_version(config.log_message_format_version).magic > protocol.magic:
+        raise place.error(
+            LOG_MESSAGE_FORMAT_VERSION, f"needs a newer {INTER_BROKER_PROTOCOL_VERSION} than {protocol.short_name}"
+        )
+    # differs from Kafka: it starts with zstd and 1.1, say, and then refuses every commit.
+    if config.offsets_topic_compression_codec == _ZSTD and not protocol.has_zstd:
+        raise place.error(
+            "offsets.topic.compression.codec",
+            f"needs an {INTER_BROKER_PROTOCOL_VERSION} of 2.1 or newer, not {protocol.short_name}",
+        )
+
+
+_ZSTD = 4
 _RETENTION = ("log.retention.ms", "log.retention.minutes", "log.retention.hours")
 _LEAST_DEDUPE_BUFFER_BYTES = 1 << 20
 COMPRESSION_TYPES = ("uncompressed", "gzip", "snappy", "lz4", "zstd", "producer")

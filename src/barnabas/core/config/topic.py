@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from barnabas.core.config.broker import BrokerConfig
 from barnabas.core.config.settings import TOPIC_SETTINGS, attribute_name, parse
 from barnabas.core.config.tables import TopicFields
+from barnabas.core.config.versions import MESSAGE_FORMAT_VERSION, kafka_version
 from barnabas.core.errors import ConfigError
 
 
@@ -41,6 +42,21 @@ class TopicConfig(TopicFields):
     def from_broker(cls, broker: BrokerConfig) -> "TopicConfig":
         """The settings of a topic that sets nothing itself."""
         return cls(broker, {})
+
+    @property
+    def ignored_format(self) -> str | None:
+        """The topic's message.format.version, where the broker's inter.broker.protocol.version is too old for it."""
+        text = self.overrides.get(MESSAGE_FORMAT_VERSION)
+        if text is None or kafka_version(text) <= kafka_version(self.broker.inter_broker_protocol_version):
+            return None
+        return text
+
+    def for_logs(self) -> "TopicConfig":
+        """What logs go by: a message format that the broker may not write yet is replaced by the broker's."""
+        if self.ignored_format is None:
+            return self
+        overrides = {name: text for name, text in self.overrides.items() if name != MESSAGE_FORMAT_VERSION}
+        return self.with_overrides(overrides)
 
     def with_overrides(self, overrides: Mapping[str, str]) -> "TopicConfig":
         """The same broker's settings with exactly these over them (those of before are gone).
