@@ -19,6 +19,10 @@ HELP = paragraphs(
 Says what is there and what this version can't serve, and changes nothing until --execute is given. Kafka must be
 stopped (or dead). Give all of the broker's log.dirs; the cluster's state (registry.sqlite) is kept in the first.
 
+What is written from then on can be read by the Kafka that the directories come from, so that they can go back to it.
+Which one that is the files show in part: name it with --kafka-version, or it is taken for the oldest that it can have
+been, and what that did not have (such as zstd) is refused to clients.
+
 With --zookeeper topics, partitions, settings, users and quotas come from the tree, and `barnabas release` can write
 back what changes. Without it topics and partitions come from the names of the directories.
 
@@ -44,14 +48,24 @@ def adopt(
     allow_missing: Annotated[
         bool, flag("--allow-missing", "Let partitions whose logs are in none of the directories start empty.")
     ] = False,
+    kafka_version: Annotated[
+        str | None,
+        typer.Option(
+            "--kafka-version",
+            metavar="VERSION",
+            help="The Kafka that must be able to take the directories back; otherwise the oldest that can have "
+            "written them.",
+        ),
+    ] = None,
     execute: Execute = False,
     as_json: AsJson = False,
 ) -> int:
     paths = resolved(directories)
     if execute:
-        plan = run_quietly(carry_out(paths, zookeeper, SystemClock(), allows_missing=allow_missing))
+        work = carry_out(paths, zookeeper, SystemClock(), allows_missing=allow_missing, kafka_version=kafka_version)
     else:
-        plan = run_quietly(plan_to_adopt(paths, zookeeper, allows_missing=allow_missing))
+        work = plan_to_adopt(paths, zookeeper, allows_missing=allow_missing, kafka_version=kafka_version)
+    plan = run_quietly(work)
     is_done = execute and not plan.is_blocked
     if as_json:
         print_json(_as_dict(plan, paths, is_done))
@@ -88,6 +102,11 @@ def _print(plan: AdoptionPlan, paths: list[Path], is_done: bool) -> None:
             ],
         )
     print_findings(plan.findings)
+    if not plan.is_blocked:
+        print(
+            f"Everything will be written so that Kafka {plan.target.version.short_name} and later can read it "
+            f"({plan.target.reason})."
+        )
     if plan.is_blocked:
         note("Nothing was changed: first mend what is blocked.")
     elif not is_done:
@@ -108,6 +127,8 @@ def _as_dict(plan: AdoptionPlan, paths: list[Path], is_done: bool) -> dict[str, 
         "cluster_id": plan.cluster_id,
         "directories": [str(path) for path in paths],
         "zookeeper": plan.source,
+        "kafka_version": plan.target.version.name,
+        "kafka_version_reason": plan.target.reason,
         "blocked": plan.is_blocked,
         "executed": is_done,
         "topics": [

@@ -21,6 +21,9 @@ somebody else changed in ZooKeeper meanwhile stays. A fresh ZooKeeper gets every
 is given; then the tree is read back and shown, and if everything is there the directory is Kafka's again, and
 `barnabas adopt` takes it back.
 
+Nothing is written when the Kafka that will be started could not read all of it: it says which topic, partition, offset
+or group that is about.
+
 Examples:
 
   barnabas release /var/lib/kafka --zookeeper localhost:2181
@@ -38,14 +41,22 @@ def release(
             "--zookeeper", metavar="HOST:PORT/CHROOT", help="The zookeeper.connect that Kafka will be started with."
         ),
     ],
+    kafka_version: Annotated[
+        str | None,
+        typer.Option(
+            "--kafka-version",
+            metavar="VERSION",
+            help="The Kafka that will be started; otherwise the one that `barnabas adopt` noted, or 2.7.",
+        ),
+    ] = None,
     execute: Execute = False,
     as_json: AsJson = False,
 ) -> int:
     paths = resolved(directories)
     if execute:
-        released = run_quietly(carry_out(paths, zookeeper, SystemClock()))
+        released = run_quietly(carry_out(paths, zookeeper, SystemClock(), kafka_version=kafka_version))
     else:
-        released = Released(run_quietly(plan_to_release(paths, zookeeper, SystemClock())))
+        released = Released(run_quietly(plan_to_release(paths, zookeeper, SystemClock(), kafka_version=kafka_version)))
     if as_json:
         print_json(_as_dict(released, paths))
     else:
@@ -74,7 +85,8 @@ def _print(released: Released, paths: list[Path]) -> None:
         return
     print(
         f"Released. Start Kafka with broker.id={plan.broker_id}, log.dirs={','.join(map(str, paths))} and "
-        f"zookeeper.connect={plan.target}. What Barnabas knew is kept in {RELEASED_REGISTRY_FILE}."
+        f"zookeeper.connect={plan.target}; {plan.kafka.version.short_name} or later reads everything. "
+        f"What Barnabas knew is kept in {RELEASED_REGISTRY_FILE}."
     )
 
 
@@ -85,6 +97,8 @@ def _as_dict(released: Released, paths: list[Path]) -> dict[str, object]:
         "cluster_id": plan.cluster_id,
         "directories": [str(path) for path in paths],
         "zookeeper": plan.target,
+        "kafka_version": plan.kafka.version.name,
+        "kafka_version_reason": plan.kafka.reason,
         "blocked": plan.is_blocked,
         "executed": released.is_done,
         "changes": [

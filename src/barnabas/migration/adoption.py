@@ -28,6 +28,7 @@ from barnabas.core.types import NO_PRODUCER_ID, TopicPartition
 from barnabas.log.open_transactions import OpenTransaction, effect
 from barnabas.migration.directories import DirectoryFacts, LogFacts
 from barnabas.migration.findings import Finding, Kind, is_blocked, ranges
+from barnabas.migration.kafka_versions import NEWEST_KAFKA, Target
 from barnabas.migration.limits import topic_limit, tree_limits
 from barnabas.migration.tree_copy import Nodes, TreeCopy, carried, children, with_parents
 from barnabas.migration.unreadable import unreadable
@@ -87,6 +88,7 @@ class AdoptionPlan:
         tree_id: Of the tree that was read.
         added: Those of the nodes that the tree does not hold.
         open_transactions: In the partitions of the topics, by partition and offset.
+        target: The Kafka that must be able to read what is written.
     """
 
     broker_id: int = -1
@@ -98,6 +100,7 @@ class AdoptionPlan:
     topics: list[TopicPlan] = field(default_factory=list)
     open_transactions: list[tuple[TopicPartition, OpenTransaction]] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
+    target: Target = NEWEST_KAFKA
 
     @property
     def is_blocked(self) -> bool:

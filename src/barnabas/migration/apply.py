@@ -28,6 +28,8 @@ from barnabas.log.directory import LogDirectory
 from barnabas.log.files import LocalFileSystem
 from barnabas.migration.adoption import AdoptionPlan, plan_adoption
 from barnabas.migration.directories import REGISTRY_FILE, DirectoryFacts, look_for_transactions, survey
+from barnabas.migration.fitting import check_fit, choose_target, leave_out, noted_target, target_nodes
+from barnabas.migration.kafka_versions import target_of
 from barnabas.migration.read_back import HeldTree, find_missing, summarize
 from barnabas.migration.release import ReleasePlan, plan_release
 from barnabas.migration.tree_copy import ADOPTED, Adopted, TreeCopy, encode_adopted, read_tree, with_parents
@@ -98,7 +100,12 @@ def locked(directories: Sequence[Path]) -> Iterator[None]:
 
 
 async def plan_to_adopt(
-    directories: Sequence[Path], connect: str | None, *, allows_missing: bool, is_locked: bool = False
+    directories: Sequence[Path],
+    connect: str | None,
+    *,
+    allows_missing: bool,
+    kafka_version: str | None = None,
+    is_locked: bool = False,
 ) -> AdoptionPlan:
     """Look at everything and plan.
 
@@ -106,9 +113,11 @@ async def plan_to_adopt(
         directories: All of the broker's log.dirs; the registry will stand in the first.
         connect: As zookeeper.connect; None: there is no tree.
         allows_missing: Let partitions whose logs are nowhere start empty.
+        kafka_version: Which Kafka must be able to read what is written; None: it is found out.
         is_locked: This process holds the directories' locks.
 
     Raises:
+        ConfigError: There is no such version of Kafka's.
         StartupError: ZooKeeper does not answer, or has no such chroot.
         MigrationError: A node may not be read.
     """
@@ -117,11 +126,19 @@ async def plan_to_adopt(
         look_for_transactions(each)
     tree = None if connect is None else await read_target(connect, may_be_missing=False)
     new_cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-    return plan_adoption(facts, tree, new_cluster_id, allows_missing=allows_missing)
+    plan = plan_adoption(facts, tree, new_cluster_id, allows_missing=allows_missing)
+    if not plan.is_blocked:
+        choose_target(plan, facts, tree, kafka_version)
+    return plan
 
 
 async def adopt(
-    directories: Sequence[Path], connect: str | None, clock: Clock, *, allows_missing: bool
+    directories: Sequence[Path],
+    connect: str | None,
+    clock: Clock,
+    *,
+    allows_missing: bool,
+    kafka_version: str | None = None,
 ) -> AdoptionPlan:
     """Plan as `plan_to_adopt` does, and make the registry in the first directory.
 
@@ -132,11 +149,13 @@ async def adopt(
         StartupError: A directory is in use, or as from `plan_to_adopt`.
         StorageError: The disk failed.
     """
-    plan = await plan_to_adopt(directories, connect, allows_missing=allows_missing)
+    plan = await plan_to_adopt(directories, connect, allows_missing=allows_missing, kafka_version=kafka_version)
     if plan.is_blocked:
         return plan
     with locked(directories):
-        plan = await plan_to_adopt(directories, connect, allows_missing=allows_missing, is_locked=True)
+        plan = await plan_to_adopt(
+            directories, connect, allows_missing=allows_missing, kafka_version=kafka_version, is_locked=True
+        )
         if not plan.is_blocked:
             await _make_registry(plan, directories[0], clock)
     return plan
@@ -149,7 +168,7 @@ async def _make_registry(plan: AdoptionPlan, directory: Path, clock: Clock) -> N
     registry = await EmbeddedRegistry.open(new, clock, InlineExecutor())
     try:
         adopted = encode_adopted(Adopted(plan.source, plan.tree_id, plan.nodes, plan.added), clock.now_ms())
-        nodes = with_parents({**plan.nodes, ADOPTED: adopted})
+        nodes = with_parents({**plan.nodes, **target_nodes(plan.target), ADOPTED: adopted})
         await registry.multi([CreateOp(node, data) for node, data in nodes.items()])
     finally:
         await registry.close()
@@ -224,22 +243,31 @@ async def read_target(connect: str, *, may_be_missing: bool, open_target: OpenTa
         await registry.close()
 
 
-async def plan_to_release(directories: Sequence[Path], connect: str, clock: Clock) -> ReleasePlan:
+async def plan_to_release(
+    directories: Sequence[Path], connect: str, clock: Clock, *, kafka_version: str | None = None
+) -> ReleasePlan:
     """Look at everything and plan.
 
     Args:
         directories: All of the broker's log.dirs.
         connect: As zookeeper.connect; the chroot need not exist.
+        kafka_version: Which Kafka will start on them; None: the one that `adopt` noted.
 
     Raises:
+        ConfigError: There is no such version of Kafka's.
         MigrationError: The directories have no registry, or several, or a node of the tree may not be read.
         StartupError: A broker has the registry open, or ZooKeeper does not answer.
     """
-    return (await _look(directories, connect, clock, open_zookeeper)).plan()
+    return (await _look(directories, connect, clock, open_zookeeper)).checked_plan(kafka_version)
 
 
 async def release(
-    directories: Sequence[Path], connect: str, clock: Clock, open_target: OpenTarget = open_zookeeper
+    directories: Sequence[Path],
+    connect: str,
+    clock: Clock,
+    open_target: OpenTarget = open_zookeeper,
+    *,
+    kafka_version: str | None = None,
 ) -> Released:
     """Plan as `plan_to_release` does, write ZooKeeper, read it back, and put the registry away if all is there.
 
@@ -247,23 +275,24 @@ async def release(
         MigrationError: Somebody else changed ZooKeeper meanwhile: what was written stays, the rest is to be done again.
         StartupError: A directory is in use, or as from `plan_to_release`.
     """
-    plan = (await _look(directories, connect, clock, open_target)).plan()
+    plan = (await _look(directories, connect, clock, open_target)).plan(kafka_version)
     if plan.is_blocked:
         return Released(plan)
     with locked(directories):
         before = await _look(directories, connect, clock, open_target, is_locked=True)
-        plan = before.plan()
+        plan = before.checked_plan(kafka_version)
         if plan.is_blocked:
             return Released(plan)
         await _write(connect, plan.ops, open_target)
         after = before._replace(target=await read_target(connect, may_be_missing=True, open_target=open_target))
         missing = find_missing(plan, before.registry, before.target, after.target)
         if not missing:
-            left = after.plan()
+            left = after.plan(kafka_version)
             if left.is_blocked or left.ops:
                 raise MigrationError(
                     f"somebody else changes {connect} at the same time; when that is over, run this again"
                 )
+            leave_out(directories, plan.kafka.version, clock)
             registry = find_registry(directories)
             files = LocalFileSystem()
             files.rename(registry, registry.with_name(RELEASED_REGISTRY_FILE))
@@ -278,8 +307,17 @@ class _Seen(NamedTuple):
     registry: TreeCopy
     target: TreeCopy
 
-    def plan(self) -> ReleasePlan:
-        return plan_release(*self)
+    def plan(self, kafka_version: str | None) -> ReleasePlan:
+        plan = plan_release(*self)
+        plan.kafka = target_of(kafka_version, noted_target(self.registry.nodes))
+        return plan
+
+    def checked_plan(self, kafka_version: str | None) -> ReleasePlan:
+        """Look also whether that Kafka can read the logs; reads all of them when it is an old one."""
+        plan = self.plan(kafka_version)
+        if not plan.is_blocked:
+            plan.findings += check_fit(self.directories, self.registry.nodes, plan.kafka.version)
+        return plan
 
 
 async def _look(

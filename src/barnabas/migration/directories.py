@@ -17,6 +17,7 @@ from barnabas.inspection.log_listing import (
     EPOCHS_FILE,
     LOG_SUFFIX,
     SNAPSHOT_SUFFIX,
+    TIME_INDEX_SUFFIX,
     LogListing,
     list_directory,
     list_log,
@@ -27,11 +28,12 @@ from barnabas.log.directory import CLEAN_SHUTDOWN_FILE, Identity, LogDirectory
 from barnabas.log.files import LocalFileSystem, storage_errors
 from barnabas.log.open_transactions import OpenTransaction
 from barnabas.log.producer_snapshot import CorruptSnapshotError, decode_snapshot
-from barnabas.records.batch import HEADER_BYTES, LOG_OVERHEAD, MAGIC, MAGIC_POSITION, read_header
+from barnabas.records.batch import HEADER_BYTES, LOG_OVERHEAD, MAGIC, MAGIC_POSITION, Codec, read_header
 from barnabas.records.errors import CorruptRecordsError
 from barnabas.records.record import iterate_records
 
 REGISTRY_FILE = "registry.sqlite"
+LOG_START_OFFSETS_FILE = "log-start-offset-checkpoint"
 
 _OFFSET_AND_LENGTH = Struct(">qi")
 # The beginning of a transaction's state in its topic: int16 version, int64 producer id.
@@ -47,6 +49,8 @@ class LogFacts:
         magics: Of the first batch of each segment, and of all that were looked at.
         highest_producer_id: -1: none was found, or nobody asked.
         open_transactions: The earliest first; none before `look_for_transactions`.
+        has_time_index: There is a file for it.
+        has_zstd: Of the batches that were looked at one is compressed so.
     """
 
     path: Path
@@ -56,6 +60,8 @@ class LogFacts:
     magics: set[int] = field(default_factory=set)
     highest_producer_id: int = NO_PRODUCER_ID
     open_transactions: list[OpenTransaction] = field(default_factory=list)
+    has_time_index: bool = False
+    has_zstd: bool = False
 
 
 @dataclass(slots=True)
@@ -67,6 +73,7 @@ class DirectoryFacts:
         is_in_use: A broker has it open.
         was_clean: The last stop brought all logs to disk.
         has_registry: An embedded registry stands in it.
+        has_log_start_offsets: There is a checkpoint for them.
         logs: By partition.
         former: Names of logs that are being deleted or copied.
         compacted: Partitions that a cleaner has worked on.
@@ -78,6 +85,7 @@ class DirectoryFacts:
     is_in_use: bool = False
     was_clean: bool = False
     has_registry: bool = False
+    has_log_start_offsets: bool = False
     logs: dict[TopicPartition, LogFacts] = field(default_factory=dict)
     former: list[str] = field(default_factory=list)
     compacted: frozenset[TopicPartition] = frozenset()
@@ -102,6 +110,7 @@ def survey(path: Path, *, finds_producers: bool, is_locked: bool = False) -> Dir
         facts.is_in_use = not is_locked and running_broker(path) is not None
         facts.was_clean = (path / CLEAN_SHUTDOWN_FILE).exists()
         facts.has_registry = (path / REGISTRY_FILE).exists()
+        facts.has_log_start_offsets = (path / LOG_START_OFFSETS_FILE).exists()
         listing = list_directory(path)
         facts.former = [each.name for each in listing.former]
         facts.compacted = frozenset(OffsetCheckpoint(files, path / CLEANER_OFFSETS).read())
@@ -141,7 +150,9 @@ def _survey_log(topic_partition: TopicPartition, path: Path, *, finds_producers:
     for base_offset in listing.segments:
         segment = listing.file(base_offset, LOG_SUFFIX)
         facts.size_bytes += listing.sizes[segment.name]
-        facts.magics |= {head[MAGIC_POSITION] for head, _ in _heads(segment, 1)}
+        facts.has_time_index |= listing.has(listing.file(base_offset, TIME_INDEX_SUFFIX))
+        for head, _ in _heads(segment, 1):
+            _note_format(facts, head)
     if not entries and facts.size_bytes:
         _read_headers(facts, listing, 0)
     if finds_producers:
@@ -174,11 +185,18 @@ def _read_headers(facts: LogFacts, listing: LogListing, from_offset: int) -> Non
         if end_offset is not None and end_offset <= from_offset:
             continue
         for head, _ in _heads(listing.file(base_offset, LOG_SUFFIX)):
-            facts.magics.add(head[MAGIC_POSITION])
+            _note_format(facts, head)
             if head[MAGIC_POSITION] == MAGIC and len(head) >= HEADER_BYTES:
                 header = read_header(head)
                 facts.highest_producer_id = max(facts.highest_producer_id, header.producer_id)
                 facts.latest_epoch = max(facts.latest_epoch, header.leader_epoch)
+
+
+def _note_format(facts: LogFacts, head: bytes) -> None:
+    magic = head[MAGIC_POSITION]
+    facts.magics.add(magic)
+    if magic == MAGIC and len(head) >= HEADER_BYTES:
+        facts.has_zstd |= read_header(head).codec == Codec.ZSTD
 
 
 def _find_transactional_producers(facts: LogFacts, listing: LogListing) -> None:

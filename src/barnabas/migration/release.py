@@ -28,6 +28,7 @@ from enum import Enum
 
 from barnabas.migration.directories import DirectoryFacts
 from barnabas.migration.findings import Finding, Kind, is_blocked
+from barnabas.migration.kafka_versions import NEWEST_KAFKA, Target
 from barnabas.migration.three_states import Changed, ThreeStates
 from barnabas.migration.tree_copy import ADOPTED, Nodes, TreeCopy, carried, children, decode_adopted
 from barnabas.migration.unreadable import unreadable
@@ -76,6 +77,7 @@ class ReleasePlan:
         ops: In the order in which they can be done.
         changes: The same for a person.
         deleted_there: What the registry holds and the tree does not get, because somebody else deleted it there.
+        kafka: The Kafka that will start on the directories.
     """
 
     target: str
@@ -85,6 +87,7 @@ class ReleasePlan:
     changes: list[Change] = field(default_factory=list)
     deleted_there: set[str] = field(default_factory=set)
     findings: list[Finding] = field(default_factory=list)
+    kafka: Target = NEWEST_KAFKA
 
     @property
     def is_blocked(self) -> bool:

@@ -1,0 +1,405 @@
+"""Directories of older Kafkas: taken over by `barnabas adopt`, served, given back by `barnabas release`, and read.
+
+The judges are the brokers that wrote them (0.10.2.2, 0.11.0.3, 1.1.1 and 2.3.1), their own DumpLogSegments, and
+librdkafka. An older Kafka does not complain of what it can't read: it gives offsets out twice, and loses groups.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, ConfigResource
+
+from barnabas.core.config.versions import KafkaVersion, kafka_version
+from barnabas.log.checkpoint import OffsetCheckpoint
+from barnabas.log.files import LocalFileSystem
+from barnabas.migration.needs import batch_heads
+from barnabas.protocol.api_keys import ApiKey
+from barnabas.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
+from barnabas.testing import Broker
+from tests.compat.conftest import RunningBroker
+from tests.compat.test_handover import (
+    TIMEOUT_S,
+    adopt_when_expired,
+    barnabas,
+    commit,
+    committed,
+    contents_of,
+    create,
+    delete,
+    tree_of,
+    wait_for_topics,
+)
+from tests.integration.test_every_version import exchange
+from tools.kafka.java import run_tool
+from tools.kafka.server import KafkaServer
+from tools.kafka.zookeeper import ZooKeeper
+
+VERSIONS = ("0.10.2.2", "0.11.0.3", "1.1.1", "2.3.1")
+FOUND = {"0.10.2.2": "0.10.1-IV0", "0.11.0.3": "0.11.0-IV0", "1.1.1": "0.11.0-IV0", "2.3.1": "2.3-IV0"}
+"""What `adopt` finds out by itself: the oldest that can have written it."""
+
+SETTINGS = {
+    "offsets.topic.num.partitions": "2",
+    "offsets.topic.segment.bytes": "20000",
+    "zookeeper.session.timeout.ms": "3000",
+    "log.index.size.max.bytes": "40000",
+    "log.cleaner.dedupe.buffer.size": "4194304",
+}
+SMALL_SEGMENTS = {"segment.bytes": "20000", "index.interval.bytes": "1000"}
+JVM_OPTIONS = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+
+Seen = dict[str, dict[object, tuple[int, bytes]]]
+"""Topic to offset and value of each record; of the compacted topic by key, as a cleaner may run at any time."""
+
+
+def codecs_of(version: KafkaVersion) -> list[str]:
+    return ["none", "gzip", "snappy", "lz4", *(["zstd"] if version.has_zstd else [])]
+
+
+def topics_for(version: KafkaVersion) -> list[str]:
+    return [*codecs_of(version), "compacted"]
+
+
+# --- clients
+
+
+def produce(broker: RunningBroker, topic: str, label: str, *, is_idempotent: bool, count: int = 120) -> list[int]:
+    """Fill a topic whose name says the codec; the offsets that were given out."""
+    offsets: list[int] = []
+    producer = Producer(
+        {
+            "bootstrap.servers": broker.bootstrap_servers,
+            "compression.type": topic if topic in ("gzip", "snappy", "lz4", "zstd") else "none",
+            "enable.idempotence": is_idempotent,
+            "batch.num.messages": 30,
+            "linger.ms": 10,
+        }
+    )
+
+    def delivered(error: KafkaError | None, message: object) -> None:
+        assert error is None, error
+        offsets.append(message.offset())  # type: ignore[attr-defined]  # confluent_kafka has no types
+
+    for number in range(count):
+        value = f"{label} {number} ".encode() * 10
+        producer.produce(topic, value, b"%d" % (number % 40), partition=0, on_delivery=delivered)
+    assert producer.flush(TIMEOUT_S) == 0
+    return sorted(offsets)
+
+
+def takes_zstd(broker: RunningBroker, topic: str) -> bool:
+    """Whether a producer that compresses with zstd is served; only a broker that would write it takes its record."""
+    codes: list[int | None] = []
+    producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "compression.type": "zstd", "retries": 0})
+    producer.produce(
+        topic, b"value " * 100, b"key", partition=0, on_delivery=lambda error, _: codes.append(error and error.code())
+    )
+    assert producer.flush(TIMEOUT_S) == 0
+    assert codes in ([None], [KafkaError.UNSUPPORTED_COMPRESSION_TYPE])
+    return codes == [None]
+
+
+def effective_version(broker: RunningBroker) -> str:
+    """The inter.broker.protocol.version, as any user can see it."""
+    resource = ConfigResource(ConfigResource.Type.BROKER, "0")
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+    entries = admin.describe_configs([resource])[resource].result(TIMEOUT_S)
+    return str(entries["inter.broker.protocol.version"].value)
+
+
+def read_all(broker: RunningBroker, topics: list[str]) -> Seen:
+    consumer = Consumer(
+        {
+            "bootstrap.servers": broker.bootstrap_servers,
+            "group.id": "reads-by-hand",
+            "check.crcs": True,
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+        }
+    )
+    seen: Seen = {topic: {} for topic in topics}
+    left = set(topics)
+    consumer.assign([TopicPartition(topic, 0, OFFSET_BEGINNING) for topic in topics])
+    deadline = time.monotonic() + TIMEOUT_S
+    while left:
+        assert time.monotonic() < deadline, f"no end of {left}"
+        message = consumer.poll(1)
+        if message is None:
+            continue
+        error = message.error()
+        if error is None:
+            name = message.key() if message.topic() == "compacted" else message.offset()
+            seen[message.topic()][name] = (message.offset(), message.value())
+        elif error.code() == KafkaError._PARTITION_EOF:
+            left.discard(message.topic())
+        else:
+            raise KafkaException(error)
+    consumer.close()
+    return seen
+
+
+def go_on_in_group(broker: RunningBroker, group: str, topic: str, count: int) -> list[int]:
+    """Join a group, read some records where it stands, and commit; their offsets."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": broker.bootstrap_servers,
+            "group.id": group,
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+            "session.timeout.ms": 6000,
+        }
+    )
+    consumer.subscribe([topic])
+    offsets: list[int] = []
+    deadline = time.monotonic() + TIMEOUT_S
+    while len(offsets) < count:
+        assert time.monotonic() < deadline, f"group {group} got {offsets}"
+        message = consumer.poll(1)
+        if message is not None and message.error() is None:
+            offsets.append(message.offset())
+    consumer.commit(offsets=[TopicPartition(topic, 0, offsets[-1] + 1)], asynchronous=False)
+    consumer.close()
+    return offsets
+
+
+def commit_to_zookeeper(broker: RunningBroker, group: str, topic: str, offset: int) -> None:
+    """As consumers of 0.8 do, whose offsets stand in the tree."""
+    partition = OffsetCommitRequestPartition(0, offset, committed_metadata="")
+    request = OffsetCommitRequest(group, topics=[OffsetCommitRequestTopic(topic, partitions=[partition])])
+    answer = exchange(broker, ApiKey.OFFSET_COMMIT, 0, request)
+    assert answer.topics[0].partitions[0].error_code == 0
+
+
+def committed_to_zookeeper(broker: RunningBroker, group: str, topic: str) -> int:
+    request = OffsetFetchRequest(group, topics=[OffsetFetchRequestTopic(topic, [0])])
+    answer = exchange(broker, ApiKey.OFFSET_FETCH, 0, request)
+    return int(answer.topics[0].partitions[0].committed_offset)
+
+
+# --- files and logs
+
+
+def errors_of(kafka: KafkaServer) -> list[str]:
+    """The errors that a broker logged, but for those that old controllers log before each start is done."""
+    return [line for line in kafka.log_text().splitlines() if " ERROR " in line and "state.change.logger" not in line]
+
+
+def check_files(data_dir: Path, version: str) -> None:
+    """That Kafka's own tool finds nothing wrong in any log and index."""
+    for suffixes, option in (((".log",), "--deep-iteration"), ((".index", ".timeindex"), "--index-sanity-check")):
+        found = (path for path in data_dir.rglob("*") if path.suffix in suffixes)
+        files = sorted(str(path) for path in found if not path.parent.name.endswith("-delete"))
+        assert files
+        result = run_tool("kafka.tools.DumpLogSegments", "--files", ",".join(files), option, jar_set=f"kafka-{version}")
+        output = result.stdout + result.stderr
+        assert result.returncode == 0, output[-2_000:]
+        for complaint in ("Exception", "Mismatches in", "Non-consecutive", "isvalid: false", "out of order", "corrupt"):
+            assert complaint not in output, output[-2_000:]
+
+
+def magics(data_dir: Path) -> set[int]:
+    """The formats of all batches in a directory."""
+    return {batch.magic for path in data_dir.rglob("*.log") for batch in batch_heads(path.read_bytes())}
+
+
+# --- the stories
+
+
+@pytest.fixture(scope="module")
+def shared_zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeper]:
+    with ZooKeeper(tmp_path_factory.mktemp("zookeeper")) as server:
+        yield server
+
+
+@pytest.fixture
+def connect(shared_zookeeper: ZooKeeper, request: pytest.FixtureRequest) -> str:
+    """A chroot of the test's own."""
+    name = "".join(each if each.isalnum() else "-" for each in request.node.name)
+    return f"{shared_zookeeper.connect}/{name}"
+
+
+StartOldKafka = Callable[..., KafkaServer]
+
+
+@pytest.fixture
+def start_kafka(tmp_path: Path, connect: str) -> Iterator[StartOldKafka]:
+    with ExitStack() as stack:
+
+        def start(version: str) -> KafkaServer:
+            config = {**SETTINGS, "zookeeper.connect": connect, "log.dirs": str(tmp_path / "data")}
+            server = KafkaServer(tmp_path / "kafka", config, JVM_OPTIONS, f"kafka-{version}")
+            stack.callback(server.close)
+            server.restart()
+            return server
+
+        yield start
+
+
+@pytest.fixture
+def start_barnabas(tmp_path: Path) -> Iterator[Callable[..., Broker]]:
+    with ExitStack() as stack:
+
+        def start(**settings: str) -> Broker:
+            config = {"broker.id": 0, **{name.replace("_", "."): value for name, value in settings.items()}}
+            return stack.enter_context(Broker(config=config, data_dir=tmp_path / "data"))
+
+        yield start
+
+
+StartBarnabas = Callable[..., Broker]
+
+
+@pytest.mark.parametrize(
+    ("version", "end", "is_told"),
+    [
+        (version, end, (end == "stop") != (version in ("0.11.0.3", "2.3.1")))
+        for version in VERSIONS
+        for end in ("stop", "kill")
+    ],
+)
+def test_an_old_kafka_goes_on_with_all_that_was_written_meanwhile(
+    tmp_path: Path,
+    connect: str,
+    start_kafka: StartOldKafka,
+    start_barnabas: StartBarnabas,
+    version: str,
+    end: str,
+    is_told: bool,
+) -> None:
+    data_dir = tmp_path / "data"
+    told = kafka_version(version)
+    topics, is_idempotent = topics_for(told), told.magic == 2
+    kafka = start_kafka(version)
+    for topic in topics:
+        policy = {"cleanup.policy": "compact"} if topic == "compacted" else {}
+        create(kafka, topic, 1, {**SMALL_SEGMENTS, **policy})
+        assert produce(kafka, topic, "kafka", is_idempotent=is_idempotent) == list(range(120))
+    create(kafka, "deleted-here")
+    assert go_on_in_group(kafka, "members", "gzip", 50) == list(range(50))
+    commit(kafka, "by-hand", "none", 17)
+    commit_to_zookeeper(kafka, "ancient", "none", 5)
+    getattr(kafka, end)()
+
+    # In.
+    options = ["--kafka-version", version] if is_told else []
+    plan = adopt_when_expired(data_dir, "--zookeeper", connect, *options, "--execute")
+    assert plan["kafka_version"] == (told.name if is_told else FOUND[version])
+
+    # Ours.
+    broker = start_barnabas()
+    assert effective_version(broker) == plan["kafka_version"]
+    written = read_all(broker, topics)
+    assert {topic: len(written[topic]) for topic in topics} == {**dict.fromkeys(topics, 120), "compacted": 40}
+    for topic in topics:
+        assert produce(broker, topic, "barnabas", is_idempotent=is_idempotent) == list(range(120, 240))
+    assert go_on_in_group(broker, "members", "gzip", 50) == list(range(50, 100))
+    assert go_on_in_group(broker, "new-members", "gzip", 30) == list(range(30))
+    commit(broker, "by-hand", "none", 18)
+    assert takes_zstd(broker, "none") == told.has_zstd
+    assert committed_to_zookeeper(broker, "ancient", "none") == 5
+    commit_to_zookeeper(broker, "ancient", "none", 6)
+    create(broker, "new-here", 1, {"max.compaction.lag.ms": "987654321", "retention.ms": "123456789"})
+    produce(broker, "new-here", "barnabas", is_idempotent=is_idempotent)
+    delete(broker, "deleted-here")
+    topics.append("new-here")
+    written = read_all(broker, topics)
+    getattr(broker, end)()
+
+    # Out.
+    assert barnabas("release", data_dir, "--zookeeper", connect, "--execute")["executed"]
+    kafka.restart()
+    wait_for_topics(kafka, *topics, "__consumer_offsets")
+    assert read_all(kafka, topics) == written
+    for topic in topics:
+        next_offset = max(offset for offset, _ in written[topic].values()) + 1
+        offsets = produce(kafka, topic, "again", is_idempotent=is_idempotent)
+        assert offsets == list(range(next_offset, next_offset + 120))
+    assert committed(kafka, "by-hand", "none") == 18
+    assert go_on_in_group(kafka, "members", "gzip", 50) == list(range(100, 150))
+    assert go_on_in_group(kafka, "new-members", "gzip", 30) == list(range(30, 60))
+    assert committed_to_zookeeper(kafka, "ancient", "none") == 6
+    again = read_all(kafka, topics)
+    assert all(again[topic].items() >= written[topic].items() for topic in topics if topic != "compacted")
+    assert {topic: len(again[topic]) - len(written[topic]) for topic in topics} == {
+        **dict.fromkeys(topics, 120),
+        "compacted": 0,
+    }
+    kafka.stop()
+    assert errors_of(kafka) == []
+    check_files(data_dir, version)
+    assert magics(data_dir) == {told.magic}
+
+    # What is found out about the directory is the same as before.
+    assert barnabas("adopt", data_dir, "--zookeeper", connect)["kafka_version"] == FOUND[version]
+
+
+def test_groups_that_were_compacted_in_an_old_format_are_read_after_a_kill(
+    tmp_path: Path, connect: str, start_kafka: StartOldKafka, start_barnabas: StartBarnabas
+) -> None:
+    data_dir = tmp_path / "data"
+    kafka = start_kafka("0.10.2.2")
+    create(kafka, "none")
+    produce(kafka, "none", "kafka", is_idempotent=False)
+    for offset in range(100):
+        commit(kafka, f"group-{offset % 5}", "none", offset)
+    kafka.stop()
+    adopt_when_expired(data_dir, "--zookeeper", connect, "--execute")
+    broker = start_barnabas(log_cleaner_backoff_ms="50")
+    for offset in range(400):
+        commit(broker, f"group-{offset % 5}", "none", offset)
+    cleaned = OffsetCheckpoint(LocalFileSystem(), data_dir / "cleaner-offset-checkpoint")
+    deadline = time.monotonic() + TIMEOUT_S
+    while not any(topic == "__consumer_offsets" and offset > 100 for (topic, _), offset in cleaned.read().items()):
+        assert time.monotonic() < deadline
+        commit(broker, "group-0", "none", 395)
+    broker.kill()
+    barnabas("release", data_dir, "--zookeeper", connect, "--execute")
+    kafka.restart()
+    wait_for_topics(kafka, "none", "__consumer_offsets")
+    assert [committed(kafka, f"group-{number}", "none") for number in range(5)] == [395, 396, 397, 398, 399]
+    kafka.stop()
+    assert errors_of(kafka) == []
+    check_files(data_dir, "0.10.2.2")
+    assert magics(data_dir) == {1}
+
+
+def test_what_an_old_kafka_cannot_read_is_not_given_to_it(
+    tmp_path: Path, connect: str, start_kafka: StartOldKafka, start_barnabas: StartBarnabas
+) -> None:
+    data_dir = tmp_path / "data"
+    broker = start_barnabas(offsets_topic_num_partitions="1", num_partitions="1")
+    for topic in ("none", "zstd"):
+        create(broker, topic, 1, SMALL_SEGMENTS)
+        produce(broker, topic, "barnabas", is_idempotent=True)
+    assert go_on_in_group(broker, "members", "none", 50) == list(range(50))
+    written = read_all(broker, ["none", "zstd"])
+    broker.stop()
+    files = contents_of(data_dir)
+    for version, topics in (
+        ("0.10.2", {"none-0", "zstd-0", "__consumer_offsets-0"}),
+        ("1.1", {"zstd-0", "__consumer_offsets-0"}),
+        ("2.2", {"__consumer_offsets-0"}),
+    ):
+        options = ["--zookeeper", connect, "--kafka-version", version, "--execute"]
+        plan = barnabas("release", data_dir, *options, is_refused=True)
+        assert {it["subject"] for it in plan["findings"] if it["kind"] == "blocked"} == topics
+        assert "group members, which Kafka" in str(plan["findings"])
+        assert contents_of(data_dir) == files
+    assert barnabas("release", data_dir, "--zookeeper", connect, "--kafka-version", "2.3", "--execute")["executed"]
+    assert tree_of(connect).nodes.keys() >= {"/brokers/topics/none", "/brokers/topics/zstd"}
+    kafka = start_kafka("2.3.1")
+    wait_for_topics(kafka, "none", "zstd", "__consumer_offsets")
+    assert read_all(kafka, ["none", "zstd"]) == written
+    assert go_on_in_group(kafka, "members", "none", 50) == list(range(50, 100))
+    kafka.stop()
+    assert errors_of(kafka) == []
+    check_files(data_dir, "2.3.1")
