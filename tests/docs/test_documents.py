@@ -47,9 +47,3 @@ def test_every_script_and_fragment_is_there_to_be_found() -> None:
     assert {script for script in wanted if script not in contributing} == set()
     for fragment in (ROOT / "changes").glob("*.md"):
         assert len(fragment.read_text().splitlines()) <= 5, f"{fragment.name}: a fragment is short"
-
-
-def test_every_intended_difference_is_told() -> None:
-    marks = [path for path in (ROOT / "src").rglob("*.py") if "# differs from Kafka:" in path.read_text()]
-    lines = [line for line in (ROOT / "docs/differences.md").read_text().splitlines() if line.startswith(("-", "|"))]
-    assert len(lines) >= len(marks)

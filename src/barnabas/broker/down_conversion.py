@@ -7,8 +7,9 @@ more than `MOST_CONVERTED_BYTES`.
 
 Invariant: whatever was asked for, no more than that and one unpacked batch is in memory for one answer.
 
-# differs from Kafka: it promises the size of the unconverted records and fills up what conversion saves with a message
-# that is cut short; here an answer is as large as what it holds, and ends sooner where there is much.
+# differs from Kafka (down-converted-size): it promises the size of the unconverted records and fills up what conversion
+# saves with a message that is cut short; here an answer is as large as what it holds, and ends sooner where there is
+# much.
 
 Source: semantics, Fetch, data format; KIP-283.
 """

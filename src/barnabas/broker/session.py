@@ -23,6 +23,7 @@ log = logging.getLogger(__name__)
 
 # A partition of a produce request holds a batch of at least 61 bytes and has a topic at most to itself: two elements in
 # 75 bytes. More elements than bytes allow are empty ones, which only a hostile peer sends.
+# differs from Kafka (produce-array-elements): memory is its only limit.
 LEAST_PRODUCE_ELEMENT_BYTES = 32
 # And however large the frame is, so many times the limit of other requests: what is beyond holds up the loop.
 MOST_PRODUCE_ELEMENTS_FACTOR = 2
@@ -84,6 +85,7 @@ class Session:
             answer = route.handle(context, request)
         except ProtocolError:
             raise
+        # differs from Kafka (handler-exception): it answers with an error in the shape of the request.
         except Exception:
             log.exception("%s version %d failed; the connection closes", route.name, api_version)
             raise ProtocolError("the request could not be handled") from None
@@ -94,6 +96,7 @@ class Session:
 
     def on_closed(self) -> None:
         """The peer is gone: nobody waits for the pending answer."""
+        # differs from Kafka (leaving-peer): it notices when the answer is sent.
         pending, self._pending = self._pending, None
         if pending is not None:
             pending.cancel()

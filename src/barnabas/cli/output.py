@@ -12,6 +12,7 @@ from typing import Protocol
 Cell = str | int | None
 
 
+# differs from Kafka (describe-tables): its tools' --describe is divided by tabs.
 class Bar(Protocol):
     """A progress bar."""
 

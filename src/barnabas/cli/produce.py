@@ -71,6 +71,7 @@ def produce(
         int, typer.Option("--batch-size", min=1, metavar="BYTES", help="How large a batch may grow.")
     ] = 16_384,
     timeout: Annotated[
+        # differs from Kafka (produce-timeout): 1,000 ms there.
         int, typer.Option("--timeout", min=0, metavar="MS", help="How long a batch waits for more records.")
     ] = 100,
     request_timeout_ms: Annotated[

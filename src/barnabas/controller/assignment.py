@@ -26,6 +26,7 @@ def assign(
         Partition to broker ids, the preferred leader first.
     """
     known = {broker_id: rack for broker_id, rack in racks.items() if rack is not None}
+    # differs from Kafka (partial-racks): it fails with UNKNOWN_SERVER_ERROR where only some brokers have racks.
     if len(known) == len(racks):
         return _assign_by_rack(known, partition_count, replication_factor, start, shift)
     brokers = sorted(racks)

@@ -53,7 +53,7 @@ async def _read_state(registry: Registry, state: ControllerState, partition: Top
         state.leaders.pop(partition, None)
         state.unreadable.discard(partition)
     except MalformedError as error:
-        # differs from Kafka: there the whole event fails, and with it all other partitions.
+        # differs from Kafka (impossible-state): there the whole event fails, and with it all other partitions.
         log.warning("partition %s is left as it is: %s is malformed (%s)", partition, path, error)
         state.leaders.pop(partition, None)
         state.unreadable.add(partition)

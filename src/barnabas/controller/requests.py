@@ -167,6 +167,7 @@ def stop_for_deletion(
 ) -> StopReplicaRequest | None:
     """Tell one broker to drop its replicas of a topic, logs and all; None: it has none."""
     hosted = [
+        # differs from Kafka (topic-deletion): it stops the replicas first, and deletes them by a second request.
         StopReplicaPartitionState(partition.partition, EPOCH_DURING_DELETE, True)
         for partition in state.partitions_of(topic)
         if broker_id in state.replicas(partition)

@@ -15,7 +15,8 @@ from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC, TRANSACTION_STATE
 
 NOT_GIVEN = -1
 MAX_NAME_LENGTH = 249
-# differs from Kafka: 2.7 knows no limit and runs out of memory; this one is that of Kafka's later controllers.
+# differs from Kafka (new-partitions-in-a-request): 2.7 knows no limit and runs out of memory; this one is that of
+# Kafka's later controllers.
 MOST_NEW_PARTITIONS = 10_000
 
 _LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]+")
@@ -132,7 +133,7 @@ def check_configs(config: BrokerConfig, overrides: Mapping[str, str], is_interna
     try:
         topic_config = TopicConfig.from_broker(config).with_overrides(overrides)
         if not is_internal:
-            # differs from Kafka: a setting whose behaviour does not exist yet is refused.
+            # What has no behaviour yet is refused.
             check_topic(topic_config)
     except ConfigError as error:
         raise KafkaError(ErrorCode.INVALID_CONFIG, str(error)) from error

@@ -277,6 +277,7 @@ class TopicAdmin:
             CreateOp(paths.topic(name), encode_assignment(TopicAssignment(assignment))),
         ]
         try:
+            # differs from Kafka (new-topic-transaction): it writes one after the other.
             await self._registry.multi(ops)
         except NodeExistsError:
             raise _already_exists(name) from None
@@ -347,7 +348,8 @@ class _Creation:
         """
         check_new_partitions(self._new_count + count)
         if self._new_count + count > self._room:
-            # differs from Kafka: it creates them, and dies of it when its file descriptors run out.
+            # differs from Kafka (new-partitions-open-files): it creates them, and dies of it when its file descriptors
+            # run out.
             raise KafkaError(
                 ErrorCode.POLICY_VIOLATION,
                 f"there is room for {max(self._room - self._new_count, 0)} more partitions only: the broker's limit "

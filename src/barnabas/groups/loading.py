@@ -99,7 +99,8 @@ class _Loading:
             else:
                 raise ProtocolError("unknown type of key")
         except ProtocolError as error:
-            # differs from Kafka: what cannot be read is left out; Kafka 2.7 stops loading there, and forgets the rest.
+            # differs from Kafka (offsets-record-unreadable): what cannot be read is left out; Kafka 2.7 stops loading
+            # there, and forgets the rest.
             self._skip(record.offset, error)
 
     def _read_offset(self, key: OffsetKey, value: bytes | None, header: AnyHeader) -> None:

@@ -144,6 +144,7 @@ class OwnedPartitions:
     def _on_failure(self, partition: int, load: _Load, error: BaseException) -> None:
         if load.is_stopped:
             return
-        # differs from Kafka: it is tried again; Kafka serves the partition as if it were empty.
+        # differs from Kafka (offsets-partition-not-loaded): it is tried again; Kafka serves the partition as if it were
+        # empty.
         log.error("cannot read %s-%d, trying again: %s", GROUP_OFFSETS_TOPIC, partition, error)
         self._timers.call_later(_RETRY_MS, self._read, partition, load)

@@ -34,8 +34,8 @@ def extend_session(member: Member, now_ms: int) -> SetTimer:
 def await_join(group: Group, member: Member, effects: list[Effect]) -> None:
     """Let a member's join wait for the others."""
     if member.is_awaiting_join:
-        # differs from Kafka: a join that a later one of the same member replaces is answered; Kafka forgets it, and
-        # its connection hangs.
+        # differs from Kafka (replaced-join): a join that a later one of the same member replaces is answered; Kafka
+        # forgets it, and its connection hangs.
         effects.append(
             FinishJoin(member.member_id, JoinAnswer(ErrorCode.REBALANCE_IN_PROGRESS, member.member_id)),
         )
@@ -101,7 +101,7 @@ def drop_waits(group: Group, member: Member, effects: list[Effect]) -> None:
     if member.is_awaiting_join:
         effects.append(FinishJoin(member.member_id, JoinAnswer(ErrorCode.UNKNOWN_MEMBER_ID, NO_MEMBER_ID)))
     if member.is_awaiting_sync:
-        # differs from Kafka: it is answered; Kafka forgets a sync whose member is removed.
+        # differs from Kafka (removed-member-sync): it is answered; Kafka forgets a sync whose member is removed.
         member.is_awaiting_sync = False
         effects.append(FinishSync(member.member_id, SyncAnswer(ErrorCode.UNKNOWN_MEMBER_ID)))
 

@@ -25,7 +25,8 @@ def sync(group: Group, event: Sync, now_ms: int) -> list[Effect]:
         return [AnswerSync(answer), extend_session(member, now_ms)]
     effects: list[Effect] = []
     if member.is_awaiting_sync:
-        # differs from Kafka: a sync that a later one of the same member replaces is answered, not forgotten.
+        # differs from Kafka (replaced-sync): a sync that a later one of the same member replaces is answered, not
+        # forgotten.
         effects.append(FinishSync(member.member_id, SyncAnswer(ErrorCode.REBALANCE_IN_PROGRESS)))
     member.is_awaiting_sync = True
     effects.append(AwaitSync(member.member_id))

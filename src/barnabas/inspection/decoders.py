@@ -59,7 +59,7 @@ def decoder_of(class_name: str) -> Decoder:
     if class_name == DEFAULT_DECODER:
         return lambda data: data.decode(errors="replace")
     if class_name == _BYTES:
-        # differs from Kafka: which shows the place of the bytes in its memory.
+        # differs from Kafka (dump-bytes-decoder): which shows the place of the bytes in its memory.
         return bytes.hex
     return _number_decoder(_NUMBERS[class_name])
 

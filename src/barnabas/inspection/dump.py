@@ -3,8 +3,8 @@
 What stands in the files goes to one sink; what is wrong with them to another: index entries that do not fit the log and
 gaps between offsets once all files are done, as in Kafka.
 
-# differs from Kafka: a file that can't be read further is reported in one line, and the next file follows; Kafka ends
-# there with a stack trace.
+# differs from Kafka (dump-unreadable-file): a file that can't be read further is reported in one line, and the next
+# file follows; Kafka ends there with a stack trace.
 
 Source: cli facts, kafka-dump-log; the behaviour of Kafka 2.7.2's tool (tests/compat/test_log_dump.py compares them).
 """
@@ -213,7 +213,8 @@ class LogDump:
                 is_sane = not entries or entries[-1].offset >= base_offset
                 self._tell_sanity(path, is_sane and len(data) % OFFSET_ENTRY_BYTES == 0)
                 return
-            # differs from Kafka: which ends with a stack trace where nothing was ever written to a segment.
+            # differs from Kafka (dump-empty-segment): which ends with a stack trace where nothing was ever written to a
+            # segment.
             if log.size == 0 and not any(data):
                 return
             for index, entry in enumerate(entries):

@@ -134,7 +134,7 @@ class Checkpoints:
         then: Callable[[], object] = lambda: None,
     ) -> None:
         """Replace a checkpoint in the executor, unless it says that already or is being replaced."""
-        # differs from Kafka: it writes the same content again at every interval.
+        # differs from Kafka (checkpoint-unchanged): it writes the same content again at every interval.
         path = checkpoint.path
         if self._written.get(path) == offsets or path in self._being_written:
             return

@@ -20,7 +20,8 @@ from barnabas.core.executor import Executor
 from barnabas.log.files import RecordFile
 from barnabas.log.page_cache import PageCache
 
-# differs from Kafka: there the thread that sends the records waits for the disk, and all its connections with it.
+# differs from Kafka (cold-reads): there the thread that sends the records waits for the disk, and all its connections
+# with it.
 PART_BYTES = 1024 * 1024
 READ_AHEAD_BYTES = 4 * PART_BYTES
 

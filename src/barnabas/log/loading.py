@@ -163,7 +163,7 @@ class _Loading:
             if not isinstance(error, CorruptRecordsError):
                 self._fail(directory, error, left.one_done)
                 return
-            # differs from Kafka: there one damaged log ends the start of the broker.
+            # differs from Kafka (damaged-log): there one damaged log ends the start of the broker.
             _logger.error("%s can't be opened, its partition is offline: %s", path, error)
             self._result.damaged[topic_partition] = DamagedLog(
                 path,

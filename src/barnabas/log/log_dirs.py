@@ -53,7 +53,8 @@ class LogDirs:
         Raises:
             BaseException: `error` itself, if it is the last one.
         """
-        # differs from Kafka: the controller is not told; in the metadata this broker still leads the partitions.
+        # differs from Kafka (failed-directory): the controller is not told; in the metadata this broker still leads the
+        # partitions.
         if len(self.online) == 1:
             raise error
         self.online.remove(directory)

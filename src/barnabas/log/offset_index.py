@@ -9,7 +9,7 @@ Invariants: entries strictly increase in both numbers; the whole index is held i
 is not on disk yet are its last entries, written by `persist` when the segment is flushed, rolled or closed (a crash
 before that rebuilds the index from the log).
 
-# differs from Kafka: the file of the active segment is not sized in advance and not memory-mapped.
+# differs from Kafka (index-file-size): the file of the active segment is not sized in advance and not memory-mapped.
 
 Source: implementation page, log; log-format facts, files in a log.
 """

@@ -633,6 +633,7 @@ class PartitionLog:
     @property
     def is_flush_due(self) -> bool:
         """Whether flush.messages wants what was appended on disk; `flush` tells when it is."""
+        # differs from Kafka (flush-messages): there the append itself waits; here the answer does.
         return self.log_end_offset - self.recovery_point >= self._flush_messages
 
     def flush(self, then: Waiting | None = None) -> None:

@@ -72,6 +72,7 @@ def open_log(
     elif message_magic(config.message_format_version) < MAGIC:
         first_unflushed = _first_unflushed(segments, recovery_point)
     else:
+        # differs from Kafka (epochs-torn): there a torn or missing leader-epoch-checkpoint is an error.
         # Without the epochs of the older segments all of them are read again.
         first_unflushed = _first_unflushed(segments, recovery_point) if epochs.load_after_crash() else 0
     told_ms = env.clock.monotonic_ms()
@@ -156,7 +157,8 @@ def _recover_segment(segment: Segment, config: LogConfig, epochs: LeaderEpochs) 
             if crc != header.crc:
                 reason = "a wrong CRC"
                 break
-            # differs from Kafka: offsets must ascend, too; the base offset is not under the CRC.
+            # differs from Kafka (recovery-ascending-offsets): offsets must ascend, too; the base offset is not under
+            # the CRC.
             if first_offset < next_offset or header.last_offset - segment.base_offset > MAX_RELATIVE_OFFSET:
                 reason = f"offset {first_offset} where at least {next_offset} must be"
                 break

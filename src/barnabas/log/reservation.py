@@ -3,7 +3,7 @@
 The room lies beyond the file's end, so a file never holds bytes that nobody wrote, even after a crash; cutting the file
 at its end gives the rest back. Loaded only where a topic wants it: `ctypes` costs start-up time.
 
-# differs from Kafka: it sets the file's size itself, and has to cut the zeros off again.
+# differs from Kafka (preallocate): it sets the file's size itself, and has to cut the zeros off again.
 
 Source: configuration page, preallocate; fallocate(2).
 """

@@ -275,7 +275,7 @@ class Segment:
     def append_all(self, data: Buffer, headers: Sequence[AnyHeader], index_interval_bytes: int) -> None:
         """Write several batches at once; each is counted by itself.
 
-        # differs from Kafka: its indexes take what one append writes for one batch.
+        # differs from Kafka (index-entry-per-batch): its indexes take what one append writes for one batch.
 
         Raises:
             StorageError: Nothing was appended.

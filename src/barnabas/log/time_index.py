@@ -7,8 +7,8 @@ An entry, big-endian, 12 bytes:
 
 Invariants: timestamps strictly increase; held in memory and persisted as the offset index is.
 
-# differs from Kafka: 2.7.2 names the record with the largest timestamp where a batch is not compressed; its own
-# DumpLogSegments then complains, as it wants the batch's last record, which is what stands here.
+# differs from Kafka (time-index-record): 2.7.2 names the record with the largest timestamp where a batch is not
+# compressed; its own DumpLogSegments then complains, as it wants the batch's last record, which is what stands here.
 
 Source: implementation page, log; KIP-33; log-format facts, files in a log.
 """

@@ -3,8 +3,8 @@
 The order of the checks is Kafka's, because the first that fails names the error. Data of another format, and topics
 whose rules look at the records, go the long way through `barnabas.records.assign`.
 
-# differs from Kafka: the record count, the offset deltas and the largest timestamp inside a batch whose header and CRC
-# are right are trusted unless barnabas.record.validation=full asks for the walk.
+# differs from Kafka (record-walk): the record count, the offset deltas and the largest timestamp inside a batch whose
+# header and CRC are right are trusted unless barnabas.record.validation=full asks for the walk.
 
 Source: semantics facts, Produce, checks 4, 8 and 9.
 """

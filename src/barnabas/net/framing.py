@@ -21,6 +21,7 @@ from struct import Struct
 from barnabas.core.errors import ProtocolError
 from barnabas.net.memory import ReceiveMemory
 
+# differs from Kafka (receive-buffer): it allocates what a frame claims before that has arrived.
 FIRST_BUFFER_BYTES = 16 * 1024
 # Up to here the buffer also grows when a single receive fills it: larger reads, fewer system calls.
 READ_AHEAD_BYTES = 256 * 1024

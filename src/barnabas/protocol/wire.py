@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Final, Protocol, Self, TypeAlias
 
 from barnabas.core.errors import ProtocolError
 
-# differs from Kafka: a request other than Produce with more array elements than this is refused; see
+# differs from Kafka (array-elements): a request other than Produce with more array elements than this is refused; see
 # docs/differences.md.
 REQUEST_ELEMENT_LIMIT: Final = 100_000
 UNLIMITED_ELEMENTS: Final = 1 << 62
@@ -553,6 +553,7 @@ def read_tag(buf: memoryview, pos: int) -> tuple[int, int, int]:
 
 def check_tag_end(pos: int, end: int) -> None:
     """Refuse a tagged field whose value does not end where its size says."""
+    # differs from Kafka (tagged-field-size): it ignores the size of a field that it knows.
     if pos != end:
         raise ProtocolError(f"tagged field ends at {pos}, its size says {end}")
 
@@ -561,6 +562,7 @@ def skip_tagged_fields(buf: memoryview, pos: int, budget: Budget) -> int:
     """Skip a tagged section of which no field is known."""
     count, pos = read_tagged_count(buf, pos, budget)
     for _ in range(count):
+        # differs from Kafka (unknown-tagged-fields): it keeps them, and counts them by nothing.
         _, pos, _ = read_tag(buf, pos)
     return pos
 

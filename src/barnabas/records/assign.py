@@ -9,8 +9,9 @@ inside, and is written anew otherwise; what is compressed in magic 0 always is, 
 
 Invariant: the data is changed only once nothing can refuse it any more.
 
-# differs from Kafka: a produce request with transactional records for a topic of an older format gets
-# UNSUPPORTED_FOR_MESSAGE_FORMAT also where Kafka 2.7.2 stumbles before its own check (UNKNOWN_SERVER_ERROR).
+# differs from Kafka (transactional-old-format): a produce request with transactional records for a topic of an older
+# format gets UNSUPPORTED_FOR_MESSAGE_FORMAT also where Kafka 2.7.2 stumbles before its own check
+# (UNKNOWN_SERVER_ERROR).
 
 Source: semantics facts, Produce, checks 8 to 10 and offsets; tests/unit/records/produce-java-2.7.2.tsv.
 """

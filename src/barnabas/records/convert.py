@@ -7,7 +7,7 @@ dropped, and so are the records of an uncompressed batch before the first offset
 Written anew, for a produce request whose format or codec is not the topic's: all records go into one batch of magic 2
 or one wrapper, or a run of messages, numbered without gaps from the log's end.
 
-# differs from Kafka: a batch that would become larger than `max_bytes` is refused.
+# differs from Kafka (converted-size): a batch that would become larger than `max_bytes` is refused.
 
 Source: semantics facts, Fetch (data format) and Produce (offsets); KIP-31, KIP-32, KIP-283 (lazy down-conversion).
 """

@@ -18,7 +18,8 @@ from typing import NamedTuple
 from barnabas.records.batch import HEADER_BYTES, MAGIC, BatchHeader, Buffer, Codec, read_header
 from barnabas.records.errors import CorruptRecordsError
 
-# differs from Kafka: a batch may grow this large when it is unpacked, Kafka's brokers unpack without a limit.
+# differs from Kafka (unpacked-size): a batch may grow this large when it is unpacked, Kafka's brokers unpack without a
+# limit.
 MAX_UNCOMPRESSED_BYTES = 128 * 1024 * 1024
 
 # Bytes that a varint may take.

@@ -6,10 +6,11 @@ again to list each record that does.
 
 Invariant: whatever the bytes say, the walk costs memory in proportion to them and `max_bytes`, and raises nothing.
 
-# differs from Kafka: offset deltas that are not 0, 1, 2... in a batch of magic 2 that needs no rebuilding are refused
-# with INVALID_RECORD (Kafka appends them without a codec, UNKNOWN_SERVER_ERROR with one), and so are timestamps
-# outside 64 bits (there they wrap) and record data that unpacks to more than `max_bytes`.
-# differs from Kafka: at most 10,000 records are listed in one refusal.
+# differs from Kafka (offset-deltas): offset deltas that are not 0, 1, 2... in a batch of magic 2 that needs no
+# rebuilding are refused with INVALID_RECORD (Kafka appends them without a codec, UNKNOWN_SERVER_ERROR with one), and so
+# is record data that unpacks to more than `max_bytes`.
+# differs from Kafka (timestamp-overflow): timestamps outside 64 bits are refused, there they wrap.
+# differs from Kafka (record-errors): at most 10,000 records are listed in one refusal.
 
 Source: semantics facts, Produce, checks 8 and 9; Kafka 2.7.2's answers in tests/unit/records/produce-java-2.7.2.tsv.
 """

@@ -55,6 +55,7 @@ from barnabas.server.watchdog import CoreWait, Watchdog
 
 log = logging.getLogger(__name__)
 
+# differs from Kafka (registry-file): the cluster's state is in ZooKeeper.
 REGISTRY_FILE = "registry.sqlite"
 # As many reads as a disk gets at once for consumers that lag.
 _COLD_READ_THREAD_COUNT = 4
@@ -304,7 +305,7 @@ class Node:
     def _topic_config(self, topic: str) -> TopicConfig:
         config, reasons = TopicConfig.from_broker(self.config).with_possible(self._view.topic_overrides(topic))
         for reason in reasons:
-            # differs from Kafka: there the partition fails.
+            # differs from Kafka (impossible-topic-setting): there the partition fails.
             log.warning("a setting of topic %s is left out: %s", topic, reason)
         if config.ignored_format is not None and topic not in self._warned_topics:
             self._warned_topics.add(topic)

@@ -28,7 +28,7 @@ def receive_memory_bytes(configured_bytes: int, root: Path = Path("/")) -> int:
     """
     if configured_bytes > 0:
         return configured_bytes
-    # differs from Kafka: -1 is no bound there.
+    # differs from Kafka (receive-memory): -1 is no bound there.
     most = min((_physical_bytes(), *_control_group_bytes(root), *_room_bytes(root)))
     return max(most // _PART_OF_MEMORY, _LEAST_BYTES)
 

@@ -13,7 +13,7 @@ from tests.unit.records.java_vectors import MAX_BYTES, gathered, unpacked
 
 CODECS = {"producer": None, "uncompressed": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
 
-# differs from Kafka: see the modules assign and walk.
+# The differences from Kafka: see the modules assign and walk.
 OUR_ANSWERS = {
     "deltas plain": (ErrorCode.INVALID_RECORD, "not 0, 1, 2"),
     "deltas gz": (ErrorCode.INVALID_RECORD, "not 0, 1, 2"),

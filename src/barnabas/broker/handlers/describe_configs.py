@@ -37,8 +37,8 @@ def describe_configs(
     ctx: RequestContext, request: DescribeConfigsRequest
 ) -> DescribeConfigsResponse | Pending[DescribeConfigsResponse]:
     """Describe each resource; one that cannot be described has its own error."""
-    # differs from Kafka: what is asked for again is answered once. An answer is far larger than its question, and
-    # this bounds it by what there is.
+    # differs from Kafka (describe-configs-twice): what is asked for again is answered once. An answer is far larger
+    # than its question, and this bounds it by what there is.
     resources = list(
         {
             (each.resource_type, each.resource_name, tuple(each.configuration_keys or ())): each
@@ -125,7 +125,7 @@ def _shape_all(request: DescribeConfigsRequest, entries: list[ConfigEntry]) -> l
             if request.include_synonyms
             else [],
             entry.type_code,
-            # differs from Kafka: the settings' documentation is not carried in the broker.
+            # differs from Kafka (setting-documentation): the settings' documentation is not carried in the broker.
             None,
         )
         for entry in entries

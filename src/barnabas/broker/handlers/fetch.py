@@ -157,7 +157,7 @@ class _Reading:
     def names_one_twice(self) -> bool:
         """Whether a partition stands in the request again. Waiting, every append to it would read it for each time.
 
-        # differs from Kafka: it collapses them, and waits.
+        # differs from Kafka (fetch-partition-twice): it collapses them, and waits.
         """
         return len(set(self.keys)) < len(self.spans)
 

@@ -14,8 +14,8 @@ _GROUP = 0
 _TRANSACTION = 1
 _NO_NODE = -1
 
-# differs from Kafka: the first caller is answered once the topic that it made necessary is there; Kafka lets it ask
-# again. That long it may take.
+# differs from Kafka (coordinator-created): the first caller is answered once the topic that it made necessary is there;
+# Kafka lets it ask again. That long it may take.
 _CREATION_TIMEOUT_MS = 2_000
 
 _MESSAGES = {
@@ -30,7 +30,8 @@ def find_coordinator(
 ) -> FindCoordinatorResponse | Pending[FindCoordinatorResponse]:
     """Name the leader of the group's partition; the topic is created when it is missing."""
     if request.key_type == _TRANSACTION:
-        # differs from Kafka: no transactions yet. This code stops a transactional producer at once, with the message.
+        # differs from Kafka (transaction-coordinator): no transactions yet. This code stops a transactional producer at
+        # once, with the message.
         return _refusal(ErrorCode.INVALID_REQUEST)
     if request.key_type != _GROUP:
         return _refusal(ErrorCode.UNKNOWN_SERVER_ERROR)

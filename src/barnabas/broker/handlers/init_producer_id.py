@@ -17,7 +17,8 @@ def init_producer_id(
 ) -> InitProducerIdResponse | Pending[InitProducerIdResponse]:
     """Give a new producer id with epoch 0."""
     if request.transactional_id is not None:
-        # differs from Kafka: transactions do not exist yet. Clients take this error as final and say so.
+        # differs from Kafka (transactional-producer-id): transactions do not exist yet. Clients take this error as
+        # final and say so.
         return _refuse(ErrorCode.INVALID_REQUEST)
     if (request.producer_id == -1) != (request.producer_epoch == -1):
         return _refuse(ErrorCode.INVALID_REQUEST)

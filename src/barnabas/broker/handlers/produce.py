@@ -172,7 +172,7 @@ def _request_error(ctx: RequestContext, records: memoryview) -> ErrorCode:
     ):
         return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
     if attributes & TRANSACTIONAL_BIT:
-        # differs from Kafka: without a transaction coordinator no transaction can be open here.
+        # differs from Kafka (transactional-batch): without a transaction coordinator no transaction can be open here.
         return ErrorCode.INVALID_TXN_STATE
     return ErrorCode.NONE
 

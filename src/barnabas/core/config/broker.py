@@ -145,7 +145,8 @@ class BrokerConfig(BrokerFields):
     def _settle_versions(self) -> None:
         """Of the two versions that what is written depends on, the one that nobody set follows the other.
 
-        # differs from Kafka: it does not start with an inter.broker.protocol.version below 0.11 alone.
+        # differs from Kafka (protocol-version-alone): it does not start with an inter.broker.protocol.version below
+        # 0.11 alone.
         """
         protocol, message = INTER_BROKER_PROTOCOL_VERSION, LOG_MESSAGE_FORMAT_VERSION
         protocol_version, message_version = (kafka_version(str(self.raw(name))) for name in (protocol, message))
@@ -192,7 +193,7 @@ def _find_setting(name: str, place: _Place) -> Setting:
         raise place.error(name, "can only be set while the broker runs, not in a file")
     from difflib import get_close_matches  # only for this error: start-up does not pay for it
 
-    # differs from Kafka: it only warns; a misspelt setting would silently keep its default.
+    # differs from Kafka (unknown-setting): it only warns; a misspelt setting would silently keep its default.
     near = get_close_matches(name, BROKER_SETTINGS, n=1, cutoff=0.8)
     raise place.error(name, "no such setting" + (f"; did you mean {near[0]}?" if near else " in Kafka 2.7"))
 
@@ -319,7 +320,8 @@ def _check_together(config: BrokerConfig, place: _Place) -> None:
         f"must be less than connections.max.idle.ms ({config.connections_max_idle_ms})",
     )
     _check_versions(config, place)
-    # differs from Kafka: an authorizer that would be ignored lets everybody in, so the broker does not start with one.
+    # differs from Kafka (authorizer): an authorizer that would be ignored lets everybody in, so the broker does not
+    # start with one.
     require(not config.authorizer_class_name, "authorizer.class.name", "is not implemented yet: remove it")
 
 
@@ -329,7 +331,7 @@ def _check_versions(config: BrokerConfig, place: _Place) -> None:
         raise place.error(
             LOG_MESSAGE_FORMAT_VERSION, f"needs a newer {INTER_BROKER_PROTOCOL_VERSION} than {protocol.short_name}"
         )
-    # differs from Kafka: it starts with zstd and 1.1, say, and then refuses every commit.
+    # differs from Kafka (zstd-offsets-codec): it starts with zstd and 1.1, say, and then refuses every commit.
     if config.offsets_topic_compression_codec == _ZSTD and not protocol.has_zstd:
         raise place.error(
             "offsets.topic.compression.codec",

@@ -182,7 +182,7 @@ def check_topic(config: TopicConfig) -> None:
     Raises:
         ConfigError: One line that names the setting and the value that it can have.
     """
-    # differs from Kafka: it takes them all, and does what they say.
+    # differs from Kafka (topic-setting-not-there): it takes them all, and does what they say.
     for name in config.overrides:
         value = getattr(config, attribute_name(name))
         only = TOPIC_ONLY_VALUE.get(name)

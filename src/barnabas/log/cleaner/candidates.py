@@ -6,7 +6,8 @@
 Invariants: nothing at or above the first unstable offset, the high watermark or the active segment is cleaned; the
 boundary of what is cleaned is that of a segment.
 
-# differs from Kafka: what is not replicated yet is not cleaned either, as it may still be cut off.
+# differs from Kafka (cleaner-high-watermark): what is not replicated yet is not cleaned either, as it may still be cut
+# off.
 
 Source: design page, log compaction; KIP-58 (min lag), KIP-354 (max lag); log-format facts, cleaner.
 """

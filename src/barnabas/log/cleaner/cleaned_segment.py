@@ -83,6 +83,7 @@ class CleanedSegment:
         for last_offset, max_timestamp_ms, size in batches:
             if max_timestamp_ms > self._max_timestamp_ms:
                 self._max_timestamp_ms, self._max_timestamp_offset = max_timestamp_ms, last_offset
+            # differs from Kafka (cleaned-index-entries): it makes one for each piece that it has read, up to 256 KiB.
             if self._bytes_since_entry > self._index_interval_bytes:
                 self._offset_index.append(last_offset, position)
                 self._time_index.append(self._max_timestamp_ms, self._max_timestamp_offset)

@@ -8,7 +8,8 @@ Also drops old segments of compacted logs, by their log start and, with `compact
 Invariants: one round a log; the segments of a log change on the event loop only, and a swap happens only if they are
 those that the round read; a log that can't be cleaned is left alone until it is opened again, and harms no other.
 
-# differs from Kafka: a disk that fails under the cleaner takes the log out of cleaning, not the directory offline.
+# differs from Kafka (cleaner-disk-error): a disk that fails under the cleaner takes the log out of cleaning, not the
+# directory offline.
 
 Source: design page, log compaction; log-format facts, cleaner.
 """

@@ -13,7 +13,7 @@ A slot of that table, 24 bytes in the machine's order:
 Invariants: memory stays below the limit, but for a quarter of it while the dict becomes the table, or for `survivors`;
 the largest offset that was put is known; once a key does not fit nothing is put any more.
 
-# differs from Kafka: it knows keys by their MD5, which can be made to collide on purpose.
+# differs from Kafka (keys-by-hash): it knows keys by their MD5, which can be made to collide on purpose.
 
 Source: design page, log compaction; log-format facts, cleaner; benchmarks/micro/test_cleaner.py.
 """

@@ -6,7 +6,7 @@ if it is empty, because its sequence is what the producer's next batch must foll
 
 Invariants: a batch of which everything stays is copied byte for byte; a batch with a wrong CRC stops the round.
 
-# differs from Kafka: it copies damaged batches, and gives a right CRC to what it makes of them.
+# differs from Kafka (cleaner-wrong-crc): it copies damaged batches, and gives a right CRC to what it makes of them.
 
 Source: design page, log compaction; KIP-98; log-format facts, cleaner.
 """

@@ -17,6 +17,7 @@ def compress(data: Buffer) -> bytes:
     return compressed
 
 
+# differs from Kafka (lz4-linked-blocks): Java refuses to read them.
 def decompress(data: Buffer, max_bytes: int) -> bytes:
     """The first frame; what follows it is ignored, as Java does. Linked blocks are read as well.
 
