@@ -1,8 +1,15 @@
 """Every API in every version that is offered answers over a real connection: no version has an answer that it can't
-encode. The requests are the golden ones of Kafka's own clients, with names of a topic and a group that exist."""
+encode.
+
+Two kinds of requests: the golden ones, byte for byte as Kafka's own clients wrote them, whose values are random, so
+that many are refused; and requests made here for a topic and a group that exist, so that the answer holds values.
+Produce is left out: what the golden requests hold are no record batches (tests/integration/test_old_versions.py has its
+versions).
+"""
 
 import socket
 import struct
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +20,9 @@ from barnabas.testing import Broker
 from tests.patience import PATIENCE_S
 
 TOPIC = "every-version"
+# One of the names in the golden requests.
+GOLDEN_TOPIC = "a"
+VECTORS = Path(__file__).parent.parent / "golden" / "message-vectors.tsv"
 
 CASES = [
     (handler.api_key, version)
@@ -20,6 +30,21 @@ CASES = [
     for version in range(handler.min_version, handler.max_version + 1)
     if handler.api_key != ApiKey.PRODUCE
 ]
+
+
+def golden_requests() -> dict[tuple[int, int], list[bytes]]:
+    """Bodies of requests by API key and version."""
+    keys = {request_class(handler.api_key).__name__: handler.api_key for handler in HANDLERS}
+    found: dict[tuple[int, int], list[bytes]] = {}
+    for line in VECTORS.read_text().splitlines():
+        name, *fields = line.split("\t")
+        if name in keys:
+            version, body, _ = fields
+            found.setdefault((keys[name], int(version)), []).append(b"" if body == "-" else bytes.fromhex(body))
+    return found
+
+
+GOLDEN = golden_requests()
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +57,7 @@ def broker():
 def metadata_request():
     from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 
-    return MetadataRequest([MetadataRequestTopic(name=TOPIC)], True)
+    return MetadataRequest([MetadataRequestTopic(name=TOPIC), MetadataRequestTopic(name=GOLDEN_TOPIC)], True)
 
 
 def request_for(api_key: int, version: int):
@@ -72,9 +97,15 @@ def request_for(api_key: int, version: int):
 
 def exchange(broker: Broker, api_key: int, version: int, request) -> object:
     """Send one request and decode its answer."""
+    body = WireBuffer()
+    request.encode(version, body)
+    return exchange_bytes(broker, api_key, version, bytes(body))
+
+
+def exchange_bytes(broker: Broker, api_key: int, version: int, body: bytes) -> object:
+    """Send the bytes of one request and decode its answer."""
     is_flexible = version >= FIRST_FLEXIBLE_VERSION[api_key]
-    out = WireBuffer(struct.pack(">hhih", api_key, version, 7, 4) + b"test" + (b"\0" if is_flexible else b""))
-    request.encode(version, out)
+    out = struct.pack(">hhih", api_key, version, 7, 4) + b"test" + (b"\0" if is_flexible else b"") + body
     with socket.create_connection((broker.host, broker.port), timeout=PATIENCE_S) as sock:
         sock.sendall(struct.pack(">i", len(out)) + out)
         data = b""
@@ -92,3 +123,10 @@ def exchange(broker: Broker, api_key: int, version: int, request) -> object:
 @pytest.mark.parametrize(("api_key", "version"), CASES, ids=lambda value: str(int(value)))
 def test_it_answers(broker, api_key, version):
     exchange(broker, api_key, version, request_for(api_key, version))
+
+
+@pytest.mark.parametrize(("api_key", "version"), CASES, ids=lambda value: str(int(value)))
+def test_it_answers_the_golden_requests(broker, api_key, version):
+    bodies = GOLDEN[api_key, version]
+    for body in bodies:
+        exchange_bytes(broker, api_key, version, body)
