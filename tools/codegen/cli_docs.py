@@ -44,6 +44,12 @@ _HELP = {
 }
 _GROUPS = {"perf": perf, "log": log}
 
+# Examples that tests/docs cannot run in an empty directory.
+_RUN_ELSEWHERE = {
+    "barnabas adopt": "tests/integration/test_moving_runbook.py",
+    "barnabas release": "tests/integration/test_moving_runbook.py",
+}
+
 
 def _document() -> str:
     parts = [_HEAD]
@@ -67,7 +73,7 @@ def _paragraphs(text: str) -> str:
 def _broker() -> Iterator[str]:
     options = parser()
     yield f"\n## barnabas broker\n\n{options.description} {options.epilog}\n\n"
-    yield "```console\n$ barnabas broker [server.properties] [options]\n```\n\n"
+    yield "```text\nbarnabas broker [server.properties] [options]\n```\n\n"
     yield "| option | meaning |\n| --- | --- |\n"
     for action in options._actions:
         if action.option_strings and not isinstance(action, argparse._HelpAction):
@@ -83,6 +89,8 @@ def _command(title: str, text: str, params: list[typer.models.ParameterInfo], le
     yield f"{paragraphs.strip()}\n\n"
     if examples:
         lines = "\n".join(f"$ {line}" for line in examples.strip().split("\n\n"))
+        if title in _RUN_ELSEWHERE:
+            yield f"<!-- run by {_RUN_ELSEWHERE[title]} -->\n\n"
         yield f"```console\n{lines}\n```\n\n"
     yield "| option | meaning |\n| --- | --- |\n"
     for param in params:

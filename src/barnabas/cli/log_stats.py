@@ -24,7 +24,7 @@ Read from the files, also while a broker has them open. Numbers of keys above 10
 
 Examples:
 
-  barnabas log stats /var/lib/kafka
+  barnabas log stats barnabas-data
 
   barnabas log stats --topic 'views.*' --json
 """

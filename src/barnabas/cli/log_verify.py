@@ -22,7 +22,7 @@ directory open. Exit code 1 when there is damage.
 
 Examples:
 
-  barnabas log verify /var/lib/kafka
+  barnabas log verify barnabas-data
 
   barnabas log verify barnabas-data/views-0 --json
 """
