@@ -27,7 +27,6 @@ from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFe
 from barnabas.testing import Broker
 from tests.compat.conftest import RunningBroker
 from tests.compat.test_handover import (
-    TIMEOUT_S,
     adopt_when_expired,
     barnabas,
     commit,
@@ -39,6 +38,7 @@ from tests.compat.test_handover import (
     wait_for_topics,
 )
 from tests.integration.test_every_version import exchange
+from tests.patience import PATIENCE_S
 from tools.kafka.java import run_tool
 from tools.kafka.server import KafkaServer
 from tools.kafka.zookeeper import ZooKeeper
@@ -92,7 +92,7 @@ def produce(broker: RunningBroker, topic: str, label: str, *, is_idempotent: boo
     for number in range(count):
         value = f"{label} {number} ".encode() * 10
         producer.produce(topic, value, b"%d" % (number % 40), partition=0, on_delivery=delivered)
-    assert producer.flush(TIMEOUT_S) == 0
+    assert producer.flush(PATIENCE_S) == 0
     return sorted(offsets)
 
 
@@ -103,7 +103,7 @@ def takes_zstd(broker: RunningBroker, topic: str) -> bool:
     producer.produce(
         topic, b"value " * 100, b"key", partition=0, on_delivery=lambda error, _: codes.append(error and error.code())
     )
-    assert producer.flush(TIMEOUT_S) == 0
+    assert producer.flush(PATIENCE_S) == 0
     assert codes in ([None], [KafkaError.UNSUPPORTED_COMPRESSION_TYPE])
     return codes == [None]
 
@@ -112,7 +112,7 @@ def effective_version(broker: RunningBroker) -> str:
     """The inter.broker.protocol.version, as any user can see it."""
     resource = ConfigResource(ConfigResource.Type.BROKER, "0")
     admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
-    entries = admin.describe_configs([resource])[resource].result(TIMEOUT_S)
+    entries = admin.describe_configs([resource])[resource].result(PATIENCE_S)
     return str(entries["inter.broker.protocol.version"].value)
 
 
@@ -129,7 +129,7 @@ def read_all(broker: RunningBroker, topics: list[str]) -> Seen:
     seen: Seen = {topic: {} for topic in topics}
     left = set(topics)
     consumer.assign([TopicPartition(topic, 0, OFFSET_BEGINNING) for topic in topics])
-    deadline = time.monotonic() + TIMEOUT_S
+    deadline = time.monotonic() + PATIENCE_S
     while left:
         assert time.monotonic() < deadline, f"no end of {left}"
         message = consumer.poll(1)
@@ -160,7 +160,7 @@ def go_on_in_group(broker: RunningBroker, group: str, topic: str, count: int) ->
     )
     consumer.subscribe([topic])
     offsets: list[int] = []
-    deadline = time.monotonic() + TIMEOUT_S
+    deadline = time.monotonic() + PATIENCE_S
     while len(offsets) < count:
         assert time.monotonic() < deadline, f"group {group} got {offsets}"
         message = consumer.poll(1)
@@ -357,7 +357,7 @@ def test_groups_that_were_compacted_in_an_old_format_are_read_after_a_kill(
     for offset in range(400):
         commit(broker, f"group-{offset % 5}", "none", offset)
     cleaned = OffsetCheckpoint(LocalFileSystem(), data_dir / "cleaner-offset-checkpoint")
-    deadline = time.monotonic() + TIMEOUT_S
+    deadline = time.monotonic() + PATIENCE_S
     while not any(topic == "__consumer_offsets" and offset > 100 for (topic, _), offset in cleaned.read().items()):
         assert time.monotonic() < deadline
         commit(broker, "group-0", "none", 395)

@@ -9,7 +9,6 @@ from confluent_kafka import Producer
 
 from tests.compat import test_handover as handover
 from tests.compat.test_handover import (
-    TIMEOUT_S,
     StartBarnabas,
     StartKafka,
     adopt_when_expired,
@@ -20,6 +19,7 @@ from tests.compat.test_handover import (
     read_all,
     wait_for_topics,
 )
+from tests.patience import PATIENCE_S
 from tools.kafka.zookeeper import ZooKeeper
 
 start_barnabas, start_kafka, zookeeper = handover.start_barnabas, handover.start_kafka, handover.zookeeper
@@ -38,10 +38,10 @@ def begin_transaction(bootstrap_servers: str, topic: str) -> Producer:
             "log_level": 0,
         }
     )
-    producer.init_transactions(TIMEOUT_S)
+    producer.init_transactions(PATIENCE_S)
     producer.begin_transaction()
     producer.produce(topic, b"never committed", b"open", 0)
-    assert producer.flush(TIMEOUT_S) == 0
+    assert producer.flush(PATIENCE_S) == 0
     return producer
 
 
@@ -88,7 +88,7 @@ def test_an_open_transaction(
     barnabas("release", data_dir, "--zookeeper", zookeeper.connect, "--execute")
     kafka = start_kafka(data_dir, zookeeper.connect, settings={CLEANUP_INTERVAL: "200"})
     wait_for_topics(kafka, "stuck", "free", "__transaction_state", "__consumer_offsets")
-    deadline = time.monotonic() + TIMEOUT_S
+    deadline = time.monotonic() + PATIENCE_S
     while len(seen := read_all(kafka, "stuck")) == 20:
         assert time.monotonic() < deadline
     assert len(seen) == 20 + 5 + 7
