@@ -68,9 +68,10 @@ def fill(directory: Path) -> None:
 
 
 def copy_of_the_repository(directory: Path) -> Path:
-    """What git has, as a stranger gets it."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    for name in filter(None, listed.split("\0")):
+    """What git has, or will have once it is added: what a stranger gets."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for name in filter(lambda each: (ROOT / each).is_file(), listed.split("\0")):
         target = directory / name
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, target)

@@ -1,0 +1,92 @@
+"""What goes to a package index says who made it and under which terms, and leads nowhere that is not there."""
+
+import re
+import subprocess
+import sys
+import tarfile
+import zipfile
+from email.message import Message
+from email.parser import Parser
+from pathlib import Path
+
+import pytest
+
+from tests.docs.test_examples import copy_of_the_repository
+from tests.patience import PATIENCE_S
+
+BUILD = "import sys; from setuptools import build_meta as b; print(); print(getattr(b, sys.argv[1])(sys.argv[2]))"
+TERMS = ("LICENSE", "NOTICE")
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return copy_of_the_repository(tmp_path_factory.mktemp("packaging") / "clone")
+
+
+def build(clone: Path, what: str) -> Path:
+    """Call the build backend as `pip` does, without another environment."""
+    command = [sys.executable, "-c", BUILD, what, "dist"]
+    result = subprocess.run(command, cwd=clone, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    assert result.returncode == 0, result.stderr
+    return clone / "dist" / result.stdout.splitlines()[-1]
+
+
+@pytest.fixture(scope="module")
+def wheel(clone: Path) -> zipfile.ZipFile:
+    return zipfile.ZipFile(build(clone, "build_wheel"))
+
+
+@pytest.fixture(scope="module")
+def sdist(clone: Path) -> tarfile.TarFile:
+    return tarfile.open(build(clone, "build_sdist"))
+
+
+@pytest.fixture(scope="module")
+def metadata(wheel: zipfile.ZipFile) -> Message:
+    (name,) = (each for each in wheel.namelist() if each.endswith(".dist-info/METADATA"))
+    return Parser().parsestr(wheel.read(name).decode())
+
+
+def test_the_metadata_says_who_and_what(metadata: Message) -> None:
+    assert metadata["Author"] == "The Barnabas authors"
+    assert metadata["License-Expression"] == "Apache-2.0"
+    assert metadata["Keywords"]
+    classifiers = metadata.get_all("Classifier")
+    assert "Typing :: Typed" in classifiers
+    # The expression above says it; an index refuses both.
+    assert not [each for each in classifiers if each.startswith("License ::")]
+
+
+def test_the_description_leads_nowhere_that_an_index_does_not_have(metadata: Message) -> None:
+    description = metadata.get_payload()
+    assert description.startswith("# Barnabas")
+    assert [target for target in re.findall(r"\]\(([^)]+)\)", description) if not target.startswith("https://")] == []
+    assert "<!--" not in description
+
+
+def test_every_address_of_the_project_is_a_whole_one(metadata: Message) -> None:
+    for each in metadata.get_all("Project-URL", []):
+        assert re.fullmatch(r"[^,]+, https://\S+", each)
+
+
+def test_the_terms_are_in_wheel_and_sdist(clone: Path, wheel: zipfile.ZipFile, sdist: tarfile.TarFile) -> None:
+    for name in TERMS:
+        text = (clone / name).read_bytes()
+        (in_wheel,) = (each for each in wheel.namelist() if each.endswith(f".dist-info/licenses/{name}"))
+        assert wheel.read(in_wheel) == text
+        (in_sdist,) = (each for each in sdist.getnames() if re.fullmatch(rf"[^/]+/{name}", each))
+        found = sdist.extractfile(in_sdist)
+        assert found is not None
+        assert found.read() == text
+
+
+def test_the_wheel_has_the_package_and_nothing_else(wheel: zipfile.ZipFile) -> None:
+    assert "barnabas/py.typed" in wheel.namelist()
+    assert {name.split("/")[0].split("-")[0] for name in wheel.namelist()} == {"barnabas"}
+
+
+def test_kafka_is_named_where_its_definitions_are_used() -> None:
+    notice = (Path(__file__).parents[2] / "NOTICE").read_text()
+    assert "Apache Kafka" in notice
+    assert "The Apache Software Foundation" in notice
+    assert "schemas/messages" in notice
