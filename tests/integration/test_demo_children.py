@@ -125,9 +125,7 @@ def test_stopped_child_takes_its_own_processes_with_it(tmp_path: Path):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel kills children with their parent on Linux only")
 def test_child_dies_with_its_killed_parent():
-    orphan = (
-        "import os,sys,time;from barnabas.pipeline.children import die_with_parent;die_with_parent(int(sys.argv[1]));"
-    )
+    orphan = "import os,sys,time;from barnabas.core.parent import die_with_parent;die_with_parent(int(sys.argv[1]));"
     orphan += "print(os.getpid(), flush=True);time.sleep(600)"
     parent = f"import os,subprocess,sys;subprocess.Popen([sys.executable,'-c',{orphan!r},str(os.getpid())]).wait()"
     with subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE, text=True) as process:

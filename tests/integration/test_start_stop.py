@@ -435,6 +435,15 @@ def test_die_with_parent_ends_the_broker_with_whoever_started_it(tmp_path):
         os.close(handle)
 
 
+def test_die_with_parent_ends_a_broker_whose_parent_was_gone_before_it_could_look(tmp_path):
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    options = ("--die-with-parent", "--parent-pid", gone.pid, "--port", 0, "--data-dir", tmp_path / "data")
+    ended = subprocess.run(command(*options), capture_output=True, timeout=PATIENCE_S)
+    assert ended.returncode == -signal.SIGKILL
+    assert not (tmp_path / "data").exists()
+
+
 # --- open files
 
 

@@ -3,28 +3,24 @@
 Every process that is started here dies with the process that started it.
 """
 
-import ctypes
 import hashlib
 import os
 import shutil
-import signal
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
+from barnabas.core import parent
 from tools.kafka.jars import CACHE, KAFKA, JarsError, classpath
-
-_PR_SET_PDEATHSIG = 1
-_libc = ctypes.CDLL(None, use_errno=True)
 
 TOOL_JVM_OPTIONS = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
 """For tools that live a second or two: start fast, use one thread."""
 
 
 def die_with_parent() -> None:
-    """Ask the kernel to kill this process when its parent ends; for `preexec_fn`."""
-    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    """Make the process that is being started end when this one does; for `preexec_fn`."""
+    parent.die_with_parent(os.getppid())
 
 
 def java_command(

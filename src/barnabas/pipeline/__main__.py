@@ -21,7 +21,8 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from barnabas.core.errors import BarnabasError
-from barnabas.pipeline.children import HOPELESS, ChildFailedError, die_with_parent
+from barnabas.core.parent import die_with_parent
+from barnabas.pipeline.children import HOPELESS, ChildFailedError
 from barnabas.pipeline.demo_directory import DemoDirectoryError
 from barnabas.pipeline.remedies import remedy_of
 

@@ -1,18 +1,14 @@
 """Child processes of the demo: they die with it, and come back when they are killed.
 
-Invariants: no child outlives its parent, even when that is killed (`die_with_parent`), and no process of a child
+Invariants: no child outlives its parent, even when that is killed (`core/parent.py`), and no process of a child
 outlives the child; what a child prints to standard output is one JSON object a line, handed on as it comes; what else
 it says goes to a file, and its last lines are kept here as well: on a full disk the file holds nothing.
 """
 
 import asyncio
-import ctypes
 import json
 import os
 import signal
-import sys
-import threading
-import time
 from collections import deque
 from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import suppress
@@ -22,8 +18,6 @@ from barnabas.pipeline.remedies import disk_failure_among, remedy_of
 
 Event = dict[str, object]
 
-# Linux: prctl's "send me this signal when the thread that forked me ends".
-_PR_SET_PDEATHSIG = 1
 _STOP_TIMEOUT_S = 30.0
 _MOST_FAILURES = 5
 
@@ -33,22 +27,6 @@ _LONGEST_LINE_BYTES = 1 << 20
 # Enough to find a cause above a Java stack trace, and what is shown of it.
 _KEPT_LINES = 500
 _SHOWN_LINES = 10
-
-
-def die_with_parent(parent_pid: int) -> None:
-    """Make this process end when its parent does, however that ends."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent_pid:
-            os._exit(1)
-        return
-
-    def watch() -> None:
-        while os.getppid() == parent_pid:
-            time.sleep(0.2)
-        os._exit(1)
-
-    threading.Thread(target=watch, name="parent-watch", daemon=True).start()
 
 
 class ChildFailedError(Exception):

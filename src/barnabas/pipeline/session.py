@@ -21,7 +21,7 @@ from struct import Struct
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
-from barnabas.pipeline.children import die_with_parent
+from barnabas.core.parent import die_with_parent
 from barnabas.pipeline.java import find_java_home
 
 if TYPE_CHECKING:

@@ -17,19 +17,17 @@ from barnabas.server.open_files import raise_open_file_limit
 
 log = logging.getLogger(__name__)
 
-_PARENT_CHECK_S = 1.0
 # Requests make many small objects without cycles: the default of 700 would look for cycles many times a second.
 _COLLECTOR_THRESHOLDS = (20_000, 20, 50)
 # How long the loop waits for a thread that computes (compaction, conversion): with the default of 5 ms clients notice.
 _SWITCH_INTERVAL_S = 0.001
 
 
-def run(config: BrokerConfig, ready_fd: int | None = None, die_with_parent: bool = False) -> None:
+def run(config: BrokerConfig, ready_fd: int | None = None) -> None:
     """Run a broker until SIGTERM or SIGINT.
 
     Args:
         ready_fd: Gets one line of JSON once clients can connect, and is then closed.
-        die_with_parent: End without ceremony when the parent process is gone.
 
     Raises:
         BarnabasError: The broker can't start, or can't go on.
@@ -38,7 +36,7 @@ def run(config: BrokerConfig, ready_fd: int | None = None, die_with_parent: bool
     loop = _new_event_loop()
     asyncio.set_event_loop(loop)
     try:
-        loop.run_until_complete(_serve(config, ready_fd, die_with_parent))
+        loop.run_until_complete(_serve(config, ready_fd))
     finally:
         loop.run_until_complete(loop.shutdown_asyncgens())
         asyncio.set_event_loop(None)
@@ -54,7 +52,7 @@ def _new_event_loop() -> asyncio.AbstractEventLoop:
     return uvloop.new_event_loop()
 
 
-async def _serve(config: BrokerConfig, ready_fd: int | None, die_with_parent: bool) -> None:
+async def _serve(config: BrokerConfig, ready_fd: int | None) -> None:
     loop = asyncio.get_running_loop()
     stopping: asyncio.Future[str] = loop.create_future()
 
@@ -64,8 +62,6 @@ async def _serve(config: BrokerConfig, ready_fd: int | None, die_with_parent: bo
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop, number.name)
-    if die_with_parent:
-        _die_with_parent(loop, os.getppid())
     node = Node(loop, config, stop)
     try:
         await node.start()
@@ -93,19 +89,3 @@ def _announce(node: Node, ready_fd: int | None) -> None:
         line = {"host": host, "port": port, "cluster_id": node.cluster_id, "broker_id": node.broker_id}
         os.write(ready_fd, json.dumps(line).encode() + b"\n")
         os.close(ready_fd)
-
-
-def _die_with_parent(loop: asyncio.AbstractEventLoop, parent_pid: int) -> None:
-    """Have the kernel kill this process with its parent; look for ourselves where it can't."""
-    if sys.platform == "linux":
-        import ctypes
-
-        set_parent_death_signal = 1
-        ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL)
-
-    def check() -> None:
-        if os.getppid() != parent_pid:
-            os.kill(os.getpid(), signal.SIGKILL)
-        loop.call_later(_PARENT_CHECK_S, check)
-
-    check()

@@ -10,6 +10,7 @@ go on.
 import argparse
 import gc
 import logging
+import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -63,6 +64,12 @@ def parser(prog: str = "barnabas broker") -> argparse.ArgumentParser:
         help="write one line of JSON (host, port, cluster_id, broker_id) to this descriptor once clients can connect",
     )
     made.add_argument("--die-with-parent", action="store_true", help="stop at once when the parent process ends")
+    made.add_argument(
+        "--parent-pid",
+        type=int,
+        metavar="PID",
+        help="the parent that --die-with-parent means: one that is gone before the broker could look is known by it",
+    )
     made.add_argument("--version", action="version", version=f"barnabas {__version__}")
     return made
 
@@ -79,12 +86,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Start-up makes many objects and no garbage; `lifecycle` lets the collector in again.
     gc.disable()
     options = parser().parse_args(argv)
+    if options.die_with_parent:
+        # Not at the top: a broker that nobody asked for this starts without ctypes.
+        from barnabas.core.parent import die_with_parent
+
+        die_with_parent(options.parent_pid or os.getppid())
     _set_up_logging(options.log_level)
     try:
         config = load_config(options)
         from barnabas.server.lifecycle import run
 
-        run(config, options.ready_fd, options.die_with_parent)
+        run(config, options.ready_fd)
     except BarnabasError as error:
         print(f"barnabas broker: {error}", file=sys.stderr)
         return 1

@@ -32,7 +32,7 @@ ConfigValue = str | int | float | Sequence[str]
 
 _STOP_TIMEOUT_S = 60.0
 
-# Waits until the test's process is gone, then gives a broker that looks for its parent time to see that, too.
+# Waits until the test's process is gone. Once more after a moment: a broker that is killed may still write a file.
 _CLEANER = 'read -r line; for seconds in 0 1 2; do sleep "$seconds"; rm -rf -- "$1"; done'
 
 _HAVE_ARGUMENTS = {
@@ -255,6 +255,7 @@ class Broker:
     def _command(self, ready_fd: int) -> list[str]:
         # -P: modules in the test's working directory must not stand in for the library's.
         command = [sys.executable, "-P", "-m", "barnabas.server.main", "--die-with-parent"]
+        command += ["--parent-pid", str(os.getpid())]
         command += ["--host", self._host, "--port", str(self._port), "--data-dir", str(self.data_dir)]
         command += ["--ready-fd", str(ready_fd), "--log-level", self._log_level]
         for setting in self._settings:

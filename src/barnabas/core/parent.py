@@ -1,0 +1,60 @@
+"""Dies with the process that started this one, however that ends.
+
+On Linux the kernel does it: it kills a process when the thread that started it ends, so that thread must stay (the test
+kit has one for it). Elsewhere a thread of this process waits for the parent's end.
+
+Source: prctl(2), PR_SET_PDEATHSIG; pidfd_open(2); kqueue(2), EVFILT_PROC.
+"""
+
+import ctypes
+import os
+import select
+import signal
+import sys
+import threading
+import time
+
+_PR_SET_PDEATHSIG = 1
+_LOOK_EVERY_S = 0.1
+
+# Loaded here: what runs between fork and exec must not import.
+_libc = ctypes.CDLL(None)
+
+
+def die_with_parent(parent_pid: int) -> None:
+    """Make this process end at once when its parent does; in a `preexec_fn` this works on Linux only.
+
+    Args:
+        parent_pid: The parent, as the parent itself or an early `os.getppid()` says: if it is gone already, this
+            process ends here.
+    """
+    if not _is_killed_by_kernel():
+        threading.Thread(target=_end_after, args=(parent_pid,), name="parent-watch", daemon=True).start()
+    if os.getppid() != parent_pid:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _is_killed_by_kernel() -> bool:
+    if sys.platform != "linux":
+        return False
+    return bool(_libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL) == 0)
+
+
+def _end_after(parent_pid: int) -> None:
+    try:
+        _wait_for_end(parent_pid)
+    except OSError:
+        # It is gone, or the system has no way to wait for it.
+        while os.getppid() == parent_pid:
+            time.sleep(_LOOK_EVERY_S)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _wait_for_end(pid: int) -> None:
+    if sys.platform == "darwin":
+        event = select.kevent(pid, select.KQ_FILTER_PROC, select.KQ_EV_ADD, select.KQ_NOTE_EXIT)
+        select.kqueue().control([event], 1)
+    elif hasattr(os, "pidfd_open"):
+        select.select([os.pidfd_open(pid)], [], [])
+    else:
+        raise OSError("there is no way to wait for a process that is no child")
