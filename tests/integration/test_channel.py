@@ -1,6 +1,7 @@
 """A channel against a peer that behaves badly."""
 
 import asyncio
+import re
 import struct
 from collections.abc import Awaitable, Callable
 
@@ -82,6 +83,21 @@ def test_a_peer_that_speaks_something_else():
     assert isinstance(error, KafkaError)
     assert error.code is ErrorCode.NETWORK_EXCEPTION
     assert "does not speak Kafka's protocol" in error.message
+
+
+def test_a_peer_that_says_nothing():
+    async def peer(reader, writer):
+        await reader.read()
+
+    async def use(port):
+        async with Pool(f"127.0.0.1:{port}", connect_timeout_ms=100) as pool:
+            await pool.any_broker()
+
+    error = failure(peer, use)
+    assert isinstance(error, UnreachableError)
+    assert re.fullmatch(
+        r"no answer from 127\.0\.0\.1:\d+ within 0\.1 s: is it a Kafka listener, and is it up\?", error.message
+    )
 
 
 def test_a_peer_that_closes_at_once():

@@ -68,6 +68,7 @@ def run_app(arguments: Sequence[str]) -> int:
     Raises:
         CliUsageError: The options cannot be.
         BarnabasError: What the command met.
+        BrokenPipeError: Nobody reads the output any more.
     """
     command = typer.main.get_command(app)
     try:
@@ -77,4 +78,9 @@ def run_app(arguments: Sequence[str]) -> int:
         raise CliUsageError(str(format_message()).rstrip(".")) from None
     except typer.Abort:
         return 1
+    except SystemExit as end:
+        # What typer makes of an output that is closed; `main` has one answer to that for all commands.
+        if isinstance(end.__context__, BrokenPipeError):
+            raise end.__context__ from None
+        raise
     return result if isinstance(result, int) else 0

@@ -117,7 +117,9 @@ def _check_options(
     from_beginning: bool,
     group: str | None,
 ) -> None:
-    if (topic is None) == (whitelist is None):
+    if topic is not None and whitelist is not None:
+        raise BarnabasError("--topic and --whitelist exclude each other: give one of them")
+    if topic is None and whitelist is None:
         raise BarnabasError("say what to read: --topic NAME, or --whitelist REGEX")
     if partition is not None and (whitelist is not None or group is not None):
         raise BarnabasError("--partition goes with --topic alone: a group divides the partitions itself")
@@ -126,7 +128,7 @@ def _check_options(
             raise BarnabasError("--offset needs --partition")
         if from_beginning:
             raise BarnabasError("--offset and --from-beginning exclude each other")
-        if offset not in ("earliest", "latest") and not offset.isdecimal():
+        if offset not in ("earliest", "latest") and not (offset.isdecimal() and len(offset) < 19):
             raise BarnabasError(f"--offset {offset}: must be a number, earliest or latest")
 
 

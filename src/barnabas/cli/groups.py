@@ -294,7 +294,8 @@ async def _wanted(
         timestamp_ms = _timestamp_ms(reset.to_datetime)
     else:
         assert reset.by_duration is not None
-        timestamp_ms = round((datetime.now(UTC) - parse_duration(reset.by_duration)).timestamp() * 1000)
+        age_ms = round(parse_duration(reset.by_duration).total_seconds() * 1000)
+        timestamp_ms = max(0, round(datetime.now(UTC).timestamp() * 1000) - age_ms)
     found = await admin.offsets(partitions, timestamp_ms)
     ends = await admin.offsets([part for part in partitions if found[part] < 0], LATEST)
     return found | ends
@@ -324,7 +325,8 @@ async def _partitions(admin: Admin, texts: Sequence[str]) -> list[TopicPartition
 def _read_file(path: str, group: str) -> dict[TopicPartition, int]:
     """Lines `topic,partition,offset`, or with the group before them."""
     wanted: dict[TopicPartition, int] = {}
-    with open(path, newline="") as file:
+    # What is no UTF-8 is no number either, and no name of a topic.
+    with open(path, newline="", encoding="utf-8", errors="backslashreplace") as file:
         for number, row in enumerate(csv.reader(file), start=1):
             cells = [cell.strip() for cell in row]
             if len(cells) == 4 and cells[0] != group:
@@ -368,4 +370,7 @@ def parse_duration(text: str) -> timedelta:
     if match is None:
         raise BarnabasError(f"--by-duration {text}: write it as P1DT2H30M (one day, two hours and a half)")
     days, hours, minutes, seconds = (float(part) if part else 0.0 for part in match.groups())
-    return timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
+    try:
+        return timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
+    except OverflowError:
+        raise BarnabasError(f"--by-duration {text}: at most {timedelta.max.days} days") from None

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from barnabas.cli.log_files import quiet_unless, total_bytes
+from barnabas.cli.log_files import quiet_unless, refuse_others, total_bytes
 from barnabas.cli.options import flag, paragraphs
 from barnabas.core.errors import BarnabasError
 from barnabas.inspection import decoders
@@ -102,6 +102,7 @@ def _files(paths: list[Path]) -> list[Path]:
         if not path.is_dir():
             found.append(path)
             continue
+        refuse_others(path)
         inside = sorted(each for each in path.rglob("*") if each.suffix in DUMPED_SUFFIXES and each.is_file())
         if not inside:
             raise BarnabasError(f"{path} holds no file of a log ({', '.join(DUMPED_SUFFIXES)})")

@@ -11,7 +11,7 @@ from barnabas.cli.options import flag
 from barnabas.cli.output import Bar, progress
 from barnabas.core.errors import BarnabasError
 from barnabas.core.types import TopicPartition
-from barnabas.inspection.log_listing import LOG_SUFFIX, is_log, list_directory
+from barnabas.inspection.log_listing import LOG_SUFFIX, is_data_directory, is_log, list_directory
 
 DEFAULT_DIRECTORY = Path("barnabas-data")
 
@@ -82,17 +82,28 @@ def log_bytes(path: Path) -> int:
 
 
 def directories_or_default(given: list[Path] | None) -> list[Path]:
-    """The directories that were given, all of them there.
+    """The directories that were given, all of them there and each a data directory or a log's.
 
     Raises:
-        BarnabasError: One is missing, or is no directory.
+        BarnabasError: One is missing, or is something else.
     """
     paths = given or [DEFAULT_DIRECTORY]
     for path in paths:
         if not path.is_dir():
             hint = "" if given else "; name the directory that the broker's log.dirs says"
             raise BarnabasError(f"{path}: there is no such directory{hint}")
+        refuse_others(path)
     return paths
+
+
+def refuse_others(path: Path) -> None:
+    """Let data directories and the directories of single logs pass.
+
+    Raises:
+        BarnabasError: It is neither.
+    """
+    if not is_log(path) and not is_data_directory(path):
+        raise BarnabasError(f"{path} is no log directory: it holds neither a meta.properties nor a log")
 
 
 def logs_in(path: Path) -> dict[TopicPartition, Path]:

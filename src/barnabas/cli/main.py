@@ -7,6 +7,8 @@ import os
 import sys
 from collections.abc import Sequence
 
+from barnabas.core.standard_streams import open_standard_streams
+
 COMMANDS = {
     "broker": "Run a broker.",
     "topics": "Create, list, describe and delete topics.",
@@ -29,10 +31,35 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     if sys.platform == "win32":
         return fail("barnabas", "Windows is not supported; use Linux (or WSL), or macOS")
+    program = _program(arguments)
+    open_standard_streams()
+    try:
+        if sys.stdout is None and arguments[:1] != ["broker"]:
+            return fail(program, "standard output is closed: there is nowhere to print to")
+        code = _dispatch(program, arguments)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        return 1
+    except BrokenPipeError:
+        # Whoever read our output has seen enough.
+        _give_up_output()
+        return 0
+    except OSError as error:
+        _give_up_output()
+        reason = error.strerror or str(error)
+        return fail(program, f"{error.filename}: {reason}" if error.filename else reason)
+
+
+def _dispatch(program: str, arguments: list[str]) -> int:
     if arguments[:1] == ["broker"]:
         from barnabas.cli.broker import run_broker
 
         return run_broker(arguments[1:])
+    for argument in arguments:
+        if not argument.isprintable() and any("\ud800" <= character <= "\udfff" for character in argument):
+            return fail(program, f"{os.fsencode(argument)!r} is no text in this system's encoding")
     if arguments[:1] == ["--version"]:
         from barnabas import __version__
 
@@ -40,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     if arguments and not arguments[0].startswith("-") and arguments[0] not in COMMANDS:
         return fail("barnabas", f"no such command: {arguments[0]}; {_suggestion(arguments[0])}")
-    return _run(arguments)
+    return _run(program, arguments)
 
 
 def fail(program: str, message: str) -> int:
@@ -56,28 +83,26 @@ def _suggestion(name: str) -> str:
     return f"did you mean {near[0]}?" if near else f"there are {', '.join(COMMANDS)}"
 
 
-def _run(arguments: list[str]) -> int:
+def _give_up_output() -> None:
+    """What an output that takes no more has not taken yet must not be written at exit."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _run(program: str, arguments: list[str]) -> int:
     from barnabas.cli.app import CliUsageError, run_app
     from barnabas.cli.hints import explain
     from barnabas.core.errors import BarnabasError
 
-    program = _program(arguments)
     try:
-        code = run_app(arguments)
-        sys.stdout.flush()
-        return code
+        return run_app(arguments)
     except CliUsageError as error:
         return fail(program, f"{error} ({program} --help shows all options)")
     except BarnabasError as error:
         return fail(program, explain(error))
-    except KeyboardInterrupt:
-        return 1
-    except BrokenPipeError:
-        # Whoever read our output has seen enough. What is still buffered must not be written at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except OSError as error:
-        return fail(program, f"{error.filename}: {error.strerror}" if error.filename else str(error))
 
 
 def _program(arguments: Sequence[str]) -> str:

@@ -61,9 +61,15 @@ def run_async(work: Coroutine[object, object, T]) -> T:
 
 
 def stop_on_signals() -> asyncio.Event:
-    """An event that Ctrl-C and SIGTERM set, so that a command can finish in good order."""
+    """An event that Ctrl-C and SIGTERM set, so that a command can finish in good order; the second one ends it."""
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
+
+    def stop() -> None:
+        stopped.set()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stopped.set)
+        loop.add_signal_handler(number, stop)
     return stopped

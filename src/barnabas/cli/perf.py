@@ -56,7 +56,7 @@ def perf_produce(
     topic: Annotated[str, typer.Option("--topic", metavar="NAME", help="Where the records go.")],
     num_records: Annotated[int, typer.Option("--num-records", min=1, metavar="N", help="How many records to send.")],
     record_size: Annotated[
-        int | None, typer.Option("--record-size", min=1, metavar="BYTES", help="How large each record is.")
+        int | None, typer.Option("--record-size", min=1, max=10**9, metavar="BYTES", help="How large each record is.")
     ] = None,
     payload_file: Annotated[
         Path | None,

@@ -42,6 +42,8 @@ Examples:
 _ACKS = {"0": 0, "1": 1, "-1": -1, "all": -1}
 _CODECS = {codec.name.lower(): codec for codec in Codec}
 _CHUNK_BYTES = 1 << 18
+# ConsoleProducer's: the producer's own max.request.size.
+_MAX_REQUEST_BYTES = 1_048_576
 _FLUSH_EVERY = 100
 
 
@@ -53,6 +55,14 @@ def produce(
             "--property",
             metavar="NAME=VALUE",
             help="parse.key (false), key.separator (tab), ignore.error (false). May be repeated.",
+        ),
+    ] = None,
+    producer_properties: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--producer-property",
+            metavar="NAME=VALUE",
+            help=f"max.request.size ({_MAX_REQUEST_BYTES}): the longest line in bytes.",
         ),
     ] = None,
     request_required_acks: Annotated[
@@ -85,6 +95,9 @@ def produce(
     if compression_codec not in _CODECS:
         raise BarnabasError(f"--compression-codec {compression_codec}: must be one of {', '.join(_CODECS)}")
     reader = _LineReader(parse_pairs(properties or [], "--property"))
+    most_bytes = _max_request_bytes(parse_pairs(producer_properties or [], "--producer-property"))
+    if sys.stdin is None:
+        raise BarnabasError("standard input is closed: there is nowhere to read lines from")
 
     async def work() -> int:
         stopped = stop_on_signals()
@@ -99,7 +112,7 @@ def produce(
             )
             async with producer:
                 with progress(f"Sending to {topic}", _input_bytes()) as bar:
-                    return await _send_all(producer, topic, reader, sync, stopped, bar)
+                    return await _send_all(producer, topic, reader, _lines(stopped, most_bytes), sync, bar)
 
     count = run_async(work())
     if as_json:
@@ -109,11 +122,11 @@ def produce(
 
 
 async def _send_all(
-    producer: Producer, topic: str, reader: "_LineReader", sync: bool, stopped: asyncio.Event, bar: Bar
+    producer: Producer, topic: str, reader: "_LineReader", lines: AsyncIterator[bytes], sync: bool, bar: Bar
 ) -> int:
     sent = _Sent()
     count = read_bytes = 0
-    async for line in _lines(stopped):
+    async for line in lines:
         read_bytes += len(line) + 1
         key, value = reader.record(line, count + 1)
         future = await producer.send(topic, value, key)
@@ -129,6 +142,15 @@ async def _send_all(
     await producer.flush()
     sent.raise_failure()
     return count
+
+
+def _max_request_bytes(properties: dict[str, str]) -> int:
+    text = properties.pop("max.request.size", str(_MAX_REQUEST_BYTES)).strip()
+    if properties:
+        raise BarnabasError(f"--producer-property {next(iter(properties))}: there is max.request.size")
+    if not text.isascii() or not text.isdecimal() or not 0 < int(text[:10]) < 2**31:
+        raise BarnabasError(f"--producer-property max.request.size={text}: must be a number from 1 to 2147483647")
+    return int(text)
 
 
 class _Sent:
@@ -174,47 +196,86 @@ class _LineReader:
         )
 
 
-async def _lines(stopped: asyncio.Event) -> AsyncIterator[bytes]:
-    """The lines of standard input, until its end or until `stopped`."""
-    loop = asyncio.get_running_loop()
-    chunks: asyncio.Queue[bytes] = asyncio.Queue()
-    room = threading.Semaphore(4)
-    is_terminal = sys.stdin.isatty()
+async def _lines(stopped: asyncio.Event, most_bytes: int) -> AsyncIterator[bytes]:
+    """The lines of standard input, until its end or until `stopped`.
 
-    def read() -> None:
-        # os.read: a thread that waits inside sys.stdin would hold its lock when the process ends.
-        while True:
-            room.acquire()
-            chunk = os.read(0, _CHUNK_BYTES)
-            loop.call_soon_threadsafe(chunks.put_nowait, chunk)
-            if not chunk:
-                return
+    Raises:
+        BarnabasError: A line has more than `most_bytes`: no more than that and a chunk are held of it.
+        OSError: Standard input can't be read.
+    """
+    chunks = _Chunks()
+    is_terminal = sys.stdin.isatty()
 
     def prompt() -> None:
         if is_terminal:
             print(">", end="", flush=True)
 
-    threading.Thread(target=read, daemon=True, name="stdin").start()
-    stop = loop.create_task(stopped.wait())
-    rest = b""
+    stop = asyncio.get_running_loop().create_task(stopped.wait())
+    number, rest = 1, b""
     prompt()
-    while not stopped.is_set():
-        get = loop.create_task(chunks.get())
-        await asyncio.wait([get, stop], return_when=asyncio.FIRST_COMPLETED)
-        if not get.done():
-            get.cancel()
-            break
-        chunk = get.result()
-        room.release()
-        if not chunk:
-            if rest:
-                yield rest.removesuffix(b"\r")
-            break
-        *whole, rest = (rest + chunk).split(b"\n")
-        for line in whole:
-            yield line.removesuffix(b"\r")
-        prompt()
-    stop.cancel()
+    try:
+        while not stopped.is_set():
+            get = asyncio.get_running_loop().create_task(chunks.get())
+            await asyncio.wait([get, stop], return_when=asyncio.FIRST_COMPLETED)
+            if not get.done():
+                get.cancel()
+                return
+            chunk = get.result()
+            *whole, rest = (rest + chunk).split(b"\n")
+            if not chunk and rest:
+                whole, rest = [rest], b""
+            for line in whole:
+                yield _checked(line, number, most_bytes)
+                number += 1
+            _checked(rest, number, most_bytes)
+            if not chunk:
+                return
+            prompt()
+    finally:
+        stop.cancel()
+
+
+def _checked(line: bytes, number: int, most_bytes: int) -> bytes:
+    line = line.removesuffix(b"\r")
+    if len(line) > most_bytes:
+        raise BarnabasError(
+            f"line {number} has more than {most_bytes} bytes; --producer-property max.request.size=BYTES takes longer "
+            "ones, as far as the topic's max.message.bytes allows"
+        )
+    return line
+
+
+class _Chunks:
+    """Standard input in pieces, read by a thread: nothing else can wait for files and terminals alike."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._queue: asyncio.Queue[bytes | OSError] = asyncio.Queue()
+        self._room = threading.Semaphore(4)
+        threading.Thread(target=self._read, daemon=True, name="stdin").start()
+
+    async def get(self) -> bytes:
+        """The next piece; nothing at the end. Raises OSError."""
+        chunk = await self._queue.get()
+        self._room.release()
+        if isinstance(chunk, OSError):
+            raise chunk
+        return chunk
+
+    def _read(self) -> None:
+        # os.read: a thread that waits inside sys.stdin would hold its lock when the process ends.
+        chunk: bytes | OSError = b"-"
+        while chunk and not isinstance(chunk, OSError):
+            self._room.acquire()
+            try:
+                chunk = os.read(0, _CHUNK_BYTES)
+            except OSError as error:
+                chunk = OSError(error.errno, error.strerror, "standard input")
+            try:
+                self._loop.call_soon_threadsafe(self._queue.put_nowait, chunk)
+            except RuntimeError:
+                # The loop is closed: the command has ended.
+                return
 
 
 def _input_bytes() -> int | None:

@@ -42,6 +42,7 @@ def topics(
         typer.Option(
             "--partitions",
             min=1,
+            max=2**31 - 1,
             metavar="N",
             help="Partitions of the new topic (default: the broker's num.partitions).",
         ),
@@ -51,6 +52,7 @@ def topics(
         typer.Option(
             "--replication-factor",
             min=1,
+            max=2**15 - 1,
             metavar="N",
             help="Replicas of each partition (default: the broker's default.replication.factor).",
         ),
@@ -218,7 +220,10 @@ def _assignments(text: str | None) -> dict[int, list[int]] | None:
     if text is None:
         return None
     try:
-        return {index: [int(broker) for broker in part.split(":")] for index, part in enumerate(text.split(","))}
+        assignments = {index: [int(broker) for broker in part.split(":")] for index, part in enumerate(text.split(","))}
+        if any(not 0 <= broker < 2**31 for brokers in assignments.values() for broker in brokers):
+            raise ValueError("no broker has such an id")
+        return assignments
     except ValueError:
         raise BarnabasError(
             f"--replica-assignment {text}: write broker ids as 1:2,2:3 (one group per partition)"

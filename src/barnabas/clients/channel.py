@@ -9,6 +9,7 @@ Source: protocol guide, "Common request and response structure", "Api versions".
 
 import asyncio
 import os
+import socket
 from struct import Struct
 from typing import TypeVar
 
@@ -26,6 +27,8 @@ MAX_RESPONSE_BYTES = 256 * 1024 * 1024
 DEFAULT_REQUEST_TIMEOUT_MS = 30_000
 # How long what was sent last may take to leave when a connection is closed.
 _CLOSE_TIMEOUT_S = 5.0
+# Of the resolver: there is no such name, or it has no address. Not every system has the second.
+_UNKNOWN_HOST = frozenset({socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)})
 
 
 class UnreachableError(KafkaError):
@@ -79,11 +82,9 @@ class Channel:
             async with asyncio.timeout(timeout_ms / 1000):
                 reader, writer = await asyncio.open_connection(host, port, limit=1 << 20)
         except TimeoutError:
-            raise KafkaError(ErrorCode.NETWORK_EXCEPTION, f"{host}:{port} does not answer") from None
-        except OSError as error:
-            raise KafkaError(
-                ErrorCode.NETWORK_EXCEPTION, f"cannot connect to {host}:{port}: {_reason(error)}"
-            ) from error
+            raise _no_answer(host, port, timeout_ms) from None
+        except (OSError, UnicodeError) as error:
+            raise KafkaError(ErrorCode.NETWORK_EXCEPTION, _why_not(host, port, error)) from error
         channel = cls(host, port, client_id, reader, writer)
         try:
             await channel._negotiate(timeout_ms)
@@ -217,7 +218,9 @@ class Channel:
         try:
             response = await self.send(ApiVersionsRequest(), ApiVersionsResponse, max_version=0, timeout_ms=timeout_ms)
         except (KafkaError, ProtocolError) as error:
-            # Whoever is there answered nothing, something else, or hung up.
+            if isinstance(error, KafkaError) and error.code is ErrorCode.REQUEST_TIMED_OUT:
+                raise _no_answer(self.host, self.port, timeout_ms) from error
+            # Whoever is there answered something else, or hung up.
             message = f"{self.host}:{self.port} does not speak Kafka's protocol"
             raise KafkaError(ErrorCode.NETWORK_EXCEPTION, message) from error
         if response.error_code != ErrorCode.NONE:
@@ -259,6 +262,20 @@ class Channel:
         for future in self._waiting.values():
             if not future.done():
                 future.set_exception(failure)
+
+
+def _no_answer(host: str, port: int, timeout_ms: int) -> KafkaError:
+    text = f"no answer from {host}:{port} within {timeout_ms / 1000:g} s: is it a Kafka listener, and is it up?"
+    return KafkaError(ErrorCode.NETWORK_EXCEPTION, text)
+
+
+def _why_not(host: str, port: int, error: OSError | UnicodeError) -> str:
+    """Why a connection could not be opened."""
+    if isinstance(error, UnicodeError) or (isinstance(error, socket.gaierror) and error.errno in _UNKNOWN_HOST):
+        return f"unknown host: {host}"
+    if isinstance(error, socket.gaierror):
+        return f"host {host} can't be looked up: {error.strerror}"
+    return f"cannot connect to {host}:{port}: {_reason(error)}"
 
 
 def _reason(error: OSError) -> str:

@@ -23,6 +23,9 @@ INDEX_SUFFIXES = (OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFF
 DUMPED_SUFFIXES = (LOG_SUFFIX, *INDEX_SUFFIXES, SNAPSHOT_SUFFIX)
 EPOCHS_FILE = "leader-epoch-checkpoint"
 
+# What every broker since Kafka 0.8 has in each of its log.dirs, once it ran for a moment.
+_DATA_DIRECTORY_FILES = ("meta.properties", "recovery-point-offset-checkpoint", "replication-offset-checkpoint")
+
 _FILE = re.compile(r"(\d{20})\.(log|index|timeindex|txnindex|snapshot)(\.deleted|\.cleaned|\.swap)?", re.ASCII)
 _LOG = re.compile(r"(.+)-(\d+)", re.ASCII)
 _FORMER = re.compile(r"(.+)-(\d+)\.[0-9a-f]{32}-(delete|future)", re.ASCII)
@@ -130,6 +133,13 @@ def list_directory(path: Path) -> DirectoryListing:
 def is_log(path: Path) -> bool:
     """Whether a directory is that of one log, as against one that holds logs."""
     return any(entry.name == EPOCHS_FILE or _FILE.fullmatch(entry.name) is not None for entry in _entries(path))
+
+
+def is_data_directory(path: Path) -> bool:
+    """Whether a directory is one of some broker's log.dirs: by its files, or by a log in it."""
+    if any((path / name).exists() for name in _DATA_DIRECTORY_FILES):
+        return True
+    return any(is_log(log) for log in list_directory(path).logs.values())
 
 
 def _entries(path: Path) -> list[Path]:

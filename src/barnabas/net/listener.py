@@ -85,6 +85,8 @@ class Listener:
             )[0]
         except socket.gaierror as error:
             raise StartupError(f"the listener's host {host!r} can't be resolved: {error.strerror}") from None
+        except UnicodeError:
+            raise StartupError(f"the listener's host {host!r} is no host name") from None
         sock = socket.socket(family, kind, protocol)
         try:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -112,6 +112,9 @@ class ZooKeeperRegistry:
         handler.dispatch_callback = lambda callback: handler.completion_queue.put(lambda: callback.func(*callback.args))
         try:
             client = KazooClient(connect, timeout=timeout_ms / 1000, handler=handler, logger=_CLIENT_LOG)
+            # UnicodeError, which is a ValueError: kazoo would meet it in a thread of its own.
+            for host, _ in client.hosts:
+                host.encode("idna")
         except ValueError as error:
             raise StartupError(f"{connect} is no ZooKeeper address (HOST:PORT,.../CHROOT): {error}") from None
         # Not `start`, which warns of a chroot that is not there yet.

@@ -19,6 +19,7 @@ from barnabas import __version__
 from barnabas.core.clock import SystemClock
 from barnabas.core.config import BrokerConfig, read_properties
 from barnabas.core.errors import BarnabasError, ConfigError
+from barnabas.core.standard_streams import open_standard_streams
 from barnabas.server.log_limit import LimitedHandler
 
 LOG_LEVELS = ("debug", "info", "warning", "error")
@@ -83,6 +84,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if sys.platform == "win32":
         print("barnabas broker: Windows is not supported; use Linux (or WSL), or macOS", file=sys.stderr)
         return 1
+    open_standard_streams()
     # Start-up makes many objects and no garbage; `lifecycle` lets the collector in again.
     gc.disable()
     options = parser().parse_args(argv)
@@ -93,6 +95,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         die_with_parent(options.parent_pid or os.getppid())
     _set_up_logging(options.log_level)
     try:
+        _check_descriptor(options.ready_fd)
         config = load_config(options)
         from barnabas.server.lifecycle import run
 
@@ -103,6 +106,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 0
     return 0
+
+
+def _check_descriptor(ready_fd: int | None) -> None:
+    try:
+        if ready_fd is not None:
+            os.fstat(ready_fd)
+    except OSError:
+        raise ConfigError(f"--ready-fd {ready_fd}: is no open descriptor") from None
 
 
 def load_config(options: argparse.Namespace) -> BrokerConfig:

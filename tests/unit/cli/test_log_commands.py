@@ -132,4 +132,15 @@ def test_a_directory_without_logs(run, tmp_path):
     assert run("stats", tmp_path)[0] == 1
     code, _, err = run("dump", tmp_path)
     assert code == 1
-    assert "holds no file of a log" in err
+    assert "is no log directory" in err
+
+
+@pytest.mark.parametrize("command", ["stats", "verify", "dump"])
+def test_a_folder_that_is_no_log_directory_is_told_so(run, tmp_path, command):
+    # Names like those of logs are everywhere.
+    (tmp_path / "python-3").mkdir()
+    (tmp_path / "python-3" / "build.log").write_text("done\n")
+    (tmp_path / "system.log").write_text("up\n")
+    code, out, err = run(command, tmp_path)
+    assert (code, out) == (1, "")
+    assert err == f"barnabas log: {tmp_path} is no log directory: it holds neither a meta.properties nor a log\n"

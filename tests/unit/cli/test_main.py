@@ -51,6 +51,23 @@ def test_every_command_explains_itself(run, command):
         (["produce", "--topic", "t", "--request-required-acks", "2"], "must be 0, 1 or all"),
         (["produce", "--topic", "t", "--property", "colour=blue"], "there are parse.key, key.separator, ignore.error"),
         (["produce", "--topic", "t", "--property", "parse.key=yes"], "parse.key=yes: must be true or false"),
+        (["topics", "--create", "--topic", "t", "--partitions", "99999999999"], "Invalid value for '--partitions'"),
+        (["topics", "--create", "--topic", "t", "--replication-factor", "99999"], "Invalid value for '--replication-f"),
+        (["topics", "--create", "--topic", "t", "--replica-assignment", "99999999999"], "write broker ids as 1:2,2:3"),
+        (["topics", "--create", "--topic", "\udcff"], r"b'\xff' is no text in this system's encoding"),
+        (["topics", "--list", "--bootstrap-server", "nowhere.invalid:1"], "unknown host: nowhere.invalid"),
+        (["topics", "--list", "--bootstrap-server", "a..b:1"], "unknown host: a..b"),
+        (["topics", "--list", "--bootstrap-server", f"{'a' * 70}:1"], "unknown host: aaaa"),
+        (
+            ["produce", "--topic", "t", "--producer-property", "acks=1"],
+            "--producer-property acks: there is max.request",
+        ),
+        (["produce", "--topic", "t", "--producer-property", "max.request.size=x"], "must be a number from 1 to"),
+        (["consume", "--topic", "a", "--whitelist", "b"], "--topic and --whitelist exclude each other"),
+        (["consume", "--topic", "t", "--partition", "0", "--offset", "9" * 30], "must be a number, earliest or latest"),
+        (["adopt", "/tmp", "--zookeeper", "a..b:2181"], "a..b:2181 is no ZooKeeper address"),
+        (["broker", "--host", "a..b", "--data-dir", "{tmp}"], "the listener's host 'a..b' is no host name"),
+        (["broker", "--ready-fd", "977"], "--ready-fd 977: is no open descriptor"),
         (["consume"], "barnabas consume: say what to read: --topic NAME, or --whitelist REGEX"),
         (["consume", "--topic", "t", "--offset", "3"], "--offset needs --partition"),
         (["consume", "--topic", "t", "--partition", "0", "--offset", "x"], "must be a number, earliest or latest"),
@@ -68,8 +85,8 @@ def test_every_command_explains_itself(run, command):
         (["broker", "/nowhere/server.properties"], "barnabas broker: cannot read /nowhere/server.properties"),
     ],
 )
-def test_a_mistake_is_one_line_that_says_what_to_do(run, arguments, expected):
-    code, out, err = run(*arguments)
+def test_a_mistake_is_one_line_that_says_what_to_do(run, arguments, expected, tmp_path):
+    code, out, err = run(*(argument.replace("{tmp}", str(tmp_path)) for argument in arguments))
     assert code == 1
     assert out == ""
     assert expected in err
