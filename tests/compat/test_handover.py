@@ -27,7 +27,6 @@ from barnabas.registry.znodes.configs import decode_config, encode_config
 from barnabas.registry.zookeeper import ZooKeeperRegistry
 from barnabas.testing import Broker
 from tests.compat.conftest import RunningBroker
-from tests.compat.kafka_versions import KAFKA_VERSIONS, NEWEST
 from tests.patience import PATIENCE_S
 from tools.kafka.java import run_tool
 from tools.kafka.server import KafkaServer
@@ -270,10 +269,8 @@ def start_kafka(tmp_path: Path) -> Iterator[StartKafka]:
             data_dir: Path | str,
             connect: str,
             broker_id: int = 0,
-            version: str = NEWEST,
             settings: Mapping[str, str] | None = None,
         ) -> KafkaServer:
-            assert version in KAFKA_VERSIONS
             config = {**SETTINGS, "log.dirs": str(data_dir), "zookeeper.connect": connect, "broker.id": str(broker_id)}
             config |= settings or {}
             config["zookeeper.session.timeout.ms"] = "3000"

@@ -1,107 +1,174 @@
-"""The runbook's way where the ZooKeeper tree is lost: in without it, and out to a tree that knows nothing.
+"""The runbook's way where the ZooKeeper tree is lost: in without it, and out to another one, for each Kafka.
 
-The judge is Kafka's broker on the fresh tree: all topics, records, settings and committed offsets must be there.
+The judge is the Kafka that wrote the directory: on the fresh tree all topics, records, settings and committed offsets
+must be there, and its DumpLogSegments must find nothing wrong. `tests/compat/figures.py` says what is printed.
 """
 
 from pathlib import Path
 
 import pytest
 
+from barnabas.core.config.versions import kafka_version
 from barnabas.migration.directories import REGISTRY_FILE
+from barnabas.registry import paths
 from barnabas.registry.znodes.configs import decode_config
-from tests.compat import test_handover as handover
-from tests.compat.kafka_versions import KAFKA_VERSIONS
-from tests.compat.test_handover import (
+from tests.compat import test_old_kafka as old_kafka
+from tests.compat.conftest import RunningBroker
+from tests.compat.figures import Tell
+from tests.compat.kafka_versions import NEWEST
+from tests.compat.test_handover import barnabas, commit, committed, create, topics_of, tree_of, wait_for_topics
+from tests.compat.test_old_kafka import (
+    SMALL_SEGMENTS,
     StartBarnabas,
-    StartKafka,
-    barnabas,
+    StartOldKafka,
+    all_committed,
     check_files,
-    commit,
-    committed,
-    create,
+    codecs_of,
+    effective_version,
+    ends,
+    errors_of,
+    go_on_in_group,
+    magics,
     produce,
-    read_each,
-    settings_of,
-    topics_of,
-    tree_of,
-    wait_for_topics,
+    read_all,
 )
 from tools.kafka.java import run_tool
-from tools.kafka.zookeeper import ZooKeeper
 
-start_barnabas, start_kafka, zookeeper = handover.start_barnabas, handover.start_kafka, handover.zookeeper
+shared_zookeeper, connect = old_kafka.shared_zookeeper, old_kafka.connect
+start_kafka, start_barnabas = old_kafka.start_kafka, old_kafka.start_barnabas
 
-OLD = ("v2-plain", "v2-gzip")
-TOPICS = {"v2-plain": 3, "v2-gzip": 1, "new-here": 2, "__consumer_offsets": 3}
+FOUND = {**old_kafka.FOUND, NEWEST: "2.4-IV0"}
+"""What `adopt` finds out from the directory alone."""
 
 
-@pytest.mark.parametrize("version", KAFKA_VERSIONS)
-@pytest.mark.parametrize("end", ["stop", "kill"])
+def goes_on(broker: RunningBroker, topics: list[str], label: str, *, is_idempotent: bool) -> None:
+    """Let a broker append to every topic: no offset is given out twice, and none is left out."""
+    for topic, offsets in ends(read_all(broker, topics)).items():
+        end = max(offsets) + 1
+        appended = produce(broker, topic, label, is_idempotent=is_idempotent)
+        assert appended == list(range(end, end + 120)), topic
+
+
+@pytest.mark.parametrize(
+    ("version", "end", "is_told_to"),
+    [
+        ("0.10.2.2", "stop", "adopt"),
+        ("0.11.0.3", "kill", None),
+        ("1.1.1", "stop", "release"),
+        ("2.3.1", "kill", "adopt"),
+        (NEWEST, "stop", None),
+        (NEWEST, "kill", "release"),
+    ],
+)
 def test_a_directory_whose_tree_is_lost(
     tmp_path: Path,
-    zookeeper: ZooKeeper,
-    start_kafka: StartKafka,
+    connect: str,
+    start_kafka: StartOldKafka,
     start_barnabas: StartBarnabas,
-    end: str,
+    tell: Tell,
     version: str,
+    end: str,
+    is_told_to: str | None,
 ) -> None:
     data_dir = tmp_path / "data"
-    kafka = start_kafka(data_dir, f"{zookeeper.connect}/lost", version=version)
-    for topic in OLD:
-        create(kafka, topic, TOPICS[topic], {"segment.bytes": "30000"})
-        produce(kafka, topic, "kafka", topic.partition("-")[2].replace("plain", "none"))
-    commit(kafka, "readers", "v2-plain", 123)
-    written = read_each(kafka, OLD)
+    own = kafka_version(version)
+    topics, is_idempotent = codecs_of(own), own.magic == 2
+    counts = {**dict.fromkeys(topics, 1), "none": 3, "__consumer_offsets": 2}
+    groups = {"members": "gzip", "by-hand": "none"}
+    kafka = start_kafka(version, "/lost")
+    for topic in topics:
+        create(kafka, topic, counts[topic], SMALL_SEGMENTS)
+        produce(kafka, topic, "kafka", is_idempotent=is_idempotent)
+    assert go_on_in_group(kafka, "members", "gzip", 50) == list(range(50))
+    commit(kafka, "by-hand", "none", 17)
+    written, before = read_all(kafka, topics), all_committed(kafka, groups)
+    tell("Kafka, at first", ends(written), before)
     getattr(kafka, end)()
 
     # In, from the directory alone.
-    assert barnabas("adopt", data_dir, "--execute")["executed"]
-    broker = start_barnabas(data_dir)
-    assert read_each(broker, OLD) == written
-    assert committed(broker, "readers", "v2-plain") == 123
-    produce(broker, "v2-plain", "barnabas")
+    told = ["--kafka-version", version]
+    plan = barnabas("adopt", data_dir, *(told if is_told_to == "adopt" else []), "--execute")
+    assert plan["kafka_version"] == (own.name if is_told_to == "adopt" else FOUND[version])
+    assert {each["topic"]: each["partition_count"] for each in plan["topics"]} == counts
+    broker = start_barnabas()
+    assert effective_version(broker) == plan["kafka_version"]
+    assert topics_of(broker) == counts
+    assert read_all(broker, topics) == written
+    assert all_committed(broker, groups) == before
+    tell("Barnabas, adopted", ends(read_all(broker, topics)), all_committed(broker, groups))
+    goes_on(broker, topics, "barnabas", is_idempotent=is_idempotent)
+    assert go_on_in_group(broker, "members", "gzip", 50) == list(range(50, 100))
+    assert go_on_in_group(broker, "new-members", "gzip", 30) == list(range(30))
+    commit(broker, "by-hand", "none", 18)
     create(broker, "new-here", 2, {"retention.ms": "987654321"})
-    produce(broker, "new-here", "barnabas", "lz4")
-    commit(broker, "readers", "v2-plain", 456)
-    commit(broker, "new-readers", "new-here", 77)
-    written = read_each(broker, [*OLD, "new-here"])
-    assert [len(records) for records in written.values()] == [1000, 500, 500]
+    produce(broker, "new-here", "barnabas", is_idempotent=is_idempotent)
+    commit(broker, "by-hand-too", "new-here", 77)
+    topics.append("new-here")
+    counts["new-here"] = 2
+    groups |= {"new-members": "gzip", "by-hand-too": "new-here"}
+    written, before = read_all(broker, topics), all_committed(broker, groups)
+    assert {topic: len(records) for topic, records in written.items()} == {
+        **dict.fromkeys(topics, 240),
+        "new-here": 120,
+    }
+    tell("Barnabas, at last", ends(written), before)
     getattr(broker, end)()
 
     # Out, to a chroot that is not there yet.
-    fresh = f"{zookeeper.connect}/fresh/chroot"
-    barnabas("release", data_dir, "--zookeeper", fresh)
+    fresh = f"{connect}/fresh/chroot"
+    options = ["--zookeeper", fresh, *(told if is_told_to == "release" else [])]
+    barnabas("release", data_dir, *options)
     assert (data_dir / REGISTRY_FILE).exists()
-    released = barnabas("release", data_dir, "--zookeeper", fresh, "--execute")
-    assert {each["topic"]: len(each["partitions"]) for each in released["tree"]["topics"]} == TOPICS
+    released = barnabas("release", data_dir, *options, "--execute")
+    assert {each["topic"]: len(each["partitions"]) for each in released["tree"]["topics"]} == counts
     assert not (data_dir / REGISTRY_FILE).exists()
-    kafka = start_kafka(data_dir, fresh, version=version)
-    wait_for_topics(kafka, *TOPICS)
-    assert topics_of(kafka) == TOPICS
-    assert read_each(kafka, [*OLD, "new-here"]) == written
-    assert committed(kafka, "readers", "v2-plain") == 456
-    assert committed(kafka, "new-readers", "new-here") == 77
-    assert settings_of(kafka, "v2-plain")["retention.ms"] == "-1"
-    assert settings_of(kafka, "new-here")["retention.ms"] == "987654321"
-    produce(kafka, "v2-plain", "kafka again")
-    written["v2-plain"] = read_each(kafka, ["v2-plain"])["v2-plain"]
-    assert len(written["v2-plain"]) == 1500
-    quota = ["--alter", "--add-config", "producer_byte_rate=1000000", "--entity-type", "users", "--entity-name", "a b"]
-    assert run_tool("kafka.admin.ConfigCommand", "--zookeeper", fresh, *quota).returncode == 0
+    kafka = start_kafka(version, "/fresh/chroot")
+    wait_for_topics(kafka, *counts)
+    assert topics_of(kafka) == counts
+    assert read_all(kafka, topics) == written
+    assert all_committed(kafka, groups) == before
+    tell("Kafka, released", ends(read_all(kafka, topics)), all_committed(kafka, groups))
+    settings = {topic: decode_config(tree_of(fresh).nodes[paths.topic_config(topic)]) for topic in ("none", "new-here")}
+    assert settings == {
+        "none": {"retention.ms": "-1", "retention.bytes": "-1"},
+        "new-here": {"retention.ms": "987654321"},
+    }
+    goes_on(kafka, topics, "again", is_idempotent=is_idempotent)
+    assert go_on_in_group(kafka, "members", "gzip", 50) == list(range(100, 150))
+    assert go_on_in_group(kafka, "new-members", "gzip", 30) == list(range(30, 60))
+    again = read_all(kafka, topics)
+    assert all(again[topic].items() >= written[topic].items() for topic in topics)
+    assert {len(again[topic]) - len(written[topic]) for topic in topics} == {120}
+    tell("Kafka, at last", ends(again), all_committed(kafka, groups))
     kafka.stop()
-    assert "ERROR" not in kafka.log_text()
-    check_files(data_dir)
+    assert errors_of(kafka) == []
+    check_files(data_dir, version)
+    assert magics(data_dir) == {own.magic}
 
-    # In with that tree, which is lost meanwhile; out to another one.
-    assert barnabas("adopt", data_dir, "--zookeeper", fresh, "--execute")["executed"]
-    other = f"{zookeeper.connect}/other"
+
+def test_a_tree_that_was_adopted_and_is_lost_then(
+    tmp_path: Path, connect: str, start_kafka: StartOldKafka, start_barnabas: StartBarnabas
+) -> None:
+    data_dir, adopted, other = tmp_path / "data", f"{connect}/adopted", f"{connect}/other"
+    kafka = start_kafka(NEWEST, "/adopted")
+    create(kafka, "none", 3, SMALL_SEGMENTS)
+    produce(kafka, "none", "kafka", is_idempotent=True)
+    commit(kafka, "by-hand", "none", 17)
+    quota = ["--alter", "--add-config", "producer_byte_rate=1000000", "--entity-type", "users", "--entity-name", "a b"]
+    assert run_tool("kafka.admin.ConfigCommand", "--zookeeper", adopted, *quota).returncode == 0
+    written = read_all(kafka, ["none"])
+    kafka.stop()
+    assert barnabas("adopt", data_dir, "--zookeeper", adopted, "--execute")["executed"]
     released = barnabas("release", data_dir, "--zookeeper", other, "--execute")
-    assert {each["topic"]: len(each["partitions"]) for each in released["tree"]["topics"]} == TOPICS
+    assert {each["topic"]: len(each["partitions"]) for each in released["tree"]["topics"]} == {
+        "__consumer_offsets": 2,
+        "none": 3,
+    }
     assert "is not the tree that was adopted" in str(released["findings"])
     assert decode_config(tree_of(other).nodes["/config/users/a%20b"]) == {"producer_byte_rate": "1000000"}
-    kafka = start_kafka(data_dir, other, version=version)
-    wait_for_topics(kafka, *TOPICS)
-    assert read_each(kafka, [*OLD, "new-here"]) == written
-    assert committed(kafka, "readers", "v2-plain") == 456
+    kafka = start_kafka(NEWEST, "/other")
+    wait_for_topics(kafka, "none", "__consumer_offsets")
+    assert read_all(kafka, ["none"]) == written
+    assert committed(kafka, "by-hand", "none") == 17
     kafka.stop()
-    assert "ERROR" not in kafka.log_text()
+    assert errors_of(kafka) == []

@@ -5,7 +5,7 @@ librdkafka. An older Kafka does not complain of what it can't read: it gives off
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -26,6 +26,8 @@ from barnabas.protocol.messages.offset_commit import (
 from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 from barnabas.testing import Broker
 from tests.compat.conftest import RunningBroker
+from tests.compat.figures import Tell
+from tests.compat.kafka_versions import OLD_VERSIONS
 from tests.compat.test_handover import (
     adopt_when_expired,
     barnabas,
@@ -43,7 +45,6 @@ from tools.kafka.java import run_tool
 from tools.kafka.server import KafkaServer
 from tools.kafka.zookeeper import ZooKeeper
 
-VERSIONS = ("0.10.2.2", "0.11.0.3", "1.1.1", "2.3.1")
 FOUND = {"0.10.2.2": "0.10.1-IV0", "0.11.0.3": "0.11.0-IV0", "1.1.1": "0.11.0-IV0", "2.3.1": "2.3-IV0"}
 """What `adopt` finds out by itself: the oldest that can have written it."""
 
@@ -147,6 +148,16 @@ def read_all(broker: RunningBroker, topics: list[str]) -> Seen:
     return seen
 
 
+def ends(seen: Seen) -> dict[str, list[int]]:
+    """The offsets that were read."""
+    return {topic: [offset for offset, _ in records.values()] for topic, records in seen.items()}
+
+
+def all_committed(broker: RunningBroker, groups: Mapping[str, str]) -> dict[str, int]:
+    """By group and topic."""
+    return {f"{group}/{topic}": committed(broker, group, topic) for group, topic in groups.items()}
+
+
 def go_on_in_group(broker: RunningBroker, group: str, topic: str, count: int) -> list[int]:
     """Join a group, read some records where it stands, and commit; their offsets."""
     consumer = Consumer(
@@ -234,8 +245,8 @@ StartOldKafka = Callable[..., KafkaServer]
 def start_kafka(tmp_path: Path, connect: str) -> Iterator[StartOldKafka]:
     with ExitStack() as stack:
 
-        def start(version: str) -> KafkaServer:
-            config = {**SETTINGS, "zookeeper.connect": connect, "log.dirs": str(tmp_path / "data")}
+        def start(version: str, chroot: str = "") -> KafkaServer:
+            config = {**SETTINGS, "zookeeper.connect": connect + chroot, "log.dirs": str(tmp_path / "data")}
             server = KafkaServer(tmp_path / "kafka", config, JVM_OPTIONS, f"kafka-{version}")
             stack.callback(server.close)
             server.restart()
@@ -262,7 +273,7 @@ StartBarnabas = Callable[..., Broker]
     ("version", "end", "is_told"),
     [
         (version, end, (end == "stop") != (version in ("0.11.0.3", "2.3.1")))
-        for version in VERSIONS
+        for version in OLD_VERSIONS
         for end in ("stop", "kill")
     ],
 )
@@ -271,6 +282,7 @@ def test_an_old_kafka_goes_on_with_all_that_was_written_meanwhile(
     connect: str,
     start_kafka: StartOldKafka,
     start_barnabas: StartBarnabas,
+    tell: Tell,
     version: str,
     end: str,
     is_told: bool,
@@ -287,6 +299,9 @@ def test_an_old_kafka_goes_on_with_all_that_was_written_meanwhile(
     assert go_on_in_group(kafka, "members", "gzip", 50) == list(range(50))
     commit(kafka, "by-hand", "none", 17)
     commit_to_zookeeper(kafka, "ancient", "none", 5)
+    groups = {"members": "gzip", "by-hand": "none"}
+    written, before = read_all(kafka, topics), all_committed(kafka, groups)
+    tell("Kafka, at first", ends(written), before)
     getattr(kafka, end)()
 
     # In.
@@ -297,7 +312,9 @@ def test_an_old_kafka_goes_on_with_all_that_was_written_meanwhile(
     # Ours.
     broker = start_barnabas()
     assert effective_version(broker) == plan["kafka_version"]
-    written = read_all(broker, topics)
+    assert read_all(broker, topics) == written
+    assert all_committed(broker, groups) == before
+    tell("Barnabas, adopted", ends(written), before)
     assert {topic: len(written[topic]) for topic in topics} == {**dict.fromkeys(topics, 120), "compacted": 40}
     for topic in topics:
         assert produce(broker, topic, "barnabas", is_idempotent=is_idempotent) == list(range(120, 240))
@@ -311,7 +328,9 @@ def test_an_old_kafka_goes_on_with_all_that_was_written_meanwhile(
     produce(broker, "new-here", "barnabas", is_idempotent=is_idempotent)
     delete(broker, "deleted-here")
     topics.append("new-here")
-    written = read_all(broker, topics)
+    groups["new-members"] = "gzip"
+    written, before = read_all(broker, topics), all_committed(broker, groups)
+    tell("Barnabas, at last", ends(written), before)
     getattr(broker, end)()
 
     # Out.
@@ -319,15 +338,17 @@ def test_an_old_kafka_goes_on_with_all_that_was_written_meanwhile(
     kafka.restart()
     wait_for_topics(kafka, *topics, "__consumer_offsets")
     assert read_all(kafka, topics) == written
+    assert all_committed(kafka, groups) == before
+    tell("Kafka, released", ends(written), before)
     for topic in topics:
         next_offset = max(offset for offset, _ in written[topic].values()) + 1
         offsets = produce(kafka, topic, "again", is_idempotent=is_idempotent)
         assert offsets == list(range(next_offset, next_offset + 120))
-    assert committed(kafka, "by-hand", "none") == 18
     assert go_on_in_group(kafka, "members", "gzip", 50) == list(range(100, 150))
     assert go_on_in_group(kafka, "new-members", "gzip", 30) == list(range(30, 60))
     assert committed_to_zookeeper(kafka, "ancient", "none") == 6
     again = read_all(kafka, topics)
+    tell("Kafka, at last", ends(again), all_committed(kafka, groups))
     assert all(again[topic].items() >= written[topic].items() for topic in topics if topic != "compacted")
     assert {topic: len(again[topic]) - len(written[topic]) for topic in topics} == {
         **dict.fromkeys(topics, 120),
