@@ -146,6 +146,58 @@ def test_a_directory_whose_tree_is_lost(
     assert magics(data_dir) == {own.magic}
 
 
+@pytest.mark.parametrize(("version", "goes_to"), [("2.3.1", "2.3.1"), ("1.1.1", NEWEST)])
+def test_a_tree_that_turns_up_again(
+    tmp_path: Path,
+    connect: str,
+    start_kafka: StartOldKafka,
+    start_barnabas: StartBarnabas,
+    tell: Tell,
+    version: str,
+    goes_to: str,
+) -> None:
+    """Kafka before 2.4 leaves its cluster's id to the tree: without that `adopt` has to make one up."""
+    data_dir, lost = tmp_path / "data", f"{connect}/lost"
+    kafka = start_kafka(version, "/lost")
+    create(kafka, "none", 1, SMALL_SEGMENTS)
+    produce(kafka, "none", "kafka", is_idempotent=True)
+    commit(kafka, "by-hand", "none", 17)
+    kafka.stop()
+    adopted = barnabas("adopt", data_dir, "--execute")
+    assert f"this one is called {adopted['cluster_id']} from now on" in str(adopted["findings"])
+    broker = start_barnabas()
+    goes_on(broker, ["none"], "barnabas", is_idempotent=True)
+    create(broker, "gzip")
+    produce(broker, "gzip", "barnabas", is_idempotent=True)
+    commit(broker, "by-hand", "none", 18)
+    written = read_all(broker, ["none", "gzip"])
+    tell("Barnabas, at last", ends(written), all_committed(broker, {"by-hand": "none"}))
+    broker.stop()
+
+    options = ["--zookeeper", lost, "--kafka-version", goes_to, "--execute"]
+    tree = tree_of(lost).nodes
+    refused = barnabas("release", data_dir, *options, is_refused=True)
+    (name,) = [each["text"].rpartition("--cluster-id ")[2] for each in refused["findings"] if each["kind"] == "blocked"]
+    assert name in (tree[paths.CLUSTER_ID] or b"").decode()
+    barnabas("release", data_dir, *options, "--cluster-id", adopted["cluster_id"], is_refused=True)
+    assert tree_of(lost).nodes == tree
+    released = barnabas("release", data_dir, *options, "--cluster-id", name)
+    assert released["cluster_id"] == released["tree"]["cluster_id"] == name
+
+    kafka = start_kafka(goes_to, "/lost")
+    wait_for_topics(kafka, "none", "gzip", "__consumer_offsets")
+    assert tree_of(lost).nodes[paths.CLUSTER_ID] == tree[paths.CLUSTER_ID]
+    assert decode_config(tree_of(lost).nodes[paths.topic_config("none")]) == SMALL_SEGMENTS
+    assert read_all(kafka, ["none", "gzip"]) == written
+    assert committed(kafka, "by-hand", "none") == 18
+    goes_on(kafka, ["none", "gzip"], "again", is_idempotent=True)
+    again = read_all(kafka, ["none", "gzip"])
+    tell("Kafka, at last", ends(again), all_committed(kafka, {"by-hand": "none"}))
+    kafka.stop()
+    assert errors_of(kafka) == []
+    check_files(data_dir, goes_to)
+
+
 def test_a_tree_that_was_adopted_and_is_lost_then(
     tmp_path: Path, connect: str, start_kafka: StartOldKafka, start_barnabas: StartBarnabas
 ) -> None:

@@ -10,7 +10,7 @@ from barnabas.cli.moving import AsJson, Execute, LogDirectories, finding_as_dict
 from barnabas.cli.options import paragraphs
 from barnabas.cli.output import note, print_json, print_table
 from barnabas.core.clock import SystemClock
-from barnabas.migration.apply import RELEASED_REGISTRY_FILE, Released, plan_to_release
+from barnabas.migration.apply import RELEASED_REGISTRY_FILE, Released, Told, plan_to_release
 from barnabas.migration.apply import release as carry_out
 
 HELP = paragraphs(
@@ -49,14 +49,22 @@ def release(
             help="The Kafka that will be started; otherwise the one that `barnabas adopt` noted, or 2.7.",
         ),
     ] = None,
+    cluster_id: Annotated[
+        str | None,
+        typer.Option(
+            "--cluster-id",
+            metavar="ID",
+            help="Whose the tree is, where `barnabas adopt` without --zookeeper had to make up a cluster id.",
+        ),
+    ] = None,
     execute: Execute = False,
     as_json: AsJson = False,
 ) -> int:
-    paths = resolved(directories)
+    paths, told = resolved(directories), Told(kafka_version, cluster_id)
     if execute:
-        released = run_quietly(carry_out(paths, zookeeper, SystemClock(), kafka_version=kafka_version))
+        released = run_quietly(carry_out(paths, zookeeper, SystemClock(), told=told))
     else:
-        released = Released(run_quietly(plan_to_release(paths, zookeeper, SystemClock(), kafka_version=kafka_version)))
+        released = Released(run_quietly(plan_to_release(paths, zookeeper, SystemClock(), told)))
     if as_json:
         print_json(_as_dict(released, paths))
     else:

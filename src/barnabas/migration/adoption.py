@@ -83,6 +83,7 @@ class AdoptionPlan:
 
     Attributes:
         broker_id, cluster_id: Whose the directories are.
+        has_made_up_id: Nothing that is there knows the cluster's id, so it gets a new one.
         source: The ZooKeeper that was read; None: there was none.
         nodes: All that the registry will hold, parents first.
         tree_id: Of the tree that was read.
@@ -93,6 +94,7 @@ class AdoptionPlan:
 
     broker_id: int = -1
     cluster_id: str = ""
+    has_made_up_id: bool = False
     source: str | None = None
     nodes: Nodes = field(default_factory=dict)
     tree_id: str | None = None
@@ -205,8 +207,14 @@ def _identify(
             Kind.BLOCKED, everywhere, f"belongs to cluster {in_files}, but {plan.source} is the tree of cluster {known}"
         )
     plan.cluster_id = known or in_files or new_cluster_id
-    if known is None and in_files is None and named:
-        plan.say(Kind.NOTE, everywhere, f"was written before clusters had ids: this one is called {new_cluster_id}")
+    plan.has_made_up_id = known is None and in_files is None
+    if plan.has_made_up_id and named:
+        why = (
+            "was written before clusters had ids"
+            if tree is not None
+            else "does not name its cluster (Kafka before 2.4 leaves that to the tree)"
+        )
+        plan.say(Kind.NOTE, everywhere, f"{why}: this one is called {new_cluster_id} from now on")
 
 
 def _check_tree(plan: AdoptionPlan, tree: TreeCopy) -> None:

@@ -28,7 +28,7 @@ from barnabas.log.directory import LogDirectory
 from barnabas.log.files import LocalFileSystem
 from barnabas.migration.adoption import AdoptionPlan, plan_adoption
 from barnabas.migration.directories import REGISTRY_FILE, DirectoryFacts, look_for_transactions, survey
-from barnabas.migration.fitting import check_fit, choose_target, leave_out, noted_target, target_nodes
+from barnabas.migration.fitting import check_fit, choose_target, fit, noted_target, target_nodes
 from barnabas.migration.kafka_versions import target_of
 from barnabas.migration.read_back import HeldTree, find_missing, summarize
 from barnabas.migration.release import ReleasePlan, plan_release
@@ -167,8 +167,9 @@ async def _make_registry(plan: AdoptionPlan, directory: Path, clock: Clock) -> N
     _remove_database(new)
     registry = await EmbeddedRegistry.open(new, clock, InlineExecutor())
     try:
-        adopted = encode_adopted(Adopted(plan.source, plan.tree_id, plan.nodes, plan.added), clock.now_ms())
-        nodes = with_parents({**plan.nodes, **target_nodes(plan.target), ADOPTED: adopted})
+        adopted = Adopted(plan.source, plan.tree_id, plan.nodes, plan.added, plan.has_made_up_id)
+        remembered = {**target_nodes(plan.target), ADOPTED: encode_adopted(adopted, clock.now_ms())}
+        nodes = with_parents({**plan.nodes, **remembered})
         await registry.multi([CreateOp(node, data) for node, data in nodes.items()])
     finally:
         await registry.close()
@@ -243,22 +244,37 @@ async def read_target(connect: str, *, may_be_missing: bool, open_target: OpenTa
         await registry.close()
 
 
+class Told(NamedTuple):
+    """What a person says of a release.
+
+    Attributes:
+        kafka_version: Which Kafka will start on the directories; None: the one that `adopt` noted.
+        cluster_id: Whose the tree is, of directories that do not know their cluster; None: they do.
+    """
+
+    kafka_version: str | None = None
+    cluster_id: str | None = None
+
+
+_NOTHING_TOLD = Told()
+
+
 async def plan_to_release(
-    directories: Sequence[Path], connect: str, clock: Clock, *, kafka_version: str | None = None
+    directories: Sequence[Path], connect: str, clock: Clock, told: Told = _NOTHING_TOLD
 ) -> ReleasePlan:
     """Look at everything and plan.
 
     Args:
         directories: All of the broker's log.dirs.
         connect: As zookeeper.connect; the chroot need not exist.
-        kafka_version: Which Kafka will start on them; None: the one that `adopt` noted.
+        told: What can't be found out.
 
     Raises:
         ConfigError: There is no such version of Kafka's.
         MigrationError: The directories have no registry, or several, or a node of the tree may not be read.
         StartupError: A broker has the registry open, or ZooKeeper does not answer.
     """
-    return (await _look(directories, connect, clock, open_zookeeper)).checked_plan(kafka_version)
+    return (await _look(directories, connect, clock, open_zookeeper)).checked_plan(told)
 
 
 async def release(
@@ -266,8 +282,7 @@ async def release(
     connect: str,
     clock: Clock,
     open_target: OpenTarget = open_zookeeper,
-    *,
-    kafka_version: str | None = None,
+    told: Told = _NOTHING_TOLD,
 ) -> Released:
     """Plan as `plan_to_release` does, write ZooKeeper, read it back, and put the registry away if all is there.
 
@@ -275,24 +290,24 @@ async def release(
         MigrationError: Somebody else changed ZooKeeper meanwhile: what was written stays, the rest is to be done again.
         StartupError: A directory is in use, or as from `plan_to_release`.
     """
-    plan = (await _look(directories, connect, clock, open_target)).plan(kafka_version)
+    plan = (await _look(directories, connect, clock, open_target)).plan(told)
     if plan.is_blocked:
         return Released(plan)
     with locked(directories):
         before = await _look(directories, connect, clock, open_target, is_locked=True)
-        plan = before.checked_plan(kafka_version)
+        plan = before.checked_plan(told)
         if plan.is_blocked:
             return Released(plan)
         await _write(connect, plan.ops, open_target)
         after = before._replace(target=await read_target(connect, may_be_missing=True, open_target=open_target))
         missing = find_missing(plan, before.registry, before.target, after.target)
         if not missing:
-            left = after.plan(kafka_version)
+            left = after.plan(told)
             if left.is_blocked or left.ops:
                 raise MigrationError(
                     f"somebody else changes {connect} at the same time; when that is over, run this again"
                 )
-            leave_out(directories, plan.kafka.version, clock)
+            fit(directories, plan.kafka.version, plan.cluster_id, clock)
             registry = find_registry(directories)
             files = LocalFileSystem()
             files.rename(registry, registry.with_name(RELEASED_REGISTRY_FILE))
@@ -307,14 +322,14 @@ class _Seen(NamedTuple):
     registry: TreeCopy
     target: TreeCopy
 
-    def plan(self, kafka_version: str | None) -> ReleasePlan:
-        plan = plan_release(*self)
-        plan.kafka = target_of(kafka_version, noted_target(self.registry.nodes))
+    def plan(self, told: Told) -> ReleasePlan:
+        plan = plan_release(*self, told_cluster_id=told.cluster_id)
+        plan.kafka = target_of(told.kafka_version, noted_target(self.registry.nodes))
         return plan
 
-    def checked_plan(self, kafka_version: str | None) -> ReleasePlan:
+    def checked_plan(self, told: Told) -> ReleasePlan:
         """Look also whether that Kafka can read the logs; reads all of them when it is an old one."""
-        plan = self.plan(kafka_version)
+        plan = self.plan(told)
         if not plan.is_blocked:
             plan.findings += check_fit(self.directories, self.registry.nodes, plan.kafka.version)
         return plan

@@ -1,9 +1,10 @@
 """Fits directories to the Kafka that they come from or go to: reads what that needs to know, removes what it has not.
 
     log-start-offset-checkpoint          goes before Kafka 0.11.0
-    cluster.id in meta.properties        goes before Kafka 2.4
+    cluster.id in meta.properties        goes before Kafka 2.4; later it is the tree's, also where `adopt` made one up
 
-Those Kafkas would not mind, but the next `barnabas adopt` would take the directory for a newer one's.
+The older Kafkas would not mind, but the next `barnabas adopt` would take the directory for a newer one's. Those since
+2.4 do not start where the tree says another id.
 
 Source: log-format facts, files in a log dir; migration/kafka_versions.py.
 """
@@ -84,8 +85,14 @@ def check_fit(directories: Sequence[DirectoryFacts], nodes: Nodes, target: Kafka
     ]
 
 
-def leave_out(directories: Iterable[Path], target: KafkaVersion, clock: Clock) -> None:
+def fit(directories: Iterable[Path], target: KafkaVersion, cluster_id: str, clock: Clock) -> None:
     """Remove what a Kafka does not have from directories that are locked and become its own.
+
+    Args:
+        directories: All of the broker's log.dirs.
+        target: The Kafka.
+        cluster_id: As its tree says.
+        clock: For the date in meta.properties.
 
     Raises:
         StorageError: The disk failed.
@@ -94,8 +101,9 @@ def leave_out(directories: Iterable[Path], target: KafkaVersion, clock: Clock) -
     for path in directories:
         directory = LogDirectory(files, path)
         identity = directory.identity()
-        if target < CLUSTER_ID_IN_FILES and identity is not None and identity.broker_id is not None:
-            directory.write_identity(identity.broker_id, None, clock.now_ms())
+        wanted = None if target < CLUSTER_ID_IN_FILES else cluster_id
+        if identity is not None and identity.broker_id is not None and identity.cluster_id not in (None, wanted):
+            directory.write_identity(identity.broker_id, wanted, clock.now_ms())
         if target < LOG_START_OFFSETS:
             files.remove(path / LOG_START_OFFSETS_FILE)
             files.sync(path)

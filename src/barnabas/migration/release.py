@@ -98,20 +98,31 @@ class ReleasePlan:
         self.findings.append(Finding(kind, str(subject), text))
 
 
-def plan_release(directories: Sequence[DirectoryFacts], registry: TreeCopy, target: TreeCopy) -> ReleasePlan:
+def plan_release(
+    directories: Sequence[DirectoryFacts],
+    registry: TreeCopy,
+    target: TreeCopy,
+    *,
+    told_cluster_id: str | None = None,
+) -> ReleasePlan:
     """Plan a release.
 
     Args:
         directories: All of the broker's log.dirs.
         registry: The embedded registry.
         target: The ZooKeeper tree; empty where there is none yet.
+        told_cluster_id: Whose that tree is, where `adopt` had to make up the directories' cluster id; None: it must be
+            the same cluster's.
     """
-    return _Release(directories, registry, target).plan()
+    return _Release(directories, registry, target, told_cluster_id).plan()
 
 
 class _Release:
-    def __init__(self, directories: Sequence[DirectoryFacts], registry: TreeCopy, target: TreeCopy) -> None:
+    def __init__(
+        self, directories: Sequence[DirectoryFacts], registry: TreeCopy, target: TreeCopy, told_cluster_id: str | None
+    ) -> None:
         self._directories = directories
+        self._told_cluster_id = told_cluster_id
         self._ours = carried(registry.nodes)
         self._theirs = carried(target.nodes)
         self._adopted = decode_adopted(registry.nodes.get(ADOPTED))
@@ -142,12 +153,8 @@ class _Release:
 
     def _check(self) -> None:
         plan = self._plan
-        plan.cluster_id = decode_cluster_id(self._ours.get(paths.CLUSTER_ID)) or ""
-        theirs = decode_cluster_id(self._theirs.get(paths.CLUSTER_ID))
-        if theirs is not None and theirs != plan.cluster_id:
-            plan.say(
-                Kind.BLOCKED, plan.target, f"is the tree of cluster {theirs}, the directory is of {plan.cluster_id}"
-            )
+        self._check_cluster()
+        own_id = decode_cluster_id(self._ours.get(paths.CLUSTER_ID))
         plan.findings += unreadable(self._theirs, plan.target)
         if self._adopted is not None and self._adopted.source is not None and not self._states.is_adopted_tree:
             text = f"is not the tree that was adopted from {self._adopted.source}: it gets all that it lacks"
@@ -166,11 +173,9 @@ class _Release:
                 plan.say(Kind.BLOCKED, directory.path, "a broker has it open: stop that first")
             elif identity is None or identity.broker_id is None:
                 plan.say(Kind.BLOCKED, directory.path, "has no meta.properties with a broker.id")
-            elif identity.cluster_id not in (None, plan.cluster_id):
+            elif identity.cluster_id not in (None, own_id, plan.cluster_id):
                 plan.say(
-                    Kind.BLOCKED,
-                    directory.path,
-                    f"belongs to cluster {identity.cluster_id}, its registry to {plan.cluster_id}",
+                    Kind.BLOCKED, directory.path, f"belongs to cluster {identity.cluster_id}, its registry to {own_id}"
                 )
             else:
                 plan.broker_id = identity.broker_id
@@ -178,6 +183,29 @@ class _Release:
                     plan.say(
                         Kind.NOTE, directory.path, "was not closed cleanly: Kafka will check its logs at its start"
                     )
+
+    def _check_cluster(self) -> None:
+        """The tree must be that of the directories' cluster. One that `adopt` made an id up for belongs to any: it is
+        told which, as the wrong tree would be overwritten."""
+        plan, told = self._plan, self._told_cluster_id
+        ours = plan.cluster_id = decode_cluster_id(self._ours.get(paths.CLUSTER_ID)) or ""
+        theirs = decode_cluster_id(self._theirs.get(paths.CLUSTER_ID))
+        if told is not None and told != theirs:
+            of = "of no cluster yet" if theirs is None else f"the tree of cluster {theirs}"
+            plan.say(Kind.BLOCKED, plan.target, f"is {of}, not of {told} (--cluster-id)")
+        elif theirs is None or theirs == ours:
+            return
+        elif self._adopted is None or not self._adopted.has_made_up_id:
+            plan.say(Kind.BLOCKED, plan.target, f"is the tree of cluster {theirs}, the directory is of {ours}")
+        elif told is None:
+            text = (
+                f"is the tree of cluster {theirs}; which cluster the directory is of was not known when it was adopted "
+                f"({ours} was made up). If it is the tree that was lost, say so: --cluster-id {theirs}"
+            )
+            plan.say(Kind.BLOCKED, plan.target, text)
+        else:
+            plan.cluster_id = theirs
+            self._done.add(paths.CLUSTER_ID)
 
     # --- what only goes up
 

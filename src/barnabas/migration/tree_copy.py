@@ -150,12 +150,14 @@ class Adopted(NamedTuple):
         tree_id: Of the tree that was read; None: not known.
         nodes: What the registry held at the beginning.
         added: Those of them that the tree did not hold.
+        has_made_up_id: Nothing that was there knew the cluster's id, so it got a new one.
     """
 
     source: str | None
     tree_id: str | None
     nodes: Nodes
     added: frozenset[str] = frozenset()
+    has_made_up_id: bool = False
 
     def is_from(self, tree: TreeCopy) -> bool:
         """Whether a tree is the one that was adopted."""
@@ -176,6 +178,7 @@ def encode_adopted(adopted: Adopted, now_ms: int) -> bytes:
         "timestamp": str(now_ms),
         "nodes": texts,
         "added": sorted(adopted.added),
+        "made_up_id": adopted.has_made_up_id,
     }
     return json.dumps(payload).encode()
 
@@ -187,4 +190,5 @@ def decode_adopted(data: bytes | None) -> Adopted | None:
     payload = json.loads(data)
     texts: dict[str, str | None] = payload["nodes"]
     nodes = {path: None if text is None else text.encode("latin-1") for path, text in texts.items()}
-    return Adopted(payload["source"], payload.get("tree"), nodes, frozenset(payload.get("added", ())))
+    added = frozenset(payload.get("added", ()))
+    return Adopted(payload["source"], payload.get("tree"), nodes, added, payload.get("made_up_id", False))

@@ -171,8 +171,15 @@ def test_without_a_tree_a_gap_in_the_partitions_is_a_missing_directory() -> None
 def test_a_directory_from_before_cluster_ids_gets_one() -> None:
     plan = plan_adoption([directory(cluster_id=None)], None, NEW_ID)
     assert plan.cluster_id == decode_cluster_id(plan.nodes[paths.CLUSTER_ID]) == NEW_ID
+    assert plan.has_made_up_id
+    assert (
+        "/data: does not name its cluster (Kafka before 2.4 leaves that to the tree): "
+        f"this one is called {NEW_ID} from now on"
+    ) in texts(plan.findings, Kind.NOTE)
     plan = plan_adoption([directory(cluster_id=None)], tree({}), NEW_ID)
-    assert plan.cluster_id == CLUSTER
+    assert (plan.cluster_id, plan.has_made_up_id) == (CLUSTER, False)
+    plan = plan_adoption([directory()], None, NEW_ID)
+    assert (plan.cluster_id, plan.has_made_up_id) == (CLUSTER, False)
 
 
 def test_limits_are_told_topic_by_topic() -> None:

@@ -13,7 +13,7 @@ from barnabas.log.files import LocalFileSystem
 from barnabas.migration import apply
 from barnabas.migration.directories import survey
 from barnabas.migration.findings import Kind
-from barnabas.migration.fitting import check_fit, leave_out, noted_target
+from barnabas.migration.fitting import check_fit, fit, noted_target
 from barnabas.migration.kafka_versions import Target
 from barnabas.records.builder import BatchBuilder
 from barnabas.registry import paths
@@ -88,9 +88,19 @@ def test_what_a_kafka_has_not_does_not_go_back_with_the_directory(
     directory.write_identity(7, "c" * 22, 0)
     directory.make_checkpoints()
     for _ in range(2):
-        leave_out([data_dir], kafka_version(version), ManualClock())
+        fit([data_dir], kafka_version(version), "c" * 22, ManualClock())
         identity = directory.identity()
         assert identity is not None
         assert (identity.broker_id, identity.cluster_id) == (7, "c" * 22 if has_cluster_id else None)
         assert (data_dir / "log-start-offset-checkpoint").exists() == has_log_starts
     assert {"recovery-point-offset-checkpoint", "meta.properties"} <= set(os.listdir(data_dir))
+
+
+@pytest.mark.parametrize(("version", "cluster_id"), [("2.3", None), ("2.4", "d" * 22)])
+def test_the_directory_gets_the_cluster_id_of_its_tree(data_dir: Path, version: str, cluster_id: str | None) -> None:
+    directory = LogDirectory(LocalFileSystem(), data_dir)
+    fit([data_dir], kafka_version(version), "d" * 22, ManualClock())
+    assert directory.identity() == (7, None)
+    directory.write_identity(7, "c" * 22, 0)
+    fit([data_dir], kafka_version(version), "d" * 22, ManualClock())
+    assert directory.identity() == (7, cluster_id)

@@ -16,18 +16,21 @@ from tests.unit.migration.trees import CLUSTER, TREE_ID, after, directory, texts
 HERE: list[DirectoryFacts] = [directory()]
 
 
-def registry(now: Nodes, adopted: Nodes | None, *, source: str | None = "zk:2181") -> TreeCopy:
+def registry(
+    now: Nodes, adopted: Nodes | None, *, source: str | None = "zk:2181", has_made_up_id: bool = False
+) -> TreeCopy:
     """An embedded registry that holds `now`.
 
     Args:
         adopted: What it held in the beginning.
         source: Where it came from; None: from the directories alone.
+        has_made_up_id: Nobody knew the cluster's id.
     """
     copy = tree(now)
     if adopted is not None:
         began = tree(adopted).nodes
         added = frozenset(began) if source is None else frozenset()
-        copy.nodes[ADOPTED] = encode_adopted(Adopted(source, source and TREE_ID, began, added), 0)
+        copy.nodes[ADOPTED] = encode_adopted(Adopted(source, source and TREE_ID, began, added, has_made_up_id), 0)
     return copy
 
 
@@ -299,6 +302,45 @@ def test_what_blocks() -> None:
     plan = plan_release([in_use, stranger, DirectoryFacts(HERE[0].path)], registry({}, None), tree({}))
     assert len(texts(plan.findings, Kind.BLOCKED)) == 3
     assert plan.cluster_id == CLUSTER
+
+
+OTHER = "x" * 22
+
+
+def test_a_made_up_cluster_id_gives_way_to_that_of_a_tree_that_is_named() -> None:
+    mine = topic("t", {0: [0]}, epoch=9)
+    ours, target = registry(mine, mine, source=None, has_made_up_id=True), tree(topic("t", {0: [0]}), cluster=OTHER)
+    for told, text in (
+        (None, f"If it is the tree that was lost, say so: --cluster-id {OTHER}"),
+        (CLUSTER, f"is the tree of cluster {OTHER}, not of {CLUSTER}"),
+    ):
+        plan = plan_release(HERE, ours, target, told_cluster_id=told)
+        assert plan.ops == []
+        assert text in texts(plan.findings, Kind.BLOCKED)[0]
+    plan = plan_release(HERE, ours, target, told_cluster_id=OTHER)
+    assert plan.cluster_id == OTHER
+    then = after(target, plan.ops)
+    assert then.nodes[paths.CLUSTER_ID] == target.nodes[paths.CLUSTER_ID]
+    assert find_missing(plan, ours, target, then) == []
+    # It was interrupted when the directories had their new id.
+    for here in (HERE, [directory(cluster_id=OTHER)]):
+        again = plan_release(here, ours, then, told_cluster_id=OTHER)
+        assert (again.ops, again.findings) == ([], [])
+
+
+def test_a_cluster_id_that_was_known_gives_way_to_none() -> None:
+    for adopted in (None, {}):
+        plan = plan_release(HERE, registry({}, adopted), tree({}, cluster=OTHER), told_cluster_id=OTHER)
+        assert texts(plan.findings, Kind.BLOCKED) == [
+            f"zk:2181: is the tree of cluster {OTHER}, the directory is of {CLUSTER}"
+        ]
+
+
+def test_a_tree_without_a_cluster_id_is_not_the_one_that_is_named() -> None:
+    ours = registry({}, {}, source=None, has_made_up_id=True)
+    plan = plan_release(HERE, ours, TreeCopy("zk:2181/new"), told_cluster_id=OTHER)
+    assert f"is of no cluster yet, not of {OTHER}" in texts(plan.findings, Kind.BLOCKED)[0]
+    assert not plan_release(HERE, ours, TreeCopy("zk:2181/new")).is_blocked
 
 
 _SETTINGS = st.dictionaries(st.sampled_from("abcd"), st.sampled_from("12"), max_size=3)

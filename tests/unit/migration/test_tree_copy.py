@@ -63,7 +63,10 @@ def test_what_goes_along(path: str, is_taken: bool) -> None:
 
 def test_what_was_adopted_is_remembered_byte_by_byte() -> None:
     nodes = {"/null": None, "/empty": b"", "/any": bytes(range(256)), "/text": "größer".encode()}
-    for adopted in (Adopted("zk", "a-1", nodes, frozenset(["/any"])), Adopted(None, None, nodes, frozenset(nodes))):
+    for adopted in (
+        Adopted("zk", "a-1", nodes, frozenset(["/any"])),
+        Adopted(None, None, nodes, frozenset(nodes), has_made_up_id=True),
+    ):
         assert decode_adopted(encode_adopted(adopted, 1)) == adopted
     assert decode_adopted(None) is None
 
