@@ -160,14 +160,16 @@ def test_a_directory_of_somebody_else_is_refused_and_left_as_it_was(tmp_path, id
     assert snapshot(data) == before
 
 
-def test_a_directory_that_kafka_wrote_is_refused_and_left_as_it_was(tmp_path):
-    (tmp_path / "meta.properties").write_text("version=0\nbroker.id=0\ncluster.id=AAAAAAAAAAAAAAAAAAAAAA\n")
+@pytest.mark.parametrize("cluster", ["cluster.id=AAAAAAAAAAAAAAAAAAAAAA\n", ""], ids=["since-2.4", "before-2.4"])
+def test_a_directory_that_kafka_wrote_is_refused_and_left_as_it_was(tmp_path, cluster):
+    (tmp_path / "meta.properties").write_text(f"version=0\nbroker.id=0\n{cluster}")
     (tmp_path / "t-0").mkdir()
     (tmp_path / "t-0" / "00000000000000000000.log").write_bytes(b"what Kafka wrote")
     (tmp_path / ".lock").write_bytes(b"")
     before = snapshot(tmp_path)
     line = refusal("--port", 0, "--data-dir", tmp_path)
-    assert "AAAAAAAAAAAAAAAAAAAAAA" in line
+    assert ("AAAAAAAAAAAAAAAAAAAAAA" if cluster else "broker 0") in line
+    assert f"`barnabas adopt {tmp_path}`" in line
     assert snapshot(tmp_path) == before
 
 

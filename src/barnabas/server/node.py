@@ -232,10 +232,12 @@ class Node:
 
     async def _open_registry(self, logs: LogManager) -> EmbeddedRegistry:
         path = Path(self.config.log_dirs[0]) / REGISTRY_FILE
-        known = logs.known_cluster_id
-        if known is not None and not path.exists():
+        cluster_id, broker_id = logs.known_cluster_id, logs.known_broker_id
+        # Kafka before 2.4 names only the broker.
+        if (cluster_id is not None or broker_id is not None) and not path.exists():
+            owner = f"broker {broker_id}" if cluster_id is None else f"cluster {cluster_id}"
             raise StartupError(
-                f"{self.config.log_dirs[0]} belongs to cluster {known}, whose state is not kept here "
+                f"{self.config.log_dirs[0]} belongs to {owner}, whose state is not kept here "
                 f"(no {REGISTRY_FILE}); if Kafka wrote it, `barnabas adopt {self.config.log_dirs[0]}` takes it over"
             )
         return await EmbeddedRegistry.open(path, self._clock, self._registry_executor)
