@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from barnabas.pipeline.access_log import LONGEST_LINE, parse_line, read_lines
@@ -108,6 +108,7 @@ def mutated_lines(draw: st.DrawFn) -> bytes:
     return line.replace(b"\n", b"")
 
 
+@settings(deadline=None)
 @given(mutated_lines())
 @example(b'192.0.2.7 - - [17/May/2015:10:05:03 +0000] "GET /cut')
 @example(b'192.0.2.7 - - [17/May/2015:10:05:03 +0000] "GET /cut HTTP/1.1')
@@ -128,6 +129,7 @@ def test_both_parsers_agree_on_huge_fields(place: bytes, size_bytes: int, fillin
     assert_agree_on(log)
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(st.just(b"") | mutated_lines(), st.sampled_from((b"\n", b"\r\n", b"\r\r\n", b"\r"))), max_size=20
@@ -142,6 +144,7 @@ def test_both_ways_to_read_a_file_agree(lines: list[tuple[bytes, bytes]], has_la
         assert_agree_on(log)
 
 
+@settings(deadline=None)
 @given(
     st.lists(mutated_lines(), min_size=1, max_size=20), st.integers(0), st.sampled_from((b"", b"\x00", b"x", b"\x1f"))
 )
