@@ -1,5 +1,6 @@
 """kafka-python 3."""
 
+import time
 from collections.abc import Sequence
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
@@ -7,6 +8,9 @@ from kafka.admin import ConfigResource, ConfigResourceType
 
 from tests.compat.clients.model import HEARTBEAT_INTERVAL_MS, SESSION_TIMEOUT_MS, Message, Record
 from tests.patience import PATIENCE_S
+
+# A join takes milliseconds; where it takes longer than this, asking again does no harm.
+_STUCK_AFTER_S = 10
 
 
 class KafkaPythonClient:
@@ -98,14 +102,30 @@ class KafkaPythonClient:
 class KafkaPythonConsumer:
     def __init__(self, consumer: KafkaConsumer, topic: str) -> None:
         self._consumer, self._topic = consumer, topic
+        self._subscribed_s = time.monotonic()
 
     def poll(self, timeout_ms: int) -> list[Record]:
+        self._subscribe_again_when_stuck()
         batches = self._consumer.poll(timeout_ms=timeout_ms)
         return [
             Record(record.partition, record.offset, record.timestamp, record.key, record.value, tuple(record.headers))
             for records in batches.values()
             for record in records
         ]
+
+    def _subscribe_again_when_stuck(self) -> None:
+        """Help a consumer that lost its join.
+
+        kafka-python 3.0.12 forgets the answer of a join that comes between two polls (`need_rejoin` is false by then,
+        and nobody takes the assignment): on a busy machine it neither reads nor sends heartbeats from then on.
+        """
+        now_s = time.monotonic()
+        if self._consumer.assignment():
+            self._subscribed_s = now_s
+        elif now_s - self._subscribed_s > _STUCK_AFTER_S:
+            self._subscribed_s = now_s
+            self._consumer.unsubscribe()
+            self._consumer.subscribe([self._topic])
 
     def commit(self) -> None:
         self._consumer.commit()
