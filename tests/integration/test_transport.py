@@ -4,15 +4,18 @@ import asyncio
 import os
 import socket
 import struct
+import time
 from collections.abc import Callable
 
 import pytest
 
 from barnabas.core.errors import ProtocolError
 from barnabas.core.timers import LoopTimers
+from barnabas.net.connection import TURN_FRAMES, Connection, Pause
 from barnabas.net.listener import Listener, SocketOptions
 from barnabas.net.memory import ReceiveMemory
-from barnabas.net.transport import Connection
+from barnabas.net.reactor import Reactor
+from barnabas.net.turns import Turns
 from barnabas.protocol.wire import WireBuffer
 
 LIMIT = 1024 * 1024
@@ -35,6 +38,9 @@ class Echo:
         made = self.answer(self.connection, bytes(frame))
         if made is not None:
             self.connection.send(made)
+
+    def on_sent(self) -> None:
+        pass
 
     def on_closed(self) -> None:
         self.is_closed = True
@@ -71,7 +77,8 @@ class Server:
 
         self.listener = Listener(loop, LoopTimers(loop), SocketOptions(LIMIT, max_idle_ms, -1, -1))
         self.address = self.listener.bind("127.0.0.1", 0)
-        self.listener.start(new_handler, self.memory)
+        reactor = Reactor(loop, self.memory, Turns(loop.call_soon), time.monotonic_ns)
+        self.listener.start(new_handler, reactor)
 
     async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         return await asyncio.open_connection(*self.address, limit=1 << 26)
@@ -113,7 +120,7 @@ def test_a_pending_answer_holds_the_next_request_back():
         def answer(connection: Connection, payload: bytes) -> WireBuffer | None:
             seen.append(payload)
             if payload == b"wait":
-                connection.hold()
+                connection.pause(Pause.ANSWER)
                 return None
             return WireBuffer(framed(payload))
 
@@ -133,13 +140,16 @@ def test_a_pending_answer_holds_the_next_request_back():
 
 def test_a_peer_that_leaves_while_its_answer_is_pending_is_noticed():
     async def scenario():
+        held: list[Connection] = []
+
         def answer(connection: Connection, payload: bytes) -> None:
-            connection.hold()
+            connection.pause(Pause.ANSWER)
+            held.append(connection)
 
         server = Server(answer)
         _, writer = await server.connect()
         writer.write(framed(b"wait"))
-        await until(lambda: server.handlers and server.handlers[0].connection.is_waiting)
+        await until(lambda: held)
         writer.close()
         await until(lambda: server.handlers[0].is_closed)
         await server.close()
@@ -335,6 +345,52 @@ def test_a_silent_half_frame_makes_room_for_those_that_wait_for_memory():
         assert await silent[0].read() == b""
         for _, writer in (silent, waiting):
             writer.close()
+        await server.close()
+
+    run(scenario)
+
+
+def test_who_pipelines_waits_for_the_others_turns():
+    """Beside peers that each have thousands of requests waiting, one request is answered after a turn of each."""
+
+    async def scenario():
+        served: list[tuple[int, bytes]] = []
+
+        def answer(connection: Connection, payload: bytes) -> WireBuffer | None:
+            served.append((connection.peer_port, payload))
+            return WireBuffer(framed(b"")) if payload == b"small" else None
+
+        server = Server(answer)
+        greedy = [await server.connect() for _ in range(3)]
+        reader, writer = await server.connect()
+        # Each of them sends before the loop looks at any socket again, so all of it is there when it does.
+        for _, other in greedy:
+            other.write(framed(b"x") * 10 * TURN_FRAMES)
+        writer.write(framed(b"small"))
+        assert await read_frame(reader) == b""
+        before = [payload for _, payload in served].index(b"small")
+        assert before <= len(greedy) * TURN_FRAMES
+        await until(lambda: len(served) == 1 + len(greedy) * 10 * TURN_FRAMES)
+        # And among each other they take turns too: none is done before the others have come far.
+        ports = [port for port, payload in served if payload == b"x"]
+        for port in set(ports):
+            last = len(ports) - 1 - ports[::-1].index(port)
+            assert last >= (10 * len(greedy) - len(greedy)) * TURN_FRAMES
+        for _, other in [*greedy, (reader, writer)]:
+            other.close()
+        await server.close()
+
+    run(scenario)
+
+
+def test_a_connection_whose_answer_never_comes_is_idle_too():
+    async def scenario():
+        server = Server(lambda connection, payload: connection.pause(Pause.ANSWER), max_idle_ms=1_000)
+        reader, writer = await server.connect()
+        writer.write(framed(b"wait"))
+        assert await reader.read() == b""
+        await until(lambda: server.handlers[0].is_closed)
+        writer.close()
         await server.close()
 
     run(scenario)

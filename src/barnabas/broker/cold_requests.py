@@ -45,8 +45,12 @@ def _read(
             return
         is_last = left_count <= 1 or isinstance(failures[0], StorageError)
         try:
-            pending.complete(attempt(None if is_last else cold_reads))
+            answer = attempt(None if is_last else cold_reads)
         except NotCachedError as still_missing:
             _read(cold_reads, still_missing, attempt, left_count - 1, pending)
+        except Exception as error:
+            pending.fail(error)
+        else:
+            pending.complete(answer)
 
     cold_reads.read([missing.work], go_on)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from barnabas.core.error_code import ErrorCode
+from barnabas.security.principals import ANONYMOUS, Principal
 
 if TYPE_CHECKING:
     from barnabas.cluster.image import ClusterView
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from barnabas.log.cold_reads import ColdReads
     from barnabas.registry.store import Registry
     from barnabas.replication.manager import ReplicaManager
+    from barnabas.security.authorizer import Authorizer, Operation, ResourceType
 
 
 @dataclass(slots=True)
@@ -42,6 +44,7 @@ class Services:
     topics: "TopicAdmin"
     producer_ids: "ProducerIds"
     registry: "Registry"
+    authorizer: "Authorizer"
     offered: list[tuple[int, int, int]]
     cold_reads: "ColdReads | None" = None
 
@@ -61,17 +64,24 @@ class ConnectionInfo:
     Attributes:
         host: The peer's address as text.
         listener_name: The listener that it came in through; answers name that listener's endpoints.
+        principal: Who it has logged in as.
     """
 
     host: str
     port: int
     listener_name: str
+    principal: Principal = ANONYMOUS
 
 
 class RequestContext:
-    """One request's surroundings. Built for every request by position: slots, no dataclass machinery."""
+    """What a handler knows of one request.
 
-    __slots__ = ("api_version", "client_id", "connection", "correlation_id", "services")
+    Attributes:
+        client_id: As sent; a null one is "".
+        throttle_time_ms: How long a quota holds this client after its answer; whoever finds one broken raises it.
+    """
+
+    __slots__ = ("api_version", "client_id", "connection", "correlation_id", "services", "throttle_time_ms")
 
     def __init__(
         self,
@@ -81,11 +91,14 @@ class RequestContext:
         api_version: int,
         correlation_id: int,
     ) -> None:
-        """Args:
-        client_id: As sent; a null one is "".
-        """
         self.services = services
         self.connection = connection
         self.client_id = client_id
         self.api_version = api_version
         self.correlation_id = correlation_id
+        self.throttle_time_ms = 0
+
+    def may(self, operation: "Operation", resource_type: "ResourceType", name: str) -> bool:
+        """Whether who asks may do this with a resource."""
+        connection = self.connection
+        return self.services.authorizer.may(connection.principal, connection.host, operation, resource_type, name)

@@ -19,7 +19,8 @@ from typing import NamedTuple
 from barnabas.broker.context import RequestContext
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, StorageError
-from barnabas.core.pending import Pending
+from barnabas.core.executor import submit
+from barnabas.core.pending import Pending, completed
 from barnabas.log.batch_reader import read_batches
 from barnabas.log.files import FileSlice
 from barnabas.log.partition_log import PartitionLog
@@ -44,18 +45,12 @@ def adapt_answer(
     ctx: RequestContext, request: FetchRequest, answer: FetchResponse | Pending[FetchResponse]
 ) -> Pending[FetchResponse]:
     """Make the answer of a Fetch below version 10 what its client can read."""
-    adapted: Pending[FetchResponse] = Pending()
     if isinstance(answer, Pending):
-        adapted.on_cancel = answer.cancel
-        answer.then(lambda response: _adapt(ctx, request, response, adapted))
-    else:
-        _adapt(ctx, request, answer, adapted)
-    return adapted
+        return answer.followed(lambda response: _adapt(ctx, request, response))
+    return _adapt(ctx, request, answer)
 
 
-def _adapt(
-    ctx: RequestContext, request: FetchRequest, response: FetchResponse, adapted: Pending[FetchResponse]
-) -> None:
+def _adapt(ctx: RequestContext, request: FetchRequest, response: FetchResponse) -> Pending[FetchResponse]:
     wanted = {(topic.topic, each.partition): each for topic in request.topics for each in topic.partitions}
     conversions = []
     for topic in response.responses:
@@ -70,8 +65,7 @@ def _adapt(
             elif isinstance(data.records, FileSlice) and partition.log.magic > _newest_magic(ctx):
                 conversions.append(_Conversion(data, data.records, wanted[key]))
     if not conversions:
-        adapted.complete(response)
-        return
+        return completed(response)
     newest_magic = _newest_magic(ctx)
 
     def work() -> list[bytearray | BarnabasError]:
@@ -84,21 +78,15 @@ def _adapt(
             results.append(result)
         return results
 
-    def converted(results: list[bytearray | BarnabasError]) -> None:
+    def converted(results: list[bytearray | BarnabasError]) -> FetchResponse:
         for each, result in zip(conversions, results, strict=True):
             if isinstance(result, bytearray):
                 each.data.records = result
             else:
                 _refuse(each.data, _error_code(ctx, result))
-        adapted.complete(response)
+        return response
 
-    def failed(error: BaseException) -> None:
-        for each in conversions:
-            _refuse(each.data, ErrorCode.UNKNOWN_SERVER_ERROR)
-        adapted.complete(response)
-        raise error
-
-    ctx.services.executor.run(work, converted, failed)
+    return submit(ctx.services.executor, work).shaped(converted)
 
 
 def _newest_magic(ctx: RequestContext) -> int:

@@ -1,25 +1,22 @@
-"""One connection's requests: frame ─► header ─► route ─► decode ─► handle ─► encode ─► answer.
+"""One connection's requests: frame ─► header ─► route ─► body ─► `Exchange` ─► answer.
 
 Invariants:
 - Answers leave in the order of the requests: while one is pending no further frame is taken.
-- Whatever is wrong with a frame costs its own connection and one log line.
+- A frame that is no request costs its own connection and one log line; one that fails is answered (`exchange.py`).
 - A request other than Produce with more than `max_array_elements` array elements in all is refused.
 
 Source: semantics, connections and requests; ApiVersions.
 """
 
-import logging
-from struct import Struct
+from collections.abc import Callable
 
-from barnabas.broker.context import ConnectionInfo, RequestContext, Services
-from barnabas.broker.table import API_VERSIONS_KEY, Route, RouteTable
-from barnabas.core.errors import ProtocolError
-from barnabas.core.pending import Pending
-from barnabas.net.transport import Connection
+from barnabas.broker.context import ConnectionInfo, Services
+from barnabas.broker.exchange import Exchange
+from barnabas.broker.table import API_VERSIONS_KEY, RouteTable
+from barnabas.core.errors import ProtocolError, UnanswerableError
+from barnabas.net.connection import Connection, Pause
 from barnabas.protocol.header import decode_request_header
 from barnabas.protocol.wire import MALFORMED, Budget, WireBuffer
-
-log = logging.getLogger(__name__)
 
 # A partition of a produce request holds a batch of at least 61 bytes and has a topic at most to itself: two elements in
 # 75 bytes. More elements than bytes allow are empty ones, which only a hostile peer sends.
@@ -27,14 +24,26 @@ log = logging.getLogger(__name__)
 LEAST_PRODUCE_ELEMENT_BYTES = 32
 # And however large the frame is, so many times the limit of other requests: what is beyond holds up the loop.
 MOST_PRODUCE_ELEMENTS_FACTOR = 2
-_SIZE = Struct(">i")
-_START = b"\0\0\0\0"
 
 
 class Session:
-    """The frame handler of one connection."""
+    """The frame handler of one connection.
 
-    __slots__ = ("_budget", "_connection", "_info", "_max_array_elements", "_pending", "_routes", "_services")
+    Attributes:
+        now_ns: The clock by which requests are measured.
+    """
+
+    __slots__ = (
+        "_budget",
+        "_connection",
+        "_current",
+        "_info",
+        "_max_array_elements",
+        "_routes",
+        "_services",
+        "_unsent",
+        "now_ns",
+    )
 
     def __init__(
         self,
@@ -50,15 +59,21 @@ class Session:
         self._routes = routes
         self._max_array_elements = max_array_elements
         self._budget = Budget(max_array_elements)
-        self._pending: Pending[object] | None = None
+        self._current: Exchange | None = None
+        self._unsent: list[Exchange] = []
+        self.now_ns: Callable[[], int] = services.clock.monotonic_ns
+
+    # --- what the connection tells
 
     def on_frame(self, frame: memoryview) -> None:
         """Answer one request, now or later.
 
         Raises:
             ProtocolError: The frame is no request that this broker serves; nothing was changed by it.
+            UnanswerableError: It failed, and there is no answer that could say so.
         """
         # hot path: benchmarks/load (every request)
+        admitted_ns = self.now_ns()
         api_key, api_version, correlation_id, client_id, position = decode_request_header(frame)
         route = self._routes.find(api_key, api_version)
         if route is None:
@@ -80,54 +95,64 @@ class Session:
                 request, _ = route.decode(frame, position, budget)
             except (*MALFORMED, ProtocolError) as error:
                 raise ProtocolError(f"{route.name} version {api_version} is malformed: {error}") from None
-        context = RequestContext(self._services, self._info, client_id or "", api_version, correlation_id)
-        try:
-            answer = route.handle(context, request)
-        except ProtocolError:
-            raise
-        # differs from Kafka (handler-exception): it answers with an error in the shape of the request.
-        except Exception:
-            log.exception("%s version %d failed; the connection closes", route.name, api_version)
-            raise ProtocolError("the request could not be handled") from None
-        if isinstance(answer, Pending):
-            self._wait_for(answer, route, correlation_id)
-        elif answer is not None:
-            self._connection.send(encode_answer(route, correlation_id, answer))
+        Exchange(
+            self._services,
+            self._info,
+            client_id or "",
+            api_version,
+            correlation_id,
+            route,
+            request,
+            self,
+            self._connection.received_ns,
+            admitted_ns,
+        ).begin()
+
+    def on_sent(self) -> None:
+        """The socket has taken everything that was queued."""
+        # hot path: benchmarks/load (every answer)
+        sent_ns = self.now_ns()
+        for exchange in self._unsent:
+            exchange.measure(sent_ns)
+        self._unsent.clear()
 
     def on_closed(self) -> None:
         """The peer is gone: nobody waits for the pending answer."""
         # differs from Kafka (leaving-peer): it notices when the answer is sent.
-        pending, self._pending = self._pending, None
-        if pending is not None:
-            pending.cancel()
+        current, self._current = self._current, None
+        if current is not None:
+            current.cancel()
 
-    def _wait_for(self, pending: Pending[object], route: Route, correlation_id: int) -> None:
-        if pending.is_done:
-            self._connection.send(encode_answer(route, correlation_id, pending.value))
+    # --- what an exchange asks for
+
+    def hold(self, exchange: Exchange) -> None:
+        self._current = exchange
+        self._connection.pause(Pause.ANSWER)
+
+    def settle_soon(self, exchange: Exchange) -> None:
+        """Settle it at the end of this turn of the loop."""
+        self._connection.turns.add(self._settle_late)
+
+    def _settle_late(self) -> None:
+        current, self._current = self._current, None
+        if current is None:
+            # The peer left meanwhile.
             return
-        self._pending = pending
-        self._connection.hold()
+        try:
+            current.settle_late()
+        except (ProtocolError, UnanswerableError) as error:
+            self._connection.close(str(error))
 
-        def answer(response: object) -> None:
-            self._pending = None
-            if response is None:
-                self._connection.release()
-            else:
-                self._connection.send(encode_answer(route, correlation_id, response))
-
-        pending.then(answer)
-
-
-def encode_answer(route: Route, correlation_id: int, response: object) -> WireBuffer:
-    """A whole answer: size, header, body.
-
-    Args:
-        response: An instance of the route's response class.
-    """
-    out = WireBuffer(_START)
-    out += _SIZE.pack(correlation_id)
-    if route.has_tagged_header:
-        out.append(0)
-    route.encode(response, out)
-    _SIZE.pack_into(out, 0, out.total_bytes() - 4)
-    return out
+    def finish(self, exchange: Exchange, answer: WireBuffer | None) -> None:
+        """Its answer may leave; None where the protocol knows none. Then the next request's turn comes."""
+        # hot path: benchmarks/load (every answer)
+        connection = self._connection
+        if exchange.throttle_time_ms:
+            connection.pause(Pause.THROTTLE)
+            self._services.timers.call_later(exchange.throttle_time_ms, connection.resume, Pause.THROTTLE)
+        if answer is None:
+            exchange.measure(exchange.queued_ns)
+            connection.resume(Pause.ANSWER)
+        else:
+            self._unsent.append(exchange)
+            connection.send(answer)

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from barnabas.broker.context import RequestContext
+from barnabas.broker.request_times import RequestTimes
+from barnabas.core.error_code import ErrorCode
 from barnabas.protocol.wire import Budget, Message, WireBuffer
 
 
@@ -19,12 +21,15 @@ class Handler:
     Attributes:
         handle: Takes the context and the request; gives the response, a `Pending` of it, or None where the
             protocol knows no answer (Produce with acks=0). Typed loosely: each handler knows its own message.
+        refuse: Takes the context, the request and an error code; gives the answer when the request failed as a whole:
+            the error in every place where a client of that version looks for one.
     """
 
     request_class: type[Message]
     min_version: int
     max_version: int
     handle: Callable[[RequestContext, Any], object]
+    refuse: Callable[[RequestContext, Any, ErrorCode], object]
 
     @property
     def api_key(self) -> int:
@@ -34,7 +39,18 @@ class Handler:
 class Route:
     """One API in one version, resolved once at start."""
 
-    __slots__ = ("api_version", "decode", "encode", "handle", "has_tagged_header", "is_limited", "name")
+    __slots__ = (
+        "api_version",
+        "decode",
+        "encode",
+        "handle",
+        "has_tagged_header",
+        "has_throttle_time",
+        "is_limited",
+        "name",
+        "refuse",
+        "times",
+    )
 
     def __init__(
         self,
@@ -43,11 +59,16 @@ class Route:
         decode: Callable[[memoryview, int, Budget], tuple[object, int]],
         encode: Callable[[Any, WireBuffer], None],
         handle: Callable[[RequestContext, Any], object],
+        refuse: Callable[[RequestContext, Any, ErrorCode], object],
+        times: RequestTimes,
         has_tagged_header: bool,
+        has_throttle_time: bool,
         is_limited: bool,
     ) -> None:
         """Args:
+        times: Of the API in all its versions.
         has_tagged_header: Whether the answer's header carries a tagged section.
+        has_throttle_time: Whether the answer has a field for the throttle time (in this version or another).
         is_limited: Whether the limit on array elements holds (all but Produce).
         """
         self.name = name
@@ -55,12 +76,19 @@ class Route:
         self.decode = decode
         self.encode = encode
         self.handle = handle
+        self.refuse = refuse
+        self.times = times
         self.has_tagged_header = has_tagged_header
+        self.has_throttle_time = has_throttle_time
         self.is_limited = is_limited
 
 
 class RouteTable:
-    """All routes of a broker, keyed by API key and version."""
+    """All routes of a broker, keyed by API key and version.
+
+    Attributes:
+        times: How long the requests of each API took.
+    """
 
     def __init__(
         self,
@@ -78,6 +106,9 @@ class RouteTable:
         self._response_class = response_class
         self._first_flexible = first_flexible
         self._routes: dict[int, Route] = {}
+        self.times = {
+            each.api_key: RequestTimes(each.request_class.SCHEMA_NAME.removesuffix("Request")) for each in self.handlers
+        }
         for handler in self.handlers:
             for version in range(handler.min_version, handler.max_version + 1):
                 self._routes[handler.api_key << 16 | version] = self._route(handler, version, handler.handle)
@@ -96,7 +127,8 @@ class RouteTable:
 
     def _route(self, handler: Handler, version: int, handle: Callable[[RequestContext, Any], object]) -> Route:
         decode = handler.request_class.DECODERS[version]
-        encode = self._response_class(handler.api_key).ENCODERS[version]
+        response = self._response_class(handler.api_key)
+        encode = response.ENCODERS[version]
         if decode is None or encode is None:
             raise ValueError(f"{handler.request_class.SCHEMA_NAME} has no version {version}")
         return Route(
@@ -105,8 +137,11 @@ class RouteTable:
             decode,
             encode,
             handle,
+            handler.refuse,
+            self.times[handler.api_key],
             # ApiVersions is answered before versions are agreed on: its header never changes.
             version >= self._first_flexible(handler.api_key) and handler.api_key != API_VERSIONS_KEY,
+            "throttle_time_ms" in response.__slots__,
             handler.api_key != PRODUCE_KEY,
         )
 

@@ -18,6 +18,10 @@ class Clock(Protocol):
         """Milliseconds since an arbitrary start; never goes back."""
         ...
 
+    def monotonic_ns(self) -> int:
+        """Nanoseconds since an arbitrary start, for what is measured and not decided; never goes back."""
+        ...
+
 
 class SystemClock:
     """The machine's own clock."""
@@ -29,3 +33,6 @@ class SystemClock:
 
     def monotonic_ms(self) -> int:
         return time.monotonic_ns() // 1_000_000
+
+    def monotonic_ns(self) -> int:
+        return time.monotonic_ns()

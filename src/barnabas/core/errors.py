@@ -17,7 +17,15 @@ class BarnabasError(Exception):
 
 
 class ProtocolError(BarnabasError):
-    """Bytes that are no valid request or answer: the connection closes."""
+    """Bytes from the other side that are no valid request, answer or record: the connection closes."""
+
+
+class EncodeError(BarnabasError):
+    """A message of ours that its version cannot say: a bug here, or a text that is too long for the wire."""
+
+
+class UnanswerableError(BarnabasError):
+    """A request failed for which the protocol has no answer: closing the connection is the only way to tell."""
 
 
 class StorageError(BarnabasError):

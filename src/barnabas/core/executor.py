@@ -8,6 +8,8 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Protocol, TypeVar
 
+from barnabas.core.pending import Pending
+
 T = TypeVar("T")
 
 
@@ -22,6 +24,13 @@ class Executor(Protocol):
     ) -> None:
         """Run `work()` elsewhere, then call `then(result)` or `failed(error)` on the event loop."""
         ...
+
+
+def submit(executor: Executor, work: Callable[[], T]) -> Pending[T]:
+    """What `work` gives, run by an executor; fails with what it raises."""
+    pending: Pending[T] = Pending()
+    executor.run(work, pending.complete, pending.fail)
+    return pending
 
 
 class InlineExecutor:

@@ -1,71 +1,144 @@
 """An answer that is not there yet.
 
-A handler that must wait (acks=all, a long poll, a join) returns a `Pending`; the domain completes it once, and
-whoever waits is called back on the spot. It belongs to the event loop's thread alone: no locks, no scheduling.
-An asyncio future would cost a loop iteration for each answer and a task for each reader.
+A handler that must wait (acks=all, a long poll, a join) returns a `Pending`; the domain ends it once, with a value or
+with an error, and whoever waits is called back on the spot. It belongs to the event loop's thread alone: no locks, no
+scheduling. An asyncio future would cost a loop iteration for each answer and a task for each reader.
+
+Invariants:
+- It ends once: `complete`, `fail` or `cancel`; what comes after is ignored.
+- A waiter that raises is a bug of the waiter: it is logged, and whoever ended the answer goes on, so that one of them
+  never costs the others their answers.
+- A failure that nobody waits for is logged: nothing is lost in silence.
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Coroutine
 from typing import Any, Generic, TypeVar, cast
 
 T = TypeVar("T")
+R = TypeVar("R")
+
+_logger = logging.getLogger(__name__)
 
 
 class Pending(Generic[T]):
-    """A value that is set once, later.
+    """A value that is set once, later; or the reason why there will be none.
 
     Attributes:
+        error: Why it failed; None while it is pending, and where there is a value.
         on_cancel: Called when nobody wants the value any more (the connection closed); the domain sets it to
             drop what it keeps for this answer.
     """
 
-    __slots__ = ("_callback", "_is_done", "_value", "on_cancel")
+    __slots__ = ("_callback", "_failed", "_is_done", "_value", "error", "on_cancel")
 
     def __init__(self) -> None:
         self._value: T | None = None
         self._is_done = False
         self._callback: Callable[[T], object] | None = None
+        self._failed: Callable[[BaseException], object] | None = None
+        self.error: BaseException | None = None
         self.on_cancel: Callable[[], object] | None = None
 
     @property
     def is_done(self) -> bool:
-        """Whether the value is there or nobody wants it any more."""
+        """Whether it has ended: with a value, with an error, or because nobody wants it any more."""
         return self._is_done
 
     @property
     def value(self) -> T:
-        """The value; only when `is_done`."""
+        """The value; only when `is_done`.
+
+        Raises:
+            BaseException: What it failed with.
+        """
         if not self._is_done:
             raise RuntimeError("the answer is still pending")
+        if self.error is not None:
+            raise self.error
         return cast(T, self._value)
 
     def complete(self, value: T) -> None:
-        """Set the value and call whoever waits; a second completion is ignored."""
+        """Set the value and call whoever waits."""
         if self._is_done:
             return
         self._is_done = True
         self._value = value
         self.on_cancel = None
-        callback, self._callback = self._callback, None
+        callback, self._callback, self._failed = self._callback, None, None
         if callback is not None:
-            callback(value)
+            _call(callback, value)
 
-    def then(self, callback: Callable[[T], object]) -> None:
-        """Call `callback` with the value: now, if it is there, else once it is. One waiter only."""
-        if self._is_done:
-            callback(cast(T, self._value))
-        elif self._callback is not None:
-            raise RuntimeError("somebody already waits for this answer")
-        else:
-            self._callback = callback
-
-    def cancel(self) -> None:
-        """Give up waiting: the callback is dropped and the domain is told."""
+    def fail(self, error: BaseException) -> None:
+        """There will be no value: tell whoever waits why."""
         if self._is_done:
             return
         self._is_done = True
-        self._callback = None
+        self.error = error
+        self.on_cancel = None
+        is_waited_for = self._callback is not None
+        failed, self._callback, self._failed = self._failed, None, None
+        if failed is not None:
+            _call(failed, error)
+        elif is_waited_for:
+            _logger.error("what something waited for failed", exc_info=error)
+
+    def then(self, callback: Callable[[T], object], failed: Callable[[BaseException], object] | None = None) -> None:
+        """Call `callback` with the value, or `failed` with the error: now, if it is there, else once it is.
+
+        One waiter only. Without `failed` an error is logged.
+        """
+        if not self._is_done:
+            if self._callback is not None:
+                raise RuntimeError("somebody already waits for this answer")
+            self._callback, self._failed = callback, failed
+        elif self.error is None:
+            callback(cast(T, self._value))
+        elif failed is not None:
+            failed(self.error)
+        else:
+            _logger.error("what something waited for failed", exc_info=self.error)
+
+    def shaped(self, shape: Callable[[T], R]) -> "Pending[R]":
+        """What `shape` makes of the value, once it is there; fails with this answer, and where `shape` raises."""
+        result: Pending[R] = Pending()
+        result.on_cancel = self.cancel
+
+        def reshape(value: T) -> None:
+            try:
+                made = shape(value)
+            except Exception as error:
+                result.fail(error)
+            else:
+                result.complete(made)
+
+        self.then(reshape, result.fail)
+        return result
+
+    def followed(self, step: "Callable[[T], Pending[R]]") -> "Pending[R]":
+        """What the next step gives, which begins with the value; fails with either, and where `step` raises."""
+        result: Pending[R] = Pending()
+        result.on_cancel = self.cancel
+
+        def go_on(value: T) -> None:
+            try:
+                following = step(value)
+            except Exception as error:
+                result.fail(error)
+                return
+            result.on_cancel = following.cancel
+            following.then(result.complete, result.fail)
+
+        self.then(go_on, result.fail)
+        return result
+
+    def cancel(self) -> None:
+        """Give up waiting: the callbacks are dropped and the domain is told."""
+        if self._is_done:
+            return
+        self._is_done = True
+        self._callback = self._failed = None
         on_cancel, self.on_cancel = self.on_cancel, None
         if on_cancel is not None:
             on_cancel()
@@ -78,8 +151,19 @@ class Pending(Generic[T]):
             if not future.done():
                 future.set_result(value)
 
-        self.then(resolve)
+        def reject(error: BaseException) -> None:
+            if not future.done():
+                future.set_exception(error)
+
+        self.then(resolve, reject)
         return future
+
+
+def _call(callback: Callable[[Any], object], value: object) -> None:
+    try:
+        callback(value)
+    except Exception:
+        _logger.exception("who waited for an answer could not take it")
 
 
 def completed(value: T) -> Pending[T]:
@@ -107,11 +191,11 @@ class Spawner:
     def spawn(
         self, coroutine: Coroutine[Any, Any, T], on_failure: Callable[[BaseException], T] | None = None
     ) -> Pending[T]:
-        """Start a coroutine on the running loop; its result completes the pending answer.
+        """Start a coroutine on the running loop; what it returns or raises ends the pending answer.
 
         Args:
             coroutine: What to run.
-            on_failure: Makes the answer from an exception; without it a failed coroutine cancels the answer.
+            on_failure: Makes the answer from an exception; without it the answer fails with it.
         """
         pending: Pending[T] = Pending()
         task = asyncio.get_running_loop().create_task(coroutine)
@@ -120,7 +204,7 @@ class Spawner:
         def finish(done: asyncio.Task[T]) -> None:
             self._tasks.discard(done)
             if done.cancelled():
-                pending.cancel()
+                pending.fail(asyncio.CancelledError())
                 return
             error = done.exception()
             if error is None:
@@ -128,9 +212,14 @@ class Spawner:
                 return
             self._on_error(error)
             if on_failure is None:
-                pending.cancel()
+                pending.fail(error)
+                return
+            try:
+                answer = on_failure(error)
+            except Exception as second:
+                pending.fail(second)
             else:
-                pending.complete(on_failure(error))
+                pending.complete(answer)
 
         task.add_done_callback(finish)
         return pending

@@ -4,7 +4,7 @@ An operation is watched under keys (a partition, say). Whoever changes something
 operation watched there is asked, once per turn of the event loop, whether it is complete now. At its deadline it
 completes with what there is.
 
-Invariant: an operation is completed exactly once, and is then forgotten under every key.
+Invariants: an operation is completed exactly once, and is then forgotten under every key; one that raises fails alone.
 
 Source: semantics, purgatories.
 """
@@ -24,6 +24,10 @@ class DelayedOperation(Protocol):
 
     def expire(self) -> None:
         """The deadline has come: complete with what there is."""
+        ...
+
+    def fail(self, error: Exception) -> None:
+        """One of the two above raised: whoever waits must learn it."""
         ...
 
 
@@ -93,10 +97,21 @@ class Purgatory:
 
     def _try(self, watched: _Watched) -> None:
         watched.is_due = False
-        if watched.operation in self._waiting and watched.operation.try_complete():
-            self.forget(watched.operation)
+        operation = watched.operation
+        if operation not in self._waiting:
+            return
+        try:
+            is_complete = operation.try_complete()
+        except Exception as error:
+            is_complete = True
+            operation.fail(error)
+        if is_complete:
+            self.forget(operation)
 
     def _expire(self, watched: _Watched) -> None:
         if watched.operation in self._waiting:
             self.forget(watched.operation)
-            watched.operation.expire()
+            try:
+                watched.operation.expire()
+            except Exception as error:
+                watched.operation.fail(error)

@@ -13,12 +13,15 @@ Invariants:
 Source: design page, section 3.
 """
 
+import logging
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 from barnabas.core.executor import Executor
 from barnabas.log.files import RecordFile
 from barnabas.log.page_cache import PageCache
+
+_logger = logging.getLogger(__name__)
 
 # differs from Kafka (cold-reads): there the thread that sends the records waits for the disk, and all its connections
 # with it.
@@ -208,4 +211,8 @@ def _part_indexes(position: int, length: int) -> range:
 
 def _call(callbacks: list[_Waiting], error: BaseException | None) -> None:
     for callback in callbacks:
-        callback(error)
+        try:
+            callback(error)
+        except Exception:
+            # Several may wait for the same bytes: a bug of one must not cost the others theirs.
+            _logger.exception("who waited for a cold read could not go on")

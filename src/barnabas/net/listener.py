@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from barnabas.core.errors import StartupError
 from barnabas.core.memory import give_memory_back
 from barnabas.core.timers import Timer, Timers
-from barnabas.net.memory import ReceiveMemory
-from barnabas.net.transport import Connection, FrameHandler
+from barnabas.net.connection import Connection, FrameHandler
+from barnabas.net.reactor import Reactor
 
 log = logging.getLogger(__name__)
 
@@ -102,19 +102,19 @@ class Listener:
         name = sock.getsockname()
         return name[0], name[1]
 
-    def start(self, new_handler: Callable[[Connection], FrameHandler], memory: ReceiveMemory) -> None:
+    def start(self, new_handler: Callable[[Connection], FrameHandler], reactor: Reactor) -> None:
         """Listen and accept from now on.
 
         Args:
             new_handler: Makes the frame handler of a fresh connection.
-            memory: What the receive buffers share, those of other listeners too.
+            reactor: What all connections share, those of other listeners too.
         """
         if self._sock is None:
             raise RuntimeError("bind comes first")
 
         def new_connection(peer: socket.socket, address: tuple[str, int]) -> Connection:
             max_frame_bytes = self._options.max_frame_bytes
-            connection = Connection(self._loop, peer, address, max_frame_bytes, self, self._forget, memory)
+            connection = Connection(reactor, peer, address, max_frame_bytes, self, self._forget)
             connection.start(new_handler(connection))
             return connection
 
@@ -205,8 +205,7 @@ class Listener:
         oldest_tick = self.tick - max_idle_ms // _TICK_MS - 1
         idle = [each for each in self._connections if each.last_active_tick < oldest_tick and not each.is_parked]
         for connection in idle:
-            if not connection.is_waiting:
-                connection.close(f"idle for longer than connections.max.idle.ms={max_idle_ms}")
+            connection.close(f"idle for longer than connections.max.idle.ms={max_idle_ms}")
 
 
 def _bind_failure(host: str, port: int, error: OSError) -> str:

@@ -3,18 +3,14 @@
 A slice of a file goes from the page cache to the socket by `sendfile`. A slice keeps its file open for as long as it
 is queued, so that a segment deleted meanwhile still sends its own bytes.
 
-Source: design page, section 4.3 (zero copy); `sendfile(2)`, `send(2)` on MSG_MORE.
+Source: design page, section 4.3 (zero copy).
 """
 
-import os
-import socket
 from collections import deque
 from typing import TypeAlias
 
+from barnabas.net.channel import Channel
 from barnabas.protocol.wire import Region, WireBuffer
-
-# macOS has no MSG_MORE: the header leaves in its own packet, which is only slower.
-_MORE = getattr(socket, "MSG_MORE", 0)
 
 Part: TypeAlias = bytearray | memoryview | Region
 
@@ -26,16 +22,16 @@ TURN_BYTES = 4 * 1024 * 1024
 
 
 class Outbox:
-    """Sends parts in order, as far as the socket takes them. Bounded by its user: one turn's answers at a time.
+    """Sends parts in order, as far as the channel takes them. Bounded by its user: one turn's answers at a time.
 
     Attributes:
         parts: What waits; for looking at alone.
     """
 
-    __slots__ = ("_sent", "_sock", "parts")
+    __slots__ = ("_channel", "_sent", "parts")
 
-    def __init__(self, sock: socket.socket) -> None:
-        self._sock = sock
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
         self.parts: deque[Part] = deque()
         self._sent = 0
 
@@ -62,7 +58,7 @@ class Outbox:
             parts.append(view[start:])
 
     def flush(self) -> bool:
-        """Send until all is sent, the socket is full, or the turn is over.
+        """Send until all is sent, the channel is full, or the turn is over.
 
         Returns:
             Whether everything is sent.
@@ -72,7 +68,7 @@ class Outbox:
         """
         # hot path: benchmarks/load (every answer passes here)
         parts = self.parts
-        sock = self._sock
+        channel = self._channel
         left_in_turn = TURN_BYTES
         try:
             while parts:
@@ -82,12 +78,10 @@ class Outbox:
                 if isinstance(part, (bytearray, memoryview)):
                     rest = memoryview(part)[self._sent :] if self._sent else part
                     length = len(rest)
-                    sent = sock.send(rest, _MORE if len(parts) > 1 else 0)
+                    sent = channel.send(rest, len(parts) > 1)
                 else:
                     length = part.length - self._sent
-                    sent = os.sendfile(sock.fileno(), part.fd, part.position + self._sent, length)
-                    if sent == 0:
-                        raise OSError("a log segment is shorter than promised")
+                    sent = channel.send_file(part, self._sent, length)
                 left_in_turn -= sent
                 if sent < length:
                     self._sent += sent

@@ -16,13 +16,13 @@ Source: protocol guide, "Request and response headers"; KIP-511 for ApiVersions,
 """
 
 from struct import Struct
-from struct import error as struct_error
 from typing import Final
 
-from barnabas.core.errors import ProtocolError
+from barnabas.core.errors import EncodeError, ProtocolError
 from barnabas.protocol.api_keys import FIRST_FLEXIBLE_VERSION, ApiKey
 from barnabas.protocol.wire import (
     MALFORMED,
+    UNSAYABLE,
     Budget,
     WireBuffer,
     skip_tagged_fields,
@@ -81,10 +81,10 @@ def encode_request_header(
     """Append the header of a request.
 
     Raises:
-        ProtocolError: A number is out of range, the client id too long, or no API has the key.
+        EncodeError: A number is out of range, the client id too long, or no API has the key.
     """
     if api_key not in FIRST_FLEXIBLE_VERSION:
-        raise ProtocolError(f"no API has the key {api_key}")
+        raise EncodeError(f"no API has the key {api_key}")
     try:
         out += _START.pack(api_key, api_version, correlation_id)
         if api_key == _CONTROLLED_SHUTDOWN and api_version == 0:
@@ -92,8 +92,8 @@ def encode_request_header(
         write_nullable_string(client_id, out)
         if api_version >= FIRST_FLEXIBLE_VERSION[api_key]:
             out.append(0)
-    except (struct_error, UnicodeEncodeError) as error:
-        raise ProtocolError(f"cannot encode request header: {error}") from error
+    except UNSAYABLE as error:
+        raise EncodeError(f"cannot encode request header: {error}") from error
 
 
 def encode_response_header(out: WireBuffer, api_key: int, api_version: int, correlation_id: int) -> None:

@@ -19,7 +19,7 @@ import struct
 from collections.abc import Callable
 from typing import Any, ClassVar, Final, Protocol, Self, TypeAlias
 
-from barnabas.core.errors import ProtocolError
+from barnabas.core.errors import EncodeError, ProtocolError
 
 # differs from Kafka (array-elements): a request other than Produce with more array elements than this is refused; see
 # docs/differences.md.
@@ -27,10 +27,15 @@ REQUEST_ELEMENT_LIMIT: Final = 100_000
 UNLIMITED_ELEMENTS: Final = 1 << 62
 
 ZERO_UUID: Final = bytes(16)
+# What an int16 length can say.
+MAX_STRING_BYTES: Final = 0x7FFF
 
 # What a decoder may raise on bytes that are no message, besides ProtocolError. Who calls a function of DECODERS itself
 # must treat these as a ProtocolError; `Message.decode` does.
 MALFORMED: Final = (struct.error, IndexError, UnicodeDecodeError)
+# What a function of ENCODERS may raise on a message that its version cannot say, besides EncodeError; `Message.encode`
+# treats these as one.
+UNSAYABLE: Final = (struct.error, UnicodeEncodeError)
 
 _unpack_int16 = struct.Struct(">h").unpack_from
 _unpack_int32 = struct.Struct(">i").unpack_from
@@ -171,27 +176,27 @@ class Message(Part):
         """Append the message to a buffer.
 
         Raises:
-            ProtocolError: The version does not exist, or cannot say what the message holds (a number out of range, a
+            EncodeError: The version does not exist, or cannot say what the message holds (a number out of range, a
                 null, a value of a field that the version lacks and that may not be dropped).
         """
         if not self.MIN_VERSION <= version <= self.MAX_VERSION:
-            raise ProtocolError(f"{self.SCHEMA_NAME} has no version {version}")
+            raise EncodeError(f"{self.SCHEMA_NAME} has no version {version}")
         encoder = self.ENCODERS[version]
         assert encoder is not None
         try:
             encoder(self, out)
-        except (struct.error, UnicodeEncodeError) as error:
-            raise ProtocolError(f"cannot encode {self.SCHEMA_NAME} v{version}: {error}") from error
+        except UNSAYABLE as error:
+            raise EncodeError(f"cannot encode {self.SCHEMA_NAME} v{version}: {error}") from error
 
 
-def not_in_version(field: str) -> ProtocolError:
+def not_in_version(field: str) -> EncodeError:
     """The error of a value that the version lacks a field for."""
-    return ProtocolError(f"{field} is set, and this version has no such field")
+    return EncodeError(f"{field} is set, and this version has no such field")
 
 
-def not_nullable(field: str) -> ProtocolError:
+def not_nullable(field: str) -> EncodeError:
     """The error of a null where the version has none."""
-    return ProtocolError(f"{field} is null, which this version cannot say")
+    return EncodeError(f"{field} is null, which this version cannot say")
 
 
 def check_count(count: int, left: int, least_bytes: int, budget: Budget) -> None:
@@ -261,7 +266,7 @@ def read_compact_nullable_count(buf: memoryview, pos: int, least_bytes: int, bud
 
 def _check_string_bytes(length: int) -> None:
     """Refuse what an int16 length cannot say, in flexible versions as in the others."""
-    if length > 0x7FFF:
+    if length > MAX_STRING_BYTES:
         raise ProtocolError(f"string of {length} bytes")
 
 
@@ -340,7 +345,8 @@ def write_compact_string(value: str, out: WireBuffer) -> None:
     if len(data) < 0x7F:
         out.append(len(data) + 1)
     else:
-        _check_string_bytes(len(data))
+        if len(data) > MAX_STRING_BYTES:
+            raise EncodeError(f"string of {len(data)} bytes")
         write_uvarint(len(data) + 1, out)
     out += data
 

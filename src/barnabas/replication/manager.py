@@ -61,6 +61,9 @@ class _DelayedAppend:
     def expire(self) -> None:
         self.pending.complete(AppendResult(ErrorCode.REQUEST_TIMED_OUT))
 
+    def fail(self, error: Exception) -> None:
+        self.pending.fail(error)
+
 
 class ReplicaManager:
     """The partitions of one broker. Owned by the event loop."""

@@ -40,15 +40,18 @@ from barnabas.groups.coordinator import GroupCoordinator
 from barnabas.log.cold_reads import ColdReads
 from barnabas.log.manager import LogManager
 from barnabas.log.page_cache import system_page_cache
+from barnabas.net.connection import Connection
 from barnabas.net.listener import Listener, SocketOptions
 from barnabas.net.memory import ReceiveMemory
-from barnabas.net.transport import Connection
+from barnabas.net.reactor import Reactor
+from barnabas.net.turns import Turns
 from barnabas.protocol.api_keys import FIRST_FLEXIBLE_VERSION, response_class
 from barnabas.registry import bootstrap
 from barnabas.registry.embedded import EmbeddedRegistry
 from barnabas.registry.znodes.brokers import BrokerRegistration
 from barnabas.replication.manager import ReplicaManager
 from barnabas.replication.partition import Partition
+from barnabas.security.authorizer import AllowAll
 from barnabas.server.open_files import highest_connection_descriptor, most_partitions
 from barnabas.server.receive_memory import receive_memory_bytes
 from barnabas.server.watchdog import CoreWait, Watchdog
@@ -93,6 +96,7 @@ class Node:
         self._recovery_executors: list[ThreadExecutor] = []
         self._watchdog = Watchdog(self._clock, self._timers, self._core_wait)
         self._fetches = Purgatory(self._timers, loop.call_soon)
+        self._turns = Turns(loop.call_soon)
         self._listeners: list[Listener] = []
         self._warned_topics: set[str] = set()
         self._logs: LogManager | None = None
@@ -173,6 +177,7 @@ class Node:
             topics,
             ProducerIds(registry, self.broker_id),
             registry,
+            AllowAll(),
             routes.offered,
             ColdReads(self._cold_read_executor, system_page_cache()),
         )
@@ -186,6 +191,7 @@ class Node:
         self._fetches.expire_all()
         if self._groups is not None:
             self._groups.close()
+        self._turns.finish()
         for listener in self._listeners:
             listener.close()
         if self._controller is not None:
@@ -293,6 +299,7 @@ class Node:
     def _accept(self, services: Services, routes: RouteTable) -> None:
         # Not before everything else has what it needs: what is left is shared out.
         memory = ReceiveMemory(receive_memory_bytes(self.config.queued_max_request_bytes))
+        reactor = Reactor(self._loop, memory, self._turns, self._clock.monotonic_ns)
         for listener, endpoint in zip(self._listeners, self.config.endpoints, strict=True):
             name = endpoint.listener_name
 
@@ -300,7 +307,7 @@ class Node:
                 info = ConnectionInfo(connection.peer_host, connection.peer_port, name)
                 return Session(connection, info, services, routes, self.config.barnabas_request_max_array_elements)
 
-            listener.start(new_session, memory)
+            listener.start(new_session, reactor)
 
     # --- what the parts tell each other
 

@@ -34,6 +34,9 @@ class ManualClock:
     def monotonic_ms(self) -> int:
         return self._now_ms - self._start_ms
 
+    def monotonic_ns(self) -> int:
+        return (self._now_ms - self._start_ms) * 1_000_000
+
     def call_later(self, delay_ms: float, callback: Callable[..., object], *args: object) -> ManualTimer:
         timer = ManualTimer(callback, args)
         heapq.heappush(self._due, (self._now_ms + max(delay_ms, 0), next(self._sequence), timer))

@@ -26,6 +26,7 @@ from barnabas.protocol.messages.list_offsets import ListOffsetsPartition, ListOf
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.protocol.wire import WireBuffer
 from barnabas.replication.manager import ReplicaManager
+from barnabas.security.authorizer import AllowAll
 from barnabas.testing.faulty_disk import FaultyDisk
 from barnabas.testing.manual_clock import ManualClock
 
@@ -79,6 +80,7 @@ class DataPath:
             topics=None,
             producer_ids=None,
             registry=None,
+            authorizer=AllowAll(),
             offered=[],
         )
         for topic in self._topic_configs:

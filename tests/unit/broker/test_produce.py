@@ -5,7 +5,7 @@ import pytest
 from barnabas.broker.context import ConnectionInfo, RequestContext
 from barnabas.broker.handlers import produce
 from barnabas.core.error_code import ErrorCode
-from barnabas.core.errors import ProtocolError
+from barnabas.core.errors import ProtocolError, UnanswerableError
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.records.batch import Codec
 from barnabas.records.builder import BatchBuilder
@@ -232,9 +232,9 @@ def test_without_acks_there_is_no_answer(path):
 
 
 def test_without_acks_an_error_costs_the_connection(path):
-    with pytest.raises(ProtocolError, match="UNKNOWN_TOPIC_OR_PARTITION"):
+    with pytest.raises(UnanswerableError, match="UNKNOWN_TOPIC_OR_PARTITION"):
         without_acks(path, batch(), "unknown")
-    with pytest.raises(ProtocolError, match="CORRUPT_MESSAGE"):
+    with pytest.raises(UnanswerableError, match="CORRUPT_MESSAGE"):
         without_acks(path, changed(20, 0xFF))
 
 

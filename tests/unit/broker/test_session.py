@@ -9,15 +9,19 @@ from collections.abc import Callable
 import pytest
 
 from barnabas.broker.context import ConnectionInfo
+from barnabas.broker.handlers import heartbeat as heartbeat_handler
+from barnabas.broker.handlers import list_groups, produce
 from barnabas.broker.handlers.api_versions import HANDLER as API_VERSIONS
 from barnabas.broker.handlers.api_versions import unsupported_version
 from barnabas.broker.session import Session
 from barnabas.broker.table import Handler, RouteTable
 from barnabas.core.error_code import ErrorCode
-from barnabas.core.errors import ProtocolError
+from barnabas.core.errors import UnanswerableError
 from barnabas.core.pending import Pending
+from barnabas.net.connection import Connection
 from barnabas.net.memory import ReceiveMemory
-from barnabas.net.transport import Connection
+from barnabas.net.reactor import Reactor
+from barnabas.net.turns import Turns
 from barnabas.protocol.api_keys import FIRST_FLEXIBLE_VERSION, response_class
 from barnabas.protocol.messages.api_versions import ApiVersionsResponse
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -45,26 +49,21 @@ class Ticks:
 class Wire:
     """The broker's side of a connection and the client's socket."""
 
-    def __init__(self, services, handlers) -> None:
+    def __init__(self, services, handlers, api_versions=API_VERSIONS, most_elements=MOST_ELEMENTS) -> None:
+        self.services = services
         self.waiting: list[Pending] = []
-        table = RouteTable(
-            (API_VERSIONS, *handlers), response_class, FIRST_FLEXIBLE_VERSION.__getitem__, unsupported_version
+        table = self.table = RouteTable(
+            (api_versions, *handlers), response_class, FIRST_FLEXIBLE_VERSION.__getitem__, unsupported_version
         )
         services.offered = table.offered
         ours, self.client = socket.socketpair()
         ours.setblocking(False)
         self.client.setblocking(False)
-        self.connection = Connection(
-            asyncio.get_running_loop(),
-            ours,
-            ("10.1.2.3", 5_000),
-            1 << 20,
-            Ticks(),
-            lambda connection: None,
-            ReceiveMemory(1 << 30),
-        )
+        loop = asyncio.get_running_loop()
+        reactor = Reactor(loop, ReceiveMemory(1 << 30), Turns(loop.call_soon), services.clock.monotonic_ns)
+        self.connection = Connection(reactor, ours, ("10.1.2.3", 5_000), 1 << 20, Ticks(), lambda connection: None)
         info = ConnectionInfo("10.1.2.3", 5_000, "PLAINTEXT")
-        self.connection.start(Session(self.connection, info, services, table, MOST_ELEMENTS))
+        self.connection.start(Session(self.connection, info, services, table, most_elements))
 
     async def send(self, *frames: bytes) -> None:
         data = b"".join(struct.pack(">i", len(frame)) + frame for frame in frames)
@@ -88,6 +87,13 @@ class Wire:
             data += part
         return data
 
+    def has_answer(self) -> bool:
+        """Whether anything has come that was not read."""
+        try:
+            return bool(self.client.recv(1, socket.MSG_PEEK))
+        except BlockingIOError:
+            return False
+
     def close(self) -> None:
         self.connection.close()
         self.client.close()
@@ -107,9 +113,9 @@ def heartbeat(correlation_id=7, group=b"g"):
 
 @pytest.fixture
 def play(data_path) -> Callable[..., None]:
-    def run(story, *handlers: Handler) -> None:
+    def run(story, *handlers: Handler, api_versions: Handler = API_VERSIONS, most_elements=MOST_ELEMENTS) -> None:
         async def main() -> None:
-            wire = Wire(data_path.services, handlers)
+            wire = Wire(data_path.services, handlers, api_versions, most_elements)
             try:
                 await asyncio.wait_for(story(wire), PATIENCE_S)
             finally:
@@ -121,7 +127,12 @@ def play(data_path) -> Callable[..., None]:
 
 
 def answering(error_code=ErrorCode.NONE):
-    return Handler(HeartbeatRequest, 0, 4, lambda ctx, request: HeartbeatResponse(0, error_code))
+    return heartbeats(lambda ctx, request: HeartbeatResponse(0, error_code))
+
+
+def heartbeats(handle):
+    """Heartbeat, answered by a function."""
+    return Handler(HeartbeatRequest, 0, 4, handle, heartbeat_handler.refuse)
 
 
 def test_a_request_is_answered(play):
@@ -154,7 +165,7 @@ def test_handlers_see_who_asks(play):
         await wire.send(header(HEARTBEAT, 0, 8, None) + heartbeat()[12:])
         await wire.answer()
 
-    play(story, Handler(HeartbeatRequest, 0, 4, handle))
+    play(story, heartbeats(handle))
     assert seen == [("me", 0, 7, "10.1.2.3", "g"), ("", 0, 8, "10.1.2.3", "g")]
 
 
@@ -181,7 +192,7 @@ def test_answers_keep_the_order_of_the_requests(play):
             struct.pack(">ih", 3, 0),
         ]
 
-    play(story, Handler(HeartbeatRequest, 0, 4, handle))
+    play(story, heartbeats(handle))
 
 
 def test_no_answer_lets_the_next_request_through(play):
@@ -191,12 +202,7 @@ def test_no_answer_lets_the_next_request_through(play):
 
     play(
         story,
-        Handler(
-            HeartbeatRequest,
-            0,
-            4,
-            lambda ctx, request: None if request.group_id == "silent" else HeartbeatResponse(0, 0),
-        ),
+        heartbeats(lambda ctx, request: None if request.group_id == "silent" else HeartbeatResponse(0, 0)),
     )
 
 
@@ -215,7 +221,7 @@ def test_an_answer_that_comes_to_nothing_lets_the_next_request_through(play):
         waiting[0].complete(None)
         assert await wire.answer() == struct.pack(">ih", 2, 0)
 
-    play(story, Handler(HeartbeatRequest, 0, 4, handle))
+    play(story, heartbeats(handle))
 
 
 def test_who_leaves_is_waited_for_no_longer(play):
@@ -235,7 +241,7 @@ def test_who_leaves_is_waited_for_no_longer(play):
         assert wire.connection.is_closed
         waiting[0].complete(HeartbeatResponse(0, 0))
 
-    play(story, Handler(HeartbeatRequest, 0, 4, handle))
+    play(story, heartbeats(handle))
 
 
 @pytest.mark.parametrize(
@@ -277,7 +283,7 @@ def test_too_many_array_elements_cost_the_connection(play):
         await wire.send(request(MOST_ELEMENTS + 1))
         assert await wire.answer() == b""
 
-    play(story, Handler(ListGroupsRequest, 0, 4, lambda ctx, request: ListGroupsResponse()))
+    play(story, Handler(ListGroupsRequest, 0, 4, lambda ctx, request: ListGroupsResponse(), list_groups.refuse))
 
 
 def test_produce_may_have_more_elements_if_its_bytes_allow(play):
@@ -294,32 +300,35 @@ def test_produce_may_have_more_elements_if_its_bytes_allow(play):
         await wire.send(request(2 * MOST_ELEMENTS))
         assert await wire.answer() == b""
 
-    produce = Handler(ProduceRequest, 3, 8, lambda ctx, request: seen.append(len(request.topic_data[0].partition_data)))
-    play(story, produce, answering())
+    def handle(ctx, request):
+        seen.append(len(request.topic_data[0].partition_data))
+
+    play(story, Handler(ProduceRequest, 3, 8, handle, produce.refuse), answering())
     assert seen == [2 * MOST_ELEMENTS - 1]
 
 
-def test_a_bug_in_a_handler_costs_the_connection_and_is_logged_with_its_traceback(play, caplog):
+def test_a_bug_in_a_handler_is_answered_and_logged_with_its_traceback(play, caplog):
     def handle(ctx, request):
         raise ZeroDivisionError("a bug")
 
     async def story(wire):
-        await wire.send(heartbeat())
-        assert await wire.answer() == b""
+        await wire.send(heartbeat(), heartbeat(2))
+        assert await wire.answer() == struct.pack(">ih", 7, ErrorCode.UNKNOWN_SERVER_ERROR)
+        assert await wire.answer() == struct.pack(">ih", 2, ErrorCode.UNKNOWN_SERVER_ERROR)
 
-    play(story, Handler(HeartbeatRequest, 0, 4, handle))
+    play(story, heartbeats(handle))
     assert "ZeroDivisionError: a bug" in caplog.text
 
 
 def test_a_handler_may_close_the_connection(play):
     def handle(ctx, request):
-        raise ProtocolError("produced with acks=0")
+        raise UnanswerableError("produced with acks=0")
 
     async def story(wire):
         await wire.send(heartbeat())
         assert await wire.answer() == b""
 
-    play(story, Handler(HeartbeatRequest, 0, 4, handle))
+    play(story, heartbeats(handle))
 
 
 def test_a_newer_api_versions_is_answered_in_version_0(play):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from barnabas.broker.handlers import HANDLERS, api_versions
+from barnabas.broker.handlers import HANDLERS, api_versions, heartbeat
 from barnabas.broker.table import Handler, RouteTable
 from barnabas.protocol.api_keys import FIRST_FLEXIBLE_VERSION, response_class
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest
@@ -45,4 +45,4 @@ def test_only_produce_may_have_any_number_of_elements():
 
 def test_a_version_that_the_protocol_does_not_know_is_a_bug():
     with pytest.raises((ValueError, IndexError)):
-        table(api_versions.HANDLER, Handler(HeartbeatRequest, 0, 99, lambda ctx, request: None))
+        table(api_versions.HANDLER, Handler(HeartbeatRequest, 0, 99, lambda ctx, request: None, heartbeat.refuse))

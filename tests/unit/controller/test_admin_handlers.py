@@ -25,6 +25,7 @@ from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from barnabas.protocol.wire import WireBuffer
 from barnabas.registry.znodes.topics import PartitionStateNode, encode_partition_state
+from barnabas.security.authorizer import AllowAll
 from tests.unit.controller.harness import Cluster, play, settle, until
 
 E = ErrorCode
@@ -47,6 +48,7 @@ class Client:
             topics=cluster.topics,
             producer_ids=ProducerIds(cluster.registry, 0),
             registry=cluster.registry,
+            authorizer=AllowAll(),
             offered=[],
         )
         self._listener_name = listener_name

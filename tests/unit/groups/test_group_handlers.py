@@ -37,6 +37,7 @@ from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupReq
 from barnabas.protocol.wire import WireBuffer
 from barnabas.registry.embedded import EmbeddedRegistry
 from barnabas.registry.tree import Tree
+from barnabas.security.authorizer import AllowAll
 
 
 class Client:
@@ -58,6 +59,7 @@ class Client:
             topics=topics,
             producer_ids=None,
             registry=registry,
+            authorizer=AllowAll(),
             offered=[],
         )
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.core.errors import ProtocolError
+from barnabas.core.errors import EncodeError, ProtocolError
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest
 from barnabas.protocol.messages.fetch import (
     EpochEndOffset,
@@ -95,32 +95,32 @@ def test_body_may_start_anywhere() -> None:
 def test_version_that_does_not_exist_is_refused(version: int) -> None:
     with pytest.raises(ProtocolError, match="version"):
         HeartbeatRequest.decode(version, memoryview(b""))
-    with pytest.raises(ProtocolError, match="version"):
+    with pytest.raises(EncodeError, match="version"):
         HeartbeatRequest().encode(version, WireBuffer())
 
 
 def test_value_that_the_version_has_no_field_for_is_refused_unless_ignorable() -> None:
-    with pytest.raises(ProtocolError, match="transactional_id"):
+    with pytest.raises(EncodeError, match="transactional_id"):
         encoded(ProduceRequest("transaction"), 2)
-    with pytest.raises(ProtocolError, match="group_instance_id"):
+    with pytest.raises(EncodeError, match="group_instance_id"):
         encoded(HeartbeatRequest("g", 1, "m", "instance"), 2)
     assert encoded(FetchResponse(throttle_time_ms=5), 0) == encoded(FetchResponse(), 0)
 
 
 def test_null_that_the_version_cannot_say_is_refused() -> None:
-    with pytest.raises(ProtocolError, match="topics"):
+    with pytest.raises(EncodeError, match="topics"):
         encoded(MetadataRequest(None), 0)
     assert encoded(MetadataRequest(None), 1) == b"\xff\xff\xff\xff"
 
 
 @pytest.mark.parametrize("message", [ProduceRequest(acks=1 << 20), HeartbeatRequest("x" * 40_000)])
 def test_value_out_of_range_is_refused(message: Message) -> None:
-    with pytest.raises(ProtocolError, match="cannot encode"):
+    with pytest.raises(EncodeError, match="cannot encode"):
         encoded(message, 3)
 
 
 def test_text_that_is_no_unicode_is_refused() -> None:
-    with pytest.raises(ProtocolError, match="cannot encode"):
+    with pytest.raises(EncodeError, match="cannot encode"):
         encoded(HeartbeatRequest("\ud800"), 0)
     with pytest.raises(ProtocolError, match="malformed HeartbeatRequest v0"):
         HeartbeatRequest.decode(0, memoryview(b"\x00\x02\xc3\x28" + bytes(10)))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from barnabas.core.errors import ProtocolError
+from barnabas.core.errors import EncodeError, ProtocolError
 from barnabas.protocol import wire
 from barnabas.protocol.wire import Budget, WireBuffer
 
@@ -55,7 +55,7 @@ def test_strings_keep_their_text(value: str) -> None:
 
 def test_string_longer_than_an_int16_says_is_refused_in_compact_form_too() -> None:
     out = WireBuffer()
-    with pytest.raises(ProtocolError, match="32768"):
+    with pytest.raises(EncodeError, match="32768"):
         wire.write_compact_string("x" * 32_768, out)
     wire.write_compact_bytes(b"x" * 32_768, out)
     with pytest.raises(ProtocolError, match="32768"):

@@ -34,4 +34,9 @@ def unsupported_version(ctx: RequestContext, request: None) -> ApiVersionsRespon
     return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=[own])
 
 
-HANDLER = Handler(ApiVersionsRequest, MIN_VERSION, MAX_VERSION, api_versions)
+def refuse(ctx: RequestContext, request: ApiVersionsRequest, error_code: ErrorCode) -> ApiVersionsResponse:
+    """The same answer for all that was asked: the request failed as a whole."""
+    return ApiVersionsResponse(error_code=error_code)
+
+
+HANDLER = Handler(ApiVersionsRequest, MIN_VERSION, MAX_VERSION, api_versions, refuse)

@@ -24,6 +24,7 @@ from barnabas.protocol.messages.create_topics import (
 
 _FIRST_VERSION_WITH_CONFIGS = 5
 _TOPICS_PER_TURN = 100
+_MOST_MESSAGE_CHARACTERS = 1_000
 
 
 def create_topics(
@@ -32,9 +33,7 @@ def create_topics(
     """Create what can be created; each topic has its own result."""
     if not ctx.services.topics.is_controller:
         return _refuse_all(request, ErrorCode.NOT_CONTROLLER)
-    return ctx.services.spawner.spawn(
-        _create(ctx, request), lambda _: _refuse_all(request, ErrorCode.UNKNOWN_SERVER_ERROR)
-    )
+    return ctx.services.spawner.spawn(_create(ctx, request))
 
 
 async def _create(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTopicsResponse:
@@ -55,7 +54,7 @@ async def _create(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTo
         )
         for topic in request.topics
     ]
-    return CreateTopicsResponse(0, answers)
+    return CreateTopicsResponse(topics=answers)
 
 
 def _new_topic(topic: CreatableTopic) -> NewTopic:
@@ -72,7 +71,8 @@ def _shape(result: TopicResult, has_configs: bool) -> CreatableTopicResult:
     return CreatableTopicResult(
         result.name,
         error_code=result.error_code,
-        error_message=result.message,
+        # It may repeat a name that leaves no room for anything else in a string of the protocol.
+        error_message=result.message and result.message[:_MOST_MESSAGE_CHARACTERS],
         num_partitions=result.partition_count,
         replication_factor=result.replication_factor,
         configs=[] if result.config is None or not has_configs else _configs(result.config),
@@ -88,8 +88,13 @@ def _configs(config: TopicConfig) -> list[CreatableTopicConfigs]:
 
 def _refuse_all(request: CreateTopicsRequest, error_code: ErrorCode) -> CreateTopicsResponse:
     return CreateTopicsResponse(
-        0, [CreatableTopicResult(topic.name, error_code=error_code, error_message=None) for topic in request.topics]
+        topics=[CreatableTopicResult(topic.name, error_code=error_code, error_message=None) for topic in request.topics]
     )
 
 
-HANDLER = Handler(CreateTopicsRequest, 0, 6, create_topics)
+def refuse(ctx: RequestContext, request: CreateTopicsRequest, error_code: ErrorCode) -> CreateTopicsResponse:
+    """The same answer for all that was asked: the request failed as a whole."""
+    return _refuse_all(request, error_code)
+
+
+HANDLER = Handler(CreateTopicsRequest, 0, 6, create_topics, refuse)

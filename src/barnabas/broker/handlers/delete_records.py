@@ -45,4 +45,17 @@ def _delete(ctx: RequestContext, name: str, index: int, offset: int) -> tuple[in
     return -1 if error_code else partition.log.log_start_offset, error_code
 
 
-HANDLER = Handler(DeleteRecordsRequest, 0, 2, delete_records)
+def refuse(ctx: RequestContext, request: DeleteRecordsRequest, error_code: ErrorCode) -> DeleteRecordsResponse:
+    """The same answer for all that was asked: the request failed as a whole."""
+    return DeleteRecordsResponse(
+        topics=[
+            DeleteRecordsTopicResult(
+                topic.name,
+                [DeleteRecordsPartitionResult(each.partition_index, -1, error_code) for each in topic.partitions],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+HANDLER = Handler(DeleteRecordsRequest, 0, 2, delete_records, refuse)

@@ -25,20 +25,25 @@ def delete_topics(
         return _refuse_all(
             request, ErrorCode.TOPIC_DELETION_DISABLED if is_known_to_client else ErrorCode.INVALID_REQUEST
         )
-    return ctx.services.spawner.spawn(
-        _delete(ctx, request), lambda _: _refuse_all(request, ErrorCode.UNKNOWN_SERVER_ERROR)
-    )
+    return ctx.services.spawner.spawn(_delete(ctx, request))
 
 
 async def _delete(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
     results = await ctx.services.topics.delete(request.topic_names, request.timeout_ms)
     return DeleteTopicsResponse(
-        0, [DeletableTopicResult(name, error_code=error_code) for name, error_code in results.items()]
+        responses=[DeletableTopicResult(name, error_code=error_code) for name, error_code in results.items()]
     )
 
 
 def _refuse_all(request: DeleteTopicsRequest, error_code: ErrorCode) -> DeleteTopicsResponse:
-    return DeleteTopicsResponse(0, [DeletableTopicResult(name, error_code=error_code) for name in request.topic_names])
+    return DeleteTopicsResponse(
+        responses=[DeletableTopicResult(name, error_code=error_code) for name in request.topic_names]
+    )
 
 
-HANDLER = Handler(DeleteTopicsRequest, 0, 5, delete_topics)
+def refuse(ctx: RequestContext, request: DeleteTopicsRequest, error_code: ErrorCode) -> DeleteTopicsResponse:
+    """The same answer for all that was asked: the request failed as a whole."""
+    return _refuse_all(request, error_code)
+
+
+HANDLER = Handler(DeleteTopicsRequest, 0, 5, delete_topics, refuse)

@@ -46,7 +46,7 @@ def describe_configs(
         }.values()
     )
     if len(resources) <= _RESOURCES_PER_TURN:
-        return DescribeConfigsResponse(0, [_describe(ctx, request, resource) for resource in resources])
+        return DescribeConfigsResponse(results=[_describe(ctx, request, resource) for resource in resources])
     return ctx.services.spawner.spawn(_describe_many(ctx, request, resources))
 
 
@@ -59,7 +59,7 @@ async def _describe_many(
         results.append(_describe(ctx, request, resource))
         if number % _RESOURCES_PER_TURN == 0:
             await asyncio.sleep(0)
-    return DescribeConfigsResponse(0, results)
+    return DescribeConfigsResponse(results=results)
 
 
 def _describe(
@@ -151,4 +151,14 @@ def _level_name(level: int) -> str:
     return next((name for least, name in _LOGGER_LEVELS.items() if level >= least), "TRACE")
 
 
-HANDLER = Handler(DescribeConfigsRequest, 0, 3, describe_configs)
+def refuse(ctx: RequestContext, request: DescribeConfigsRequest, error_code: ErrorCode) -> DescribeConfigsResponse:
+    """The same answer for all that was asked: the request failed as a whole."""
+    return DescribeConfigsResponse(
+        results=[
+            DescribeConfigsResult(error_code, None, each.resource_type, each.resource_name)
+            for each in request.resources
+        ]
+    )
+
+
+HANDLER = Handler(DescribeConfigsRequest, 0, 3, describe_configs, refuse)

@@ -22,7 +22,7 @@ _OPERATIONS_NOT_ASKED_FOR = -(1 << 31)
 def describe_groups(ctx: RequestContext, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
     """Describe each group on its own."""
     described = [_describe(ctx, group_id, request.include_authorized_operations) for group_id in request.groups]
-    return DescribeGroupsResponse(0, described)
+    return DescribeGroupsResponse(groups=described)
 
 
 def _describe(ctx: RequestContext, group_id: str, includes_operations: bool) -> DescribedGroup:
@@ -63,4 +63,9 @@ def _members(group: Group) -> list[DescribedGroupMember]:
     ]
 
 
-HANDLER = Handler(DescribeGroupsRequest, 0, 5, describe_groups)
+def refuse(ctx: RequestContext, request: DescribeGroupsRequest, error_code: ErrorCode) -> DescribeGroupsResponse:
+    """The same answer for all that was asked: the request failed as a whole."""
+    return DescribeGroupsResponse(groups=[DescribedGroup(error_code, None, group_id) for group_id in request.groups])
+
+
+HANDLER = Handler(DescribeGroupsRequest, 0, 5, describe_groups, refuse)

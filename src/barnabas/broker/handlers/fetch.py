@@ -292,6 +292,9 @@ class _DelayedFetch:
         self._deadline_ms = 0
         self.go_on(self._read())
 
+    def fail(self, error: Exception) -> None:
+        self.pending.fail(error)
+
     def _is_due(self, reading: _Reading) -> bool:
         """Whether the answer has all that may be waited for."""
         if reading.is_complete:
@@ -324,7 +327,10 @@ class _DelayedFetch:
                 # An index file may be missing because its segment was deleted meanwhile: the next pass will tell.
                 if isinstance(failure, StorageError) and isinstance(work, ColdSlice):
                     self._failures[key] = failure
-            self.go_on(self._read())
+            try:
+                self.go_on(self._read())
+            except Exception as error:
+                self.pending.fail(error)
 
         cold_reads.read(list(cold.values()), read)
 
@@ -349,4 +355,16 @@ def _divergence(partition: Partition, wanted: FetchPartition) -> tuple[ErrorCode
     return ErrorCode.NONE, _NO_DIVERGENCE
 
 
-HANDLER = Handler(FetchRequest, 0, 12, fetch)
+def refuse(ctx: RequestContext, request: FetchRequest, error_code: ErrorCode) -> FetchResponse:
+    """The same answer for all that was asked: the request failed as a whole."""
+    translated = _translated(error_code, ctx.api_version)
+    return FetchResponse(
+        error_code=translated,
+        responses=[
+            FetchableTopicResponse(topic.topic, ZERO_UUID, [_refusal(each, translated) for each in topic.partitions])
+            for topic in request.topics
+        ],
+    )
+
+
+HANDLER = Handler(FetchRequest, 0, 12, fetch, refuse)

@@ -54,11 +54,20 @@ def _coordinator(ctx: RequestContext, group_id: str) -> FindCoordinatorResponse:
     if broker is None or endpoint is None:
         return _refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     host, port = endpoint
-    return FindCoordinatorResponse(0, ErrorCode.NONE, "NONE", broker.broker_id, host, port)
+    return FindCoordinatorResponse(
+        error_code=ErrorCode.NONE, error_message="NONE", node_id=broker.broker_id, host=host, port=port
+    )
 
 
 def _refusal(error_code: ErrorCode) -> FindCoordinatorResponse:
-    return FindCoordinatorResponse(0, error_code, _MESSAGES[error_code], _NO_NODE, "", -1)
+    return FindCoordinatorResponse(
+        error_code=error_code, error_message=_MESSAGES.get(error_code), node_id=_NO_NODE, host="", port=-1
+    )
 
 
-HANDLER = Handler(FindCoordinatorRequest, 0, 3, find_coordinator)
+def refuse(ctx: RequestContext, request: FindCoordinatorRequest, error_code: ErrorCode) -> FindCoordinatorResponse:
+    """The same answer for all that was asked: the request failed as a whole."""
+    return _refusal(error_code)
+
+
+HANDLER = Handler(FindCoordinatorRequest, 0, 3, find_coordinator, refuse)

@@ -5,6 +5,7 @@ Source: protocol guide, Heartbeat; design page, consumer group membership.
 
 from barnabas.broker.context import RequestContext
 from barnabas.broker.table import Handler
+from barnabas.core.error_code import ErrorCode
 from barnabas.groups.events import Heartbeat
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 
@@ -12,7 +13,12 @@ from barnabas.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResp
 def heartbeat(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
     """Extend a member's session, or tell it why it must rejoin."""
     event = Heartbeat(request.member_id, request.generation_id)
-    return HeartbeatResponse(0, ctx.services.groups.heartbeat(request.group_id, event))
+    return HeartbeatResponse(error_code=ctx.services.groups.heartbeat(request.group_id, event))
 
 
-HANDLER = Handler(HeartbeatRequest, 0, 2, heartbeat)
+def refuse(ctx: RequestContext, request: HeartbeatRequest, error_code: ErrorCode) -> HeartbeatResponse:
+    """The same answer for all that was asked: the request failed as a whole."""
+    return HeartbeatResponse(error_code=error_code)
+
+
+HANDLER = Handler(HeartbeatRequest, 0, 2, heartbeat, refuse)

@@ -33,11 +33,16 @@ async def _fetch(ctx: RequestContext) -> InitProducerIdResponse:
 
 
 def _give(producer_id: int) -> InitProducerIdResponse:
-    return InitProducerIdResponse(0, ErrorCode.NONE, producer_id, FIRST_EPOCH)
+    return InitProducerIdResponse(error_code=ErrorCode.NONE, producer_id=producer_id, producer_epoch=FIRST_EPOCH)
 
 
 def _refuse(error_code: ErrorCode) -> InitProducerIdResponse:
-    return InitProducerIdResponse(0, error_code, -1, -1)
+    return InitProducerIdResponse(error_code=error_code, producer_id=-1, producer_epoch=-1)
 
 
-HANDLER = Handler(InitProducerIdRequest, 0, 4, init_producer_id)
+def refuse(ctx: RequestContext, request: InitProducerIdRequest, error_code: ErrorCode) -> InitProducerIdResponse:
+    """The same answer for all that was asked: the request failed as a whole."""
+    return _refuse(error_code)
+
+
+HANDLER = Handler(InitProducerIdRequest, 0, 4, init_producer_id, refuse)

@@ -4,8 +4,8 @@ Source: protocol guide, JoinGroup; semantics, group coordinator.
 """
 
 from barnabas.broker.context import RequestContext
-from barnabas.broker.shaping import shaped
 from barnabas.broker.table import Handler
+from barnabas.core.error_code import ErrorCode
 from barnabas.core.pending import Pending
 from barnabas.groups.coordinator import new_member_id
 from barnabas.groups.events import NO_MEMBER_ID, Join, JoinAnswer
@@ -29,25 +29,28 @@ def join_group(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupRespo
         request.protocol_type,
         tuple((protocol.name, protocol.metadata) for protocol in request.protocols),
     )
-    return shaped(ctx.services.groups.join(request.group_id, event), _response)
+    return ctx.services.groups.join(request.group_id, event).shaped(_response)
 
 
 def _response(answer: JoinAnswer) -> JoinGroupResponse:
     return JoinGroupResponse(
-        0,
-        answer.error_code,
-        answer.generation,
-        answer.protocol_type,
+        error_code=answer.error_code,
+        generation_id=answer.generation,
+        protocol_type=answer.protocol_type,
         # Null can only be said from version 7 on.
-        answer.protocol_name or "",
-        answer.leader_id,
-        False,
-        answer.member_id,
-        [
+        protocol_name=answer.protocol_name or "",
+        leader=answer.leader_id,
+        member_id=answer.member_id,
+        members=[
             JoinGroupResponseMember(member.member_id, member.group_instance_id, member.metadata)
             for member in answer.members
         ],
     )
 
 
-HANDLER = Handler(JoinGroupRequest, 0, 4, join_group)
+def refuse(ctx: RequestContext, request: JoinGroupRequest, error_code: ErrorCode) -> JoinGroupResponse:
+    """The same answer for all that was asked: the request failed as a whole."""
+    return _response(JoinAnswer(error_code, request.member_id))
+
+
+HANDLER = Handler(JoinGroupRequest, 0, 4, join_group, refuse)

@@ -5,13 +5,19 @@ Source: protocol guide, LeaveGroup; semantics, group coordinator.
 
 from barnabas.broker.context import RequestContext
 from barnabas.broker.table import Handler
+from barnabas.core.error_code import ErrorCode
 from barnabas.groups.events import Leave
 from barnabas.protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 
 
 def leave_group(ctx: RequestContext, request: LeaveGroupRequest) -> LeaveGroupResponse:
     """Remove a member."""
-    return LeaveGroupResponse(0, ctx.services.groups.leave(request.group_id, Leave(request.member_id)))
+    return LeaveGroupResponse(error_code=ctx.services.groups.leave(request.group_id, Leave(request.member_id)))
 
 
-HANDLER = Handler(LeaveGroupRequest, 0, 2, leave_group)
+def refuse(ctx: RequestContext, request: LeaveGroupRequest, error_code: ErrorCode) -> LeaveGroupResponse:
+    """The same answer for all that was asked: the request failed as a whole."""
+    return LeaveGroupResponse(error_code=error_code)
+
+
+HANDLER = Handler(LeaveGroupRequest, 0, 2, leave_group, refuse)

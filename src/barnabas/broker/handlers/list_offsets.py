@@ -139,4 +139,14 @@ def _refusal(wanted: ListOffsetsPartition, error_code: ErrorCode) -> ListOffsets
     return ListOffsetsPartitionResponse(wanted.partition_index, error_code)
 
 
-HANDLER = Handler(ListOffsetsRequest, 0, 5, list_offsets)
+def refuse(ctx: RequestContext, request: ListOffsetsRequest, error_code: ErrorCode) -> ListOffsetsResponse:
+    """The same answer for all that was asked: the request failed as a whole."""
+    return ListOffsetsResponse(
+        topics=[
+            ListOffsetsTopicResponse(topic.name, [_refusal(each, error_code) for each in topic.partitions])
+            for topic in request.topics
+        ]
+    )
+
+
+HANDLER = Handler(ListOffsetsRequest, 0, 5, list_offsets, refuse)

@@ -84,12 +84,13 @@ def _respond(
         for name, error_code in errors.items()
     ]
     return MetadataResponse(
-        0,
-        _brokers(image, listener_name),
-        image.cluster_id,
-        image.controller_id,
-        topics,
-        _CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else _NOT_ASKED,
+        brokers=_brokers(image, listener_name),
+        cluster_id=image.cluster_id,
+        controller_id=image.controller_id,
+        topics=topics,
+        cluster_authorized_operations=_CLUSTER_OPERATIONS
+        if request.include_cluster_authorized_operations
+        else _NOT_ASKED,
     )
 
 
@@ -132,4 +133,14 @@ def _is_reachable(image: ClusterImage, listener_name: str, broker_id: int) -> bo
     return broker is not None and listener_name in broker.endpoints
 
 
-HANDLER = Handler(MetadataRequest, 0, 9, metadata)
+def refuse(ctx: RequestContext, request: MetadataRequest, error_code: ErrorCode) -> MetadataResponse:
+    """The same answer for all that was asked: the request failed as a whole."""
+    names = [topic.name or "" for topic in request.topics or ()]
+    return MetadataResponse(
+        controller_id=NO_LEADER,
+        topics=[MetadataResponseTopic(error_code, name, is_internal=name in INTERNAL_TOPICS) for name in names],
+        cluster_authorized_operations=_NOT_ASKED,
+    )
+
+
+HANDLER = Handler(MetadataRequest, 0, 9, metadata, refuse)

@@ -6,7 +6,6 @@ Source: protocol guide, OffsetCommit; semantics, group coordinator; KIP-211 (ret
 """
 
 from barnabas.broker.context import RequestContext
-from barnabas.broker.shaping import shaped
 from barnabas.broker.table import Handler
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.pending import Pending
@@ -78,7 +77,7 @@ def _commit_to_group(
     def respond(error_code: ErrorCode) -> OffsetCommitResponse:
         return _response(request, errors, error_code)
 
-    return shaped(ctx.services.groups.commit(request.group_id, event), respond)
+    return ctx.services.groups.commit(request.group_id, event).shaped(respond)
 
 
 def _commit_to_registry(
@@ -113,7 +112,7 @@ def _response(request: OffsetCommitRequest, errors: _Errors, error_code: ErrorCo
             is_unknown = own is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             answers.append(OffsetCommitResponsePartition(index, own if is_unknown else error_code or own))
         topics.append(OffsetCommitResponseTopic(topic.name, partitions=answers))
-    return OffsetCommitResponse(0, topics)
+    return OffsetCommitResponse(topics=topics)
 
 
 def _java_length(text: str) -> int:
@@ -121,4 +120,9 @@ def _java_length(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-16-le")) // 2
 
 
-HANDLER = Handler(OffsetCommitRequest, 0, 6, offset_commit)
+def refuse(ctx: RequestContext, request: OffsetCommitRequest, error_code: ErrorCode) -> OffsetCommitResponse:
+    """The same answer for all that was asked: the request failed as a whole."""
+    return _response(request, {}, error_code)
+
+
+HANDLER = Handler(OffsetCommitRequest, 0, 6, offset_commit, refuse)

@@ -48,7 +48,7 @@ def offset_fetch(
                 key.partition, committed.offset, committed.leader_epoch, committed.metadata, ErrorCode.NONE
             )
             answers.append((key, answer))
-    return OffsetFetchResponse(0, _by_topic(answers))
+    return OffsetFetchResponse(topics=_by_topic(answers))
 
 
 def _fetch_from_registry(
@@ -66,16 +66,16 @@ def _fetch_from_registry(
                 answers.append((key, _missing(key, offset)))
             else:
                 answers.append((key, OffsetFetchResponsePartition(key.partition, offset, NO_EPOCH, "", ErrorCode.NONE)))
-        return OffsetFetchResponse(0, _by_topic(answers))
+        return OffsetFetchResponse(topics=_by_topic(answers))
 
-    return ctx.services.spawner.spawn(fetch(), lambda error: _refusal(ctx, ErrorCode.UNKNOWN_SERVER_ERROR, wanted))
+    return ctx.services.spawner.spawn(fetch())
 
 
 def _refusal(ctx: RequestContext, error_code: ErrorCode, wanted: Iterable[TopicPartition]) -> OffsetFetchResponse:
     """The group's error; versions without a place for it repeat it for each partition."""
     if ctx.api_version >= _FIRST_VERSION_WITH_GROUP_ERROR:
-        return OffsetFetchResponse(0, [], error_code)
-    return OffsetFetchResponse(0, _by_topic((key, _missing(key, error_code)) for key in wanted))
+        return OffsetFetchResponse(error_code=error_code)
+    return OffsetFetchResponse(topics=_by_topic((key, _missing(key, error_code)) for key in wanted))
 
 
 def _missing(key: TopicPartition, error_code: ErrorCode) -> OffsetFetchResponsePartition:
@@ -98,4 +98,9 @@ def _by_topic(
     return list(topics.values())
 
 
-HANDLER = Handler(OffsetFetchRequest, 0, 7, offset_fetch)
+def refuse(ctx: RequestContext, request: OffsetFetchRequest, error_code: ErrorCode) -> OffsetFetchResponse:
+    """The same answer for all that was asked: the request failed as a whole."""
+    return _refusal(ctx, error_code, _partitions(request))
+
+
+HANDLER = Handler(OffsetFetchRequest, 0, 7, offset_fetch, refuse)

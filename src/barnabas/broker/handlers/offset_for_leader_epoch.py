@@ -38,4 +38,18 @@ def _look_up(ctx: RequestContext, name: str, wanted: OffsetForLeaderPartition) -
     return EpochEndOffset(ErrorCode.NONE, wanted.partition, epoch, end_offset)
 
 
-HANDLER = Handler(OffsetForLeaderEpochRequest, 0, 3, offset_for_leader_epoch)
+def refuse(
+    ctx: RequestContext, request: OffsetForLeaderEpochRequest, error_code: ErrorCode
+) -> OffsetForLeaderEpochResponse:
+    """The same answer for all that was asked: the request failed as a whole."""
+    return OffsetForLeaderEpochResponse(
+        topics=[
+            OffsetForLeaderTopicResult(
+                topic.topic, [EpochEndOffset(error_code, each.partition) for each in topic.partitions]
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+HANDLER = Handler(OffsetForLeaderEpochRequest, 0, 3, offset_for_leader_epoch, refuse)

@@ -8,7 +8,7 @@ from functools import partial
 from barnabas.broker.context import RequestContext
 from barnabas.broker.table import Handler
 from barnabas.core.error_code import ErrorCode
-from barnabas.core.errors import ProtocolError
+from barnabas.core.errors import ProtocolError, UnanswerableError
 from barnabas.core.internal_topics import INTERNAL_TOPICS
 from barnabas.core.pending import Pending
 from barnabas.log.append_result import AppendResult
@@ -43,8 +43,8 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | P
     """Append each partition's batch as its leader; without acks there is no answer at all.
 
     Raises:
-        ProtocolError: Records are missing, or something failed for a client that wants no answer: the closed
-            connection is then the only way to tell it.
+        ProtocolError: Records are missing.
+        UnanswerableError: Something failed for a client that wants no answer.
     """
     # hot path: benchmarks/load (every produce request)
     acks = request.acks
@@ -204,7 +204,22 @@ def _close_on_error(responses: list[TopicProduceResponse]) -> None:
         for answer in topic.partition_responses:
             if answer.error_code:
                 name = ErrorCode(answer.error_code).name
-                raise ProtocolError(f"{name} for {topic.name}-{answer.index}, produced with acks=0")
+                raise UnanswerableError(f"{name} for {topic.name}-{answer.index}, produced with acks=0")
 
 
-HANDLER = Handler(ProduceRequest, 0, 8, produce)
+def refuse(ctx: RequestContext, request: ProduceRequest, error_code: ErrorCode) -> ProduceResponse:
+    """The same answer for all that was asked: the request failed as a whole."""
+    if request.acks == 0:
+        raise UnanswerableError(f"{error_code.name} for a produce request with acks=0")
+    responses = []
+    for topic in request.topic_data:
+        answers = []
+        for data in topic.partition_data:
+            result = AppendResult(error_code)
+            _translate(result, ctx.api_version)
+            answers.append(_answer(data.index, result))
+        responses.append(TopicProduceResponse(topic.name, ZERO_UUID, answers))
+    return ProduceResponse(responses)
+
+
+HANDLER = Handler(ProduceRequest, 0, 8, produce, refuse)

@@ -4,8 +4,8 @@ Source: protocol guide, SyncGroup; semantics, group coordinator.
 """
 
 from barnabas.broker.context import RequestContext
-from barnabas.broker.shaping import shaped
 from barnabas.broker.table import Handler
+from barnabas.core.error_code import ErrorCode
 from barnabas.core.pending import Pending
 from barnabas.groups.events import Sync, SyncAnswer
 from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
@@ -15,11 +15,21 @@ def sync_group(ctx: RequestContext, request: SyncGroupRequest) -> SyncGroupRespo
     """Wait for the member's assignment."""
     assignments = {each.member_id: each.assignment for each in request.assignments}
     event = Sync(request.member_id, request.generation_id, assignments)
-    return shaped(ctx.services.groups.sync(request.group_id, event), _response)
+    return ctx.services.groups.sync(request.group_id, event).shaped(_response)
 
 
 def _response(answer: SyncAnswer) -> SyncGroupResponse:
-    return SyncGroupResponse(0, answer.error_code, answer.protocol_type, answer.protocol_name, answer.assignment)
+    return SyncGroupResponse(
+        error_code=answer.error_code,
+        protocol_type=answer.protocol_type,
+        protocol_name=answer.protocol_name,
+        assignment=answer.assignment,
+    )
 
 
-HANDLER = Handler(SyncGroupRequest, 0, 2, sync_group)
+def refuse(ctx: RequestContext, request: SyncGroupRequest, error_code: ErrorCode) -> SyncGroupResponse:
+    """The same answer for all that was asked: the request failed as a whole."""
+    return SyncGroupResponse(error_code=error_code)
+
+
+HANDLER = Handler(SyncGroupRequest, 0, 2, sync_group, refuse)

@@ -1,0 +1,55 @@
+"""What a principal may do with a resource.
+
+Source: security page, authorization and ACLs; `AclOperation` and `ResourceType` of Kafka's clients (the codes).
+"""
+
+from enum import IntEnum
+from typing import Protocol
+
+from barnabas.security.principals import Principal
+
+
+class Operation(IntEnum):
+    """What is to be done; the protocol's codes."""
+
+    READ = 3
+    WRITE = 4
+    CREATE = 5
+    DELETE = 6
+    ALTER = 7
+    DESCRIBE = 8
+    CLUSTER_ACTION = 9
+    DESCRIBE_CONFIGS = 10
+    ALTER_CONFIGS = 11
+    IDEMPOTENT_WRITE = 12
+
+
+class ResourceType(IntEnum):
+    """With what; the protocol's codes."""
+
+    TOPIC = 2
+    GROUP = 3
+    CLUSTER = 4
+    TRANSACTIONAL_ID = 5
+    DELEGATION_TOKEN = 6
+
+
+class Authorizer(Protocol):
+    """Who may do what."""
+
+    def may(
+        self, principal: Principal, host: str, operation: Operation, resource_type: ResourceType, name: str
+    ) -> bool:
+        """Whether a principal that comes from `host` may do something with a resource; never waits."""
+        ...
+
+
+class AllowAll:
+    """Without access rules everybody may do everything."""
+
+    __slots__ = ()
+
+    def may(
+        self, principal: Principal, host: str, operation: Operation, resource_type: ResourceType, name: str
+    ) -> bool:
+        return True
