@@ -34,5 +34,5 @@ class SystemClock:
     def monotonic_ms(self) -> int:
         return time.monotonic_ns() // 1_000_000
 
-    def monotonic_ns(self) -> int:
-        return time.monotonic_ns()
+    # hot path: benchmarks/load (several times for each request); the function itself, to save a call
+    monotonic_ns = staticmethod(time.monotonic_ns)

@@ -7,6 +7,7 @@ Source: protocol guide, DeleteRecords; semantics, topics and partitions; KIP-107
 """
 
 from barnabas.broker.context import RequestContext
+from barnabas.broker.fanout import resolve
 from barnabas.broker.table import Handler
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import StorageError
@@ -17,6 +18,7 @@ from barnabas.protocol.messages.delete_records import (
     DeleteRecordsResponse,
     DeleteRecordsTopicResult,
 )
+from barnabas.security.authorizer import Operation
 
 
 def delete_records(ctx: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
@@ -33,9 +35,9 @@ def delete_records(ctx: RequestContext, request: DeleteRecordsRequest) -> Delete
 
 def _delete(ctx: RequestContext, name: str, index: int, offset: int) -> tuple[int, ErrorCode]:
     """The low watermark, -1 with an error, and the error."""
-    partition = ctx.services.replicas.partition((name, index))
-    if partition is None:
-        return -1, ctx.services.absence_of((name, index))
+    partition = resolve(ctx, Operation.DELETE, name, index)
+    if isinstance(partition, ErrorCode):
+        return -1, partition
     if name in INTERNAL_TOPICS:
         return -1, ErrorCode.INVALID_TOPIC_EXCEPTION
     try:

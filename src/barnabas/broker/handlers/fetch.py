@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from barnabas.broker.context import RequestContext
 from barnabas.broker.down_conversion import FIRST_VERSION_WITH_ZSTD, adapt_answer
+from barnabas.broker.fanout import resolve
 from barnabas.broker.table import Handler
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import StorageError
@@ -36,6 +37,7 @@ from barnabas.protocol.messages.fetch import (
 from barnabas.protocol.wire import ZERO_UUID
 from barnabas.records.errors import CorruptRecordsError
 from barnabas.replication.partition import Partition
+from barnabas.security.authorizer import Operation
 
 logger = logging.getLogger(__name__)
 
@@ -95,7 +97,6 @@ class _Reading:
         "_is_committed",
         "_left_bytes",
         "_min_bytes",
-        "_partition_of",
         "_request",
         "cold",
         "is_complete",
@@ -120,7 +121,6 @@ class _Reading:
         self._failures = failures
         self._cached = None if may_wait_for_disk else ctx.services.cold_reads
         self.cold: dict[TopicPartition, ColdWork[Any] | ColdSlice] = {}
-        self._partition_of = ctx.services.replicas.partition
         self._left_bytes = min(request.max_bytes, ctx.services.config.fetch_max_bytes)
         self._min_bytes = min(request.min_bytes, self._left_bytes)
         self._is_committed = request.isolation_level == _READ_COMMITTED
@@ -169,10 +169,9 @@ class _Reading:
     ) -> tuple[PartitionData, int]:
         """One partition's answer, and how many bytes of records it holds."""
         key = TopicPartition(name, wanted.partition)
-        partition = self._partition_of(key)
-        if partition is None:
-            error_code = self._ctx.services.absence_of(key)
-            return _refusal(wanted, _translated(error_code, self._ctx.api_version)), 0
+        partition = resolve(self._ctx, Operation.READ, name, wanted.partition)
+        if isinstance(partition, ErrorCode):
+            return _refusal(wanted, _translated(partition, self._ctx.api_version)), 0
         error_code = partition.check_leader_epoch(wanted.current_leader_epoch)
         log = partition.log
         offset = wanted.fetch_offset

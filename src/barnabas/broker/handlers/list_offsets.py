@@ -10,6 +10,7 @@ from collections import Counter
 
 from barnabas.broker.cold_requests import answer_when_read
 from barnabas.broker.context import RequestContext
+from barnabas.broker.fanout import resolve
 from barnabas.broker.table import Handler
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import StorageError
@@ -24,6 +25,7 @@ from barnabas.protocol.messages.list_offsets import (
 )
 from barnabas.records.errors import CorruptRecordsError
 from barnabas.replication.partition import Partition
+from barnabas.security.authorizer import Operation
 
 logger = logging.getLogger(__name__)
 
@@ -69,9 +71,9 @@ def _list_offsets(ctx: RequestContext, request: ListOffsetsRequest, cached: Cach
 def _list_offset(
     ctx: RequestContext, request: ListOffsetsRequest, name: str, wanted: ListOffsetsPartition, cached: Cached | None
 ) -> ListOffsetsPartitionResponse:
-    partition = ctx.services.replicas.partition((name, wanted.partition_index))
-    if partition is None:
-        return _refusal(wanted, ctx.services.absence_of((name, wanted.partition_index)))
+    partition = resolve(ctx, Operation.DESCRIBE, name, wanted.partition_index)
+    if isinstance(partition, ErrorCode):
+        return _refusal(wanted, partition)
     error_code = partition.check_leader_epoch(wanted.current_leader_epoch, request.replica_id == _DEBUGGER)
     if error_code:
         return _refusal(wanted, error_code)

@@ -6,6 +6,7 @@ Source: protocol guide, OffsetForLeaderEpoch; KIP-101, KIP-320; semantics, Offse
 """
 
 from barnabas.broker.context import RequestContext
+from barnabas.broker.fanout import resolve
 from barnabas.broker.table import Handler
 from barnabas.core.error_code import ErrorCode
 from barnabas.protocol.messages.offset_for_leader_epoch import (
@@ -15,6 +16,7 @@ from barnabas.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopicResult,
 )
+from barnabas.security.authorizer import Operation
 
 
 def offset_for_leader_epoch(ctx: RequestContext, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
@@ -28,9 +30,9 @@ def offset_for_leader_epoch(ctx: RequestContext, request: OffsetForLeaderEpochRe
 
 
 def _look_up(ctx: RequestContext, name: str, wanted: OffsetForLeaderPartition) -> EpochEndOffset:
-    partition = ctx.services.replicas.partition((name, wanted.partition))
-    if partition is None:
-        return EpochEndOffset(ctx.services.absence_of((name, wanted.partition)), wanted.partition)
+    partition = resolve(ctx, Operation.DESCRIBE, name, wanted.partition)
+    if isinstance(partition, ErrorCode):
+        return EpochEndOffset(partition, wanted.partition)
     error_code = partition.check_leader_epoch(wanted.current_leader_epoch)
     if error_code:
         return EpochEndOffset(error_code, wanted.partition)

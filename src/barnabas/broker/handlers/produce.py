@@ -6,6 +6,7 @@ Source: protocol guide, Produce; semantics, Produce.
 from functools import partial
 
 from barnabas.broker.context import RequestContext
+from barnabas.broker.fanout import resolve
 from barnabas.broker.table import Handler
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import ProtocolError, UnanswerableError
@@ -30,6 +31,7 @@ from barnabas.records.batch import (
     TRANSACTIONAL_BIT,
     Codec,
 )
+from barnabas.security.authorizer import Operation
 
 _FIRST_VERSION_WITH_BATCHES = 3
 _FIRST_VERSION_WITH_STORAGE_ERROR = 4
@@ -62,9 +64,9 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | P
             index = data.index
             records = data.records
             assert isinstance(records, memoryview)
-            partition = replicas.partition((name, index))
-            if partition is None:
-                absent = AppendResult(ctx.services.absence_of((name, index)))
+            partition = resolve(ctx, Operation.WRITE, name, index)
+            if isinstance(partition, ErrorCode):
+                absent = AppendResult(partition)
                 _translate(absent, ctx.api_version)
                 answers.append(_answer(index, absent))
                 continue
