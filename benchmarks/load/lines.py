@@ -24,6 +24,7 @@ _LIBRDKAFKA_COUNT = 1_000_000
 _SMALL_COUNT, _SMALL_WARMUP_COUNT, _SMALL_BYTES = 10_000, 5_000, 100
 _FLOOD_COUNT, _FLOOD_CONNECTIONS = 60_000, 100
 _END_TO_END_COUNT = 3_000
+_NEIGHBOUR_COUNT, _PIPELINE_S = 3_000, 60
 
 
 class Line(NamedTuple):
@@ -55,6 +56,7 @@ LINES = (
     Line("end_to_end_p99_us", "produce to consume: p99 µs", 0, 0.3),
     Line("flood_requests_per_s", "100 connections: requests/s", 0, 1.25, is_lower_better=False),
     Line("flood_cpu_us", "100 connections: CPU µs per request", 0, 0.6),
+    Line("neighbour_p99", "small produce beside a client that pipelines: p99, in its p99 alone", 2),
     Line("java_cpu_s_per_gb", "Java producer: CPU s per GB", 2, 0.35),
     Line("java_mb_per_s", "Java producer: MB/s", 0, 1.3, is_lower_better=False),
     Line("librdkafka_cpu_s_per_gb", "librdkafka: CPU s per GB", 2, 0.45),
@@ -105,6 +107,18 @@ def flood(broker: Running) -> Figures:
     }
 
 
+def neighbour(broker: Running) -> Figures:
+    """Small produces alone, then beside one client that asks for versions without waiting for answers."""
+    alone = _raw(broker, "latency", "neighbour", _NEIGHBOUR_COUNT)
+    command = [sys.executable, "-m", "benchmarks.load.raw", "pipeline", broker.address, "-", str(_PIPELINE_S), "0", "1"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, preexec_fn=die_with_parent) as greedy:
+        try:
+            beside = _raw(broker, "latency", "neighbour", _NEIGHBOUR_COUNT)
+        finally:
+            greedy.kill()
+    return {"neighbour_p99": beside["p99_us"] / alone["p99_us"], "neighbour_p99_us": beside["p99_us"]}
+
+
 def java_producer(broker: Running) -> Figures:
     """Kafka's ProducerPerformance with the client's defaults (16 KB batches) and acks=1."""
     arguments = ["--topic", "java", "--num-records", str(_JAVA_COUNT), "--record-size", str(_PERF_RECORD_BYTES)]
@@ -144,6 +158,7 @@ LOADS: dict[str, Callable[[Running], Figures]] = {
     "produce": small_produce,
     "end-to-end": end_to_end,
     "flood": flood,
+    "neighbour": neighbour,
     "java": java_producer,
     "librdkafka": librdkafka_and_kcat,
 }

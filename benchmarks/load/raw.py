@@ -6,6 +6,8 @@
         a long-poll Fetch v4 on one connection, a Produce on another: from the produce to the fetched answer
     python -m benchmarks.load.raw flood HOST:PORT TOPIC COUNT SIZE CONNECTIONS
         many connections, one Produce in flight on each
+    python -m benchmarks.load.raw pipeline HOST:PORT TOPIC COUNT SIZE CONNECTIONS
+        COUNT seconds of ApiVersions without waiting for answers, on each connection, and every answer read at once
 
 Prints one JSON object: times in microseconds, `requests_per_s`, and `cpu_s` of the process named by `--pid` over the
 timed part alone.
@@ -171,9 +173,30 @@ def flood(address: str, topic: str, count: int, size: int, connection_count: int
     return {"requests_per_s": count / elapsed_s, **_summary(times_s)}
 
 
+def pipeline(address: str, seconds: int, connection_count: int) -> dict[str, float]:
+    """Ask for versions, thousands at a time, for some seconds; nobody has to end this."""
+    burst = _frame(18, 0, b"") * 1_000
+    poller, connections, unsent = select.epoll(), {}, {}
+    for _ in range(connection_count):
+        connection = _connect(address)
+        connection.setblocking(False)
+        connections[connection.fileno()] = connection
+        unsent[connection.fileno()] = memoryview(b"")
+        poller.register(connection, select.EPOLLIN | select.EPOLLOUT)
+    end, received_bytes = time.perf_counter() + seconds, 0
+    while time.perf_counter() < end:
+        for descriptor, events in poller.poll(1):
+            if events & select.EPOLLIN:
+                received_bytes += len(connections[descriptor].recv(1 << 20))
+            if events & select.EPOLLOUT:
+                rest = unsent[descriptor] or memoryview(burst)
+                unsent[descriptor] = rest[connections[descriptor].send(rest) :]
+    return {"received_bytes": received_bytes}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Raw-socket load on a Kafka broker.")
-    parser.add_argument("mode", choices=["latency", "end-to-end", "flood"])
+    parser.add_argument("mode", choices=["latency", "end-to-end", "flood", "pipeline"])
     parser.add_argument("address")
     parser.add_argument("topic")
     parser.add_argument("count", type=int)
@@ -188,6 +211,8 @@ def main() -> None:
             result = latency(*work)
         case "end-to-end":
             result = end_to_end(*work)
+        case "pipeline":
+            result = pipeline(options.address, options.count, options.connections)
         case _:
             result = flood(*work, options.connections)
     if options.pid:

@@ -33,11 +33,12 @@ log = logging.getLogger(__name__)
 
 _NO_MEMORY = "there is no memory for its request"
 
-# What one connection may do before the others have their turn. A small request takes 20 to 100 µs: a peer that has many
-# of them waiting moves the p99 of another one by less than a millisecond (benchmarks/load, pipelining).
-TURN_FRAMES = 32
-TURN_BYTES = 1024 * 1024
-TURN_NS = 500_000
+# What one connection may do before the others have their turn; more is done only where a single request takes it. So a
+# peer with any number of requests waiting delays another one by about as much as one request costs that one itself
+# (benchmarks/load, neighbour).
+TURN_FRAMES = 16
+TURN_BYTES = 256 * 1024
+TURN_NS = 100_000
 
 
 class Pause:
