@@ -16,7 +16,6 @@ from barnabas.protocol.messages.fetch import (
     FetchTopic,
     LeaderIdAndEpoch,
     PartitionData,
-    SnapshotId,
 )
 from barnabas.protocol.messages.produce import (
     PartitionProduceData,
@@ -28,7 +27,7 @@ from barnabas.protocol.messages.produce import (
 )
 from barnabas.protocol.wire import Budget, WireBuffer
 
-_EPOCH, _LEADER, _SNAPSHOT = EpochEndOffset(), LeaderIdAndEpoch(), SnapshotId()
+_EPOCH, _LEADER = EpochEndOffset(), LeaderIdAndEpoch()
 
 
 class FileRegion:
@@ -61,10 +60,10 @@ def test_decode_produce_request(benchmark: BenchmarkFixture, record_bytes: int) 
 
 def test_encode_produce_response(benchmark: BenchmarkFixture) -> None:
     def answer() -> WireBuffer:
-        partition = PartitionProduceResponse(0, 0, 1_000, -1, 0, [], None, _PRODUCE_LEADER)
+        partition = PartitionProduceResponse(0, 0, 1_000, -1, 0, [], None)
         out = WireBuffer()
         encode_response_header(out, 0, 8, 7)
-        encode(ProduceResponse([TopicProduceResponse("activity", _ZERO, [partition])]), out)
+        encode(ProduceResponse([TopicProduceResponse("activity", [partition])]), out)
         return out
 
     encode = ProduceResponse.ENCODERS[8]
@@ -88,16 +87,12 @@ def test_encode_fetch_response(benchmark: BenchmarkFixture, version: int) -> Non
     region = FileRegion()
 
     def answer() -> WireBuffer:
-        partition = PartitionData(0, 0, 1_000, 1_000, 0, _EPOCH, _LEADER, _SNAPSHOT, None, -1, region)
+        partition = PartitionData(0, 0, 1_000, 1_000, 0, _EPOCH, _LEADER, None, -1, region)
         out = WireBuffer()
         encode_response_header(out, 1, version, 7)
-        encode(FetchResponse(0, 0, 0, [FetchableTopicResponse("activity", _ZERO, [partition])]), out)
+        encode(FetchResponse(0, 0, 0, [FetchableTopicResponse("activity", [partition])]), out)
         return out
 
     encode = FetchResponse.ENCODERS[version]
     assert encode is not None
     assert benchmark(answer).total_bytes() > region.length
-
-
-_ZERO = bytes(16)
-_PRODUCE_LEADER = PartitionProduceResponse().current_leader

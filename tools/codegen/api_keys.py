@@ -1,16 +1,16 @@
-"""Writes src/barnabas/protocol/api_keys.py from schemas/apis.json."""
+"""Writes src/barnabas/protocol/api_keys.py from schemas/apis.json and the schemas of the requests."""
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from tools.codegen.schema import UNBOUNDED, Versions, snake_case
+from tools.codegen.schema import Message, load_messages, snake_case
 
-_HEAD = '''"""The API keys, their versions in Kafka 2.7, and where their messages are.
+_HEAD = '''"""The API keys of Kafka 2.7, their versions, and where their messages are.
 
 Importing this is cheap: a message's module loads when its class is first asked for.
 
-Generated from schemas/apis.json by scripts/generate.
+Generated from schemas/apis.json and the schemas of the requests by scripts/generate.
 
 Source: protocol guide, "Api keys"; KIP-482 for flexible versions.
 """
@@ -40,7 +40,7 @@ class Api:
         key: The API's key.
         message: The schemas' name without `Request` or `Response`.
         module: The module of its messages, in `barnabas.protocol.messages`.
-        min_version, max_version: The range of Kafka 2.7; 0 and -1 when 2.7 does not know the API.
+        min_version, max_version: The range of Kafka 2.7.
         first_flexible_version: Where tagged fields begin; NEVER_FLEXIBLE when they do not.
         is_inter_broker: Spoken between brokers alone.
     """
@@ -113,29 +113,47 @@ def _message_class(module: str, name: str) -> type[Message]:
 '''
 
 
-def load_apis(root: Path) -> list[dict[str, Any]]:
+@dataclass(frozen=True, slots=True)
+class ApiFacts:
+    """One API, with the schema of its requests: that of the answers has the same versions."""
+
+    key: int
+    name: str
+    message: str
+    is_inter_broker: bool
+    request: Message
+
+    @property
+    def module(self) -> str:
+        return snake_case(self.message)
+
+
+def load_apis(root: Path) -> list[ApiFacts]:
     """The facts about every API, by key."""
-    apis: list[dict[str, Any]] = json.loads((root / "schemas/apis.json").read_text())
-    return sorted(apis, key=lambda api: api["key"])
+    messages = load_messages(root / "schemas/messages")
+    facts = [
+        ApiFacts(api["key"], api["name"], api["message"], api["interBroker"], messages[f"{api['message']}Request"])
+        for api in json.loads((root / "schemas/apis.json").read_text())
+    ]
+    return sorted(facts, key=lambda api: api.key)
 
 
 def generate(root: Path) -> dict[Path, str]:
     """The text of the module."""
     apis = load_apis(root)
-    members = "".join(f"    {api['name']} = {api['key']}\n" for api in apis)
+    members = "".join(f"    {api.name} = {api.key}\n" for api in apis)
     rows = "".join(f"    Api({', '.join(_arguments(api))}),\n" for api in apis)
     return {Path("src/barnabas/protocol/api_keys.py"): _HEAD + members + _BODY + rows + _TAIL}
 
 
-def _arguments(api: dict[str, Any]) -> list[str]:
-    versions = Versions.parse(api["versions2.7"])
-    flexible = UNBOUNDED if api["flexibleFrom"] is None else api["flexibleFrom"]
+def _arguments(api: ApiFacts) -> list[str]:
+    versions, flexible = api.request.versions, api.request.flexible
     return [
-        f"ApiKey.{api['name']}",
-        f'"{api["message"]}"',
-        f'"{snake_case(api["message"])}"',
+        f"ApiKey.{api.name}",
+        f'"{api.message}"',
+        f'"{api.module}"',
         str(versions.low),
         str(versions.high),
-        "NEVER_FLEXIBLE" if flexible == UNBOUNDED else str(flexible),
-        str(api["interBroker"]),
+        str(flexible.low) if flexible else "NEVER_FLEXIBLE",
+        str(api.is_inter_broker),
     ]

@@ -3,7 +3,7 @@
 from tools.codegen.schema import Field, Message, Struct
 from tools.codegen.shapes import PYTHON_TYPES
 
-_ZERO = {"bool": "False", "float64": "0.0", "uuid": "ZERO_UUID", "string": '""', "bytes": 'b""', "records": "None"}
+_ZERO = {"bool": "False", "float64": "0.0", "string": '""', "bytes": 'b""', "records": "None"}
 
 
 def python_type(field: Field) -> str:

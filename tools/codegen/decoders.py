@@ -103,18 +103,9 @@ class DecoderWriter:
 
     def _struct(self, field: Field) -> None:
         function = self._function_of[self._nested[field.name]]
-        if not self._is_nullable(field):
-            self._flush()
-            self._line(f"{field.name}, pos = {function}(buf, {self._pos()}, budget)")
-            self._ahead = 0
-            return
-        marker = f"{field.name}_marker"
-        self._run.add(marker, "b")
         self._flush()
-        self._settle()
-        self._line(self._declaration(field, "None"))
-        self._line(f"if {marker} >= 0:")
-        self._line(f"    {field.name}, pos = {function}(buf, pos, budget)")
+        self._line(f"{field.name}, pos = {function}(buf, {self._pos()}, budget)")
+        self._ahead = 0
 
     def _array(self, field: Field) -> None:
         least = least_element_size(field, self._shape.version, self._shape.is_flexible)
@@ -150,8 +141,7 @@ class DecoderWriter:
     def _elements(self, field: Field, count: str) -> list[str]:
         if field.type_name in FIXED:
             size = FIXED[field.type_name][1]
-            moved = f"pos += {count}" if size == 1 else f"pos += {size} * {count}"
-            return [f"{field.name} = read_{field.type_name}s(buf, pos, {count})", moved]
+            return [f"{field.name} = read_{field.type_name}s(buf, pos, {count})", f"pos += {size} * {count}"]
         item = f"{field.name}_item"
         if field.struct is not None:
             function = self._function_of[self._nested[field.name]]
@@ -182,22 +172,10 @@ class DecoderWriter:
         for field in self._shape.tagged:
             self._line(f"    {'if' if field is self._shape.tagged[0] else 'elif'} tag == {field.tag}:")
             start = len(self._lines)
-            self._tagged_value(field)
+            self._field(field)
+            self._flush()
+            self._settle()
             self._lines[start:] = [f"        {line}" for line in self._lines[start:]]
         self._line("    else:")
         self._line("        pos = tag_end")
         self._line("    check_tag_end(pos, tag_end)")
-
-    def _tagged_value(self, field: Field) -> None:
-        """A tagged field's value; the name is declared already. A nullable struct's marker is a uvarint here."""
-        if field.struct is not None and not field.is_array and self._is_nullable(field):
-            function = self._function_of[self._nested[field.name]]
-            marker = f"{field.name}_marker"
-            self._line(f"{marker}, pos = read_uvarint(buf, pos)")
-            self._line(f"{field.name} = None")
-            self._line(f"if {marker}:")
-            self._line(f"    {field.name}, pos = {function}(buf, pos, budget)")
-        else:
-            self._field(field)
-            self._flush()
-            self._settle()

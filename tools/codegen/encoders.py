@@ -17,8 +17,7 @@ def is_set(field: Field, value: str) -> str:
     if field.is_array:
         return f"{value} is None or {value}" if field.is_ever_nullable else value
     if field.struct is not None:
-        inner = " or ".join(is_set(inner, f"{value}.{inner.name}") for inner in field.struct.fields)
-        return f"{value} is None or {inner}" if field.is_ever_nullable else inner
+        return " or ".join(is_set(inner, f"{value}.{inner.name}") for inner in field.struct.fields)
     if field.type_name == "records":
         return f"{value} is not None"
     if field.type_name == "bool":
@@ -112,16 +111,8 @@ class EncoderWriter:
         self._line(f"write_{compact}{nullable}{field.type_name}({value}, {out})")
 
     def _struct(self, field: Field, out: str) -> None:
-        function = self._function_of[self._nested[field.name]]
-        value = self._value(field)
-        if not self._is_nullable(field):
-            self._flush(out)
-            self._line(f"{function}({value}, {out})")
-            return
-        self._run.add(f"-1 if {value} is None else 1", "b")
         self._flush(out)
-        self._line(f"if {value} is not None:")
-        self._line(f"    {function}({value}, {out})")
+        self._line(f"{self._function_of[self._nested[field.name]]}({self._value(field)}, {out})")
 
     def _array(self, field: Field, out: str) -> None:
         value = self._value(field)
@@ -155,20 +146,8 @@ class EncoderWriter:
             start = len(self._lines)
             value = f"{field.name}_value"
             self._line(f"{value} = WireBuffer()")
-            self._tagged_value(field, value)
+            self._field(field, value)
+            self._flush(value)
             self._line(f"tagged.append(({field.tag}, {value}))")
             self._lines[start:] = [f"    {line}" for line in self._lines[start:]]
         self._line("write_tagged_fields(tagged, out)")
-
-    def _tagged_value(self, field: Field, out: str) -> None:
-        """A tagged field's value, known not to be its default. A nullable struct's marker is a uvarint here."""
-        if field.struct is not None and not field.is_array and self._is_nullable(field):
-            encode = f"{self._function_of[self._nested[field.name]]}(msg.{field.name}, {out})"
-            if field.default == "null":
-                self._lines += [f"{out}.append(1)", encode]
-            else:
-                self._lines += [f"if msg.{field.name} is None:", f"    {out}.append(0)", "else:"]
-                self._lines += [f"    {out}.append(1)", f"    {encode}"]
-            return
-        self._field(field, out)
-        self._flush(out)

@@ -1,9 +1,9 @@
 """Writes src/barnabas/protocol/messages: one module per API with its request and response, one per data schema."""
 
-import json
 import re
 from pathlib import Path
 
+from tools.codegen.api_keys import load_apis
 from tools.codegen.classes import write_class
 from tools.codegen.decoders import DecoderWriter
 from tools.codegen.encoders import EncoderWriter
@@ -17,13 +17,11 @@ PACKAGE = Path("src/barnabas/protocol/messages")
 def generate(root: Path) -> dict[Path, str]:
     """The text of every message module, by path below the root."""
     messages = load_messages(root / "schemas/messages")
-    apis = json.loads((root / "schemas/apis.json").read_text())
     files = {}
-    for api in apis:
-        pair = [messages.pop(f"{api['message']}{kind}") for kind in ("Request", "Response")]
-        name = snake_case(api["message"])
-        title = f"{api['message']} (API key {api['key']}): request and response."
-        files[PACKAGE / f"{name}.py"] = _module(title, f"the {api['message']} schemas", pair)
+    for api in load_apis(root):
+        pair = [messages.pop(f"{api.message}{kind}") for kind in ("Request", "Response")]
+        title = f"{api.message} (API key {api.key}): request and response."
+        files[PACKAGE / f"{api.module}.py"] = _module(title, f"the {api.message} schemas", pair)
     for message in messages.values():
         title = f"{message.name}: {_KINDS[message.kind]}."
         files[PACKAGE / f"{snake_case(message.name)}.py"] = _module(title, f"the {message.name} schema", [message])
@@ -82,13 +80,13 @@ def _imports(body: str, layouts: Layouts) -> list[str]:
 def _wire_names() -> list[str]:
     forms = ("", "nullable_", "compact_", "compact_nullable_")
     kinds = ("string", "bytes", "records")
-    elements = ("int8s", "int16s", "int32s", "int64s", "uuids")
+    elements = ("int32s", "int64s")
     names = [f"{verb}_{form}{kind}" for verb in ("read", "write") for form in forms for kind in kinds]
     names += [f"take_{form}{kind}" for form in forms[:2] for kind in kinds]
     names += [f"{verb}_{kind}" for verb in ("read", "write") for kind in elements]
     names += ["Budget", "MISSING", "Message", "Missing", "Part", "REQUEST_ELEMENT_LIMIT", "Records", "WireBuffer"]
-    names += ["ZERO_UUID", "check_count", "check_tag_end", "not_in_version", "not_nullable", "read_compact_count"]
-    names += ["read_compact_nullable_count", "read_tag", "read_tagged_count", "read_uvarint", "skip_tagged_fields"]
+    names += ["check_count", "check_tag_end", "not_in_version", "not_nullable", "read_compact_count"]
+    names += ["read_compact_nullable_count", "read_tag", "read_tagged_count", "skip_tagged_fields"]
     return [*names, "write_tagged_fields", "write_uvarint"]
 
 

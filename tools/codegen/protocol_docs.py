@@ -1,32 +1,31 @@
 """Writes docs/protocol.md: every API and record schema that the protocol package can read and write."""
 
 from pathlib import Path
-from typing import Any
 
-from tools.codegen.api_keys import load_apis
+from tools.codegen.api_keys import ApiFacts, load_apis
 from tools.codegen.schema import Message, load_messages, snake_case
 
 _HEAD = """# The protocol
 
 This page is generated from `schemas/` by `scripts/generate`.
 
-`barnabas.protocol` reads and writes every message below in every version of the column *codecs*. What a broker offers
-to clients is another matter: `ApiVersions` says it, and it never goes beyond the column *Kafka 2.7*. *flexible* is the
-first version with tagged fields (KIP-482).
+`barnabas.protocol` reads and writes every message below in every version of the column *versions*: those of Kafka 2.7,
+and no other. What a broker offers to clients is another matter: `ApiVersions` says it, and it never goes beyond this
+table. *flexible* is the first version with tagged fields (KIP-482).
 
 A request other than Produce that holds more than 100,000 array elements is refused, and so is a count that cannot fit
 into the bytes that are left.
 
 ## APIs
 
-| key | API | Kafka 2.7 | codecs | flexible | between brokers | module |
-| --: | --- | --- | --- | --- | --- | --- |
+| key | API | versions | flexible | between brokers | module |
+| --: | --- | --- | --- | --- | --- |
 """
 
 _RECORDS = """
 ## Records, headers and other structures
 
-| schema | kind | record type | codecs | flexible | module |
+| schema | kind | record type | versions | flexible | module |
 | --- | --- | --: | --- | --- | --- |
 """
 
@@ -39,15 +38,14 @@ def generate(root: Path) -> dict[Path, str]:
     return {Path("docs/protocol.md"): _HEAD + apis + _RECORDS + "".join(_record_row(message) for message in others)}
 
 
-def _api_row(api: dict[str, Any]) -> str:
+def _api_row(api: ApiFacts) -> str:
     cells = [
-        str(api["key"]),
-        api["message"],
-        _range(api["versions2.7"]),
-        _range(api["schemaVersions"]),
-        "-" if api["flexibleFrom"] is None else str(api["flexibleFrom"]),
-        "yes" if api["interBroker"] else "",
-        f"`messages/{snake_case(api['message'])}.py`",
+        str(api.key),
+        api.message,
+        str(api.request.versions),
+        _flexible(api.request),
+        "yes" if api.is_inter_broker else "",
+        f"`messages/{api.module}.py`",
     ]
     return f"| {' | '.join(cells)} |\n"
 
@@ -58,11 +56,11 @@ def _record_row(message: Message) -> str:
         message.kind,
         "" if message.api_key is None else str(message.api_key),
         str(message.versions),
-        str(message.flexible.low) if message.flexible else "-",
+        _flexible(message),
         f"`messages/{snake_case(message.name)}.py`",
     ]
     return f"| {' | '.join(cells)} |\n"
 
 
-def _range(versions: str | None) -> str:
-    return versions or "-"
+def _flexible(message: Message) -> str:
+    return str(message.flexible.low) if message.flexible else "-"

@@ -2,7 +2,7 @@
 
 import struct
 
-_LETTERS = {"?": "t", "16s": "u"}
+_LETTERS = {"?": "t"}
 
 
 class Run:

@@ -1,7 +1,7 @@
 """Reads schemas/messages/*.json into objects.
 
-One file describes one message in all its versions; the notation is Kafka's. A struct is either nested in the field that
-uses it or listed in the message's `commonStructs`.
+One file describes one message in all versions that Kafka 2.7 speaks; the notation is Kafka's. A struct is nested in the
+field that uses it. Where a later Kafka renamed a field, the later name stands here, and 2.7's as `formerName`.
 
 Source: protocol guide, "The messages"; KIP-482 for tagged fields and flexible versions.
 """
@@ -101,7 +101,6 @@ class Message:
 
 def snake_case(name: str) -> str:
     """`PreferredReadReplica` and `preferredReadReplica` -> `preferred_read_replica`."""
-    name = name.replace("KRaft", "Kraft")
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
@@ -113,8 +112,7 @@ def load_messages(directory: Path) -> dict[str, Message]:
 def _message(data: dict[str, Any]) -> Message:
     name: str = data["name"]
     structs: list[Struct] = []
-    common = {entry["name"]: entry["fields"] for entry in data.get("commonStructs", [])}
-    top = _Reader(name, common, structs).struct(name, data["fields"])
+    top = _Reader(name, structs).struct(name, data["fields"])
     top.is_message = True
     return Message(
         kind=data["type"],
@@ -129,18 +127,12 @@ def _message(data: dict[str, Any]) -> Message:
 class _Reader:
     """Builds the structs of one message, each before those that use it."""
 
-    def __init__(self, owner: str, common: dict[str, list[dict[str, Any]]], structs: list[Struct]) -> None:
+    def __init__(self, owner: str, structs: list[Struct]) -> None:
         self._owner = owner
-        self._common = common
         self._structs = structs
-        self._by_name: dict[str, Struct] = {}
 
     def struct(self, name: str, fields: list[dict[str, Any]]) -> Struct:
-        known = self._by_name.get(name)
-        if known is not None:
-            return known
         built = Struct(name, name, [self._field(field) for field in fields], self._owner)
-        self._by_name[name] = built
         self._structs.append(built)
         return built
 
@@ -148,11 +140,7 @@ class _Reader:
         type_name: str = data["type"]
         is_array = type_name.startswith("[]")
         type_name = type_name.removeprefix("[]")
-        struct = None
-        if "fields" in data:
-            struct = self.struct(type_name, data["fields"])
-        elif type_name in self._common:
-            struct = self.struct(type_name, self._common[type_name])
+        struct = self.struct(type_name, data["fields"]) if "fields" in data else None
         return Field(
             name=snake_case(data["name"]),
             schema_name=data["name"],
@@ -170,7 +158,7 @@ class _Reader:
 
 
 def _default(data: dict[str, Any]) -> str | None:
-    # Kafka's own generator takes a JSON null for no default at all; the default null is the text "null".
+    # The default null is the text "null".
     default = data.get("default")
     if default is None:
         return None

@@ -13,23 +13,17 @@ FIXED = {
     "bool": ("?", 1),
     "int8": ("b", 1),
     "int16": ("h", 2),
-    "uint16": ("H", 2),
     "int32": ("i", 4),
-    "uint32": ("I", 4),
     "int64": ("q", 8),
     "float64": ("d", 8),
-    "uuid": ("16s", 16),
 }
 PYTHON_TYPES = {
     "bool": "bool",
     "int8": "int",
     "int16": "int",
-    "uint16": "int",
     "int32": "int",
-    "uint32": "int",
     "int64": "int",
     "float64": "float",
-    "uuid": "bytes",
     "string": "str",
     "bytes": "bytes",
     "records": "Records",
@@ -99,7 +93,7 @@ def _least_field_size(field: Field, version: int, is_flexible: bool) -> int:
     if field.is_array:
         return 1 if is_flexible else 4
     if field.struct is not None:
-        return 1 if version in field.nullable else least_size(field.struct, version, is_flexible)
+        return least_size(field.struct, version, is_flexible)
     return _least_value_size(field.type_name, is_flexible and not field.never_flexible)
 
 

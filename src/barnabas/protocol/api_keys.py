@@ -1,8 +1,8 @@
-"""The API keys, their versions in Kafka 2.7, and where their messages are.
+"""The API keys of Kafka 2.7, their versions, and where their messages are.
 
 Importing this is cheap: a message's module loads when its class is first asked for.
 
-Generated from schemas/apis.json by scripts/generate.
+Generated from schemas/apis.json and the schemas of the requests by scripts/generate.
 
 Source: protocol guide, "Api keys"; KIP-482 for flexible versions.
 """
@@ -73,47 +73,8 @@ class ApiKey(IntEnum):
     ALTER_CLIENT_QUOTAS = 49
     DESCRIBE_USER_SCRAM_CREDENTIALS = 50
     ALTER_USER_SCRAM_CREDENTIALS = 51
-    VOTE = 52
-    BEGIN_QUORUM_EPOCH = 53
-    END_QUORUM_EPOCH = 54
-    DESCRIBE_QUORUM = 55
-    ALTER_PARTITION = 56
+    ALTER_ISR = 56
     UPDATE_FEATURES = 57
-    ENVELOPE = 58
-    FETCH_SNAPSHOT = 59
-    DESCRIBE_CLUSTER = 60
-    DESCRIBE_PRODUCERS = 61
-    BROKER_REGISTRATION = 62
-    BROKER_HEARTBEAT = 63
-    UNREGISTER_BROKER = 64
-    DESCRIBE_TRANSACTIONS = 65
-    LIST_TRANSACTIONS = 66
-    ALLOCATE_PRODUCER_IDS = 67
-    CONSUMER_GROUP_HEARTBEAT = 68
-    CONSUMER_GROUP_DESCRIBE = 69
-    CONTROLLER_REGISTRATION = 70
-    GET_TELEMETRY_SUBSCRIPTIONS = 71
-    PUSH_TELEMETRY = 72
-    ASSIGN_REPLICAS_TO_DIRS = 73
-    LIST_CONFIG_RESOURCES = 74
-    DESCRIBE_TOPIC_PARTITIONS = 75
-    SHARE_GROUP_HEARTBEAT = 76
-    SHARE_GROUP_DESCRIBE = 77
-    SHARE_FETCH = 78
-    SHARE_ACKNOWLEDGE = 79
-    ADD_RAFT_VOTER = 80
-    REMOVE_RAFT_VOTER = 81
-    UPDATE_RAFT_VOTER = 82
-    INITIALIZE_SHARE_GROUP_STATE = 83
-    READ_SHARE_GROUP_STATE = 84
-    WRITE_SHARE_GROUP_STATE = 85
-    DELETE_SHARE_GROUP_STATE = 86
-    READ_SHARE_GROUP_STATE_SUMMARY = 87
-    STREAMS_GROUP_HEARTBEAT = 88
-    STREAMS_GROUP_DESCRIBE = 89
-    DESCRIBE_SHARE_GROUP_OFFSETS = 90
-    ALTER_SHARE_GROUP_OFFSETS = 91
-    DELETE_SHARE_GROUP_OFFSETS = 92
 
 
 class Api:
@@ -123,7 +84,7 @@ class Api:
         key: The API's key.
         message: The schemas' name without `Request` or `Response`.
         module: The module of its messages, in `barnabas.protocol.messages`.
-        min_version, max_version: The range of Kafka 2.7; 0 and -1 when 2.7 does not know the API.
+        min_version, max_version: The range of Kafka 2.7.
         first_flexible_version: Where tagged fields begin; NEVER_FLEXIBLE when they do not.
         is_inter_broker: Spoken between brokers alone.
     """
@@ -158,9 +119,9 @@ class Api:
 
 
 _APIS = (
-    Api(ApiKey.PRODUCE, "Produce", "produce", 0, 8, 9, False),
+    Api(ApiKey.PRODUCE, "Produce", "produce", 0, 8, NEVER_FLEXIBLE, False),
     Api(ApiKey.FETCH, "Fetch", "fetch", 0, 12, 12, False),
-    Api(ApiKey.LIST_OFFSETS, "ListOffsets", "list_offsets", 0, 5, 6, False),
+    Api(ApiKey.LIST_OFFSETS, "ListOffsets", "list_offsets", 0, 5, NEVER_FLEXIBLE, False),
     Api(ApiKey.METADATA, "Metadata", "metadata", 0, 9, 9, False),
     Api(ApiKey.LEADER_AND_ISR, "LeaderAndIsr", "leader_and_isr", 0, 4, 4, True),
     Api(ApiKey.STOP_REPLICA, "StopReplica", "stop_replica", 0, 3, 2, True),
@@ -181,18 +142,18 @@ _APIS = (
     Api(ApiKey.DELETE_TOPICS, "DeleteTopics", "delete_topics", 0, 5, 4, False),
     Api(ApiKey.DELETE_RECORDS, "DeleteRecords", "delete_records", 0, 2, 2, False),
     Api(ApiKey.INIT_PRODUCER_ID, "InitProducerId", "init_producer_id", 0, 4, 2, False),
-    Api(ApiKey.OFFSET_FOR_LEADER_EPOCH, "OffsetForLeaderEpoch", "offset_for_leader_epoch", 0, 3, 4, False),
-    Api(ApiKey.ADD_PARTITIONS_TO_TXN, "AddPartitionsToTxn", "add_partitions_to_txn", 0, 2, 3, False),
-    Api(ApiKey.ADD_OFFSETS_TO_TXN, "AddOffsetsToTxn", "add_offsets_to_txn", 0, 2, 3, False),
-    Api(ApiKey.END_TXN, "EndTxn", "end_txn", 0, 2, 3, False),
-    Api(ApiKey.WRITE_TXN_MARKERS, "WriteTxnMarkers", "write_txn_markers", 0, 0, 1, True),
+    Api(ApiKey.OFFSET_FOR_LEADER_EPOCH, "OffsetForLeaderEpoch", "offset_for_leader_epoch", 0, 3, NEVER_FLEXIBLE, False),
+    Api(ApiKey.ADD_PARTITIONS_TO_TXN, "AddPartitionsToTxn", "add_partitions_to_txn", 0, 2, NEVER_FLEXIBLE, False),
+    Api(ApiKey.ADD_OFFSETS_TO_TXN, "AddOffsetsToTxn", "add_offsets_to_txn", 0, 2, NEVER_FLEXIBLE, False),
+    Api(ApiKey.END_TXN, "EndTxn", "end_txn", 0, 2, NEVER_FLEXIBLE, False),
+    Api(ApiKey.WRITE_TXN_MARKERS, "WriteTxnMarkers", "write_txn_markers", 0, 0, NEVER_FLEXIBLE, True),
     Api(ApiKey.TXN_OFFSET_COMMIT, "TxnOffsetCommit", "txn_offset_commit", 0, 3, 3, False),
     Api(ApiKey.DESCRIBE_ACLS, "DescribeAcls", "describe_acls", 0, 2, 2, False),
     Api(ApiKey.CREATE_ACLS, "CreateAcls", "create_acls", 0, 2, 2, False),
     Api(ApiKey.DELETE_ACLS, "DeleteAcls", "delete_acls", 0, 2, 2, False),
-    Api(ApiKey.DESCRIBE_CONFIGS, "DescribeConfigs", "describe_configs", 0, 3, 4, False),
-    Api(ApiKey.ALTER_CONFIGS, "AlterConfigs", "alter_configs", 0, 1, 2, False),
-    Api(ApiKey.ALTER_REPLICA_LOG_DIRS, "AlterReplicaLogDirs", "alter_replica_log_dirs", 0, 1, 2, False),
+    Api(ApiKey.DESCRIBE_CONFIGS, "DescribeConfigs", "describe_configs", 0, 3, NEVER_FLEXIBLE, False),
+    Api(ApiKey.ALTER_CONFIGS, "AlterConfigs", "alter_configs", 0, 1, NEVER_FLEXIBLE, False),
+    Api(ApiKey.ALTER_REPLICA_LOG_DIRS, "AlterReplicaLogDirs", "alter_replica_log_dirs", 0, 1, NEVER_FLEXIBLE, False),
     Api(ApiKey.DESCRIBE_LOG_DIRS, "DescribeLogDirs", "describe_log_dirs", 0, 2, 2, False),
     Api(ApiKey.SASL_AUTHENTICATE, "SaslAuthenticate", "sasl_authenticate", 0, 2, 2, False),
     Api(ApiKey.CREATE_PARTITIONS, "CreatePartitions", "create_partitions", 0, 3, 2, False),
@@ -222,8 +183,8 @@ _APIS = (
         False,
     ),
     Api(ApiKey.OFFSET_DELETE, "OffsetDelete", "offset_delete", 0, 0, NEVER_FLEXIBLE, False),
-    Api(ApiKey.DESCRIBE_CLIENT_QUOTAS, "DescribeClientQuotas", "describe_client_quotas", 0, 0, 1, False),
-    Api(ApiKey.ALTER_CLIENT_QUOTAS, "AlterClientQuotas", "alter_client_quotas", 0, 0, 1, False),
+    Api(ApiKey.DESCRIBE_CLIENT_QUOTAS, "DescribeClientQuotas", "describe_client_quotas", 0, 0, NEVER_FLEXIBLE, False),
+    Api(ApiKey.ALTER_CLIENT_QUOTAS, "AlterClientQuotas", "alter_client_quotas", 0, 0, NEVER_FLEXIBLE, False),
     Api(
         ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS,
         "DescribeUserScramCredentials",
@@ -236,67 +197,8 @@ _APIS = (
     Api(
         ApiKey.ALTER_USER_SCRAM_CREDENTIALS, "AlterUserScramCredentials", "alter_user_scram_credentials", 0, 0, 0, False
     ),
-    Api(ApiKey.VOTE, "Vote", "vote", 0, 0, 0, True),
-    Api(ApiKey.BEGIN_QUORUM_EPOCH, "BeginQuorumEpoch", "begin_quorum_epoch", 0, 0, 1, True),
-    Api(ApiKey.END_QUORUM_EPOCH, "EndQuorumEpoch", "end_quorum_epoch", 0, 0, 1, True),
-    Api(ApiKey.DESCRIBE_QUORUM, "DescribeQuorum", "describe_quorum", 0, 0, 0, True),
-    Api(ApiKey.ALTER_PARTITION, "AlterPartition", "alter_partition", 0, 0, 0, True),
+    Api(ApiKey.ALTER_ISR, "AlterIsr", "alter_isr", 0, 0, 0, True),
     Api(ApiKey.UPDATE_FEATURES, "UpdateFeatures", "update_features", 0, 0, 0, False),
-    Api(ApiKey.ENVELOPE, "Envelope", "envelope", 0, -1, 0, True),
-    Api(ApiKey.FETCH_SNAPSHOT, "FetchSnapshot", "fetch_snapshot", 0, -1, 0, False),
-    Api(ApiKey.DESCRIBE_CLUSTER, "DescribeCluster", "describe_cluster", 0, -1, 0, False),
-    Api(ApiKey.DESCRIBE_PRODUCERS, "DescribeProducers", "describe_producers", 0, -1, 0, False),
-    Api(ApiKey.BROKER_REGISTRATION, "BrokerRegistration", "broker_registration", 0, -1, 0, True),
-    Api(ApiKey.BROKER_HEARTBEAT, "BrokerHeartbeat", "broker_heartbeat", 0, -1, 0, True),
-    Api(ApiKey.UNREGISTER_BROKER, "UnregisterBroker", "unregister_broker", 0, -1, 0, False),
-    Api(ApiKey.DESCRIBE_TRANSACTIONS, "DescribeTransactions", "describe_transactions", 0, -1, 0, False),
-    Api(ApiKey.LIST_TRANSACTIONS, "ListTransactions", "list_transactions", 0, -1, 0, False),
-    Api(ApiKey.ALLOCATE_PRODUCER_IDS, "AllocateProducerIds", "allocate_producer_ids", 0, -1, 0, True),
-    Api(ApiKey.CONSUMER_GROUP_HEARTBEAT, "ConsumerGroupHeartbeat", "consumer_group_heartbeat", 0, -1, 0, False),
-    Api(ApiKey.CONSUMER_GROUP_DESCRIBE, "ConsumerGroupDescribe", "consumer_group_describe", 0, -1, 0, False),
-    Api(ApiKey.CONTROLLER_REGISTRATION, "ControllerRegistration", "controller_registration", 0, -1, 0, False),
-    Api(
-        ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, "GetTelemetrySubscriptions", "get_telemetry_subscriptions", 0, -1, 0, False
-    ),
-    Api(ApiKey.PUSH_TELEMETRY, "PushTelemetry", "push_telemetry", 0, -1, 0, False),
-    Api(ApiKey.ASSIGN_REPLICAS_TO_DIRS, "AssignReplicasToDirs", "assign_replicas_to_dirs", 0, -1, 0, False),
-    Api(ApiKey.LIST_CONFIG_RESOURCES, "ListConfigResources", "list_config_resources", 0, -1, 0, False),
-    Api(ApiKey.DESCRIBE_TOPIC_PARTITIONS, "DescribeTopicPartitions", "describe_topic_partitions", 0, -1, 0, False),
-    Api(ApiKey.SHARE_GROUP_HEARTBEAT, "ShareGroupHeartbeat", "share_group_heartbeat", 0, -1, 0, False),
-    Api(ApiKey.SHARE_GROUP_DESCRIBE, "ShareGroupDescribe", "share_group_describe", 0, -1, 0, False),
-    Api(ApiKey.SHARE_FETCH, "ShareFetch", "share_fetch", 0, -1, 0, False),
-    Api(ApiKey.SHARE_ACKNOWLEDGE, "ShareAcknowledge", "share_acknowledge", 0, -1, 0, False),
-    Api(ApiKey.ADD_RAFT_VOTER, "AddRaftVoter", "add_raft_voter", 0, -1, 0, False),
-    Api(ApiKey.REMOVE_RAFT_VOTER, "RemoveRaftVoter", "remove_raft_voter", 0, -1, 0, False),
-    Api(ApiKey.UPDATE_RAFT_VOTER, "UpdateRaftVoter", "update_raft_voter", 0, -1, 0, False),
-    Api(
-        ApiKey.INITIALIZE_SHARE_GROUP_STATE, "InitializeShareGroupState", "initialize_share_group_state", 0, -1, 0, True
-    ),
-    Api(ApiKey.READ_SHARE_GROUP_STATE, "ReadShareGroupState", "read_share_group_state", 0, -1, 0, True),
-    Api(ApiKey.WRITE_SHARE_GROUP_STATE, "WriteShareGroupState", "write_share_group_state", 0, -1, 0, True),
-    Api(ApiKey.DELETE_SHARE_GROUP_STATE, "DeleteShareGroupState", "delete_share_group_state", 0, -1, 0, True),
-    Api(
-        ApiKey.READ_SHARE_GROUP_STATE_SUMMARY,
-        "ReadShareGroupStateSummary",
-        "read_share_group_state_summary",
-        0,
-        -1,
-        0,
-        True,
-    ),
-    Api(ApiKey.STREAMS_GROUP_HEARTBEAT, "StreamsGroupHeartbeat", "streams_group_heartbeat", 0, -1, 0, False),
-    Api(ApiKey.STREAMS_GROUP_DESCRIBE, "StreamsGroupDescribe", "streams_group_describe", 0, -1, 0, False),
-    Api(
-        ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS,
-        "DescribeShareGroupOffsets",
-        "describe_share_group_offsets",
-        0,
-        -1,
-        0,
-        False,
-    ),
-    Api(ApiKey.ALTER_SHARE_GROUP_OFFSETS, "AlterShareGroupOffsets", "alter_share_group_offsets", 0, -1, 0, False),
-    Api(ApiKey.DELETE_SHARE_GROUP_OFFSETS, "DeleteShareGroupOffsets", "delete_share_group_offsets", 0, -1, 0, False),
 )
 
 APIS: Final[dict[int, Api]] = {int(api.key): api for api in _APIS}

@@ -26,7 +26,6 @@ from barnabas.core.errors import EncodeError, ProtocolError
 REQUEST_ELEMENT_LIMIT: Final = 100_000
 UNLIMITED_ELEMENTS: Final = 1 << 62
 
-ZERO_UUID: Final = bytes(16)
 # What an int16 length can say.
 MAX_STRING_BYTES: Final = 0x7FFF
 
@@ -481,16 +480,6 @@ def write_compact_nullable_records(value: Records | None, out: WireBuffer) -> No
 # Elements of arrays whose count is known and checked.
 
 
-def read_int8s(buf: memoryview, pos: int, count: int) -> list[int]:
-    """Read int8 elements."""
-    return list(struct.unpack_from(f">{count}b", buf, pos))
-
-
-def read_int16s(buf: memoryview, pos: int, count: int) -> list[int]:
-    """Read int16 elements."""
-    return list(struct.unpack_from(f">{count}h", buf, pos))
-
-
 def read_int32s(buf: memoryview, pos: int, count: int) -> list[int]:
     """Read int32 elements."""
     return list(struct.unpack_from(f">{count}i", buf, pos))
@@ -501,21 +490,6 @@ def read_int64s(buf: memoryview, pos: int, count: int) -> list[int]:
     return list(struct.unpack_from(f">{count}q", buf, pos))
 
 
-def read_uuids(buf: memoryview, pos: int, count: int) -> list[bytes]:
-    """Read uuid elements."""
-    return [bytes(buf[start : start + 16]) for start in range(pos, pos + 16 * count, 16)]
-
-
-def write_int8s(values: list[int], out: WireBuffer) -> None:
-    """Write int8 elements."""
-    out += struct.pack(f">{len(values)}b", *values)
-
-
-def write_int16s(values: list[int], out: WireBuffer) -> None:
-    """Write int16 elements."""
-    out += struct.pack(f">{len(values)}h", *values)
-
-
 def write_int32s(values: list[int], out: WireBuffer) -> None:
     """Write int32 elements."""
     out += struct.pack(f">{len(values)}i", *values)
@@ -524,12 +498,6 @@ def write_int32s(values: list[int], out: WireBuffer) -> None:
 def write_int64s(values: list[int], out: WireBuffer) -> None:
     """Write int64 elements."""
     out += struct.pack(f">{len(values)}q", *values)
-
-
-def write_uuids(values: list[bytes], out: WireBuffer) -> None:
-    """Write uuid elements."""
-    for value in values:
-        out += struct.pack("16s", value)
 
 
 # The tagged section at the end of every struct in a flexible version.

@@ -27,7 +27,6 @@ def test_versions_know_what_they_contain(text: str | None, inside: list[int], ou
         ("PreferredReadReplica", "preferred_read_replica"),
         ("timeoutMs", "timeout_ms"),
         ("LeaderAndIsr", "leader_and_isr"),
-        ("KRaftVersion", "kraft_version"),
     ],
 )
 def test_names_become_snake_case(name: str, snake: str) -> None:
@@ -38,8 +37,9 @@ def field(message: str, name: str) -> Field:
     return next(found for s in SCHEMAS[message].structs for found in s.fields if found.name == name)
 
 
-def test_json_null_is_no_default_and_the_text_null_is() -> None:
-    assert default_value(field("ConsumerGroupMemberMetadataValue", "classic_member_metadata")).endswith("()")
+def test_default_is_the_schemas_or_that_of_the_type() -> None:
+    assert default_value(field("FetchResponse", "current_leader")) == "LeaderIdAndEpoch()"
+    assert default_value(field("CreateTopicsResponse", "configs")) == "[]"
     assert default_value(field("HeartbeatRequest", "group_instance_id")) == "None"
     assert default_value(field("FetchRequest", "max_bytes")) == str(0x7FFFFFFF)
 

@@ -28,16 +28,13 @@ def describe_groups(ctx: RequestContext, request: DescribeGroupsRequest) -> Desc
 def _describe(ctx: RequestContext, group_id: str, includes_operations: bool) -> DescribedGroup:
     error_code, group = ctx.services.groups.describe(group_id)
     if error_code is not ErrorCode.NONE:
-        return DescribedGroup(error_code, None, group_id)
+        return DescribedGroup(error_code, group_id)
     operations = _ALL_OPERATIONS if includes_operations else _OPERATIONS_NOT_ASKED_FOR
     if group is None:
-        return DescribedGroup(
-            ErrorCode.NONE, None, group_id, Phase.DEAD.value, "", "", [], authorized_operations=operations
-        )
+        return DescribedGroup(ErrorCode.NONE, group_id, Phase.DEAD.value, "", "", [], operations)
     protocol_name = (group.protocol_name or "") if group.phase is Phase.STABLE else ""
     return DescribedGroup(
         ErrorCode.NONE,
-        None,
         group_id,
         group.phase.value,
         group.protocol_type or "",
@@ -65,7 +62,7 @@ def _members(group: Group) -> list[DescribedGroupMember]:
 
 def refuse(ctx: RequestContext, request: DescribeGroupsRequest, error_code: ErrorCode) -> DescribeGroupsResponse:
     """The same answer for all that was asked: the request failed as a whole."""
-    return DescribeGroupsResponse(groups=[DescribedGroup(error_code, None, group_id) for group_id in request.groups])
+    return DescribeGroupsResponse(groups=[DescribedGroup(error_code, group_id) for group_id in request.groups])
 
 
 HANDLER = Handler(DescribeGroupsRequest, 0, 5, describe_groups, refuse)

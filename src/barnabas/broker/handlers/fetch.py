@@ -32,9 +32,7 @@ from barnabas.protocol.messages.fetch import (
     FetchResponse,
     LeaderIdAndEpoch,
     PartitionData,
-    SnapshotId,
 )
-from barnabas.protocol.wire import ZERO_UUID
 from barnabas.records.errors import CorruptRecordsError
 from barnabas.replication.partition import Partition
 from barnabas.security.authorizer import Operation
@@ -144,7 +142,7 @@ class _Reading:
                     self.is_complete = True
                 total_bytes += read_bytes
                 answers.append(data)
-            self.topics.append(FetchableTopicResponse(name, ZERO_UUID, answers))
+            self.topics.append(FetchableTopicResponse(name, answers))
         if total_bytes >= self._min_bytes or not self.spans:
             self.is_complete = True
 
@@ -195,7 +193,6 @@ class _Reading:
             log.log_start_offset,
             diverging,
             _NO_LEADER,
-            _NO_SNAPSHOT,
             # A consumer that reads uncommitted data is told nothing about transactions, not even that there are none.
             [] if self._is_committed else None,
             -1,
@@ -231,10 +228,9 @@ class _Reading:
         return _translated(ErrorCode.KAFKA_STORAGE_ERROR, self._ctx.api_version)
 
 
-# Shared by all answers: building three objects for each partition of each answer costs more than the rest of it.
+# Shared by all answers: building two objects for each partition of each answer costs more than the rest of it.
 _NO_DIVERGENCE = EpochEndOffset()
 _NO_LEADER = LeaderIdAndEpoch()
-_NO_SNAPSHOT = SnapshotId()
 
 
 def _translated(error_code: ErrorCode, api_version: int) -> ErrorCode:
@@ -245,9 +241,7 @@ def _translated(error_code: ErrorCode, api_version: int) -> ErrorCode:
 
 
 def _refusal(wanted: FetchPartition, error_code: ErrorCode) -> PartitionData:
-    return PartitionData(
-        wanted.partition, error_code, -1, -1, -1, _NO_DIVERGENCE, _NO_LEADER, _NO_SNAPSHOT, None, -1, b""
-    )
+    return PartitionData(wanted.partition, error_code, -1, -1, -1, _NO_DIVERGENCE, _NO_LEADER, None, -1, b"")
 
 
 class _DelayedFetch:
@@ -360,7 +354,7 @@ def refuse(ctx: RequestContext, request: FetchRequest, error_code: ErrorCode) ->
     return FetchResponse(
         error_code=translated,
         responses=[
-            FetchableTopicResponse(topic.topic, ZERO_UUID, [_refusal(each, translated) for each in topic.partitions])
+            FetchableTopicResponse(topic.topic, [_refusal(each, translated) for each in topic.partitions])
             for topic in request.topics
         ],
     )

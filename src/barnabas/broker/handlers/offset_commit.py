@@ -72,7 +72,7 @@ def _commit_to_group(
         )
         for key, partition in accepted.items()
     }
-    event = Commit(request.member_id, request.generation_id_or_member_epoch, offsets)
+    event = Commit(request.member_id, request.generation_id, offsets)
 
     def respond(error_code: ErrorCode) -> OffsetCommitResponse:
         return _response(request, errors, error_code)

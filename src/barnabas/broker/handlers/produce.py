@@ -21,7 +21,6 @@ from barnabas.protocol.messages.produce import (
     ProduceResponse,
     TopicProduceResponse,
 )
-from barnabas.protocol.wire import ZERO_UUID
 from barnabas.records.batch import (
     ATTRIBUTES_POSITION,
     CODEC_MASK,
@@ -80,7 +79,7 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | P
             answers.append(_answer(index, result))
             if partition.log.is_flush_due and not result.error_code:
                 unflushed.append((partition.log, answers[-1]))
-        responses.append(TopicProduceResponse(name, ZERO_UUID, answers))
+        responses.append(TopicProduceResponse(name, answers))
     if acks == 0:
         _close_on_error(responses)
         return None
@@ -116,7 +115,6 @@ def _refuse_all(request: ProduceRequest, error_code: ErrorCode) -> ProduceRespon
         [
             TopicProduceResponse(
                 topic.name,
-                ZERO_UUID,
                 [PartitionProduceResponse(data.index, error_code, -1) for data in topic.partition_data],
             )
             for topic in request.topic_data
@@ -220,7 +218,7 @@ def refuse(ctx: RequestContext, request: ProduceRequest, error_code: ErrorCode) 
             result = AppendResult(error_code)
             _translate(result, ctx.api_version)
             answers.append(_answer(data.index, result))
-        responses.append(TopicProduceResponse(topic.name, ZERO_UUID, answers))
+        responses.append(TopicProduceResponse(topic.name, answers))
     return ProduceResponse(responses)
 
 

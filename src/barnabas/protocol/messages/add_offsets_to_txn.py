@@ -16,25 +16,19 @@ from barnabas.protocol.wire import (
     Message,
     REQUEST_ELEMENT_LIMIT,
     WireBuffer,
-    read_compact_string,
     read_string,
-    skip_tagged_fields,
     take_string,
-    write_compact_string,
     write_string,
 )
 
 _pack_ih = Struct(">ih").pack
-_pack_ihB = Struct(">ihB").pack
-_pack_qh = Struct(">qh").pack
 _pack_qhh = Struct(">qhh").pack
 _unpack_ih = Struct(">ih").unpack_from
-_unpack_qh = Struct(">qh").unpack_from
 _unpack_qhh = Struct(">qhh").unpack_from
 
 
 class AddOffsetsToTxnRequest(Message):
-    """AddOffsetsToTxnRequest (API key 25), versions 0-4."""
+    """AddOffsetsToTxnRequest (API key 25), versions 0-2."""
 
     __slots__ = (
         "transactional_id",
@@ -46,7 +40,7 @@ class AddOffsetsToTxnRequest(Message):
     SCHEMA_NAME: ClassVar[str] = "AddOffsetsToTxnRequest"
     API_KEY: ClassVar[int] = 25
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 4
+    MAX_VERSION: ClassVar[int] = 2
     ELEMENT_LIMIT: ClassVar[int] = REQUEST_ELEMENT_LIMIT
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[AddOffsetsToTxnRequest, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[AddOffsetsToTxnRequest, WireBuffer], None] | None, ...]]
@@ -65,7 +59,7 @@ class AddOffsetsToTxnRequest(Message):
 
 
 class AddOffsetsToTxnResponse(Message):
-    """AddOffsetsToTxnResponse (API key 25), versions 0-4."""
+    """AddOffsetsToTxnResponse (API key 25), versions 0-2."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -75,7 +69,7 @@ class AddOffsetsToTxnResponse(Message):
     SCHEMA_NAME: ClassVar[str] = "AddOffsetsToTxnResponse"
     API_KEY: ClassVar[int] = 25
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 4
+    MAX_VERSION: ClassVar[int] = 2
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[AddOffsetsToTxnResponse, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[AddOffsetsToTxnResponse, WireBuffer], None] | None, ...]]
 
@@ -104,25 +98,6 @@ def _encode_add_offsets_to_txn_request_v0(msg: AddOffsetsToTxnRequest, out: Wire
     out += group_id_bytes
 
 
-def _decode_add_offsets_to_txn_request_v3(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[AddOffsetsToTxnRequest, int]:
-    transactional_id, pos = read_compact_string(buf, pos)
-    producer_id, producer_epoch = _unpack_qh(buf, pos)
-    group_id, pos = read_compact_string(buf, pos + 10)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return AddOffsetsToTxnRequest(transactional_id, producer_id, producer_epoch, group_id), pos
-
-
-def _encode_add_offsets_to_txn_request_v3(msg: AddOffsetsToTxnRequest, out: WireBuffer) -> None:
-    write_compact_string(msg.transactional_id, out)
-    out += _pack_qh(msg.producer_id, msg.producer_epoch)
-    write_compact_string(msg.group_id, out)
-    out.append(0)
-
-
 def _decode_add_offsets_to_txn_response_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[AddOffsetsToTxnResponse, int]:
@@ -134,48 +109,26 @@ def _encode_add_offsets_to_txn_response_v0(msg: AddOffsetsToTxnResponse, out: Wi
     out += _pack_ih(msg.throttle_time_ms, msg.error_code)
 
 
-def _decode_add_offsets_to_txn_response_v3(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[AddOffsetsToTxnResponse, int]:
-    throttle_time_ms, error_code = _unpack_ih(buf, pos)
-    pos += 7
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return AddOffsetsToTxnResponse(throttle_time_ms, error_code), pos
-
-
-def _encode_add_offsets_to_txn_response_v3(msg: AddOffsetsToTxnResponse, out: WireBuffer) -> None:
-    out += _pack_ihB(msg.throttle_time_ms, msg.error_code, 0)
-
-
 AddOffsetsToTxnRequest.DECODERS = (
     _decode_add_offsets_to_txn_request_v0,
     _decode_add_offsets_to_txn_request_v0,
     _decode_add_offsets_to_txn_request_v0,
-    _decode_add_offsets_to_txn_request_v3,
-    _decode_add_offsets_to_txn_request_v3,
 )
 
 AddOffsetsToTxnRequest.ENCODERS = (
     _encode_add_offsets_to_txn_request_v0,
     _encode_add_offsets_to_txn_request_v0,
     _encode_add_offsets_to_txn_request_v0,
-    _encode_add_offsets_to_txn_request_v3,
-    _encode_add_offsets_to_txn_request_v3,
 )
 
 AddOffsetsToTxnResponse.DECODERS = (
     _decode_add_offsets_to_txn_response_v0,
     _decode_add_offsets_to_txn_response_v0,
     _decode_add_offsets_to_txn_response_v0,
-    _decode_add_offsets_to_txn_response_v3,
-    _decode_add_offsets_to_txn_response_v3,
 )
 
 AddOffsetsToTxnResponse.ENCODERS = (
     _encode_add_offsets_to_txn_response_v0,
     _encode_add_offsets_to_txn_response_v0,
     _encode_add_offsets_to_txn_response_v0,
-    _encode_add_offsets_to_txn_response_v3,
-    _encode_add_offsets_to_txn_response_v3,
 )

@@ -18,29 +18,19 @@ from barnabas.protocol.wire import (
     REQUEST_ELEMENT_LIMIT,
     WireBuffer,
     check_count,
-    read_compact_count,
-    read_compact_nullable_string,
-    read_compact_string,
     read_nullable_string,
     read_string,
-    skip_tagged_fields,
     take_nullable_string,
-    write_compact_nullable_string,
-    write_compact_string,
     write_nullable_string,
     write_string,
-    write_uvarint,
 )
 
 _pack_dt = Struct(">d?").pack
-_pack_dtB = Struct(">d?B").pack
 _pack_h = Struct(">h").pack
 _pack_i = Struct(">i").pack
 _pack_ii = Struct(">ii").pack
 _pack_t = Struct(">?").pack
-_pack_tB = Struct(">?B").pack
 _unpack_dt = Struct(">d?").unpack_from
-_unpack_h = Struct(">h").unpack_from
 _unpack_hh = Struct(">hh").unpack_from
 _unpack_i = Struct(">i").unpack_from
 _unpack_ii = Struct(">ii").unpack_from
@@ -102,7 +92,7 @@ class AlterClientQuotasRequestEntryData(Part):
 
 
 class AlterClientQuotasRequest(Message):
-    """AlterClientQuotasRequest (API key 49), versions 0-1."""
+    """AlterClientQuotasRequest (API key 49), versions 0."""
 
     __slots__ = (
         "entries",
@@ -112,7 +102,7 @@ class AlterClientQuotasRequest(Message):
     SCHEMA_NAME: ClassVar[str] = "AlterClientQuotasRequest"
     API_KEY: ClassVar[int] = 49
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 1
+    MAX_VERSION: ClassVar[int] = 0
     ELEMENT_LIMIT: ClassVar[int] = REQUEST_ELEMENT_LIMIT
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[AlterClientQuotasRequest, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[AlterClientQuotasRequest, WireBuffer], None] | None, ...]]
@@ -147,7 +137,7 @@ class AlterClientQuotasResponseEntryData(Part):
 
 
 class AlterClientQuotasResponse(Message):
-    """AlterClientQuotasResponse (API key 49), versions 0-1."""
+    """AlterClientQuotasResponse (API key 49), versions 0."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -157,7 +147,7 @@ class AlterClientQuotasResponse(Message):
     SCHEMA_NAME: ClassVar[str] = "AlterClientQuotasResponse"
     API_KEY: ClassVar[int] = 49
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 1
+    MAX_VERSION: ClassVar[int] = 0
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[AlterClientQuotasResponse, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[AlterClientQuotasResponse, WireBuffer], None] | None, ...]]
 
@@ -242,86 +232,6 @@ def _encode_alter_client_quotas_request_v0(msg: AlterClientQuotasRequest, out: W
     out += _pack_t(msg.validate_only)
 
 
-def _decode_entity_data_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[EntityData, int]:
-    entity_type, pos = read_compact_string(buf, pos)
-    entity_name, pos = read_compact_nullable_string(buf, pos)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return EntityData(entity_type, entity_name), pos
-
-
-def _encode_entity_data_v1(msg: EntityData, out: WireBuffer) -> None:
-    write_compact_string(msg.entity_type, out)
-    write_compact_nullable_string(msg.entity_name, out)
-    out.append(0)
-
-
-def _decode_op_data_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[OpData, int]:
-    key, pos = read_compact_string(buf, pos)
-    value, remove = _unpack_dt(buf, pos)
-    pos += 10
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return OpData(key, value, remove), pos
-
-
-def _encode_op_data_v1(msg: OpData, out: WireBuffer) -> None:
-    write_compact_string(msg.key, out)
-    out += _pack_dtB(msg.value, msg.remove, 0)
-
-
-def _decode_alter_client_quotas_request_entry_data_v1(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[AlterClientQuotasRequestEntryData, int]:
-    entity_count, pos = read_compact_count(buf, pos, 3, budget)
-    entity: list[EntityData] = []
-    for _ in range(entity_count):
-        entity_item, pos = _decode_entity_data_v1(buf, pos, budget)
-        entity.append(entity_item)
-    ops_count, pos = read_compact_count(buf, pos, 11, budget)
-    ops: list[OpData] = []
-    for _ in range(ops_count):
-        ops_item, pos = _decode_op_data_v1(buf, pos, budget)
-        ops.append(ops_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return AlterClientQuotasRequestEntryData(entity, ops), pos
-
-
-def _encode_alter_client_quotas_request_entry_data_v1(msg: AlterClientQuotasRequestEntryData, out: WireBuffer) -> None:
-    write_uvarint(len(msg.entity) + 1, out)
-    for entity_item in msg.entity:
-        _encode_entity_data_v1(entity_item, out)
-    write_uvarint(len(msg.ops) + 1, out)
-    for ops_item in msg.ops:
-        _encode_op_data_v1(ops_item, out)
-    out.append(0)
-
-
-def _decode_alter_client_quotas_request_v1(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[AlterClientQuotasRequest, int]:
-    entries_count, pos = read_compact_count(buf, pos, 3, budget)
-    entries: list[AlterClientQuotasRequestEntryData] = []
-    for _ in range(entries_count):
-        entries_item, pos = _decode_alter_client_quotas_request_entry_data_v1(buf, pos, budget)
-        entries.append(entries_item)
-    (validate_only,) = _unpack_t(buf, pos)
-    pos += 2
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return AlterClientQuotasRequest(entries, validate_only), pos
-
-
-def _encode_alter_client_quotas_request_v1(msg: AlterClientQuotasRequest, out: WireBuffer) -> None:
-    write_uvarint(len(msg.entries) + 1, out)
-    for entries_item in msg.entries:
-        _encode_alter_client_quotas_request_entry_data_v1(entries_item, out)
-    out += _pack_tB(msg.validate_only, 0)
-
-
 def _decode_alter_client_quotas_response_entry_data_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[AlterClientQuotasResponseEntryData, int]:
@@ -366,72 +276,10 @@ def _encode_alter_client_quotas_response_v0(msg: AlterClientQuotasResponse, out:
         _encode_alter_client_quotas_response_entry_data_v0(entries_item, out)
 
 
-def _decode_alter_client_quotas_response_entry_data_v1(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[AlterClientQuotasResponseEntryData, int]:
-    (error_code,) = _unpack_h(buf, pos)
-    error_message, pos = read_compact_nullable_string(buf, pos + 2)
-    entity_count, pos = read_compact_count(buf, pos, 3, budget)
-    entity: list[EntityData] = []
-    for _ in range(entity_count):
-        entity_item, pos = _decode_entity_data_v1(buf, pos, budget)
-        entity.append(entity_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return AlterClientQuotasResponseEntryData(error_code, error_message, entity), pos
+AlterClientQuotasRequest.DECODERS = (_decode_alter_client_quotas_request_v0,)
 
+AlterClientQuotasRequest.ENCODERS = (_encode_alter_client_quotas_request_v0,)
 
-def _encode_alter_client_quotas_response_entry_data_v1(
-    msg: AlterClientQuotasResponseEntryData, out: WireBuffer
-) -> None:
-    out += _pack_h(msg.error_code)
-    write_compact_nullable_string(msg.error_message, out)
-    write_uvarint(len(msg.entity) + 1, out)
-    for entity_item in msg.entity:
-        _encode_entity_data_v1(entity_item, out)
-    out.append(0)
+AlterClientQuotasResponse.DECODERS = (_decode_alter_client_quotas_response_v0,)
 
-
-def _decode_alter_client_quotas_response_v1(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[AlterClientQuotasResponse, int]:
-    (throttle_time_ms,) = _unpack_i(buf, pos)
-    entries_count, pos = read_compact_count(buf, pos + 4, 5, budget)
-    entries: list[AlterClientQuotasResponseEntryData] = []
-    for _ in range(entries_count):
-        entries_item, pos = _decode_alter_client_quotas_response_entry_data_v1(buf, pos, budget)
-        entries.append(entries_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return AlterClientQuotasResponse(throttle_time_ms, entries), pos
-
-
-def _encode_alter_client_quotas_response_v1(msg: AlterClientQuotasResponse, out: WireBuffer) -> None:
-    out += _pack_i(msg.throttle_time_ms)
-    write_uvarint(len(msg.entries) + 1, out)
-    for entries_item in msg.entries:
-        _encode_alter_client_quotas_response_entry_data_v1(entries_item, out)
-    out.append(0)
-
-
-AlterClientQuotasRequest.DECODERS = (
-    _decode_alter_client_quotas_request_v0,
-    _decode_alter_client_quotas_request_v1,
-)
-
-AlterClientQuotasRequest.ENCODERS = (
-    _encode_alter_client_quotas_request_v0,
-    _encode_alter_client_quotas_request_v1,
-)
-
-AlterClientQuotasResponse.DECODERS = (
-    _decode_alter_client_quotas_response_v0,
-    _decode_alter_client_quotas_response_v1,
-)
-
-AlterClientQuotasResponse.ENCODERS = (
-    _encode_alter_client_quotas_response_v0,
-    _encode_alter_client_quotas_response_v1,
-)
+AlterClientQuotasResponse.ENCODERS = (_encode_alter_client_quotas_response_v0,)

@@ -18,31 +18,20 @@ from barnabas.protocol.wire import (
     REQUEST_ELEMENT_LIMIT,
     WireBuffer,
     check_count,
-    read_compact_count,
-    read_compact_nullable_string,
-    read_compact_string,
     read_nullable_string,
     read_string,
-    skip_tagged_fields,
     take_nullable_string,
     take_string,
-    write_compact_nullable_string,
-    write_compact_string,
     write_nullable_string,
     write_string,
-    write_uvarint,
 )
 
-_pack_b = Struct(">b").pack
 _pack_bh = Struct(">bh").pack
 _pack_h = Struct(">h").pack
 _pack_i = Struct(">i").pack
 _pack_ii = Struct(">ii").pack
 _pack_t = Struct(">?").pack
-_pack_tB = Struct(">?B").pack
-_unpack_b = Struct(">b").unpack_from
 _unpack_bh = Struct(">bh").unpack_from
-_unpack_h = Struct(">h").unpack_from
 _unpack_hh = Struct(">hh").unpack_from
 _unpack_i = Struct(">i").unpack_from
 _unpack_ii = Struct(">ii").unpack_from
@@ -87,7 +76,7 @@ class AlterConfigsResource(Part):
 
 
 class AlterConfigsRequest(Message):
-    """AlterConfigsRequest (API key 33), versions 0-2."""
+    """AlterConfigsRequest (API key 33), versions 0-1."""
 
     __slots__ = (
         "resources",
@@ -97,7 +86,7 @@ class AlterConfigsRequest(Message):
     SCHEMA_NAME: ClassVar[str] = "AlterConfigsRequest"
     API_KEY: ClassVar[int] = 33
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 2
+    MAX_VERSION: ClassVar[int] = 1
     ELEMENT_LIMIT: ClassVar[int] = REQUEST_ELEMENT_LIMIT
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[AlterConfigsRequest, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[AlterConfigsRequest, WireBuffer], None] | None, ...]]
@@ -135,7 +124,7 @@ class AlterConfigsResourceResponse(Part):
 
 
 class AlterConfigsResponse(Message):
-    """AlterConfigsResponse (API key 33), versions 0-2."""
+    """AlterConfigsResponse (API key 33), versions 0-1."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -145,7 +134,7 @@ class AlterConfigsResponse(Message):
     SCHEMA_NAME: ClassVar[str] = "AlterConfigsResponse"
     API_KEY: ClassVar[int] = 33
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 2
+    MAX_VERSION: ClassVar[int] = 1
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[AlterConfigsResponse, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[AlterConfigsResponse, WireBuffer], None] | None, ...]]
 
@@ -210,64 +199,6 @@ def _encode_alter_configs_request_v0(msg: AlterConfigsRequest, out: WireBuffer) 
     out += _pack_t(msg.validate_only)
 
 
-def _decode_alterable_config_v2(buf: memoryview, pos: int, budget: Budget) -> tuple[AlterableConfig, int]:
-    name, pos = read_compact_string(buf, pos)
-    value, pos = read_compact_nullable_string(buf, pos)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return AlterableConfig(name, value), pos
-
-
-def _encode_alterable_config_v2(msg: AlterableConfig, out: WireBuffer) -> None:
-    write_compact_string(msg.name, out)
-    write_compact_nullable_string(msg.value, out)
-    out.append(0)
-
-
-def _decode_alter_configs_resource_v2(buf: memoryview, pos: int, budget: Budget) -> tuple[AlterConfigsResource, int]:
-    (resource_type,) = _unpack_b(buf, pos)
-    resource_name, pos = read_compact_string(buf, pos + 1)
-    configs_count, pos = read_compact_count(buf, pos, 3, budget)
-    configs: list[AlterableConfig] = []
-    for _ in range(configs_count):
-        configs_item, pos = _decode_alterable_config_v2(buf, pos, budget)
-        configs.append(configs_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return AlterConfigsResource(resource_type, resource_name, configs), pos
-
-
-def _encode_alter_configs_resource_v2(msg: AlterConfigsResource, out: WireBuffer) -> None:
-    out += _pack_b(msg.resource_type)
-    write_compact_string(msg.resource_name, out)
-    write_uvarint(len(msg.configs) + 1, out)
-    for configs_item in msg.configs:
-        _encode_alterable_config_v2(configs_item, out)
-    out.append(0)
-
-
-def _decode_alter_configs_request_v2(buf: memoryview, pos: int, budget: Budget) -> tuple[AlterConfigsRequest, int]:
-    resources_count, pos = read_compact_count(buf, pos, 4, budget)
-    resources: list[AlterConfigsResource] = []
-    for _ in range(resources_count):
-        resources_item, pos = _decode_alter_configs_resource_v2(buf, pos, budget)
-        resources.append(resources_item)
-    (validate_only,) = _unpack_t(buf, pos)
-    pos += 2
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return AlterConfigsRequest(resources, validate_only), pos
-
-
-def _encode_alter_configs_request_v2(msg: AlterConfigsRequest, out: WireBuffer) -> None:
-    write_uvarint(len(msg.resources) + 1, out)
-    for resources_item in msg.resources:
-        _encode_alter_configs_resource_v2(resources_item, out)
-    out += _pack_tB(msg.validate_only, 0)
-
-
 def _decode_alter_configs_resource_response_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[AlterConfigsResourceResponse, int]:
@@ -303,68 +234,22 @@ def _encode_alter_configs_response_v0(msg: AlterConfigsResponse, out: WireBuffer
         _encode_alter_configs_resource_response_v0(responses_item, out)
 
 
-def _decode_alter_configs_resource_response_v2(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[AlterConfigsResourceResponse, int]:
-    (error_code,) = _unpack_h(buf, pos)
-    error_message, pos = read_compact_nullable_string(buf, pos + 2)
-    (resource_type,) = _unpack_b(buf, pos)
-    resource_name, pos = read_compact_string(buf, pos + 1)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return AlterConfigsResourceResponse(error_code, error_message, resource_type, resource_name), pos
-
-
-def _encode_alter_configs_resource_response_v2(msg: AlterConfigsResourceResponse, out: WireBuffer) -> None:
-    out += _pack_h(msg.error_code)
-    write_compact_nullable_string(msg.error_message, out)
-    out += _pack_b(msg.resource_type)
-    write_compact_string(msg.resource_name, out)
-    out.append(0)
-
-
-def _decode_alter_configs_response_v2(buf: memoryview, pos: int, budget: Budget) -> tuple[AlterConfigsResponse, int]:
-    (throttle_time_ms,) = _unpack_i(buf, pos)
-    responses_count, pos = read_compact_count(buf, pos + 4, 6, budget)
-    responses: list[AlterConfigsResourceResponse] = []
-    for _ in range(responses_count):
-        responses_item, pos = _decode_alter_configs_resource_response_v2(buf, pos, budget)
-        responses.append(responses_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return AlterConfigsResponse(throttle_time_ms, responses), pos
-
-
-def _encode_alter_configs_response_v2(msg: AlterConfigsResponse, out: WireBuffer) -> None:
-    out += _pack_i(msg.throttle_time_ms)
-    write_uvarint(len(msg.responses) + 1, out)
-    for responses_item in msg.responses:
-        _encode_alter_configs_resource_response_v2(responses_item, out)
-    out.append(0)
-
-
 AlterConfigsRequest.DECODERS = (
     _decode_alter_configs_request_v0,
     _decode_alter_configs_request_v0,
-    _decode_alter_configs_request_v2,
 )
 
 AlterConfigsRequest.ENCODERS = (
     _encode_alter_configs_request_v0,
     _encode_alter_configs_request_v0,
-    _encode_alter_configs_request_v2,
 )
 
 AlterConfigsResponse.DECODERS = (
     _decode_alter_configs_response_v0,
     _decode_alter_configs_response_v0,
-    _decode_alter_configs_response_v2,
 )
 
 AlterConfigsResponse.ENCODERS = (
     _encode_alter_configs_response_v0,
     _encode_alter_configs_response_v0,
-    _encode_alter_configs_response_v2,
 )

@@ -17,7 +17,6 @@ from barnabas.protocol.wire import (
     Part,
     REQUEST_ELEMENT_LIMIT,
     WireBuffer,
-    not_in_version,
     read_compact_count,
     read_compact_nullable_count,
     read_compact_nullable_string,
@@ -32,12 +31,8 @@ from barnabas.protocol.wire import (
 
 _pack_i = Struct(">i").pack
 _pack_ih = Struct(">ih").pack
-_pack_it = Struct(">i?").pack
-_pack_ith = Struct(">i?h").pack
 _unpack_i = Struct(">i").unpack_from
 _unpack_ih = Struct(">ih").unpack_from
-_unpack_it = Struct(">i?").unpack_from
-_unpack_ith = Struct(">i?h").unpack_from
 
 
 class ReassignablePartition(Part):
@@ -75,18 +70,17 @@ class ReassignableTopic(Part):
 
 
 class AlterPartitionReassignmentsRequest(Message):
-    """AlterPartitionReassignmentsRequest (API key 45), versions 0-1."""
+    """AlterPartitionReassignmentsRequest (API key 45), versions 0."""
 
     __slots__ = (
         "timeout_ms",
-        "allow_replication_factor_change",  # versions 1+
         "topics",
     )
 
     SCHEMA_NAME: ClassVar[str] = "AlterPartitionReassignmentsRequest"
     API_KEY: ClassVar[int] = 45
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 1
+    MAX_VERSION: ClassVar[int] = 0
     ELEMENT_LIMIT: ClassVar[int] = REQUEST_ELEMENT_LIMIT
     DECODERS: ClassVar[
         tuple[Callable[[memoryview, int, Budget], tuple[AlterPartitionReassignmentsRequest, int]] | None, ...]
@@ -96,11 +90,9 @@ class AlterPartitionReassignmentsRequest(Message):
     def __init__(
         self,
         timeout_ms: int = 60000,
-        allow_replication_factor_change: bool = True,
         topics: list[ReassignableTopic] | None = None,
     ) -> None:
         self.timeout_ms = timeout_ms
-        self.allow_replication_factor_change = allow_replication_factor_change
         self.topics: list[ReassignableTopic] = [] if topics is None else topics
 
 
@@ -142,11 +134,10 @@ class ReassignableTopicResponse(Part):
 
 
 class AlterPartitionReassignmentsResponse(Message):
-    """AlterPartitionReassignmentsResponse (API key 45), versions 0-1."""
+    """AlterPartitionReassignmentsResponse (API key 45), versions 0."""
 
     __slots__ = (
         "throttle_time_ms",
-        "allow_replication_factor_change",  # versions 1+
         "error_code",
         "error_message",
         "responses",
@@ -155,7 +146,7 @@ class AlterPartitionReassignmentsResponse(Message):
     SCHEMA_NAME: ClassVar[str] = "AlterPartitionReassignmentsResponse"
     API_KEY: ClassVar[int] = 45
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 1
+    MAX_VERSION: ClassVar[int] = 0
     DECODERS: ClassVar[
         tuple[Callable[[memoryview, int, Budget], tuple[AlterPartitionReassignmentsResponse, int]] | None, ...]
     ]
@@ -164,13 +155,11 @@ class AlterPartitionReassignmentsResponse(Message):
     def __init__(
         self,
         throttle_time_ms: int = 0,
-        allow_replication_factor_change: bool = True,
         error_code: int = 0,
         error_message: str | None = "",
         responses: list[ReassignableTopicResponse] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.allow_replication_factor_change = allow_replication_factor_change
         self.error_code = error_code
         self.error_message = error_message
         self.responses: list[ReassignableTopicResponse] = [] if responses is None else responses
@@ -230,36 +219,11 @@ def _decode_alter_partition_reassignments_request_v0(
     pos += 1
     if buf[pos - 1]:
         pos = skip_tagged_fields(buf, pos - 1, budget)
-    return AlterPartitionReassignmentsRequest(timeout_ms, True, topics), pos
+    return AlterPartitionReassignmentsRequest(timeout_ms, topics), pos
 
 
 def _encode_alter_partition_reassignments_request_v0(msg: AlterPartitionReassignmentsRequest, out: WireBuffer) -> None:
-    if not msg.allow_replication_factor_change:
-        raise not_in_version("AlterPartitionReassignmentsRequest.allow_replication_factor_change")
     out += _pack_i(msg.timeout_ms)
-    write_uvarint(len(msg.topics) + 1, out)
-    for topics_item in msg.topics:
-        _encode_reassignable_topic_v0(topics_item, out)
-    out.append(0)
-
-
-def _decode_alter_partition_reassignments_request_v1(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[AlterPartitionReassignmentsRequest, int]:
-    timeout_ms, allow_replication_factor_change = _unpack_it(buf, pos)
-    topics_count, pos = read_compact_count(buf, pos + 5, 3, budget)
-    topics: list[ReassignableTopic] = []
-    for _ in range(topics_count):
-        topics_item, pos = _decode_reassignable_topic_v0(buf, pos, budget)
-        topics.append(topics_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return AlterPartitionReassignmentsRequest(timeout_ms, allow_replication_factor_change, topics), pos
-
-
-def _encode_alter_partition_reassignments_request_v1(msg: AlterPartitionReassignmentsRequest, out: WireBuffer) -> None:
-    out += _pack_it(msg.timeout_ms, msg.allow_replication_factor_change)
     write_uvarint(len(msg.topics) + 1, out)
     for topics_item in msg.topics:
         _encode_reassignable_topic_v0(topics_item, out)
@@ -319,7 +283,7 @@ def _decode_alter_partition_reassignments_response_v0(
     pos += 1
     if buf[pos - 1]:
         pos = skip_tagged_fields(buf, pos - 1, budget)
-    return AlterPartitionReassignmentsResponse(throttle_time_ms, True, error_code, error_message, responses), pos
+    return AlterPartitionReassignmentsResponse(throttle_time_ms, error_code, error_message, responses), pos
 
 
 def _encode_alter_partition_reassignments_response_v0(
@@ -333,51 +297,10 @@ def _encode_alter_partition_reassignments_response_v0(
     out.append(0)
 
 
-def _decode_alter_partition_reassignments_response_v1(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[AlterPartitionReassignmentsResponse, int]:
-    throttle_time_ms, allow_replication_factor_change, error_code = _unpack_ith(buf, pos)
-    error_message, pos = read_compact_nullable_string(buf, pos + 7)
-    responses_count, pos = read_compact_count(buf, pos, 3, budget)
-    responses: list[ReassignableTopicResponse] = []
-    for _ in range(responses_count):
-        responses_item, pos = _decode_reassignable_topic_response_v0(buf, pos, budget)
-        responses.append(responses_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return AlterPartitionReassignmentsResponse(
-        throttle_time_ms, allow_replication_factor_change, error_code, error_message, responses
-    ), pos
+AlterPartitionReassignmentsRequest.DECODERS = (_decode_alter_partition_reassignments_request_v0,)
 
+AlterPartitionReassignmentsRequest.ENCODERS = (_encode_alter_partition_reassignments_request_v0,)
 
-def _encode_alter_partition_reassignments_response_v1(
-    msg: AlterPartitionReassignmentsResponse, out: WireBuffer
-) -> None:
-    out += _pack_ith(msg.throttle_time_ms, msg.allow_replication_factor_change, msg.error_code)
-    write_compact_nullable_string(msg.error_message, out)
-    write_uvarint(len(msg.responses) + 1, out)
-    for responses_item in msg.responses:
-        _encode_reassignable_topic_response_v0(responses_item, out)
-    out.append(0)
+AlterPartitionReassignmentsResponse.DECODERS = (_decode_alter_partition_reassignments_response_v0,)
 
-
-AlterPartitionReassignmentsRequest.DECODERS = (
-    _decode_alter_partition_reassignments_request_v0,
-    _decode_alter_partition_reassignments_request_v1,
-)
-
-AlterPartitionReassignmentsRequest.ENCODERS = (
-    _encode_alter_partition_reassignments_request_v0,
-    _encode_alter_partition_reassignments_request_v1,
-)
-
-AlterPartitionReassignmentsResponse.DECODERS = (
-    _decode_alter_partition_reassignments_response_v0,
-    _decode_alter_partition_reassignments_response_v1,
-)
-
-AlterPartitionReassignmentsResponse.ENCODERS = (
-    _encode_alter_partition_reassignments_response_v0,
-    _encode_alter_partition_reassignments_response_v1,
-)
+AlterPartitionReassignmentsResponse.ENCODERS = (_encode_alter_partition_reassignments_response_v0,)

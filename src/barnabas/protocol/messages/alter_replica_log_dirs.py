@@ -18,20 +18,14 @@ from barnabas.protocol.wire import (
     REQUEST_ELEMENT_LIMIT,
     WireBuffer,
     check_count,
-    read_compact_count,
-    read_compact_string,
     read_int32s,
     read_string,
-    skip_tagged_fields,
-    write_compact_string,
     write_int32s,
     write_string,
-    write_uvarint,
 )
 
 _pack_i = Struct(">i").pack
 _pack_ih = Struct(">ih").pack
-_pack_ihB = Struct(">ihB").pack
 _pack_ii = Struct(">ii").pack
 _unpack_i = Struct(">i").unpack_from
 _unpack_ih = Struct(">ih").unpack_from
@@ -73,14 +67,14 @@ class AlterReplicaLogDir(Part):
 
 
 class AlterReplicaLogDirsRequest(Message):
-    """AlterReplicaLogDirsRequest (API key 34), versions 0-2."""
+    """AlterReplicaLogDirsRequest (API key 34), versions 0-1."""
 
     __slots__ = ("dirs",)
 
     SCHEMA_NAME: ClassVar[str] = "AlterReplicaLogDirsRequest"
     API_KEY: ClassVar[int] = 34
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 2
+    MAX_VERSION: ClassVar[int] = 1
     ELEMENT_LIMIT: ClassVar[int] = REQUEST_ELEMENT_LIMIT
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[AlterReplicaLogDirsRequest, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[AlterReplicaLogDirsRequest, WireBuffer], None] | None, ...]]
@@ -127,7 +121,7 @@ class AlterReplicaLogDirTopicResult(Part):
 
 
 class AlterReplicaLogDirsResponse(Message):
-    """AlterReplicaLogDirsResponse (API key 34), versions 0-2."""
+    """AlterReplicaLogDirsResponse (API key 34), versions 0-1."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -137,7 +131,7 @@ class AlterReplicaLogDirsResponse(Message):
     SCHEMA_NAME: ClassVar[str] = "AlterReplicaLogDirsResponse"
     API_KEY: ClassVar[int] = 34
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 2
+    MAX_VERSION: ClassVar[int] = 1
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[AlterReplicaLogDirsResponse, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[AlterReplicaLogDirsResponse, WireBuffer], None] | None, ...]]
 
@@ -206,68 +200,6 @@ def _encode_alter_replica_log_dirs_request_v0(msg: AlterReplicaLogDirsRequest, o
         _encode_alter_replica_log_dir_v0(dirs_item, out)
 
 
-def _decode_alter_replica_log_dir_topic_v2(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[AlterReplicaLogDirTopic, int]:
-    name, pos = read_compact_string(buf, pos)
-    partitions_count, pos = read_compact_count(buf, pos, 4, budget)
-    partitions = read_int32s(buf, pos, partitions_count)
-    pos += 4 * partitions_count
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return AlterReplicaLogDirTopic(name, partitions), pos
-
-
-def _encode_alter_replica_log_dir_topic_v2(msg: AlterReplicaLogDirTopic, out: WireBuffer) -> None:
-    write_compact_string(msg.name, out)
-    write_uvarint(len(msg.partitions) + 1, out)
-    write_int32s(msg.partitions, out)
-    out.append(0)
-
-
-def _decode_alter_replica_log_dir_v2(buf: memoryview, pos: int, budget: Budget) -> tuple[AlterReplicaLogDir, int]:
-    path, pos = read_compact_string(buf, pos)
-    topics_count, pos = read_compact_count(buf, pos, 3, budget)
-    topics: list[AlterReplicaLogDirTopic] = []
-    for _ in range(topics_count):
-        topics_item, pos = _decode_alter_replica_log_dir_topic_v2(buf, pos, budget)
-        topics.append(topics_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return AlterReplicaLogDir(path, topics), pos
-
-
-def _encode_alter_replica_log_dir_v2(msg: AlterReplicaLogDir, out: WireBuffer) -> None:
-    write_compact_string(msg.path, out)
-    write_uvarint(len(msg.topics) + 1, out)
-    for topics_item in msg.topics:
-        _encode_alter_replica_log_dir_topic_v2(topics_item, out)
-    out.append(0)
-
-
-def _decode_alter_replica_log_dirs_request_v2(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[AlterReplicaLogDirsRequest, int]:
-    dirs_count, pos = read_compact_count(buf, pos, 3, budget)
-    dirs: list[AlterReplicaLogDir] = []
-    for _ in range(dirs_count):
-        dirs_item, pos = _decode_alter_replica_log_dir_v2(buf, pos, budget)
-        dirs.append(dirs_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return AlterReplicaLogDirsRequest(dirs), pos
-
-
-def _encode_alter_replica_log_dirs_request_v2(msg: AlterReplicaLogDirsRequest, out: WireBuffer) -> None:
-    write_uvarint(len(msg.dirs) + 1, out)
-    for dirs_item in msg.dirs:
-        _encode_alter_replica_log_dir_v2(dirs_item, out)
-    out.append(0)
-
-
 def _decode_alter_replica_log_dir_partition_result_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[AlterReplicaLogDirPartitionResult, int]:
@@ -319,86 +251,22 @@ def _encode_alter_replica_log_dirs_response_v0(msg: AlterReplicaLogDirsResponse,
         _encode_alter_replica_log_dir_topic_result_v0(results_item, out)
 
 
-def _decode_alter_replica_log_dir_partition_result_v2(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[AlterReplicaLogDirPartitionResult, int]:
-    partition_index, error_code = _unpack_ih(buf, pos)
-    pos += 7
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return AlterReplicaLogDirPartitionResult(partition_index, error_code), pos
-
-
-def _encode_alter_replica_log_dir_partition_result_v2(msg: AlterReplicaLogDirPartitionResult, out: WireBuffer) -> None:
-    out += _pack_ihB(msg.partition_index, msg.error_code, 0)
-
-
-def _decode_alter_replica_log_dir_topic_result_v2(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[AlterReplicaLogDirTopicResult, int]:
-    topic_name, pos = read_compact_string(buf, pos)
-    partitions_count, pos = read_compact_count(buf, pos, 7, budget)
-    partitions: list[AlterReplicaLogDirPartitionResult] = []
-    for _ in range(partitions_count):
-        partitions_item, pos = _decode_alter_replica_log_dir_partition_result_v2(buf, pos, budget)
-        partitions.append(partitions_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return AlterReplicaLogDirTopicResult(topic_name, partitions), pos
-
-
-def _encode_alter_replica_log_dir_topic_result_v2(msg: AlterReplicaLogDirTopicResult, out: WireBuffer) -> None:
-    write_compact_string(msg.topic_name, out)
-    write_uvarint(len(msg.partitions) + 1, out)
-    for partitions_item in msg.partitions:
-        _encode_alter_replica_log_dir_partition_result_v2(partitions_item, out)
-    out.append(0)
-
-
-def _decode_alter_replica_log_dirs_response_v2(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[AlterReplicaLogDirsResponse, int]:
-    (throttle_time_ms,) = _unpack_i(buf, pos)
-    results_count, pos = read_compact_count(buf, pos + 4, 3, budget)
-    results: list[AlterReplicaLogDirTopicResult] = []
-    for _ in range(results_count):
-        results_item, pos = _decode_alter_replica_log_dir_topic_result_v2(buf, pos, budget)
-        results.append(results_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return AlterReplicaLogDirsResponse(throttle_time_ms, results), pos
-
-
-def _encode_alter_replica_log_dirs_response_v2(msg: AlterReplicaLogDirsResponse, out: WireBuffer) -> None:
-    out += _pack_i(msg.throttle_time_ms)
-    write_uvarint(len(msg.results) + 1, out)
-    for results_item in msg.results:
-        _encode_alter_replica_log_dir_topic_result_v2(results_item, out)
-    out.append(0)
-
-
 AlterReplicaLogDirsRequest.DECODERS = (
     _decode_alter_replica_log_dirs_request_v0,
     _decode_alter_replica_log_dirs_request_v0,
-    _decode_alter_replica_log_dirs_request_v2,
 )
 
 AlterReplicaLogDirsRequest.ENCODERS = (
     _encode_alter_replica_log_dirs_request_v0,
     _encode_alter_replica_log_dirs_request_v0,
-    _encode_alter_replica_log_dirs_request_v2,
 )
 
 AlterReplicaLogDirsResponse.DECODERS = (
     _decode_alter_replica_log_dirs_response_v0,
     _decode_alter_replica_log_dirs_response_v0,
-    _decode_alter_replica_log_dirs_response_v2,
 )
 
 AlterReplicaLogDirsResponse.ENCODERS = (
     _encode_alter_replica_log_dirs_response_v0,
     _encode_alter_replica_log_dirs_response_v0,
-    _encode_alter_replica_log_dirs_response_v2,
 )

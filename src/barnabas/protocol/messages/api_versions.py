@@ -36,18 +36,16 @@ _pack_hhhB = Struct(">hhhB").pack
 _pack_hi = Struct(">hi").pack
 _pack_i = Struct(">i").pack
 _pack_q = Struct(">q").pack
-_pack_t = Struct(">?").pack
 _unpack_h = Struct(">h").unpack_from
 _unpack_hh = Struct(">hh").unpack_from
 _unpack_hhh = Struct(">hhh").unpack_from
 _unpack_hi = Struct(">hi").unpack_from
 _unpack_i = Struct(">i").unpack_from
 _unpack_q = Struct(">q").unpack_from
-_unpack_t = Struct(">?").unpack_from
 
 
 class ApiVersionsRequest(Message):
-    """ApiVersionsRequest (API key 18), versions 0-4."""
+    """ApiVersionsRequest (API key 18), versions 0-3."""
 
     __slots__ = (
         "client_software_name",  # versions 3+
@@ -57,7 +55,7 @@ class ApiVersionsRequest(Message):
     SCHEMA_NAME: ClassVar[str] = "ApiVersionsRequest"
     API_KEY: ClassVar[int] = 18
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 4
+    MAX_VERSION: ClassVar[int] = 3
     ELEMENT_LIMIT: ClassVar[int] = REQUEST_ELEMENT_LIMIT
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[ApiVersionsRequest, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[ApiVersionsRequest, WireBuffer], None] | None, ...]]
@@ -132,7 +130,7 @@ class FinalizedFeatureKey(Part):
 
 
 class ApiVersionsResponse(Message):
-    """ApiVersionsResponse (API key 18), versions 0-4."""
+    """ApiVersionsResponse (API key 18), versions 0-3."""
 
     __slots__ = (
         "error_code",
@@ -141,13 +139,12 @@ class ApiVersionsResponse(Message):
         "supported_features",  # versions 3+, tag 0
         "finalized_features_epoch",  # versions 3+, tag 1
         "finalized_features",  # versions 3+, tag 2
-        "zk_migration_ready",  # versions 3+, tag 3
     )
 
     SCHEMA_NAME: ClassVar[str] = "ApiVersionsResponse"
     API_KEY: ClassVar[int] = 18
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 4
+    MAX_VERSION: ClassVar[int] = 3
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[ApiVersionsResponse, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[ApiVersionsResponse, WireBuffer], None] | None, ...]]
 
@@ -159,7 +156,6 @@ class ApiVersionsResponse(Message):
         supported_features: list[SupportedFeatureKey] | None = None,
         finalized_features_epoch: int = -1,
         finalized_features: list[FinalizedFeatureKey] | None = None,
-        zk_migration_ready: bool = False,
     ) -> None:
         self.error_code = error_code
         self.api_keys: list[ApiVersion] = [] if api_keys is None else api_keys
@@ -167,7 +163,6 @@ class ApiVersionsResponse(Message):
         self.supported_features: list[SupportedFeatureKey] = [] if supported_features is None else supported_features
         self.finalized_features_epoch = finalized_features_epoch
         self.finalized_features: list[FinalizedFeatureKey] = [] if finalized_features is None else finalized_features
-        self.zk_migration_ready = zk_migration_ready
 
 
 def _decode_api_versions_request_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[ApiVersionsRequest, int]:
@@ -289,7 +284,6 @@ def _decode_api_versions_response_v3(buf: memoryview, pos: int, budget: Budget) 
     supported_features: list[SupportedFeatureKey] = []
     finalized_features_epoch: int = -1
     finalized_features: list[FinalizedFeatureKey] = []
-    zk_migration_ready: bool = False
     tagged_count, pos = read_tagged_count(buf, pos + 4, budget)
     for _ in range(tagged_count):
         tag, tag_end, pos = read_tag(buf, pos)
@@ -308,20 +302,11 @@ def _decode_api_versions_response_v3(buf: memoryview, pos: int, budget: Budget) 
             for _ in range(finalized_features_count):
                 finalized_features_item, pos = _decode_finalized_feature_key_v3(buf, pos, budget)
                 finalized_features.append(finalized_features_item)
-        elif tag == 3:
-            (zk_migration_ready,) = _unpack_t(buf, pos)
-            pos += 1
         else:
             pos = tag_end
         check_tag_end(pos, tag_end)
     return ApiVersionsResponse(
-        error_code,
-        api_keys,
-        throttle_time_ms,
-        supported_features,
-        finalized_features_epoch,
-        finalized_features,
-        zk_migration_ready,
+        error_code, api_keys, throttle_time_ms, supported_features, finalized_features_epoch, finalized_features
     ), pos
 
 
@@ -348,10 +333,6 @@ def _encode_api_versions_response_v3(msg: ApiVersionsResponse, out: WireBuffer) 
         for finalized_features_item in msg.finalized_features:
             _encode_finalized_feature_key_v3(finalized_features_item, finalized_features_value)
         tagged.append((2, finalized_features_value))
-    if msg.zk_migration_ready:
-        zk_migration_ready_value = WireBuffer()
-        zk_migration_ready_value += _pack_t(msg.zk_migration_ready)
-        tagged.append((3, zk_migration_ready_value))
     write_tagged_fields(tagged, out)
 
 
@@ -360,14 +341,12 @@ ApiVersionsRequest.DECODERS = (
     _decode_api_versions_request_v0,
     _decode_api_versions_request_v0,
     _decode_api_versions_request_v3,
-    _decode_api_versions_request_v3,
 )
 
 ApiVersionsRequest.ENCODERS = (
     _encode_api_versions_request_v0,
     _encode_api_versions_request_v0,
     _encode_api_versions_request_v0,
-    _encode_api_versions_request_v3,
     _encode_api_versions_request_v3,
 )
 
@@ -376,13 +355,11 @@ ApiVersionsResponse.DECODERS = (
     _decode_api_versions_response_v1,
     _decode_api_versions_response_v1,
     _decode_api_versions_response_v3,
-    _decode_api_versions_response_v3,
 )
 
 ApiVersionsResponse.ENCODERS = (
     _encode_api_versions_response_v0,
     _encode_api_versions_response_v1,
     _encode_api_versions_response_v1,
-    _encode_api_versions_response_v3,
     _encode_api_versions_response_v3,
 )

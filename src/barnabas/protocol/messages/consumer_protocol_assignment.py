@@ -47,7 +47,7 @@ class TopicPartition(Part):
 
 
 class ConsumerProtocolAssignment(Message):
-    """ConsumerProtocolAssignment, versions 0-3."""
+    """ConsumerProtocolAssignment, versions 0-1."""
 
     __slots__ = (
         "assigned_partitions",
@@ -56,7 +56,7 @@ class ConsumerProtocolAssignment(Message):
 
     SCHEMA_NAME: ClassVar[str] = "ConsumerProtocolAssignment"
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 3
+    MAX_VERSION: ClassVar[int] = 1
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[ConsumerProtocolAssignment, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[ConsumerProtocolAssignment, WireBuffer], None] | None, ...]]
 
@@ -109,13 +109,9 @@ def _encode_consumer_protocol_assignment_v0(msg: ConsumerProtocolAssignment, out
 ConsumerProtocolAssignment.DECODERS = (
     _decode_consumer_protocol_assignment_v0,
     _decode_consumer_protocol_assignment_v0,
-    _decode_consumer_protocol_assignment_v0,
-    _decode_consumer_protocol_assignment_v0,
 )
 
 ConsumerProtocolAssignment.ENCODERS = (
-    _encode_consumer_protocol_assignment_v0,
-    _encode_consumer_protocol_assignment_v0,
     _encode_consumer_protocol_assignment_v0,
     _encode_consumer_protocol_assignment_v0,
 )

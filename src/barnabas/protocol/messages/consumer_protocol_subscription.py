@@ -20,16 +20,13 @@ from barnabas.protocol.wire import (
     read_int32s,
     read_nullable_bytes,
     read_string,
-    take_nullable_string,
     write_int32s,
     write_nullable_bytes,
-    write_nullable_string,
     write_string,
 )
 
 _pack_i = Struct(">i").pack
 _unpack_i = Struct(">i").unpack_from
-_unpack_ih = Struct(">ih").unpack_from
 
 
 class TopicPartition(Part):
@@ -50,19 +47,17 @@ class TopicPartition(Part):
 
 
 class ConsumerProtocolSubscription(Message):
-    """ConsumerProtocolSubscription, versions 0-3."""
+    """ConsumerProtocolSubscription, versions 0-1."""
 
     __slots__ = (
         "topics",
         "user_data",
         "owned_partitions",  # versions 1+
-        "generation_id",  # versions 2+
-        "rack_id",  # versions 3+
     )
 
     SCHEMA_NAME: ClassVar[str] = "ConsumerProtocolSubscription"
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 3
+    MAX_VERSION: ClassVar[int] = 1
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[ConsumerProtocolSubscription, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[ConsumerProtocolSubscription, WireBuffer], None] | None, ...]]
 
@@ -71,14 +66,10 @@ class ConsumerProtocolSubscription(Message):
         topics: list[str] | None = None,
         user_data: bytes | None = None,
         owned_partitions: list[TopicPartition] | None = None,
-        generation_id: int = -1,
-        rack_id: str | None = None,
     ) -> None:
         self.topics: list[str] = [] if topics is None else topics
         self.user_data = user_data
         self.owned_partitions: list[TopicPartition] = [] if owned_partitions is None else owned_partitions
-        self.generation_id = generation_id
-        self.rack_id = rack_id
 
 
 def _decode_consumer_protocol_subscription_v0(
@@ -149,84 +140,12 @@ def _encode_consumer_protocol_subscription_v1(msg: ConsumerProtocolSubscription,
         _encode_topic_partition_v1(owned_partitions_item, out)
 
 
-def _decode_consumer_protocol_subscription_v2(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[ConsumerProtocolSubscription, int]:
-    (topics_count,) = _unpack_i(buf, pos)
-    pos += 4
-    check_count(topics_count, len(buf) - pos, 2, budget)
-    topics: list[str] = []
-    for _ in range(topics_count):
-        topics_item, pos = read_string(buf, pos)
-        topics.append(topics_item)
-    user_data, pos = read_nullable_bytes(buf, pos)
-    (owned_partitions_count,) = _unpack_i(buf, pos)
-    pos += 4
-    check_count(owned_partitions_count, len(buf) - pos, 6, budget)
-    owned_partitions: list[TopicPartition] = []
-    for _ in range(owned_partitions_count):
-        owned_partitions_item, pos = _decode_topic_partition_v1(buf, pos, budget)
-        owned_partitions.append(owned_partitions_item)
-    (generation_id,) = _unpack_i(buf, pos)
-    return ConsumerProtocolSubscription(topics, user_data, owned_partitions, generation_id), pos + 4
-
-
-def _encode_consumer_protocol_subscription_v2(msg: ConsumerProtocolSubscription, out: WireBuffer) -> None:
-    out += _pack_i(len(msg.topics))
-    for topics_item in msg.topics:
-        write_string(topics_item, out)
-    write_nullable_bytes(msg.user_data, out)
-    out += _pack_i(len(msg.owned_partitions))
-    for owned_partitions_item in msg.owned_partitions:
-        _encode_topic_partition_v1(owned_partitions_item, out)
-    out += _pack_i(msg.generation_id)
-
-
-def _decode_consumer_protocol_subscription_v3(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[ConsumerProtocolSubscription, int]:
-    (topics_count,) = _unpack_i(buf, pos)
-    pos += 4
-    check_count(topics_count, len(buf) - pos, 2, budget)
-    topics: list[str] = []
-    for _ in range(topics_count):
-        topics_item, pos = read_string(buf, pos)
-        topics.append(topics_item)
-    user_data, pos = read_nullable_bytes(buf, pos)
-    (owned_partitions_count,) = _unpack_i(buf, pos)
-    pos += 4
-    check_count(owned_partitions_count, len(buf) - pos, 6, budget)
-    owned_partitions: list[TopicPartition] = []
-    for _ in range(owned_partitions_count):
-        owned_partitions_item, pos = _decode_topic_partition_v1(buf, pos, budget)
-        owned_partitions.append(owned_partitions_item)
-    generation_id, rack_id_length = _unpack_ih(buf, pos)
-    rack_id, pos = take_nullable_string(buf, pos + 6, rack_id_length)
-    return ConsumerProtocolSubscription(topics, user_data, owned_partitions, generation_id, rack_id), pos
-
-
-def _encode_consumer_protocol_subscription_v3(msg: ConsumerProtocolSubscription, out: WireBuffer) -> None:
-    out += _pack_i(len(msg.topics))
-    for topics_item in msg.topics:
-        write_string(topics_item, out)
-    write_nullable_bytes(msg.user_data, out)
-    out += _pack_i(len(msg.owned_partitions))
-    for owned_partitions_item in msg.owned_partitions:
-        _encode_topic_partition_v1(owned_partitions_item, out)
-    out += _pack_i(msg.generation_id)
-    write_nullable_string(msg.rack_id, out)
-
-
 ConsumerProtocolSubscription.DECODERS = (
     _decode_consumer_protocol_subscription_v0,
     _decode_consumer_protocol_subscription_v1,
-    _decode_consumer_protocol_subscription_v2,
-    _decode_consumer_protocol_subscription_v3,
 )
 
 ConsumerProtocolSubscription.ENCODERS = (
     _encode_consumer_protocol_subscription_v0,
     _encode_consumer_protocol_subscription_v1,
-    _encode_consumer_protocol_subscription_v2,
-    _encode_consumer_protocol_subscription_v3,
 )

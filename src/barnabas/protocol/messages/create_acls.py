@@ -82,14 +82,14 @@ class AclCreation(Part):
 
 
 class CreateAclsRequest(Message):
-    """CreateAclsRequest (API key 30), versions 0-3."""
+    """CreateAclsRequest (API key 30), versions 0-2."""
 
     __slots__ = ("creations",)
 
     SCHEMA_NAME: ClassVar[str] = "CreateAclsRequest"
     API_KEY: ClassVar[int] = 30
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 3
+    MAX_VERSION: ClassVar[int] = 2
     ELEMENT_LIMIT: ClassVar[int] = REQUEST_ELEMENT_LIMIT
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[CreateAclsRequest, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[CreateAclsRequest, WireBuffer], None] | None, ...]]
@@ -119,7 +119,7 @@ class AclCreationResult(Part):
 
 
 class CreateAclsResponse(Message):
-    """CreateAclsResponse (API key 30), versions 0-3."""
+    """CreateAclsResponse (API key 30), versions 0-2."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -129,7 +129,7 @@ class CreateAclsResponse(Message):
     SCHEMA_NAME: ClassVar[str] = "CreateAclsResponse"
     API_KEY: ClassVar[int] = 30
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 3
+    MAX_VERSION: ClassVar[int] = 2
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[CreateAclsResponse, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[CreateAclsResponse, WireBuffer], None] | None, ...]]
 
@@ -330,13 +330,11 @@ CreateAclsRequest.DECODERS = (
     _decode_create_acls_request_v0,
     _decode_create_acls_request_v1,
     _decode_create_acls_request_v2,
-    _decode_create_acls_request_v2,
 )
 
 CreateAclsRequest.ENCODERS = (
     _encode_create_acls_request_v0,
     _encode_create_acls_request_v1,
-    _encode_create_acls_request_v2,
     _encode_create_acls_request_v2,
 )
 
@@ -344,12 +342,10 @@ CreateAclsResponse.DECODERS = (
     _decode_create_acls_response_v0,
     _decode_create_acls_response_v0,
     _decode_create_acls_response_v2,
-    _decode_create_acls_response_v2,
 )
 
 CreateAclsResponse.ENCODERS = (
     _encode_create_acls_response_v0,
     _encode_create_acls_response_v0,
-    _encode_create_acls_response_v2,
     _encode_create_acls_response_v2,
 )

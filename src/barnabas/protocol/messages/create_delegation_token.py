@@ -18,18 +18,15 @@ from barnabas.protocol.wire import (
     REQUEST_ELEMENT_LIMIT,
     WireBuffer,
     check_count,
-    not_in_version,
     read_bytes,
     read_compact_bytes,
     read_compact_count,
-    read_compact_nullable_string,
     read_compact_string,
     read_string,
     skip_tagged_fields,
     take_string,
     write_bytes,
     write_compact_bytes,
-    write_compact_nullable_string,
     write_compact_string,
     write_string,
     write_uvarint,
@@ -69,11 +66,9 @@ class CreatableRenewers(Part):
 
 
 class CreateDelegationTokenRequest(Message):
-    """CreateDelegationTokenRequest (API key 38), versions 0-3."""
+    """CreateDelegationTokenRequest (API key 38), versions 0-2."""
 
     __slots__ = (
-        "owner_principal_type",  # versions 3+
-        "owner_principal_name",  # versions 3+
         "renewers",
         "max_lifetime_ms",
     )
@@ -81,33 +76,27 @@ class CreateDelegationTokenRequest(Message):
     SCHEMA_NAME: ClassVar[str] = "CreateDelegationTokenRequest"
     API_KEY: ClassVar[int] = 38
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 3
+    MAX_VERSION: ClassVar[int] = 2
     ELEMENT_LIMIT: ClassVar[int] = REQUEST_ELEMENT_LIMIT
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[CreateDelegationTokenRequest, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[CreateDelegationTokenRequest, WireBuffer], None] | None, ...]]
 
     def __init__(
         self,
-        owner_principal_type: str | None = "",
-        owner_principal_name: str | None = "",
         renewers: list[CreatableRenewers] | None = None,
         max_lifetime_ms: int = 0,
     ) -> None:
-        self.owner_principal_type = owner_principal_type
-        self.owner_principal_name = owner_principal_name
         self.renewers: list[CreatableRenewers] = [] if renewers is None else renewers
         self.max_lifetime_ms = max_lifetime_ms
 
 
 class CreateDelegationTokenResponse(Message):
-    """CreateDelegationTokenResponse (API key 38), versions 0-3."""
+    """CreateDelegationTokenResponse (API key 38), versions 0-2."""
 
     __slots__ = (
         "error_code",
         "principal_type",
         "principal_name",
-        "token_requester_principal_type",  # versions 3+
-        "token_requester_principal_name",  # versions 3+
         "issue_timestamp_ms",
         "expiry_timestamp_ms",
         "max_timestamp_ms",
@@ -119,7 +108,7 @@ class CreateDelegationTokenResponse(Message):
     SCHEMA_NAME: ClassVar[str] = "CreateDelegationTokenResponse"
     API_KEY: ClassVar[int] = 38
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 3
+    MAX_VERSION: ClassVar[int] = 2
     DECODERS: ClassVar[
         tuple[Callable[[memoryview, int, Budget], tuple[CreateDelegationTokenResponse, int]] | None, ...]
     ]
@@ -130,8 +119,6 @@ class CreateDelegationTokenResponse(Message):
         error_code: int = 0,
         principal_type: str = "",
         principal_name: str = "",
-        token_requester_principal_type: str = "",
-        token_requester_principal_name: str = "",
         issue_timestamp_ms: int = 0,
         expiry_timestamp_ms: int = 0,
         max_timestamp_ms: int = 0,
@@ -142,8 +129,6 @@ class CreateDelegationTokenResponse(Message):
         self.error_code = error_code
         self.principal_type = principal_type
         self.principal_name = principal_name
-        self.token_requester_principal_type = token_requester_principal_type
-        self.token_requester_principal_name = token_requester_principal_name
         self.issue_timestamp_ms = issue_timestamp_ms
         self.expiry_timestamp_ms = expiry_timestamp_ms
         self.max_timestamp_ms = max_timestamp_ms
@@ -174,14 +159,10 @@ def _decode_create_delegation_token_request_v0(
         renewers_item, pos = _decode_creatable_renewers_v0(buf, pos, budget)
         renewers.append(renewers_item)
     (max_lifetime_ms,) = _unpack_q(buf, pos)
-    return CreateDelegationTokenRequest("", "", renewers, max_lifetime_ms), pos + 8
+    return CreateDelegationTokenRequest(renewers, max_lifetime_ms), pos + 8
 
 
 def _encode_create_delegation_token_request_v0(msg: CreateDelegationTokenRequest, out: WireBuffer) -> None:
-    if msg.owner_principal_type != "":
-        raise not_in_version("CreateDelegationTokenRequest.owner_principal_type")
-    if msg.owner_principal_name != "":
-        raise not_in_version("CreateDelegationTokenRequest.owner_principal_name")
     out += _pack_i(len(msg.renewers))
     for renewers_item in msg.renewers:
         _encode_creatable_renewers_v0(renewers_item, out)
@@ -215,40 +196,10 @@ def _decode_create_delegation_token_request_v2(
     pos += 9
     if buf[pos - 1]:
         pos = skip_tagged_fields(buf, pos - 1, budget)
-    return CreateDelegationTokenRequest("", "", renewers, max_lifetime_ms), pos
+    return CreateDelegationTokenRequest(renewers, max_lifetime_ms), pos
 
 
 def _encode_create_delegation_token_request_v2(msg: CreateDelegationTokenRequest, out: WireBuffer) -> None:
-    if msg.owner_principal_type != "":
-        raise not_in_version("CreateDelegationTokenRequest.owner_principal_type")
-    if msg.owner_principal_name != "":
-        raise not_in_version("CreateDelegationTokenRequest.owner_principal_name")
-    write_uvarint(len(msg.renewers) + 1, out)
-    for renewers_item in msg.renewers:
-        _encode_creatable_renewers_v2(renewers_item, out)
-    out += _pack_qB(msg.max_lifetime_ms, 0)
-
-
-def _decode_create_delegation_token_request_v3(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[CreateDelegationTokenRequest, int]:
-    owner_principal_type, pos = read_compact_nullable_string(buf, pos)
-    owner_principal_name, pos = read_compact_nullable_string(buf, pos)
-    renewers_count, pos = read_compact_count(buf, pos, 3, budget)
-    renewers: list[CreatableRenewers] = []
-    for _ in range(renewers_count):
-        renewers_item, pos = _decode_creatable_renewers_v2(buf, pos, budget)
-        renewers.append(renewers_item)
-    (max_lifetime_ms,) = _unpack_q(buf, pos)
-    pos += 9
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return CreateDelegationTokenRequest(owner_principal_type, owner_principal_name, renewers, max_lifetime_ms), pos
-
-
-def _encode_create_delegation_token_request_v3(msg: CreateDelegationTokenRequest, out: WireBuffer) -> None:
-    write_compact_nullable_string(msg.owner_principal_type, out)
-    write_compact_nullable_string(msg.owner_principal_name, out)
     write_uvarint(len(msg.renewers) + 1, out)
     for renewers_item in msg.renewers:
         _encode_creatable_renewers_v2(renewers_item, out)
@@ -269,8 +220,6 @@ def _decode_create_delegation_token_response_v0(
         error_code,
         principal_type,
         principal_name,
-        "",
-        "",
         issue_timestamp_ms,
         expiry_timestamp_ms,
         max_timestamp_ms,
@@ -281,10 +230,6 @@ def _decode_create_delegation_token_response_v0(
 
 
 def _encode_create_delegation_token_response_v0(msg: CreateDelegationTokenResponse, out: WireBuffer) -> None:
-    if msg.token_requester_principal_type != "":
-        raise not_in_version("CreateDelegationTokenResponse.token_requester_principal_type")
-    if msg.token_requester_principal_name != "":
-        raise not_in_version("CreateDelegationTokenResponse.token_requester_principal_name")
     principal_type_bytes = msg.principal_type.encode()
     out += _pack_hh(msg.error_code, len(principal_type_bytes))
     out += principal_type_bytes
@@ -313,8 +258,6 @@ def _decode_create_delegation_token_response_v2(
         error_code,
         principal_type,
         principal_name,
-        "",
-        "",
         issue_timestamp_ms,
         expiry_timestamp_ms,
         max_timestamp_ms,
@@ -325,55 +268,9 @@ def _decode_create_delegation_token_response_v2(
 
 
 def _encode_create_delegation_token_response_v2(msg: CreateDelegationTokenResponse, out: WireBuffer) -> None:
-    if msg.token_requester_principal_type != "":
-        raise not_in_version("CreateDelegationTokenResponse.token_requester_principal_type")
-    if msg.token_requester_principal_name != "":
-        raise not_in_version("CreateDelegationTokenResponse.token_requester_principal_name")
     out += _pack_h(msg.error_code)
     write_compact_string(msg.principal_type, out)
     write_compact_string(msg.principal_name, out)
-    out += _pack_qqq(msg.issue_timestamp_ms, msg.expiry_timestamp_ms, msg.max_timestamp_ms)
-    write_compact_string(msg.token_id, out)
-    write_compact_bytes(msg.hmac, out)
-    out += _pack_iB(msg.throttle_time_ms, 0)
-
-
-def _decode_create_delegation_token_response_v3(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[CreateDelegationTokenResponse, int]:
-    (error_code,) = _unpack_h(buf, pos)
-    principal_type, pos = read_compact_string(buf, pos + 2)
-    principal_name, pos = read_compact_string(buf, pos)
-    token_requester_principal_type, pos = read_compact_string(buf, pos)
-    token_requester_principal_name, pos = read_compact_string(buf, pos)
-    issue_timestamp_ms, expiry_timestamp_ms, max_timestamp_ms = _unpack_qqq(buf, pos)
-    token_id, pos = read_compact_string(buf, pos + 24)
-    hmac, pos = read_compact_bytes(buf, pos)
-    (throttle_time_ms,) = _unpack_i(buf, pos)
-    pos += 5
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return CreateDelegationTokenResponse(
-        error_code,
-        principal_type,
-        principal_name,
-        token_requester_principal_type,
-        token_requester_principal_name,
-        issue_timestamp_ms,
-        expiry_timestamp_ms,
-        max_timestamp_ms,
-        token_id,
-        hmac,
-        throttle_time_ms,
-    ), pos
-
-
-def _encode_create_delegation_token_response_v3(msg: CreateDelegationTokenResponse, out: WireBuffer) -> None:
-    out += _pack_h(msg.error_code)
-    write_compact_string(msg.principal_type, out)
-    write_compact_string(msg.principal_name, out)
-    write_compact_string(msg.token_requester_principal_type, out)
-    write_compact_string(msg.token_requester_principal_name, out)
     out += _pack_qqq(msg.issue_timestamp_ms, msg.expiry_timestamp_ms, msg.max_timestamp_ms)
     write_compact_string(msg.token_id, out)
     write_compact_bytes(msg.hmac, out)
@@ -384,26 +281,22 @@ CreateDelegationTokenRequest.DECODERS = (
     _decode_create_delegation_token_request_v0,
     _decode_create_delegation_token_request_v0,
     _decode_create_delegation_token_request_v2,
-    _decode_create_delegation_token_request_v3,
 )
 
 CreateDelegationTokenRequest.ENCODERS = (
     _encode_create_delegation_token_request_v0,
     _encode_create_delegation_token_request_v0,
     _encode_create_delegation_token_request_v2,
-    _encode_create_delegation_token_request_v3,
 )
 
 CreateDelegationTokenResponse.DECODERS = (
     _decode_create_delegation_token_response_v0,
     _decode_create_delegation_token_response_v0,
     _decode_create_delegation_token_response_v2,
-    _decode_create_delegation_token_response_v3,
 )
 
 CreateDelegationTokenResponse.ENCODERS = (
     _encode_create_delegation_token_response_v0,
     _encode_create_delegation_token_response_v0,
     _encode_create_delegation_token_response_v2,
-    _encode_create_delegation_token_response_v3,
 )

@@ -19,7 +19,6 @@ from barnabas.protocol.wire import (
     Part,
     REQUEST_ELEMENT_LIMIT,
     WireBuffer,
-    ZERO_UUID,
     check_count,
     check_tag_end,
     not_in_version,
@@ -51,7 +50,6 @@ _pack_ii = Struct(">ii").pack
 _pack_it = Struct(">i?").pack
 _pack_itB = Struct(">i?B").pack
 _pack_tbtB = Struct(">?b?B").pack
-_pack_uh = Struct(">16sh").pack
 _unpack_h = Struct(">h").unpack_from
 _unpack_hh = Struct(">hh").unpack_from
 _unpack_i = Struct(">i").unpack_from
@@ -60,7 +58,6 @@ _unpack_ihi = Struct(">ihi").unpack_from
 _unpack_ii = Struct(">ii").unpack_from
 _unpack_it = Struct(">i?").unpack_from
 _unpack_tbt = Struct(">?b?").unpack_from
-_unpack_uh = Struct(">16sh").unpack_from
 
 
 class CreatableReplicaAssignment(Part):
@@ -124,7 +121,7 @@ class CreatableTopic(Part):
 
 
 class CreateTopicsRequest(Message):
-    """CreateTopicsRequest (API key 19), versions 0-7."""
+    """CreateTopicsRequest (API key 19), versions 0-6."""
 
     __slots__ = (
         "topics",
@@ -135,7 +132,7 @@ class CreateTopicsRequest(Message):
     SCHEMA_NAME: ClassVar[str] = "CreateTopicsRequest"
     API_KEY: ClassVar[int] = 19
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 7
+    MAX_VERSION: ClassVar[int] = 6
     ELEMENT_LIMIT: ClassVar[int] = REQUEST_ELEMENT_LIMIT
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[CreateTopicsRequest, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[CreateTopicsRequest, WireBuffer], None] | None, ...]]
@@ -182,7 +179,6 @@ class CreatableTopicResult(Part):
 
     __slots__ = (
         "name",
-        "topic_id",  # versions 7+
         "error_code",
         "error_message",  # versions 1+
         "topic_config_error_code",  # versions 5+, tag 0
@@ -194,7 +190,6 @@ class CreatableTopicResult(Part):
     def __init__(
         self,
         name: str = "",
-        topic_id: bytes = ZERO_UUID,
         error_code: int = 0,
         error_message: str | None = "",
         topic_config_error_code: int = 0,
@@ -203,7 +198,6 @@ class CreatableTopicResult(Part):
         configs: list[CreatableTopicConfigs] | None | Missing = MISSING,
     ) -> None:
         self.name = name
-        self.topic_id = topic_id
         self.error_code = error_code
         self.error_message = error_message
         self.topic_config_error_code = topic_config_error_code
@@ -213,7 +207,7 @@ class CreatableTopicResult(Part):
 
 
 class CreateTopicsResponse(Message):
-    """CreateTopicsResponse (API key 19), versions 0-7."""
+    """CreateTopicsResponse (API key 19), versions 0-6."""
 
     __slots__ = (
         "throttle_time_ms",  # versions 2+
@@ -223,7 +217,7 @@ class CreateTopicsResponse(Message):
     SCHEMA_NAME: ClassVar[str] = "CreateTopicsResponse"
     API_KEY: ClassVar[int] = 19
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 7
+    MAX_VERSION: ClassVar[int] = 6
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[CreateTopicsResponse, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[CreateTopicsResponse, WireBuffer], None] | None, ...]]
 
@@ -421,7 +415,7 @@ def _encode_create_topics_request_v5(msg: CreateTopicsRequest, out: WireBuffer) 
 def _decode_creatable_topic_result_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[CreatableTopicResult, int]:
     name, pos = read_string(buf, pos)
     (error_code,) = _unpack_h(buf, pos)
-    return CreatableTopicResult(name, ZERO_UUID, error_code), pos + 2
+    return CreatableTopicResult(name, error_code), pos + 2
 
 
 def _encode_creatable_topic_result_v0(msg: CreatableTopicResult, out: WireBuffer) -> None:
@@ -450,7 +444,7 @@ def _decode_creatable_topic_result_v1(buf: memoryview, pos: int, budget: Budget)
     name, pos = read_string(buf, pos)
     error_code, error_message_length = _unpack_hh(buf, pos)
     error_message, pos = take_nullable_string(buf, pos + 4, error_message_length)
-    return CreatableTopicResult(name, ZERO_UUID, error_code, error_message), pos
+    return CreatableTopicResult(name, error_code, error_message), pos
 
 
 def _encode_creatable_topic_result_v1(msg: CreatableTopicResult, out: WireBuffer) -> None:
@@ -532,7 +526,7 @@ def _decode_creatable_topic_result_v5(buf: memoryview, pos: int, budget: Budget)
             pos = tag_end
         check_tag_end(pos, tag_end)
     return CreatableTopicResult(
-        name, ZERO_UUID, error_code, error_message, topic_config_error_code, num_partitions, replication_factor, configs
+        name, error_code, error_message, topic_config_error_code, num_partitions, replication_factor, configs
     ), pos
 
 
@@ -574,78 +568,12 @@ def _encode_create_topics_response_v5(msg: CreateTopicsResponse, out: WireBuffer
     out.append(0)
 
 
-def _decode_creatable_topic_result_v7(buf: memoryview, pos: int, budget: Budget) -> tuple[CreatableTopicResult, int]:
-    name, pos = read_compact_string(buf, pos)
-    topic_id, error_code = _unpack_uh(buf, pos)
-    error_message, pos = read_compact_nullable_string(buf, pos + 18)
-    num_partitions, replication_factor = _unpack_ih(buf, pos)
-    configs_count, pos = read_compact_nullable_count(buf, pos + 6, 6, budget)
-    configs: list[CreatableTopicConfigs] | None = None
-    if configs_count >= 0:
-        configs = []
-        for _ in range(configs_count):
-            configs_item, pos = _decode_creatable_topic_configs_v5(buf, pos, budget)
-            configs.append(configs_item)
-    topic_config_error_code: int = 0
-    tagged_count, pos = read_tagged_count(buf, pos, budget)
-    for _ in range(tagged_count):
-        tag, tag_end, pos = read_tag(buf, pos)
-        if tag == 0:
-            (topic_config_error_code,) = _unpack_h(buf, pos)
-            pos += 2
-        else:
-            pos = tag_end
-        check_tag_end(pos, tag_end)
-    return CreatableTopicResult(
-        name, topic_id, error_code, error_message, topic_config_error_code, num_partitions, replication_factor, configs
-    ), pos
-
-
-def _encode_creatable_topic_result_v7(msg: CreatableTopicResult, out: WireBuffer) -> None:
-    write_compact_string(msg.name, out)
-    out += _pack_uh(msg.topic_id, msg.error_code)
-    write_compact_nullable_string(msg.error_message, out)
-    out += _pack_ih(msg.num_partitions, msg.replication_factor)
-    write_uvarint(0 if msg.configs is None else len(msg.configs) + 1, out)
-    if msg.configs:
-        for configs_item in msg.configs:
-            _encode_creatable_topic_configs_v5(configs_item, out)
-    tagged: list[tuple[int, WireBuffer]] = []
-    if msg.topic_config_error_code != 0:
-        topic_config_error_code_value = WireBuffer()
-        topic_config_error_code_value += _pack_h(msg.topic_config_error_code)
-        tagged.append((0, topic_config_error_code_value))
-    write_tagged_fields(tagged, out)
-
-
-def _decode_create_topics_response_v7(buf: memoryview, pos: int, budget: Budget) -> tuple[CreateTopicsResponse, int]:
-    (throttle_time_ms,) = _unpack_i(buf, pos)
-    topics_count, pos = read_compact_count(buf, pos + 4, 28, budget)
-    topics: list[CreatableTopicResult] = []
-    for _ in range(topics_count):
-        topics_item, pos = _decode_creatable_topic_result_v7(buf, pos, budget)
-        topics.append(topics_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return CreateTopicsResponse(throttle_time_ms, topics), pos
-
-
-def _encode_create_topics_response_v7(msg: CreateTopicsResponse, out: WireBuffer) -> None:
-    out += _pack_i(msg.throttle_time_ms)
-    write_uvarint(len(msg.topics) + 1, out)
-    for topics_item in msg.topics:
-        _encode_creatable_topic_result_v7(topics_item, out)
-    out.append(0)
-
-
 CreateTopicsRequest.DECODERS = (
     _decode_create_topics_request_v0,
     _decode_create_topics_request_v1,
     _decode_create_topics_request_v1,
     _decode_create_topics_request_v1,
     _decode_create_topics_request_v1,
-    _decode_create_topics_request_v5,
     _decode_create_topics_request_v5,
     _decode_create_topics_request_v5,
 )
@@ -658,7 +586,6 @@ CreateTopicsRequest.ENCODERS = (
     _encode_create_topics_request_v1,
     _encode_create_topics_request_v5,
     _encode_create_topics_request_v5,
-    _encode_create_topics_request_v5,
 )
 
 CreateTopicsResponse.DECODERS = (
@@ -669,7 +596,6 @@ CreateTopicsResponse.DECODERS = (
     _decode_create_topics_response_v2,
     _decode_create_topics_response_v5,
     _decode_create_topics_response_v5,
-    _decode_create_topics_response_v7,
 )
 
 CreateTopicsResponse.ENCODERS = (
@@ -680,5 +606,4 @@ CreateTopicsResponse.ENCODERS = (
     _encode_create_topics_response_v2,
     _encode_create_topics_response_v5,
     _encode_create_topics_response_v5,
-    _encode_create_topics_response_v7,
 )

@@ -83,14 +83,14 @@ class DeleteAclsFilter(Part):
 
 
 class DeleteAclsRequest(Message):
-    """DeleteAclsRequest (API key 31), versions 0-3."""
+    """DeleteAclsRequest (API key 31), versions 0-2."""
 
     __slots__ = ("filters",)
 
     SCHEMA_NAME: ClassVar[str] = "DeleteAclsRequest"
     API_KEY: ClassVar[int] = 31
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 3
+    MAX_VERSION: ClassVar[int] = 2
     ELEMENT_LIMIT: ClassVar[int] = REQUEST_ELEMENT_LIMIT
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[DeleteAclsRequest, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[DeleteAclsRequest, WireBuffer], None] | None, ...]]
@@ -161,7 +161,7 @@ class DeleteAclsFilterResult(Part):
 
 
 class DeleteAclsResponse(Message):
-    """DeleteAclsResponse (API key 31), versions 0-3."""
+    """DeleteAclsResponse (API key 31), versions 0-2."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -171,7 +171,7 @@ class DeleteAclsResponse(Message):
     SCHEMA_NAME: ClassVar[str] = "DeleteAclsResponse"
     API_KEY: ClassVar[int] = 31
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 3
+    MAX_VERSION: ClassVar[int] = 2
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[DeleteAclsResponse, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[DeleteAclsResponse, WireBuffer], None] | None, ...]]
 
@@ -542,13 +542,11 @@ DeleteAclsRequest.DECODERS = (
     _decode_delete_acls_request_v0,
     _decode_delete_acls_request_v1,
     _decode_delete_acls_request_v2,
-    _decode_delete_acls_request_v2,
 )
 
 DeleteAclsRequest.ENCODERS = (
     _encode_delete_acls_request_v0,
     _encode_delete_acls_request_v1,
-    _encode_delete_acls_request_v2,
     _encode_delete_acls_request_v2,
 )
 
@@ -556,12 +554,10 @@ DeleteAclsResponse.DECODERS = (
     _decode_delete_acls_response_v0,
     _decode_delete_acls_response_v1,
     _decode_delete_acls_response_v2,
-    _decode_delete_acls_response_v2,
 )
 
 DeleteAclsResponse.ENCODERS = (
     _encode_delete_acls_response_v0,
     _encode_delete_acls_response_v1,
-    _encode_delete_acls_response_v2,
     _encode_delete_acls_response_v2,
 )

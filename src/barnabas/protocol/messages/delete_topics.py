@@ -17,10 +17,7 @@ from barnabas.protocol.wire import (
     Part,
     REQUEST_ELEMENT_LIMIT,
     WireBuffer,
-    ZERO_UUID,
     check_count,
-    not_in_version,
-    not_nullable,
     read_compact_count,
     read_compact_nullable_string,
     read_compact_string,
@@ -37,45 +34,23 @@ _pack_hB = Struct(">hB").pack
 _pack_i = Struct(">i").pack
 _pack_iB = Struct(">iB").pack
 _pack_ii = Struct(">ii").pack
-_pack_uB = Struct(">16sB").pack
-_pack_uh = Struct(">16sh").pack
 _unpack_h = Struct(">h").unpack_from
 _unpack_i = Struct(">i").unpack_from
 _unpack_ii = Struct(">ii").unpack_from
-_unpack_u = Struct(">16s").unpack_from
-_unpack_uh = Struct(">16sh").unpack_from
-
-
-class DeleteTopicState(Part):
-    """Part of DeleteTopicsRequest."""
-
-    __slots__ = (
-        "name",  # versions 6+
-        "topic_id",  # versions 6+
-    )
-
-    def __init__(
-        self,
-        name: str | None = None,
-        topic_id: bytes = ZERO_UUID,
-    ) -> None:
-        self.name = name
-        self.topic_id = topic_id
 
 
 class DeleteTopicsRequest(Message):
-    """DeleteTopicsRequest (API key 20), versions 0-6."""
+    """DeleteTopicsRequest (API key 20), versions 0-5."""
 
     __slots__ = (
-        "topic_names",  # versions 0-5
-        "topics",  # versions 6+
+        "topic_names",
         "timeout_ms",
     )
 
     SCHEMA_NAME: ClassVar[str] = "DeleteTopicsRequest"
     API_KEY: ClassVar[int] = 20
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 6
+    MAX_VERSION: ClassVar[int] = 5
     ELEMENT_LIMIT: ClassVar[int] = REQUEST_ELEMENT_LIMIT
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[DeleteTopicsRequest, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[DeleteTopicsRequest, WireBuffer], None] | None, ...]]
@@ -83,11 +58,9 @@ class DeleteTopicsRequest(Message):
     def __init__(
         self,
         topic_names: list[str] | None = None,
-        topics: list[DeleteTopicState] | None = None,
         timeout_ms: int = 0,
     ) -> None:
         self.topic_names: list[str] = [] if topic_names is None else topic_names
-        self.topics: list[DeleteTopicState] = [] if topics is None else topics
         self.timeout_ms = timeout_ms
 
 
@@ -96,26 +69,23 @@ class DeletableTopicResult(Part):
 
     __slots__ = (
         "name",
-        "topic_id",  # versions 6+
         "error_code",
         "error_message",  # versions 5+
     )
 
     def __init__(
         self,
-        name: str | None = "",
-        topic_id: bytes = ZERO_UUID,
+        name: str = "",
         error_code: int = 0,
         error_message: str | None = None,
     ) -> None:
         self.name = name
-        self.topic_id = topic_id
         self.error_code = error_code
         self.error_message = error_message
 
 
 class DeleteTopicsResponse(Message):
-    """DeleteTopicsResponse (API key 20), versions 0-6."""
+    """DeleteTopicsResponse (API key 20), versions 0-5."""
 
     __slots__ = (
         "throttle_time_ms",  # versions 1+
@@ -125,7 +95,7 @@ class DeleteTopicsResponse(Message):
     SCHEMA_NAME: ClassVar[str] = "DeleteTopicsResponse"
     API_KEY: ClassVar[int] = 20
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 6
+    MAX_VERSION: ClassVar[int] = 5
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[DeleteTopicsResponse, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[DeleteTopicsResponse, WireBuffer], None] | None, ...]]
 
@@ -147,12 +117,10 @@ def _decode_delete_topics_request_v0(buf: memoryview, pos: int, budget: Budget) 
         topic_names_item, pos = read_string(buf, pos)
         topic_names.append(topic_names_item)
     (timeout_ms,) = _unpack_i(buf, pos)
-    return DeleteTopicsRequest(topic_names, [], timeout_ms), pos + 4
+    return DeleteTopicsRequest(topic_names, timeout_ms), pos + 4
 
 
 def _encode_delete_topics_request_v0(msg: DeleteTopicsRequest, out: WireBuffer) -> None:
-    if msg.topics:
-        raise not_in_version("DeleteTopicsRequest.topics")
     out += _pack_i(len(msg.topic_names))
     for topic_names_item in msg.topic_names:
         write_string(topic_names_item, out)
@@ -169,63 +137,24 @@ def _decode_delete_topics_request_v4(buf: memoryview, pos: int, budget: Budget) 
     pos += 5
     if buf[pos - 1]:
         pos = skip_tagged_fields(buf, pos - 1, budget)
-    return DeleteTopicsRequest(topic_names, [], timeout_ms), pos
+    return DeleteTopicsRequest(topic_names, timeout_ms), pos
 
 
 def _encode_delete_topics_request_v4(msg: DeleteTopicsRequest, out: WireBuffer) -> None:
-    if msg.topics:
-        raise not_in_version("DeleteTopicsRequest.topics")
     write_uvarint(len(msg.topic_names) + 1, out)
     for topic_names_item in msg.topic_names:
         write_compact_string(topic_names_item, out)
     out += _pack_iB(msg.timeout_ms, 0)
 
 
-def _decode_delete_topic_state_v6(buf: memoryview, pos: int, budget: Budget) -> tuple[DeleteTopicState, int]:
-    name, pos = read_compact_nullable_string(buf, pos)
-    (topic_id,) = _unpack_u(buf, pos)
-    pos += 17
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return DeleteTopicState(name, topic_id), pos
-
-
-def _encode_delete_topic_state_v6(msg: DeleteTopicState, out: WireBuffer) -> None:
-    write_compact_nullable_string(msg.name, out)
-    out += _pack_uB(msg.topic_id, 0)
-
-
-def _decode_delete_topics_request_v6(buf: memoryview, pos: int, budget: Budget) -> tuple[DeleteTopicsRequest, int]:
-    topics_count, pos = read_compact_count(buf, pos, 18, budget)
-    topics: list[DeleteTopicState] = []
-    for _ in range(topics_count):
-        topics_item, pos = _decode_delete_topic_state_v6(buf, pos, budget)
-        topics.append(topics_item)
-    (timeout_ms,) = _unpack_i(buf, pos)
-    pos += 5
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return DeleteTopicsRequest([], topics, timeout_ms), pos
-
-
-def _encode_delete_topics_request_v6(msg: DeleteTopicsRequest, out: WireBuffer) -> None:
-    write_uvarint(len(msg.topics) + 1, out)
-    for topics_item in msg.topics:
-        _encode_delete_topic_state_v6(topics_item, out)
-    out += _pack_iB(msg.timeout_ms, 0)
-
-
 def _decode_deletable_topic_result_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[DeletableTopicResult, int]:
     name, pos = read_string(buf, pos)
     (error_code,) = _unpack_h(buf, pos)
-    return DeletableTopicResult(name, ZERO_UUID, error_code), pos + 2
+    return DeletableTopicResult(name, error_code), pos + 2
 
 
 def _encode_deletable_topic_result_v0(msg: DeletableTopicResult, out: WireBuffer) -> None:
-    name = msg.name
-    if name is None:
-        raise not_nullable("DeletableTopicResult.name")
-    write_string(name, out)
+    write_string(msg.name, out)
     out += _pack_h(msg.error_code)
 
 
@@ -269,14 +198,11 @@ def _decode_deletable_topic_result_v4(buf: memoryview, pos: int, budget: Budget)
     pos += 3
     if buf[pos - 1]:
         pos = skip_tagged_fields(buf, pos - 1, budget)
-    return DeletableTopicResult(name, ZERO_UUID, error_code), pos
+    return DeletableTopicResult(name, error_code), pos
 
 
 def _encode_deletable_topic_result_v4(msg: DeletableTopicResult, out: WireBuffer) -> None:
-    name = msg.name
-    if name is None:
-        raise not_nullable("DeletableTopicResult.name")
-    write_compact_string(name, out)
+    write_compact_string(msg.name, out)
     out += _pack_hB(msg.error_code, 0)
 
 
@@ -308,14 +234,11 @@ def _decode_deletable_topic_result_v5(buf: memoryview, pos: int, budget: Budget)
     pos += 1
     if buf[pos - 1]:
         pos = skip_tagged_fields(buf, pos - 1, budget)
-    return DeletableTopicResult(name, ZERO_UUID, error_code, error_message), pos
+    return DeletableTopicResult(name, error_code, error_message), pos
 
 
 def _encode_deletable_topic_result_v5(msg: DeletableTopicResult, out: WireBuffer) -> None:
-    name = msg.name
-    if name is None:
-        raise not_nullable("DeletableTopicResult.name")
-    write_compact_string(name, out)
+    write_compact_string(msg.name, out)
     out += _pack_h(msg.error_code)
     write_compact_nullable_string(msg.error_message, out)
     out.append(0)
@@ -342,44 +265,6 @@ def _encode_delete_topics_response_v5(msg: DeleteTopicsResponse, out: WireBuffer
     out.append(0)
 
 
-def _decode_deletable_topic_result_v6(buf: memoryview, pos: int, budget: Budget) -> tuple[DeletableTopicResult, int]:
-    name, pos = read_compact_nullable_string(buf, pos)
-    topic_id, error_code = _unpack_uh(buf, pos)
-    error_message, pos = read_compact_nullable_string(buf, pos + 18)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return DeletableTopicResult(name, topic_id, error_code, error_message), pos
-
-
-def _encode_deletable_topic_result_v6(msg: DeletableTopicResult, out: WireBuffer) -> None:
-    write_compact_nullable_string(msg.name, out)
-    out += _pack_uh(msg.topic_id, msg.error_code)
-    write_compact_nullable_string(msg.error_message, out)
-    out.append(0)
-
-
-def _decode_delete_topics_response_v6(buf: memoryview, pos: int, budget: Budget) -> tuple[DeleteTopicsResponse, int]:
-    (throttle_time_ms,) = _unpack_i(buf, pos)
-    responses_count, pos = read_compact_count(buf, pos + 4, 21, budget)
-    responses: list[DeletableTopicResult] = []
-    for _ in range(responses_count):
-        responses_item, pos = _decode_deletable_topic_result_v6(buf, pos, budget)
-        responses.append(responses_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return DeleteTopicsResponse(throttle_time_ms, responses), pos
-
-
-def _encode_delete_topics_response_v6(msg: DeleteTopicsResponse, out: WireBuffer) -> None:
-    out += _pack_i(msg.throttle_time_ms)
-    write_uvarint(len(msg.responses) + 1, out)
-    for responses_item in msg.responses:
-        _encode_deletable_topic_result_v6(responses_item, out)
-    out.append(0)
-
-
 DeleteTopicsRequest.DECODERS = (
     _decode_delete_topics_request_v0,
     _decode_delete_topics_request_v0,
@@ -387,7 +272,6 @@ DeleteTopicsRequest.DECODERS = (
     _decode_delete_topics_request_v0,
     _decode_delete_topics_request_v4,
     _decode_delete_topics_request_v4,
-    _decode_delete_topics_request_v6,
 )
 
 DeleteTopicsRequest.ENCODERS = (
@@ -397,7 +281,6 @@ DeleteTopicsRequest.ENCODERS = (
     _encode_delete_topics_request_v0,
     _encode_delete_topics_request_v4,
     _encode_delete_topics_request_v4,
-    _encode_delete_topics_request_v6,
 )
 
 DeleteTopicsResponse.DECODERS = (
@@ -407,7 +290,6 @@ DeleteTopicsResponse.DECODERS = (
     _decode_delete_topics_response_v1,
     _decode_delete_topics_response_v4,
     _decode_delete_topics_response_v5,
-    _decode_delete_topics_response_v6,
 )
 
 DeleteTopicsResponse.ENCODERS = (
@@ -417,5 +299,4 @@ DeleteTopicsResponse.ENCODERS = (
     _encode_delete_topics_response_v1,
     _encode_delete_topics_response_v4,
     _encode_delete_topics_response_v5,
-    _encode_delete_topics_response_v6,
 )

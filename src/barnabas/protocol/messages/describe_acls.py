@@ -51,7 +51,7 @@ _unpack_ihh = Struct(">ihh").unpack_from
 
 
 class DescribeAclsRequest(Message):
-    """DescribeAclsRequest (API key 29), versions 0-3."""
+    """DescribeAclsRequest (API key 29), versions 0-2."""
 
     __slots__ = (
         "resource_type_filter",
@@ -66,7 +66,7 @@ class DescribeAclsRequest(Message):
     SCHEMA_NAME: ClassVar[str] = "DescribeAclsRequest"
     API_KEY: ClassVar[int] = 29
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 3
+    MAX_VERSION: ClassVar[int] = 2
     ELEMENT_LIMIT: ClassVar[int] = REQUEST_ELEMENT_LIMIT
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[DescribeAclsRequest, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[DescribeAclsRequest, WireBuffer], None] | None, ...]]
@@ -137,7 +137,7 @@ class DescribeAclsResource(Part):
 
 
 class DescribeAclsResponse(Message):
-    """DescribeAclsResponse (API key 29), versions 0-3."""
+    """DescribeAclsResponse (API key 29), versions 0-2."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -149,7 +149,7 @@ class DescribeAclsResponse(Message):
     SCHEMA_NAME: ClassVar[str] = "DescribeAclsResponse"
     API_KEY: ClassVar[int] = 29
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 3
+    MAX_VERSION: ClassVar[int] = 2
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[DescribeAclsResponse, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[DescribeAclsResponse, WireBuffer], None] | None, ...]]
 
@@ -413,13 +413,11 @@ DescribeAclsRequest.DECODERS = (
     _decode_describe_acls_request_v0,
     _decode_describe_acls_request_v1,
     _decode_describe_acls_request_v2,
-    _decode_describe_acls_request_v2,
 )
 
 DescribeAclsRequest.ENCODERS = (
     _encode_describe_acls_request_v0,
     _encode_describe_acls_request_v1,
-    _encode_describe_acls_request_v2,
     _encode_describe_acls_request_v2,
 )
 
@@ -427,12 +425,10 @@ DescribeAclsResponse.DECODERS = (
     _decode_describe_acls_response_v0,
     _decode_describe_acls_response_v1,
     _decode_describe_acls_response_v2,
-    _decode_describe_acls_response_v2,
 )
 
 DescribeAclsResponse.ENCODERS = (
     _encode_describe_acls_response_v0,
     _encode_describe_acls_response_v1,
-    _encode_describe_acls_response_v2,
     _encode_describe_acls_response_v2,
 )

@@ -20,33 +20,21 @@ from barnabas.protocol.wire import (
     REQUEST_ELEMENT_LIMIT,
     WireBuffer,
     check_count,
-    read_compact_count,
-    read_compact_nullable_count,
-    read_compact_nullable_string,
-    read_compact_string,
     read_nullable_string,
     read_string,
-    skip_tagged_fields,
     take_nullable_string,
-    write_compact_nullable_string,
-    write_compact_string,
     write_nullable_string,
     write_string,
-    write_uvarint,
 )
 
 _pack_b = Struct(">b").pack
 _pack_d = Struct(">d").pack
-_pack_dB = Struct(">dB").pack
 _pack_i = Struct(">i").pack
 _pack_ih = Struct(">ih").pack
 _pack_t = Struct(">?").pack
-_pack_tB = Struct(">?B").pack
-_unpack_b = Struct(">b").unpack_from
 _unpack_bh = Struct(">bh").unpack_from
 _unpack_d = Struct(">d").unpack_from
 _unpack_i = Struct(">i").unpack_from
-_unpack_ih = Struct(">ih").unpack_from
 _unpack_ihh = Struct(">ihh").unpack_from
 _unpack_t = Struct(">?").unpack_from
 
@@ -72,7 +60,7 @@ class ComponentData(Part):
 
 
 class DescribeClientQuotasRequest(Message):
-    """DescribeClientQuotasRequest (API key 48), versions 0-1."""
+    """DescribeClientQuotasRequest (API key 48), versions 0."""
 
     __slots__ = (
         "components",
@@ -82,7 +70,7 @@ class DescribeClientQuotasRequest(Message):
     SCHEMA_NAME: ClassVar[str] = "DescribeClientQuotasRequest"
     API_KEY: ClassVar[int] = 48
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 1
+    MAX_VERSION: ClassVar[int] = 0
     ELEMENT_LIMIT: ClassVar[int] = REQUEST_ELEMENT_LIMIT
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[DescribeClientQuotasRequest, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[DescribeClientQuotasRequest, WireBuffer], None] | None, ...]]
@@ -148,7 +136,7 @@ class EntryData(Part):
 
 
 class DescribeClientQuotasResponse(Message):
-    """DescribeClientQuotasResponse (API key 48), versions 0-1."""
+    """DescribeClientQuotasResponse (API key 48), versions 0."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -160,7 +148,7 @@ class DescribeClientQuotasResponse(Message):
     SCHEMA_NAME: ClassVar[str] = "DescribeClientQuotasResponse"
     API_KEY: ClassVar[int] = 48
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 1
+    MAX_VERSION: ClassVar[int] = 0
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[DescribeClientQuotasResponse, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[DescribeClientQuotasResponse, WireBuffer], None] | None, ...]]
 
@@ -209,45 +197,6 @@ def _encode_describe_client_quotas_request_v0(msg: DescribeClientQuotasRequest, 
     for components_item in msg.components:
         _encode_component_data_v0(components_item, out)
     out += _pack_t(msg.strict)
-
-
-def _decode_component_data_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[ComponentData, int]:
-    entity_type, pos = read_compact_string(buf, pos)
-    (match_type,) = _unpack_b(buf, pos)
-    match, pos = read_compact_nullable_string(buf, pos + 1)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return ComponentData(entity_type, match_type, match), pos
-
-
-def _encode_component_data_v1(msg: ComponentData, out: WireBuffer) -> None:
-    write_compact_string(msg.entity_type, out)
-    out += _pack_b(msg.match_type)
-    write_compact_nullable_string(msg.match, out)
-    out.append(0)
-
-
-def _decode_describe_client_quotas_request_v1(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[DescribeClientQuotasRequest, int]:
-    components_count, pos = read_compact_count(buf, pos, 4, budget)
-    components: list[ComponentData] = []
-    for _ in range(components_count):
-        components_item, pos = _decode_component_data_v1(buf, pos, budget)
-        components.append(components_item)
-    (strict,) = _unpack_t(buf, pos)
-    pos += 2
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return DescribeClientQuotasRequest(components, strict), pos
-
-
-def _encode_describe_client_quotas_request_v1(msg: DescribeClientQuotasRequest, out: WireBuffer) -> None:
-    write_uvarint(len(msg.components) + 1, out)
-    for components_item in msg.components:
-        _encode_component_data_v1(components_item, out)
-    out += _pack_tB(msg.strict, 0)
 
 
 def _decode_entity_data_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[EntityData, int]:
@@ -325,106 +274,10 @@ def _encode_describe_client_quotas_response_v0(msg: DescribeClientQuotasResponse
             _encode_entry_data_v0(entries_item, out)
 
 
-def _decode_entity_data_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[EntityData, int]:
-    entity_type, pos = read_compact_string(buf, pos)
-    entity_name, pos = read_compact_nullable_string(buf, pos)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return EntityData(entity_type, entity_name), pos
+DescribeClientQuotasRequest.DECODERS = (_decode_describe_client_quotas_request_v0,)
 
+DescribeClientQuotasRequest.ENCODERS = (_encode_describe_client_quotas_request_v0,)
 
-def _encode_entity_data_v1(msg: EntityData, out: WireBuffer) -> None:
-    write_compact_string(msg.entity_type, out)
-    write_compact_nullable_string(msg.entity_name, out)
-    out.append(0)
+DescribeClientQuotasResponse.DECODERS = (_decode_describe_client_quotas_response_v0,)
 
-
-def _decode_value_data_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[ValueData, int]:
-    key, pos = read_compact_string(buf, pos)
-    (value,) = _unpack_d(buf, pos)
-    pos += 9
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return ValueData(key, value), pos
-
-
-def _encode_value_data_v1(msg: ValueData, out: WireBuffer) -> None:
-    write_compact_string(msg.key, out)
-    out += _pack_dB(msg.value, 0)
-
-
-def _decode_entry_data_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[EntryData, int]:
-    entity_count, pos = read_compact_count(buf, pos, 3, budget)
-    entity: list[EntityData] = []
-    for _ in range(entity_count):
-        entity_item, pos = _decode_entity_data_v1(buf, pos, budget)
-        entity.append(entity_item)
-    values_count, pos = read_compact_count(buf, pos, 10, budget)
-    values: list[ValueData] = []
-    for _ in range(values_count):
-        values_item, pos = _decode_value_data_v1(buf, pos, budget)
-        values.append(values_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return EntryData(entity, values), pos
-
-
-def _encode_entry_data_v1(msg: EntryData, out: WireBuffer) -> None:
-    write_uvarint(len(msg.entity) + 1, out)
-    for entity_item in msg.entity:
-        _encode_entity_data_v1(entity_item, out)
-    write_uvarint(len(msg.values) + 1, out)
-    for values_item in msg.values:
-        _encode_value_data_v1(values_item, out)
-    out.append(0)
-
-
-def _decode_describe_client_quotas_response_v1(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[DescribeClientQuotasResponse, int]:
-    throttle_time_ms, error_code = _unpack_ih(buf, pos)
-    error_message, pos = read_compact_nullable_string(buf, pos + 6)
-    entries_count, pos = read_compact_nullable_count(buf, pos, 3, budget)
-    entries: list[EntryData] | None = None
-    if entries_count >= 0:
-        entries = []
-        for _ in range(entries_count):
-            entries_item, pos = _decode_entry_data_v1(buf, pos, budget)
-            entries.append(entries_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return DescribeClientQuotasResponse(throttle_time_ms, error_code, error_message, entries), pos
-
-
-def _encode_describe_client_quotas_response_v1(msg: DescribeClientQuotasResponse, out: WireBuffer) -> None:
-    out += _pack_ih(msg.throttle_time_ms, msg.error_code)
-    write_compact_nullable_string(msg.error_message, out)
-    write_uvarint(0 if msg.entries is None else len(msg.entries) + 1, out)
-    if msg.entries:
-        for entries_item in msg.entries:
-            _encode_entry_data_v1(entries_item, out)
-    out.append(0)
-
-
-DescribeClientQuotasRequest.DECODERS = (
-    _decode_describe_client_quotas_request_v0,
-    _decode_describe_client_quotas_request_v1,
-)
-
-DescribeClientQuotasRequest.ENCODERS = (
-    _encode_describe_client_quotas_request_v0,
-    _encode_describe_client_quotas_request_v1,
-)
-
-DescribeClientQuotasResponse.DECODERS = (
-    _decode_describe_client_quotas_response_v0,
-    _decode_describe_client_quotas_response_v1,
-)
-
-DescribeClientQuotasResponse.ENCODERS = (
-    _encode_describe_client_quotas_response_v0,
-    _encode_describe_client_quotas_response_v1,
-)
+DescribeClientQuotasResponse.ENCODERS = (_encode_describe_client_quotas_response_v0,)

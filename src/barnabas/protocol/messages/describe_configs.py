@@ -21,42 +21,29 @@ from barnabas.protocol.wire import (
     WireBuffer,
     check_count,
     not_in_version,
-    read_compact_count,
-    read_compact_nullable_count,
-    read_compact_nullable_string,
-    read_compact_string,
     read_nullable_string,
     read_string,
-    skip_tagged_fields,
     take_nullable_string,
     take_string,
-    write_compact_nullable_string,
-    write_compact_string,
     write_nullable_string,
     write_string,
-    write_uvarint,
 )
 
 _pack_b = Struct(">b").pack
-_pack_bB = Struct(">bB").pack
 _pack_bh = Struct(">bh").pack
 _pack_h = Struct(">h").pack
 _pack_i = Struct(">i").pack
 _pack_ii = Struct(">ii").pack
 _pack_t = Struct(">?").pack
-_pack_tbt = Struct(">?b?").pack
 _pack_tbti = Struct(">?b?i").pack
 _pack_tt = Struct(">??").pack
-_pack_ttB = Struct(">??B").pack
 _pack_ttt = Struct(">???").pack
 _unpack_b = Struct(">b").unpack_from
 _unpack_bh = Struct(">bh").unpack_from
-_unpack_h = Struct(">h").unpack_from
 _unpack_hh = Struct(">hh").unpack_from
 _unpack_i = Struct(">i").unpack_from
 _unpack_ii = Struct(">ii").unpack_from
 _unpack_t = Struct(">?").unpack_from
-_unpack_tbt = Struct(">?b?").unpack_from
 _unpack_tbti = Struct(">?b?i").unpack_from
 _unpack_tt = Struct(">??").unpack_from
 _unpack_ttt = Struct(">???").unpack_from
@@ -85,7 +72,7 @@ class DescribeConfigsResource(Part):
 
 
 class DescribeConfigsRequest(Message):
-    """DescribeConfigsRequest (API key 32), versions 0-4."""
+    """DescribeConfigsRequest (API key 32), versions 0-3."""
 
     __slots__ = (
         "resources",
@@ -96,7 +83,7 @@ class DescribeConfigsRequest(Message):
     SCHEMA_NAME: ClassVar[str] = "DescribeConfigsRequest"
     API_KEY: ClassVar[int] = 32
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 4
+    MAX_VERSION: ClassVar[int] = 3
     ELEMENT_LIMIT: ClassVar[int] = REQUEST_ELEMENT_LIMIT
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[DescribeConfigsRequest, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[DescribeConfigsRequest, WireBuffer], None] | None, ...]]
@@ -197,7 +184,7 @@ class DescribeConfigsResult(Part):
 
 
 class DescribeConfigsResponse(Message):
-    """DescribeConfigsResponse (API key 32), versions 0-4."""
+    """DescribeConfigsResponse (API key 32), versions 0-3."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -207,7 +194,7 @@ class DescribeConfigsResponse(Message):
     SCHEMA_NAME: ClassVar[str] = "DescribeConfigsResponse"
     API_KEY: ClassVar[int] = 32
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 4
+    MAX_VERSION: ClassVar[int] = 3
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[DescribeConfigsResponse, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[DescribeConfigsResponse, WireBuffer], None] | None, ...]]
 
@@ -312,56 +299,6 @@ def _encode_describe_configs_request_v3(msg: DescribeConfigsRequest, out: WireBu
     for resources_item in msg.resources:
         _encode_describe_configs_resource_v0(resources_item, out)
     out += _pack_tt(msg.include_synonyms, msg.include_documentation)
-
-
-def _decode_describe_configs_resource_v4(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[DescribeConfigsResource, int]:
-    (resource_type,) = _unpack_b(buf, pos)
-    resource_name, pos = read_compact_string(buf, pos + 1)
-    configuration_keys_count, pos = read_compact_nullable_count(buf, pos, 1, budget)
-    configuration_keys: list[str] | None = None
-    if configuration_keys_count >= 0:
-        configuration_keys = []
-        for _ in range(configuration_keys_count):
-            configuration_keys_item, pos = read_compact_string(buf, pos)
-            configuration_keys.append(configuration_keys_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return DescribeConfigsResource(resource_type, resource_name, configuration_keys), pos
-
-
-def _encode_describe_configs_resource_v4(msg: DescribeConfigsResource, out: WireBuffer) -> None:
-    out += _pack_b(msg.resource_type)
-    write_compact_string(msg.resource_name, out)
-    write_uvarint(0 if msg.configuration_keys is None else len(msg.configuration_keys) + 1, out)
-    if msg.configuration_keys:
-        for configuration_keys_item in msg.configuration_keys:
-            write_compact_string(configuration_keys_item, out)
-    out.append(0)
-
-
-def _decode_describe_configs_request_v4(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[DescribeConfigsRequest, int]:
-    resources_count, pos = read_compact_count(buf, pos, 4, budget)
-    resources: list[DescribeConfigsResource] = []
-    for _ in range(resources_count):
-        resources_item, pos = _decode_describe_configs_resource_v4(buf, pos, budget)
-        resources.append(resources_item)
-    include_synonyms, include_documentation = _unpack_tt(buf, pos)
-    pos += 3
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return DescribeConfigsRequest(resources, include_synonyms, include_documentation), pos
-
-
-def _encode_describe_configs_request_v4(msg: DescribeConfigsRequest, out: WireBuffer) -> None:
-    write_uvarint(len(msg.resources) + 1, out)
-    for resources_item in msg.resources:
-        _encode_describe_configs_resource_v4(resources_item, out)
-    out += _pack_ttB(msg.include_synonyms, msg.include_documentation, 0)
 
 
 def _decode_describe_configs_resource_result_v0(
@@ -585,115 +522,11 @@ def _encode_describe_configs_response_v3(msg: DescribeConfigsResponse, out: Wire
         _encode_describe_configs_result_v3(results_item, out)
 
 
-def _decode_describe_configs_synonym_v4(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[DescribeConfigsSynonym, int]:
-    name, pos = read_compact_string(buf, pos)
-    value, pos = read_compact_nullable_string(buf, pos)
-    (source,) = _unpack_b(buf, pos)
-    pos += 2
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return DescribeConfigsSynonym(name, value, source), pos
-
-
-def _encode_describe_configs_synonym_v4(msg: DescribeConfigsSynonym, out: WireBuffer) -> None:
-    write_compact_string(msg.name, out)
-    write_compact_nullable_string(msg.value, out)
-    out += _pack_bB(msg.source, 0)
-
-
-def _decode_describe_configs_resource_result_v4(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[DescribeConfigsResourceResult, int]:
-    name, pos = read_compact_string(buf, pos)
-    value, pos = read_compact_nullable_string(buf, pos)
-    read_only, config_source, is_sensitive = _unpack_tbt(buf, pos)
-    synonyms_count, pos = read_compact_count(buf, pos + 3, 4, budget)
-    synonyms: list[DescribeConfigsSynonym] = []
-    for _ in range(synonyms_count):
-        synonyms_item, pos = _decode_describe_configs_synonym_v4(buf, pos, budget)
-        synonyms.append(synonyms_item)
-    (config_type,) = _unpack_b(buf, pos)
-    documentation, pos = read_compact_nullable_string(buf, pos + 1)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return DescribeConfigsResourceResult(
-        name, value, read_only, False, config_source, is_sensitive, synonyms, config_type, documentation
-    ), pos
-
-
-def _encode_describe_configs_resource_result_v4(msg: DescribeConfigsResourceResult, out: WireBuffer) -> None:
-    if msg.is_default:
-        raise not_in_version("DescribeConfigsResourceResult.is_default")
-    write_compact_string(msg.name, out)
-    write_compact_nullable_string(msg.value, out)
-    out += _pack_tbt(msg.read_only, msg.config_source, msg.is_sensitive)
-    write_uvarint(len(msg.synonyms) + 1, out)
-    for synonyms_item in msg.synonyms:
-        _encode_describe_configs_synonym_v4(synonyms_item, out)
-    out += _pack_b(msg.config_type)
-    write_compact_nullable_string(msg.documentation, out)
-    out.append(0)
-
-
-def _decode_describe_configs_result_v4(buf: memoryview, pos: int, budget: Budget) -> tuple[DescribeConfigsResult, int]:
-    (error_code,) = _unpack_h(buf, pos)
-    error_message, pos = read_compact_nullable_string(buf, pos + 2)
-    (resource_type,) = _unpack_b(buf, pos)
-    resource_name, pos = read_compact_string(buf, pos + 1)
-    configs_count, pos = read_compact_count(buf, pos, 9, budget)
-    configs: list[DescribeConfigsResourceResult] = []
-    for _ in range(configs_count):
-        configs_item, pos = _decode_describe_configs_resource_result_v4(buf, pos, budget)
-        configs.append(configs_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return DescribeConfigsResult(error_code, error_message, resource_type, resource_name, configs), pos
-
-
-def _encode_describe_configs_result_v4(msg: DescribeConfigsResult, out: WireBuffer) -> None:
-    out += _pack_h(msg.error_code)
-    write_compact_nullable_string(msg.error_message, out)
-    out += _pack_b(msg.resource_type)
-    write_compact_string(msg.resource_name, out)
-    write_uvarint(len(msg.configs) + 1, out)
-    for configs_item in msg.configs:
-        _encode_describe_configs_resource_result_v4(configs_item, out)
-    out.append(0)
-
-
-def _decode_describe_configs_response_v4(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[DescribeConfigsResponse, int]:
-    (throttle_time_ms,) = _unpack_i(buf, pos)
-    results_count, pos = read_compact_count(buf, pos + 4, 7, budget)
-    results: list[DescribeConfigsResult] = []
-    for _ in range(results_count):
-        results_item, pos = _decode_describe_configs_result_v4(buf, pos, budget)
-        results.append(results_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return DescribeConfigsResponse(throttle_time_ms, results), pos
-
-
-def _encode_describe_configs_response_v4(msg: DescribeConfigsResponse, out: WireBuffer) -> None:
-    out += _pack_i(msg.throttle_time_ms)
-    write_uvarint(len(msg.results) + 1, out)
-    for results_item in msg.results:
-        _encode_describe_configs_result_v4(results_item, out)
-    out.append(0)
-
-
 DescribeConfigsRequest.DECODERS = (
     _decode_describe_configs_request_v0,
     _decode_describe_configs_request_v1,
     _decode_describe_configs_request_v1,
     _decode_describe_configs_request_v3,
-    _decode_describe_configs_request_v4,
 )
 
 DescribeConfigsRequest.ENCODERS = (
@@ -701,7 +534,6 @@ DescribeConfigsRequest.ENCODERS = (
     _encode_describe_configs_request_v1,
     _encode_describe_configs_request_v1,
     _encode_describe_configs_request_v3,
-    _encode_describe_configs_request_v4,
 )
 
 DescribeConfigsResponse.DECODERS = (
@@ -709,7 +541,6 @@ DescribeConfigsResponse.DECODERS = (
     _decode_describe_configs_response_v1,
     _decode_describe_configs_response_v1,
     _decode_describe_configs_response_v3,
-    _decode_describe_configs_response_v4,
 )
 
 DescribeConfigsResponse.ENCODERS = (
@@ -717,5 +548,4 @@ DescribeConfigsResponse.ENCODERS = (
     _encode_describe_configs_response_v1,
     _encode_describe_configs_response_v1,
     _encode_describe_configs_response_v3,
-    _encode_describe_configs_response_v4,
 )

@@ -20,7 +20,6 @@ from barnabas.protocol.wire import (
     REQUEST_ELEMENT_LIMIT,
     WireBuffer,
     check_count,
-    not_in_version,
     read_bytes,
     read_compact_bytes,
     read_compact_count,
@@ -67,14 +66,14 @@ class DescribeDelegationTokenOwner(Part):
 
 
 class DescribeDelegationTokenRequest(Message):
-    """DescribeDelegationTokenRequest (API key 41), versions 0-3."""
+    """DescribeDelegationTokenRequest (API key 41), versions 0-2."""
 
     __slots__ = ("owners",)
 
     SCHEMA_NAME: ClassVar[str] = "DescribeDelegationTokenRequest"
     API_KEY: ClassVar[int] = 41
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 3
+    MAX_VERSION: ClassVar[int] = 2
     ELEMENT_LIMIT: ClassVar[int] = REQUEST_ELEMENT_LIMIT
     DECODERS: ClassVar[
         tuple[Callable[[memoryview, int, Budget], tuple[DescribeDelegationTokenRequest, int]] | None, ...]
@@ -111,8 +110,6 @@ class DescribedDelegationToken(Part):
     __slots__ = (
         "principal_type",
         "principal_name",
-        "token_requester_principal_type",  # versions 3+
-        "token_requester_principal_name",  # versions 3+
         "issue_timestamp",
         "expiry_timestamp",
         "max_timestamp",
@@ -125,8 +122,6 @@ class DescribedDelegationToken(Part):
         self,
         principal_type: str = "",
         principal_name: str = "",
-        token_requester_principal_type: str = "",
-        token_requester_principal_name: str = "",
         issue_timestamp: int = 0,
         expiry_timestamp: int = 0,
         max_timestamp: int = 0,
@@ -136,8 +131,6 @@ class DescribedDelegationToken(Part):
     ) -> None:
         self.principal_type = principal_type
         self.principal_name = principal_name
-        self.token_requester_principal_type = token_requester_principal_type
-        self.token_requester_principal_name = token_requester_principal_name
         self.issue_timestamp = issue_timestamp
         self.expiry_timestamp = expiry_timestamp
         self.max_timestamp = max_timestamp
@@ -147,7 +140,7 @@ class DescribedDelegationToken(Part):
 
 
 class DescribeDelegationTokenResponse(Message):
-    """DescribeDelegationTokenResponse (API key 41), versions 0-3."""
+    """DescribeDelegationTokenResponse (API key 41), versions 0-2."""
 
     __slots__ = (
         "error_code",
@@ -158,7 +151,7 @@ class DescribeDelegationTokenResponse(Message):
     SCHEMA_NAME: ClassVar[str] = "DescribeDelegationTokenResponse"
     API_KEY: ClassVar[int] = 41
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 3
+    MAX_VERSION: ClassVar[int] = 2
     DECODERS: ClassVar[
         tuple[Callable[[memoryview, int, Budget], tuple[DescribeDelegationTokenResponse, int]] | None, ...]
     ]
@@ -280,24 +273,11 @@ def _decode_described_delegation_token_v0(
         renewers_item, pos = _decode_described_delegation_token_renewer_v0(buf, pos, budget)
         renewers.append(renewers_item)
     return DescribedDelegationToken(
-        principal_type,
-        principal_name,
-        "",
-        "",
-        issue_timestamp,
-        expiry_timestamp,
-        max_timestamp,
-        token_id,
-        hmac,
-        renewers,
+        principal_type, principal_name, issue_timestamp, expiry_timestamp, max_timestamp, token_id, hmac, renewers
     ), pos
 
 
 def _encode_described_delegation_token_v0(msg: DescribedDelegationToken, out: WireBuffer) -> None:
-    if msg.token_requester_principal_type != "":
-        raise not_in_version("DescribedDelegationToken.token_requester_principal_type")
-    if msg.token_requester_principal_name != "":
-        raise not_in_version("DescribedDelegationToken.token_requester_principal_name")
     write_string(msg.principal_type, out)
     write_string(msg.principal_name, out)
     token_id_bytes = msg.token_id.encode()
@@ -364,24 +344,11 @@ def _decode_described_delegation_token_v2(
     if buf[pos - 1]:
         pos = skip_tagged_fields(buf, pos - 1, budget)
     return DescribedDelegationToken(
-        principal_type,
-        principal_name,
-        "",
-        "",
-        issue_timestamp,
-        expiry_timestamp,
-        max_timestamp,
-        token_id,
-        hmac,
-        renewers,
+        principal_type, principal_name, issue_timestamp, expiry_timestamp, max_timestamp, token_id, hmac, renewers
     ), pos
 
 
 def _encode_described_delegation_token_v2(msg: DescribedDelegationToken, out: WireBuffer) -> None:
-    if msg.token_requester_principal_type != "":
-        raise not_in_version("DescribedDelegationToken.token_requester_principal_type")
-    if msg.token_requester_principal_name != "":
-        raise not_in_version("DescribedDelegationToken.token_requester_principal_name")
     write_compact_string(msg.principal_type, out)
     write_compact_string(msg.principal_name, out)
     out += _pack_qqq(msg.issue_timestamp, msg.expiry_timestamp, msg.max_timestamp)
@@ -417,80 +384,9 @@ def _encode_describe_delegation_token_response_v2(msg: DescribeDelegationTokenRe
     out += _pack_iB(msg.throttle_time_ms, 0)
 
 
-def _decode_described_delegation_token_v3(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[DescribedDelegationToken, int]:
-    principal_type, pos = read_compact_string(buf, pos)
-    principal_name, pos = read_compact_string(buf, pos)
-    token_requester_principal_type, pos = read_compact_string(buf, pos)
-    token_requester_principal_name, pos = read_compact_string(buf, pos)
-    issue_timestamp, expiry_timestamp, max_timestamp = _unpack_qqq(buf, pos)
-    token_id, pos = read_compact_string(buf, pos + 24)
-    hmac, pos = read_compact_bytes(buf, pos)
-    renewers_count, pos = read_compact_count(buf, pos, 3, budget)
-    renewers: list[DescribedDelegationTokenRenewer] = []
-    for _ in range(renewers_count):
-        renewers_item, pos = _decode_described_delegation_token_renewer_v2(buf, pos, budget)
-        renewers.append(renewers_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return DescribedDelegationToken(
-        principal_type,
-        principal_name,
-        token_requester_principal_type,
-        token_requester_principal_name,
-        issue_timestamp,
-        expiry_timestamp,
-        max_timestamp,
-        token_id,
-        hmac,
-        renewers,
-    ), pos
-
-
-def _encode_described_delegation_token_v3(msg: DescribedDelegationToken, out: WireBuffer) -> None:
-    write_compact_string(msg.principal_type, out)
-    write_compact_string(msg.principal_name, out)
-    write_compact_string(msg.token_requester_principal_type, out)
-    write_compact_string(msg.token_requester_principal_name, out)
-    out += _pack_qqq(msg.issue_timestamp, msg.expiry_timestamp, msg.max_timestamp)
-    write_compact_string(msg.token_id, out)
-    write_compact_bytes(msg.hmac, out)
-    write_uvarint(len(msg.renewers) + 1, out)
-    for renewers_item in msg.renewers:
-        _encode_described_delegation_token_renewer_v2(renewers_item, out)
-    out.append(0)
-
-
-def _decode_describe_delegation_token_response_v3(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[DescribeDelegationTokenResponse, int]:
-    (error_code,) = _unpack_h(buf, pos)
-    tokens_count, pos = read_compact_count(buf, pos + 2, 32, budget)
-    tokens: list[DescribedDelegationToken] = []
-    for _ in range(tokens_count):
-        tokens_item, pos = _decode_described_delegation_token_v3(buf, pos, budget)
-        tokens.append(tokens_item)
-    (throttle_time_ms,) = _unpack_i(buf, pos)
-    pos += 5
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return DescribeDelegationTokenResponse(error_code, tokens, throttle_time_ms), pos
-
-
-def _encode_describe_delegation_token_response_v3(msg: DescribeDelegationTokenResponse, out: WireBuffer) -> None:
-    out += _pack_h(msg.error_code)
-    write_uvarint(len(msg.tokens) + 1, out)
-    for tokens_item in msg.tokens:
-        _encode_described_delegation_token_v3(tokens_item, out)
-    out += _pack_iB(msg.throttle_time_ms, 0)
-
-
 DescribeDelegationTokenRequest.DECODERS = (
     _decode_describe_delegation_token_request_v0,
     _decode_describe_delegation_token_request_v0,
-    _decode_describe_delegation_token_request_v2,
     _decode_describe_delegation_token_request_v2,
 )
 
@@ -498,19 +394,16 @@ DescribeDelegationTokenRequest.ENCODERS = (
     _encode_describe_delegation_token_request_v0,
     _encode_describe_delegation_token_request_v0,
     _encode_describe_delegation_token_request_v2,
-    _encode_describe_delegation_token_request_v2,
 )
 
 DescribeDelegationTokenResponse.DECODERS = (
     _decode_describe_delegation_token_response_v0,
     _decode_describe_delegation_token_response_v0,
     _decode_describe_delegation_token_response_v2,
-    _decode_describe_delegation_token_response_v3,
 )
 
 DescribeDelegationTokenResponse.ENCODERS = (
     _encode_describe_delegation_token_response_v0,
     _encode_describe_delegation_token_response_v0,
     _encode_describe_delegation_token_response_v2,
-    _encode_describe_delegation_token_response_v3,
 )

@@ -52,7 +52,7 @@ _unpack_t = Struct(">?").unpack_from
 
 
 class DescribeGroupsRequest(Message):
-    """DescribeGroupsRequest (API key 15), versions 0-6."""
+    """DescribeGroupsRequest (API key 15), versions 0-5."""
 
     __slots__ = (
         "groups",
@@ -62,7 +62,7 @@ class DescribeGroupsRequest(Message):
     SCHEMA_NAME: ClassVar[str] = "DescribeGroupsRequest"
     API_KEY: ClassVar[int] = 15
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 6
+    MAX_VERSION: ClassVar[int] = 5
     ELEMENT_LIMIT: ClassVar[int] = REQUEST_ELEMENT_LIMIT
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[DescribeGroupsRequest, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[DescribeGroupsRequest, WireBuffer], None] | None, ...]]
@@ -110,7 +110,6 @@ class DescribedGroup(Part):
 
     __slots__ = (
         "error_code",
-        "error_message",  # versions 6+
         "group_id",
         "group_state",
         "protocol_type",
@@ -122,7 +121,6 @@ class DescribedGroup(Part):
     def __init__(
         self,
         error_code: int = 0,
-        error_message: str | None = None,
         group_id: str = "",
         group_state: str = "",
         protocol_type: str = "",
@@ -131,7 +129,6 @@ class DescribedGroup(Part):
         authorized_operations: int = -2147483648,
     ) -> None:
         self.error_code = error_code
-        self.error_message = error_message
         self.group_id = group_id
         self.group_state = group_state
         self.protocol_type = protocol_type
@@ -141,7 +138,7 @@ class DescribedGroup(Part):
 
 
 class DescribeGroupsResponse(Message):
-    """DescribeGroupsResponse (API key 15), versions 0-6."""
+    """DescribeGroupsResponse (API key 15), versions 0-5."""
 
     __slots__ = (
         "throttle_time_ms",  # versions 1+
@@ -151,7 +148,7 @@ class DescribeGroupsResponse(Message):
     SCHEMA_NAME: ClassVar[str] = "DescribeGroupsResponse"
     API_KEY: ClassVar[int] = 15
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 6
+    MAX_VERSION: ClassVar[int] = 5
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[DescribeGroupsResponse, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[DescribeGroupsResponse, WireBuffer], None] | None, ...]]
 
@@ -252,12 +249,10 @@ def _decode_described_group_v0(buf: memoryview, pos: int, budget: Budget) -> tup
     for _ in range(members_count):
         members_item, pos = _decode_described_group_member_v0(buf, pos, budget)
         members.append(members_item)
-    return DescribedGroup(error_code, None, group_id, group_state, protocol_type, protocol_data, members), pos
+    return DescribedGroup(error_code, group_id, group_state, protocol_type, protocol_data, members), pos
 
 
 def _encode_described_group_v0(msg: DescribedGroup, out: WireBuffer) -> None:
-    if msg.error_message is not None:
-        raise not_in_version("DescribedGroup.error_message")
     if msg.authorized_operations != -2147483648:
         raise not_in_version("DescribedGroup.authorized_operations")
     group_id_bytes = msg.group_id.encode()
@@ -324,13 +319,11 @@ def _decode_described_group_v3(buf: memoryview, pos: int, budget: Budget) -> tup
         members.append(members_item)
     (authorized_operations,) = _unpack_i(buf, pos)
     return DescribedGroup(
-        error_code, None, group_id, group_state, protocol_type, protocol_data, members, authorized_operations
+        error_code, group_id, group_state, protocol_type, protocol_data, members, authorized_operations
     ), pos + 4
 
 
 def _encode_described_group_v3(msg: DescribedGroup, out: WireBuffer) -> None:
-    if msg.error_message is not None:
-        raise not_in_version("DescribedGroup.error_message")
     group_id_bytes = msg.group_id.encode()
     out += _pack_hh(msg.error_code, len(group_id_bytes))
     out += group_id_bytes
@@ -398,13 +391,11 @@ def _decode_described_group_v4(buf: memoryview, pos: int, budget: Budget) -> tup
         members.append(members_item)
     (authorized_operations,) = _unpack_i(buf, pos)
     return DescribedGroup(
-        error_code, None, group_id, group_state, protocol_type, protocol_data, members, authorized_operations
+        error_code, group_id, group_state, protocol_type, protocol_data, members, authorized_operations
     ), pos + 4
 
 
 def _encode_described_group_v4(msg: DescribedGroup, out: WireBuffer) -> None:
-    if msg.error_message is not None:
-        raise not_in_version("DescribedGroup.error_message")
     group_id_bytes = msg.group_id.encode()
     out += _pack_hh(msg.error_code, len(group_id_bytes))
     out += group_id_bytes
@@ -477,13 +468,11 @@ def _decode_described_group_v5(buf: memoryview, pos: int, budget: Budget) -> tup
     if buf[pos - 1]:
         pos = skip_tagged_fields(buf, pos - 1, budget)
     return DescribedGroup(
-        error_code, None, group_id, group_state, protocol_type, protocol_data, members, authorized_operations
+        error_code, group_id, group_state, protocol_type, protocol_data, members, authorized_operations
     ), pos
 
 
 def _encode_described_group_v5(msg: DescribedGroup, out: WireBuffer) -> None:
-    if msg.error_message is not None:
-        raise not_in_version("DescribedGroup.error_message")
     out += _pack_h(msg.error_code)
     write_compact_string(msg.group_id, out)
     write_compact_string(msg.group_state, out)
@@ -518,70 +507,12 @@ def _encode_describe_groups_response_v5(msg: DescribeGroupsResponse, out: WireBu
     out.append(0)
 
 
-def _decode_described_group_v6(buf: memoryview, pos: int, budget: Budget) -> tuple[DescribedGroup, int]:
-    (error_code,) = _unpack_h(buf, pos)
-    error_message, pos = read_compact_nullable_string(buf, pos + 2)
-    group_id, pos = read_compact_string(buf, pos)
-    group_state, pos = read_compact_string(buf, pos)
-    protocol_type, pos = read_compact_string(buf, pos)
-    protocol_data, pos = read_compact_string(buf, pos)
-    members_count, pos = read_compact_count(buf, pos, 7, budget)
-    members: list[DescribedGroupMember] = []
-    for _ in range(members_count):
-        members_item, pos = _decode_described_group_member_v5(buf, pos, budget)
-        members.append(members_item)
-    (authorized_operations,) = _unpack_i(buf, pos)
-    pos += 5
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return DescribedGroup(
-        error_code, error_message, group_id, group_state, protocol_type, protocol_data, members, authorized_operations
-    ), pos
-
-
-def _encode_described_group_v6(msg: DescribedGroup, out: WireBuffer) -> None:
-    out += _pack_h(msg.error_code)
-    write_compact_nullable_string(msg.error_message, out)
-    write_compact_string(msg.group_id, out)
-    write_compact_string(msg.group_state, out)
-    write_compact_string(msg.protocol_type, out)
-    write_compact_string(msg.protocol_data, out)
-    write_uvarint(len(msg.members) + 1, out)
-    for members_item in msg.members:
-        _encode_described_group_member_v5(members_item, out)
-    out += _pack_iB(msg.authorized_operations, 0)
-
-
-def _decode_describe_groups_response_v6(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[DescribeGroupsResponse, int]:
-    (throttle_time_ms,) = _unpack_i(buf, pos)
-    groups_count, pos = read_compact_count(buf, pos + 4, 13, budget)
-    groups: list[DescribedGroup] = []
-    for _ in range(groups_count):
-        groups_item, pos = _decode_described_group_v6(buf, pos, budget)
-        groups.append(groups_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return DescribeGroupsResponse(throttle_time_ms, groups), pos
-
-
-def _encode_describe_groups_response_v6(msg: DescribeGroupsResponse, out: WireBuffer) -> None:
-    out += _pack_i(msg.throttle_time_ms)
-    write_uvarint(len(msg.groups) + 1, out)
-    for groups_item in msg.groups:
-        _encode_described_group_v6(groups_item, out)
-    out.append(0)
-
-
 DescribeGroupsRequest.DECODERS = (
     _decode_describe_groups_request_v0,
     _decode_describe_groups_request_v0,
     _decode_describe_groups_request_v0,
     _decode_describe_groups_request_v3,
     _decode_describe_groups_request_v3,
-    _decode_describe_groups_request_v5,
     _decode_describe_groups_request_v5,
 )
 
@@ -592,7 +523,6 @@ DescribeGroupsRequest.ENCODERS = (
     _encode_describe_groups_request_v3,
     _encode_describe_groups_request_v3,
     _encode_describe_groups_request_v5,
-    _encode_describe_groups_request_v5,
 )
 
 DescribeGroupsResponse.DECODERS = (
@@ -602,7 +532,6 @@ DescribeGroupsResponse.DECODERS = (
     _decode_describe_groups_response_v3,
     _decode_describe_groups_response_v4,
     _decode_describe_groups_response_v5,
-    _decode_describe_groups_response_v6,
 )
 
 DescribeGroupsResponse.ENCODERS = (
@@ -612,5 +541,4 @@ DescribeGroupsResponse.ENCODERS = (
     _encode_describe_groups_response_v3,
     _encode_describe_groups_response_v4,
     _encode_describe_groups_response_v5,
-    _encode_describe_groups_response_v6,
 )

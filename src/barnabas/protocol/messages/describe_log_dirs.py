@@ -36,20 +36,14 @@ from barnabas.protocol.wire import (
 _pack_h = Struct(">h").pack
 _pack_hh = Struct(">hh").pack
 _pack_i = Struct(">i").pack
-_pack_ih = Struct(">ih").pack
 _pack_ii = Struct(">ii").pack
 _pack_iqqt = Struct(">iqq?").pack
 _pack_iqqtB = Struct(">iqq?B").pack
-_pack_qqB = Struct(">qqB").pack
-_pack_qqtB = Struct(">qq?B").pack
 _unpack_h = Struct(">h").unpack_from
 _unpack_hh = Struct(">hh").unpack_from
 _unpack_i = Struct(">i").unpack_from
-_unpack_ih = Struct(">ih").unpack_from
 _unpack_ii = Struct(">ii").unpack_from
 _unpack_iqqt = Struct(">iqq?").unpack_from
-_unpack_qq = Struct(">qq").unpack_from
-_unpack_qqt = Struct(">qq?").unpack_from
 
 
 class DescribableLogDirTopic(Part):
@@ -70,14 +64,14 @@ class DescribableLogDirTopic(Part):
 
 
 class DescribeLogDirsRequest(Message):
-    """DescribeLogDirsRequest (API key 35), versions 0-5."""
+    """DescribeLogDirsRequest (API key 35), versions 0-2."""
 
     __slots__ = ("topics",)
 
     SCHEMA_NAME: ClassVar[str] = "DescribeLogDirsRequest"
     API_KEY: ClassVar[int] = 35
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 5
+    MAX_VERSION: ClassVar[int] = 2
     ELEMENT_LIMIT: ClassVar[int] = REQUEST_ELEMENT_LIMIT
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[DescribeLogDirsRequest, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[DescribeLogDirsRequest, WireBuffer], None] | None, ...]]
@@ -136,9 +130,6 @@ class DescribeLogDirsResult(Part):
         "error_code",
         "log_dir",
         "topics",
-        "total_bytes",  # versions 4+
-        "usable_bytes",  # versions 4+
-        "is_cordoned",  # versions 5+
     )
 
     def __init__(
@@ -146,42 +137,33 @@ class DescribeLogDirsResult(Part):
         error_code: int = 0,
         log_dir: str = "",
         topics: list[DescribeLogDirsTopic] | None = None,
-        total_bytes: int = -1,
-        usable_bytes: int = -1,
-        is_cordoned: bool = False,
     ) -> None:
         self.error_code = error_code
         self.log_dir = log_dir
         self.topics: list[DescribeLogDirsTopic] = [] if topics is None else topics
-        self.total_bytes = total_bytes
-        self.usable_bytes = usable_bytes
-        self.is_cordoned = is_cordoned
 
 
 class DescribeLogDirsResponse(Message):
-    """DescribeLogDirsResponse (API key 35), versions 0-5."""
+    """DescribeLogDirsResponse (API key 35), versions 0-2."""
 
     __slots__ = (
         "throttle_time_ms",
-        "error_code",  # versions 3+
         "results",
     )
 
     SCHEMA_NAME: ClassVar[str] = "DescribeLogDirsResponse"
     API_KEY: ClassVar[int] = 35
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 5
+    MAX_VERSION: ClassVar[int] = 2
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[DescribeLogDirsResponse, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[DescribeLogDirsResponse, WireBuffer], None] | None, ...]]
 
     def __init__(
         self,
         throttle_time_ms: int = 0,
-        error_code: int = 0,
         results: list[DescribeLogDirsResult] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
-        self.error_code = error_code
         self.results: list[DescribeLogDirsResult] = [] if results is None else results
 
 
@@ -331,7 +313,7 @@ def _decode_describe_log_dirs_response_v0(
     for _ in range(results_count):
         results_item, pos = _decode_describe_log_dirs_result_v0(buf, pos, budget)
         results.append(results_item)
-    return DescribeLogDirsResponse(throttle_time_ms, 0, results), pos
+    return DescribeLogDirsResponse(throttle_time_ms, results), pos
 
 
 def _encode_describe_log_dirs_response_v0(msg: DescribeLogDirsResponse, out: WireBuffer) -> None:
@@ -410,7 +392,7 @@ def _decode_describe_log_dirs_response_v2(
     pos += 1
     if buf[pos - 1]:
         pos = skip_tagged_fields(buf, pos - 1, budget)
-    return DescribeLogDirsResponse(throttle_time_ms, 0, results), pos
+    return DescribeLogDirsResponse(throttle_time_ms, results), pos
 
 
 def _encode_describe_log_dirs_response_v2(msg: DescribeLogDirsResponse, out: WireBuffer) -> None:
@@ -421,129 +403,9 @@ def _encode_describe_log_dirs_response_v2(msg: DescribeLogDirsResponse, out: Wir
     out.append(0)
 
 
-def _decode_describe_log_dirs_response_v3(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[DescribeLogDirsResponse, int]:
-    throttle_time_ms, error_code = _unpack_ih(buf, pos)
-    results_count, pos = read_compact_count(buf, pos + 6, 5, budget)
-    results: list[DescribeLogDirsResult] = []
-    for _ in range(results_count):
-        results_item, pos = _decode_describe_log_dirs_result_v2(buf, pos, budget)
-        results.append(results_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return DescribeLogDirsResponse(throttle_time_ms, error_code, results), pos
-
-
-def _encode_describe_log_dirs_response_v3(msg: DescribeLogDirsResponse, out: WireBuffer) -> None:
-    out += _pack_ih(msg.throttle_time_ms, msg.error_code)
-    write_uvarint(len(msg.results) + 1, out)
-    for results_item in msg.results:
-        _encode_describe_log_dirs_result_v2(results_item, out)
-    out.append(0)
-
-
-def _decode_describe_log_dirs_result_v4(buf: memoryview, pos: int, budget: Budget) -> tuple[DescribeLogDirsResult, int]:
-    (error_code,) = _unpack_h(buf, pos)
-    log_dir, pos = read_compact_string(buf, pos + 2)
-    topics_count, pos = read_compact_count(buf, pos, 3, budget)
-    topics: list[DescribeLogDirsTopic] = []
-    for _ in range(topics_count):
-        topics_item, pos = _decode_describe_log_dirs_topic_v2(buf, pos, budget)
-        topics.append(topics_item)
-    total_bytes, usable_bytes = _unpack_qq(buf, pos)
-    pos += 17
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return DescribeLogDirsResult(error_code, log_dir, topics, total_bytes, usable_bytes), pos
-
-
-def _encode_describe_log_dirs_result_v4(msg: DescribeLogDirsResult, out: WireBuffer) -> None:
-    out += _pack_h(msg.error_code)
-    write_compact_string(msg.log_dir, out)
-    write_uvarint(len(msg.topics) + 1, out)
-    for topics_item in msg.topics:
-        _encode_describe_log_dirs_topic_v2(topics_item, out)
-    out += _pack_qqB(msg.total_bytes, msg.usable_bytes, 0)
-
-
-def _decode_describe_log_dirs_response_v4(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[DescribeLogDirsResponse, int]:
-    throttle_time_ms, error_code = _unpack_ih(buf, pos)
-    results_count, pos = read_compact_count(buf, pos + 6, 21, budget)
-    results: list[DescribeLogDirsResult] = []
-    for _ in range(results_count):
-        results_item, pos = _decode_describe_log_dirs_result_v4(buf, pos, budget)
-        results.append(results_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return DescribeLogDirsResponse(throttle_time_ms, error_code, results), pos
-
-
-def _encode_describe_log_dirs_response_v4(msg: DescribeLogDirsResponse, out: WireBuffer) -> None:
-    out += _pack_ih(msg.throttle_time_ms, msg.error_code)
-    write_uvarint(len(msg.results) + 1, out)
-    for results_item in msg.results:
-        _encode_describe_log_dirs_result_v4(results_item, out)
-    out.append(0)
-
-
-def _decode_describe_log_dirs_result_v5(buf: memoryview, pos: int, budget: Budget) -> tuple[DescribeLogDirsResult, int]:
-    (error_code,) = _unpack_h(buf, pos)
-    log_dir, pos = read_compact_string(buf, pos + 2)
-    topics_count, pos = read_compact_count(buf, pos, 3, budget)
-    topics: list[DescribeLogDirsTopic] = []
-    for _ in range(topics_count):
-        topics_item, pos = _decode_describe_log_dirs_topic_v2(buf, pos, budget)
-        topics.append(topics_item)
-    total_bytes, usable_bytes, is_cordoned = _unpack_qqt(buf, pos)
-    pos += 18
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return DescribeLogDirsResult(error_code, log_dir, topics, total_bytes, usable_bytes, is_cordoned), pos
-
-
-def _encode_describe_log_dirs_result_v5(msg: DescribeLogDirsResult, out: WireBuffer) -> None:
-    out += _pack_h(msg.error_code)
-    write_compact_string(msg.log_dir, out)
-    write_uvarint(len(msg.topics) + 1, out)
-    for topics_item in msg.topics:
-        _encode_describe_log_dirs_topic_v2(topics_item, out)
-    out += _pack_qqtB(msg.total_bytes, msg.usable_bytes, msg.is_cordoned, 0)
-
-
-def _decode_describe_log_dirs_response_v5(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[DescribeLogDirsResponse, int]:
-    throttle_time_ms, error_code = _unpack_ih(buf, pos)
-    results_count, pos = read_compact_count(buf, pos + 6, 22, budget)
-    results: list[DescribeLogDirsResult] = []
-    for _ in range(results_count):
-        results_item, pos = _decode_describe_log_dirs_result_v5(buf, pos, budget)
-        results.append(results_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return DescribeLogDirsResponse(throttle_time_ms, error_code, results), pos
-
-
-def _encode_describe_log_dirs_response_v5(msg: DescribeLogDirsResponse, out: WireBuffer) -> None:
-    out += _pack_ih(msg.throttle_time_ms, msg.error_code)
-    write_uvarint(len(msg.results) + 1, out)
-    for results_item in msg.results:
-        _encode_describe_log_dirs_result_v5(results_item, out)
-    out.append(0)
-
-
 DescribeLogDirsRequest.DECODERS = (
     _decode_describe_log_dirs_request_v0,
     _decode_describe_log_dirs_request_v0,
-    _decode_describe_log_dirs_request_v2,
-    _decode_describe_log_dirs_request_v2,
-    _decode_describe_log_dirs_request_v2,
     _decode_describe_log_dirs_request_v2,
 )
 
@@ -551,25 +413,16 @@ DescribeLogDirsRequest.ENCODERS = (
     _encode_describe_log_dirs_request_v0,
     _encode_describe_log_dirs_request_v0,
     _encode_describe_log_dirs_request_v2,
-    _encode_describe_log_dirs_request_v2,
-    _encode_describe_log_dirs_request_v2,
-    _encode_describe_log_dirs_request_v2,
 )
 
 DescribeLogDirsResponse.DECODERS = (
     _decode_describe_log_dirs_response_v0,
     _decode_describe_log_dirs_response_v0,
     _decode_describe_log_dirs_response_v2,
-    _decode_describe_log_dirs_response_v3,
-    _decode_describe_log_dirs_response_v4,
-    _decode_describe_log_dirs_response_v5,
 )
 
 DescribeLogDirsResponse.ENCODERS = (
     _encode_describe_log_dirs_response_v0,
     _encode_describe_log_dirs_response_v0,
     _encode_describe_log_dirs_response_v2,
-    _encode_describe_log_dirs_response_v3,
-    _encode_describe_log_dirs_response_v4,
-    _encode_describe_log_dirs_response_v5,
 )

@@ -11,30 +11,16 @@ from collections.abc import Callable
 from struct import Struct
 from typing import ClassVar
 
-from barnabas.protocol.wire import (
-    Budget,
-    Message,
-    REQUEST_ELEMENT_LIMIT,
-    WireBuffer,
-    read_compact_string,
-    read_string,
-    skip_tagged_fields,
-    write_compact_string,
-    write_string,
-)
+from barnabas.protocol.wire import Budget, Message, REQUEST_ELEMENT_LIMIT, WireBuffer, read_string, write_string
 
 _pack_ih = Struct(">ih").pack
-_pack_ihB = Struct(">ihB").pack
-_pack_ihqhB = Struct(">ihqhB").pack
 _pack_qht = Struct(">qh?").pack
-_pack_qhtB = Struct(">qh?B").pack
 _unpack_ih = Struct(">ih").unpack_from
-_unpack_ihqh = Struct(">ihqh").unpack_from
 _unpack_qht = Struct(">qh?").unpack_from
 
 
 class EndTxnRequest(Message):
-    """EndTxnRequest (API key 26), versions 0-5."""
+    """EndTxnRequest (API key 26), versions 0-2."""
 
     __slots__ = (
         "transactional_id",
@@ -46,7 +32,7 @@ class EndTxnRequest(Message):
     SCHEMA_NAME: ClassVar[str] = "EndTxnRequest"
     API_KEY: ClassVar[int] = 26
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 5
+    MAX_VERSION: ClassVar[int] = 2
     ELEMENT_LIMIT: ClassVar[int] = REQUEST_ELEMENT_LIMIT
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[EndTxnRequest, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[EndTxnRequest, WireBuffer], None] | None, ...]]
@@ -65,19 +51,17 @@ class EndTxnRequest(Message):
 
 
 class EndTxnResponse(Message):
-    """EndTxnResponse (API key 26), versions 0-5."""
+    """EndTxnResponse (API key 26), versions 0-2."""
 
     __slots__ = (
         "throttle_time_ms",
         "error_code",
-        "producer_id",  # versions 5+
-        "producer_epoch",  # versions 5+
     )
 
     SCHEMA_NAME: ClassVar[str] = "EndTxnResponse"
     API_KEY: ClassVar[int] = 26
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 5
+    MAX_VERSION: ClassVar[int] = 2
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[EndTxnResponse, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[EndTxnResponse, WireBuffer], None] | None, ...]]
 
@@ -85,13 +69,9 @@ class EndTxnResponse(Message):
         self,
         throttle_time_ms: int = 0,
         error_code: int = 0,
-        producer_id: int = -1,
-        producer_epoch: int = -1,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
-        self.producer_id = producer_id
-        self.producer_epoch = producer_epoch
 
 
 def _decode_end_txn_request_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[EndTxnRequest, int]:
@@ -105,20 +85,6 @@ def _encode_end_txn_request_v0(msg: EndTxnRequest, out: WireBuffer) -> None:
     out += _pack_qht(msg.producer_id, msg.producer_epoch, msg.committed)
 
 
-def _decode_end_txn_request_v3(buf: memoryview, pos: int, budget: Budget) -> tuple[EndTxnRequest, int]:
-    transactional_id, pos = read_compact_string(buf, pos)
-    producer_id, producer_epoch, committed = _unpack_qht(buf, pos)
-    pos += 12
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return EndTxnRequest(transactional_id, producer_id, producer_epoch, committed), pos
-
-
-def _encode_end_txn_request_v3(msg: EndTxnRequest, out: WireBuffer) -> None:
-    write_compact_string(msg.transactional_id, out)
-    out += _pack_qhtB(msg.producer_id, msg.producer_epoch, msg.committed, 0)
-
-
 def _decode_end_txn_response_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[EndTxnResponse, int]:
     throttle_time_ms, error_code = _unpack_ih(buf, pos)
     return EndTxnResponse(throttle_time_ms, error_code), pos + 6
@@ -128,62 +94,26 @@ def _encode_end_txn_response_v0(msg: EndTxnResponse, out: WireBuffer) -> None:
     out += _pack_ih(msg.throttle_time_ms, msg.error_code)
 
 
-def _decode_end_txn_response_v3(buf: memoryview, pos: int, budget: Budget) -> tuple[EndTxnResponse, int]:
-    throttle_time_ms, error_code = _unpack_ih(buf, pos)
-    pos += 7
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return EndTxnResponse(throttle_time_ms, error_code), pos
-
-
-def _encode_end_txn_response_v3(msg: EndTxnResponse, out: WireBuffer) -> None:
-    out += _pack_ihB(msg.throttle_time_ms, msg.error_code, 0)
-
-
-def _decode_end_txn_response_v5(buf: memoryview, pos: int, budget: Budget) -> tuple[EndTxnResponse, int]:
-    throttle_time_ms, error_code, producer_id, producer_epoch = _unpack_ihqh(buf, pos)
-    pos += 17
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return EndTxnResponse(throttle_time_ms, error_code, producer_id, producer_epoch), pos
-
-
-def _encode_end_txn_response_v5(msg: EndTxnResponse, out: WireBuffer) -> None:
-    out += _pack_ihqhB(msg.throttle_time_ms, msg.error_code, msg.producer_id, msg.producer_epoch, 0)
-
-
 EndTxnRequest.DECODERS = (
     _decode_end_txn_request_v0,
     _decode_end_txn_request_v0,
     _decode_end_txn_request_v0,
-    _decode_end_txn_request_v3,
-    _decode_end_txn_request_v3,
-    _decode_end_txn_request_v3,
 )
 
 EndTxnRequest.ENCODERS = (
     _encode_end_txn_request_v0,
     _encode_end_txn_request_v0,
     _encode_end_txn_request_v0,
-    _encode_end_txn_request_v3,
-    _encode_end_txn_request_v3,
-    _encode_end_txn_request_v3,
 )
 
 EndTxnResponse.DECODERS = (
     _decode_end_txn_response_v0,
     _decode_end_txn_response_v0,
     _decode_end_txn_response_v0,
-    _decode_end_txn_response_v3,
-    _decode_end_txn_response_v3,
-    _decode_end_txn_response_v5,
 )
 
 EndTxnResponse.ENCODERS = (
     _encode_end_txn_response_v0,
     _encode_end_txn_response_v0,
     _encode_end_txn_response_v0,
-    _encode_end_txn_response_v3,
-    _encode_end_txn_response_v3,
-    _encode_end_txn_response_v5,
 )

@@ -20,7 +20,6 @@ from barnabas.protocol.wire import (
     REQUEST_ELEMENT_LIMIT,
     Records,
     WireBuffer,
-    ZERO_UUID,
     check_count,
     check_tag_end,
     not_in_version,
@@ -55,23 +54,18 @@ _pack_ihqqq = Struct(">ihqqq").pack
 _pack_ihqqqi = Struct(">ihqqqi").pack
 _pack_ii = Struct(">ii").pack
 _pack_iiB = Struct(">iiB").pack
-_pack_iiibii = Struct(">iiibii").pack
 _pack_iiii = Struct(">iiii").pack
 _pack_iiiibi = Struct(">iiiibi").pack
 _pack_iiiibii = Struct(">iiiibii").pack
 _pack_iiiibiii = Struct(">iiiibiii").pack
 _pack_iiiii = Struct(">iiiii").pack
-_pack_iiqiqi = Struct(">iiqiqi").pack
 _pack_iiqiqiB = Struct(">iiqiqiB").pack
 _pack_iiqqi = Struct(">iiqqi").pack
 _pack_iqB = Struct(">iqB").pack
 _pack_iqi = Struct(">iqi").pack
 _pack_iqqi = Struct(">iqqi").pack
-_pack_q = Struct(">q").pack
-_pack_qiB = Struct(">qiB").pack
 _pack_qq = Struct(">qq").pack
 _pack_qqB = Struct(">qqB").pack
-_pack_u = Struct(">16s").pack
 _unpack_i = Struct(">i").unpack_from
 _unpack_ihi = Struct(">ihi").unpack_from
 _unpack_ihii = Struct(">ihii").unpack_from
@@ -80,7 +74,6 @@ _unpack_ihqqi = Struct(">ihqqi").unpack_from
 _unpack_ihqqq = Struct(">ihqqq").unpack_from
 _unpack_ihqqqi = Struct(">ihqqqi").unpack_from
 _unpack_ii = Struct(">ii").unpack_from
-_unpack_iiibii = Struct(">iiibii").unpack_from
 _unpack_iiii = Struct(">iiii").unpack_from
 _unpack_iiiibi = Struct(">iiiibi").unpack_from
 _unpack_iiiibii = Struct(">iiiibii").unpack_from
@@ -91,27 +84,7 @@ _unpack_iiqqi = Struct(">iiqqi").unpack_from
 _unpack_iq = Struct(">iq").unpack_from
 _unpack_iqi = Struct(">iqi").unpack_from
 _unpack_iqqi = Struct(">iqqi").unpack_from
-_unpack_q = Struct(">q").unpack_from
-_unpack_qi = Struct(">qi").unpack_from
 _unpack_qq = Struct(">qq").unpack_from
-_unpack_u = Struct(">16s").unpack_from
-
-
-class ReplicaState(Part):
-    """Part of FetchRequest."""
-
-    __slots__ = (
-        "replica_id",  # versions 15+
-        "replica_epoch",  # versions 15+
-    )
-
-    def __init__(
-        self,
-        replica_id: int = -1,
-        replica_epoch: int = -1,
-    ) -> None:
-        self.replica_id = replica_id
-        self.replica_epoch = replica_epoch
 
 
 class FetchPartition(Part):
@@ -124,8 +97,6 @@ class FetchPartition(Part):
         "last_fetched_epoch",  # versions 12+
         "log_start_offset",  # versions 5+
         "partition_max_bytes",
-        "replica_directory_id",  # versions 17+, tag 0
-        "high_watermark",  # versions 18+, tag 1
     )
 
     def __init__(
@@ -136,8 +107,6 @@ class FetchPartition(Part):
         last_fetched_epoch: int = -1,
         log_start_offset: int = -1,
         partition_max_bytes: int = 0,
-        replica_directory_id: bytes = ZERO_UUID,
-        high_watermark: int = 9223372036854775807,
     ) -> None:
         self.partition = partition
         self.current_leader_epoch = current_leader_epoch
@@ -145,27 +114,22 @@ class FetchPartition(Part):
         self.last_fetched_epoch = last_fetched_epoch
         self.log_start_offset = log_start_offset
         self.partition_max_bytes = partition_max_bytes
-        self.replica_directory_id = replica_directory_id
-        self.high_watermark = high_watermark
 
 
 class FetchTopic(Part):
     """Part of FetchRequest."""
 
     __slots__ = (
-        "topic",  # versions 0-12
-        "topic_id",  # versions 13+
+        "topic",
         "partitions",
     )
 
     def __init__(
         self,
         topic: str = "",
-        topic_id: bytes = ZERO_UUID,
         partitions: list[FetchPartition] | None = None,
     ) -> None:
         self.topic = topic
-        self.topic_id = topic_id
         self.partitions: list[FetchPartition] = [] if partitions is None else partitions
 
 
@@ -173,29 +137,25 @@ class ForgottenTopic(Part):
     """Part of FetchRequest."""
 
     __slots__ = (
-        "topic",  # versions 7-12
-        "topic_id",  # versions 13+
+        "topic",  # versions 7+
         "partitions",  # versions 7+
     )
 
     def __init__(
         self,
         topic: str = "",
-        topic_id: bytes = ZERO_UUID,
         partitions: list[int] | None = None,
     ) -> None:
         self.topic = topic
-        self.topic_id = topic_id
         self.partitions: list[int] = [] if partitions is None else partitions
 
 
 class FetchRequest(Message):
-    """FetchRequest (API key 1), versions 0-18."""
+    """FetchRequest (API key 1), versions 0-12."""
 
     __slots__ = (
         "cluster_id",  # versions 12+, tag 0
-        "replica_state",  # versions 15+, tag 1
-        "replica_id",  # versions 0-14
+        "replica_id",
         "max_wait_ms",
         "min_bytes",
         "max_bytes",  # versions 3+
@@ -210,7 +170,7 @@ class FetchRequest(Message):
     SCHEMA_NAME: ClassVar[str] = "FetchRequest"
     API_KEY: ClassVar[int] = 1
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 18
+    MAX_VERSION: ClassVar[int] = 12
     ELEMENT_LIMIT: ClassVar[int] = REQUEST_ELEMENT_LIMIT
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[FetchRequest, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[FetchRequest, WireBuffer], None] | None, ...]]
@@ -218,7 +178,6 @@ class FetchRequest(Message):
     def __init__(
         self,
         cluster_id: str | None = None,
-        replica_state: ReplicaState | None = None,
         replica_id: int = -1,
         max_wait_ms: int = 0,
         min_bytes: int = 0,
@@ -231,7 +190,6 @@ class FetchRequest(Message):
         rack_id: str = "",
     ) -> None:
         self.cluster_id = cluster_id
-        self.replica_state: ReplicaState = ReplicaState() if replica_state is None else replica_state
         self.replica_id = replica_id
         self.max_wait_ms = max_wait_ms
         self.min_bytes = min_bytes
@@ -280,23 +238,6 @@ class LeaderIdAndEpoch(Part):
         self.leader_epoch = leader_epoch
 
 
-class SnapshotId(Part):
-    """Part of FetchResponse."""
-
-    __slots__ = (
-        "end_offset",  # versions 12+
-        "epoch",  # versions 12+
-    )
-
-    def __init__(
-        self,
-        end_offset: int = -1,
-        epoch: int = -1,
-    ) -> None:
-        self.end_offset = end_offset
-        self.epoch = epoch
-
-
 class AbortedTransaction(Part):
     """Part of FetchResponse."""
 
@@ -325,7 +266,6 @@ class PartitionData(Part):
         "log_start_offset",  # versions 5+
         "diverging_epoch",  # versions 12+, tag 0
         "current_leader",  # versions 12+, tag 1
-        "snapshot_id",  # versions 12+, tag 2
         "aborted_transactions",  # versions 4+
         "preferred_read_replica",  # versions 11+
         "records",
@@ -340,7 +280,6 @@ class PartitionData(Part):
         log_start_offset: int = -1,
         diverging_epoch: EpochEndOffset | None = None,
         current_leader: LeaderIdAndEpoch | None = None,
-        snapshot_id: SnapshotId | None = None,
         aborted_transactions: list[AbortedTransaction] | None | Missing = MISSING,
         preferred_read_replica: int = -1,
         records: Records | None = None,
@@ -352,7 +291,6 @@ class PartitionData(Part):
         self.log_start_offset = log_start_offset
         self.diverging_epoch: EpochEndOffset = EpochEndOffset() if diverging_epoch is None else diverging_epoch
         self.current_leader: LeaderIdAndEpoch = LeaderIdAndEpoch() if current_leader is None else current_leader
-        self.snapshot_id: SnapshotId = SnapshotId() if snapshot_id is None else snapshot_id
         self.aborted_transactions: list[AbortedTransaction] | None = (
             [] if isinstance(aborted_transactions, Missing) else aborted_transactions
         )
@@ -364,60 +302,33 @@ class FetchableTopicResponse(Part):
     """Part of FetchResponse."""
 
     __slots__ = (
-        "topic",  # versions 0-12
-        "topic_id",  # versions 13+
+        "topic",
         "partitions",
     )
 
     def __init__(
         self,
         topic: str = "",
-        topic_id: bytes = ZERO_UUID,
         partitions: list[PartitionData] | None = None,
     ) -> None:
         self.topic = topic
-        self.topic_id = topic_id
         self.partitions: list[PartitionData] = [] if partitions is None else partitions
 
 
-class NodeEndpoint(Part):
-    """Part of FetchResponse."""
-
-    __slots__ = (
-        "node_id",  # versions 16+
-        "host",  # versions 16+
-        "port",  # versions 16+
-        "rack",  # versions 16+
-    )
-
-    def __init__(
-        self,
-        node_id: int = 0,
-        host: str = "",
-        port: int = 0,
-        rack: str | None = None,
-    ) -> None:
-        self.node_id = node_id
-        self.host = host
-        self.port = port
-        self.rack = rack
-
-
 class FetchResponse(Message):
-    """FetchResponse (API key 1), versions 0-18."""
+    """FetchResponse (API key 1), versions 0-12."""
 
     __slots__ = (
         "throttle_time_ms",  # versions 1+
         "error_code",  # versions 7+
         "session_id",  # versions 7+
         "responses",
-        "node_endpoints",  # versions 16+, tag 0
     )
 
     SCHEMA_NAME: ClassVar[str] = "FetchResponse"
     API_KEY: ClassVar[int] = 1
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 18
+    MAX_VERSION: ClassVar[int] = 12
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[FetchResponse, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[FetchResponse, WireBuffer], None] | None, ...]]
 
@@ -427,13 +338,11 @@ class FetchResponse(Message):
         error_code: int = 0,
         session_id: int = 0,
         responses: list[FetchableTopicResponse] | None = None,
-        node_endpoints: list[NodeEndpoint] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.session_id = session_id
         self.responses: list[FetchableTopicResponse] = [] if responses is None else responses
-        self.node_endpoints: list[NodeEndpoint] = [] if node_endpoints is None else node_endpoints
 
 
 def _decode_fetch_partition_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[FetchPartition, int]:
@@ -456,7 +365,7 @@ def _decode_fetch_topic_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[F
     for _ in range(partitions_count):
         partitions_item, pos = _decode_fetch_partition_v0(buf, pos, budget)
         partitions.append(partitions_item)
-    return FetchTopic(topic, ZERO_UUID, partitions), pos
+    return FetchTopic(topic, partitions), pos
 
 
 def _encode_fetch_topic_v0(msg: FetchTopic, out: WireBuffer) -> None:
@@ -474,12 +383,10 @@ def _decode_fetch_request_v0(buf: memoryview, pos: int, budget: Budget) -> tuple
     for _ in range(topics_count):
         topics_item, pos = _decode_fetch_topic_v0(buf, pos, budget)
         topics.append(topics_item)
-    return FetchRequest(None, ReplicaState(), replica_id, max_wait_ms, min_bytes, 2147483647, 0, 0, -1, topics), pos
+    return FetchRequest(None, replica_id, max_wait_ms, min_bytes, 2147483647, 0, 0, -1, topics), pos
 
 
 def _encode_fetch_request_v0(msg: FetchRequest, out: WireBuffer) -> None:
-    if msg.replica_state.replica_id != -1 or msg.replica_state.replica_epoch != -1:
-        raise not_in_version("FetchRequest.replica_state")
     if msg.forgotten_topics_data:
         raise not_in_version("FetchRequest.forgotten_topics_data")
     out += _pack_iiii(msg.replica_id, msg.max_wait_ms, msg.min_bytes, len(msg.topics))
@@ -495,12 +402,10 @@ def _decode_fetch_request_v3(buf: memoryview, pos: int, budget: Budget) -> tuple
     for _ in range(topics_count):
         topics_item, pos = _decode_fetch_topic_v0(buf, pos, budget)
         topics.append(topics_item)
-    return FetchRequest(None, ReplicaState(), replica_id, max_wait_ms, min_bytes, max_bytes, 0, 0, -1, topics), pos
+    return FetchRequest(None, replica_id, max_wait_ms, min_bytes, max_bytes, 0, 0, -1, topics), pos
 
 
 def _encode_fetch_request_v3(msg: FetchRequest, out: WireBuffer) -> None:
-    if msg.replica_state.replica_id != -1 or msg.replica_state.replica_epoch != -1:
-        raise not_in_version("FetchRequest.replica_state")
     if msg.forgotten_topics_data:
         raise not_in_version("FetchRequest.forgotten_topics_data")
     out += _pack_iiiii(msg.replica_id, msg.max_wait_ms, msg.min_bytes, msg.max_bytes, len(msg.topics))
@@ -516,14 +421,10 @@ def _decode_fetch_request_v4(buf: memoryview, pos: int, budget: Budget) -> tuple
     for _ in range(topics_count):
         topics_item, pos = _decode_fetch_topic_v0(buf, pos, budget)
         topics.append(topics_item)
-    return FetchRequest(
-        None, ReplicaState(), replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, 0, -1, topics
-    ), pos
+    return FetchRequest(None, replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, 0, -1, topics), pos
 
 
 def _encode_fetch_request_v4(msg: FetchRequest, out: WireBuffer) -> None:
-    if msg.replica_state.replica_id != -1 or msg.replica_state.replica_epoch != -1:
-        raise not_in_version("FetchRequest.replica_state")
     if msg.forgotten_topics_data:
         raise not_in_version("FetchRequest.forgotten_topics_data")
     out += _pack_iiiibi(
@@ -553,7 +454,7 @@ def _decode_fetch_topic_v5(buf: memoryview, pos: int, budget: Budget) -> tuple[F
     for _ in range(partitions_count):
         partitions_item, pos = _decode_fetch_partition_v5(buf, pos, budget)
         partitions.append(partitions_item)
-    return FetchTopic(topic, ZERO_UUID, partitions), pos
+    return FetchTopic(topic, partitions), pos
 
 
 def _encode_fetch_topic_v5(msg: FetchTopic, out: WireBuffer) -> None:
@@ -571,14 +472,10 @@ def _decode_fetch_request_v5(buf: memoryview, pos: int, budget: Budget) -> tuple
     for _ in range(topics_count):
         topics_item, pos = _decode_fetch_topic_v5(buf, pos, budget)
         topics.append(topics_item)
-    return FetchRequest(
-        None, ReplicaState(), replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, 0, -1, topics
-    ), pos
+    return FetchRequest(None, replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, 0, -1, topics), pos
 
 
 def _encode_fetch_request_v5(msg: FetchRequest, out: WireBuffer) -> None:
-    if msg.replica_state.replica_id != -1 or msg.replica_state.replica_epoch != -1:
-        raise not_in_version("FetchRequest.replica_state")
     if msg.forgotten_topics_data:
         raise not_in_version("FetchRequest.forgotten_topics_data")
     out += _pack_iiiibi(
@@ -595,7 +492,7 @@ def _decode_forgotten_topic_v7(buf: memoryview, pos: int, budget: Budget) -> tup
     check_count(partitions_count, len(buf) - pos, 4, budget)
     partitions = read_int32s(buf, pos, partitions_count)
     pos += 4 * partitions_count
-    return ForgottenTopic(topic, ZERO_UUID, partitions), pos
+    return ForgottenTopic(topic, partitions), pos
 
 
 def _encode_forgotten_topic_v7(msg: ForgottenTopic, out: WireBuffer) -> None:
@@ -623,7 +520,6 @@ def _decode_fetch_request_v7(buf: memoryview, pos: int, budget: Budget) -> tuple
         forgotten_topics_data.append(forgotten_topics_data_item)
     return FetchRequest(
         None,
-        ReplicaState(),
         replica_id,
         max_wait_ms,
         min_bytes,
@@ -637,8 +533,6 @@ def _decode_fetch_request_v7(buf: memoryview, pos: int, budget: Budget) -> tuple
 
 
 def _encode_fetch_request_v7(msg: FetchRequest, out: WireBuffer) -> None:
-    if msg.replica_state.replica_id != -1 or msg.replica_state.replica_epoch != -1:
-        raise not_in_version("FetchRequest.replica_state")
     out += _pack_iiiibiii(
         msg.replica_id,
         msg.max_wait_ms,
@@ -680,7 +574,7 @@ def _decode_fetch_topic_v9(buf: memoryview, pos: int, budget: Budget) -> tuple[F
     for _ in range(partitions_count):
         partitions_item, pos = _decode_fetch_partition_v9(buf, pos, budget)
         partitions.append(partitions_item)
-    return FetchTopic(topic, ZERO_UUID, partitions), pos
+    return FetchTopic(topic, partitions), pos
 
 
 def _encode_fetch_topic_v9(msg: FetchTopic, out: WireBuffer) -> None:
@@ -709,7 +603,6 @@ def _decode_fetch_request_v9(buf: memoryview, pos: int, budget: Budget) -> tuple
         forgotten_topics_data.append(forgotten_topics_data_item)
     return FetchRequest(
         None,
-        ReplicaState(),
         replica_id,
         max_wait_ms,
         min_bytes,
@@ -723,8 +616,6 @@ def _decode_fetch_request_v9(buf: memoryview, pos: int, budget: Budget) -> tuple
 
 
 def _encode_fetch_request_v9(msg: FetchRequest, out: WireBuffer) -> None:
-    if msg.replica_state.replica_id != -1 or msg.replica_state.replica_epoch != -1:
-        raise not_in_version("FetchRequest.replica_state")
     out += _pack_iiiibiii(
         msg.replica_id,
         msg.max_wait_ms,
@@ -762,7 +653,6 @@ def _decode_fetch_request_v11(buf: memoryview, pos: int, budget: Budget) -> tupl
     rack_id, pos = read_string(buf, pos)
     return FetchRequest(
         None,
-        ReplicaState(),
         replica_id,
         max_wait_ms,
         min_bytes,
@@ -777,8 +667,6 @@ def _decode_fetch_request_v11(buf: memoryview, pos: int, budget: Budget) -> tupl
 
 
 def _encode_fetch_request_v11(msg: FetchRequest, out: WireBuffer) -> None:
-    if msg.replica_state.replica_id != -1 or msg.replica_state.replica_epoch != -1:
-        raise not_in_version("FetchRequest.replica_state")
     out += _pack_iiiibiii(
         msg.replica_id,
         msg.max_wait_ms,
@@ -831,7 +719,7 @@ def _decode_fetch_topic_v12(buf: memoryview, pos: int, budget: Budget) -> tuple[
     pos += 1
     if buf[pos - 1]:
         pos = skip_tagged_fields(buf, pos - 1, budget)
-    return FetchTopic(topic, ZERO_UUID, partitions), pos
+    return FetchTopic(topic, partitions), pos
 
 
 def _encode_fetch_topic_v12(msg: FetchTopic, out: WireBuffer) -> None:
@@ -850,7 +738,7 @@ def _decode_forgotten_topic_v12(buf: memoryview, pos: int, budget: Budget) -> tu
     pos += 1
     if buf[pos - 1]:
         pos = skip_tagged_fields(buf, pos - 1, budget)
-    return ForgottenTopic(topic, ZERO_UUID, partitions), pos
+    return ForgottenTopic(topic, partitions), pos
 
 
 def _encode_forgotten_topic_v12(msg: ForgottenTopic, out: WireBuffer) -> None:
@@ -886,7 +774,6 @@ def _decode_fetch_request_v12(buf: memoryview, pos: int, budget: Budget) -> tupl
         check_tag_end(pos, tag_end)
     return FetchRequest(
         cluster_id,
-        ReplicaState(),
         replica_id,
         max_wait_ms,
         min_bytes,
@@ -901,8 +788,6 @@ def _decode_fetch_request_v12(buf: memoryview, pos: int, budget: Budget) -> tupl
 
 
 def _encode_fetch_request_v12(msg: FetchRequest, out: WireBuffer) -> None:
-    if msg.replica_state.replica_id != -1 or msg.replica_state.replica_epoch != -1:
-        raise not_in_version("FetchRequest.replica_state")
     out += _pack_iiiibii(
         msg.replica_id,
         msg.max_wait_ms,
@@ -927,472 +812,11 @@ def _encode_fetch_request_v12(msg: FetchRequest, out: WireBuffer) -> None:
     write_tagged_fields(tagged, out)
 
 
-def _decode_fetch_topic_v13(buf: memoryview, pos: int, budget: Budget) -> tuple[FetchTopic, int]:
-    (topic_id,) = _unpack_u(buf, pos)
-    partitions_count, pos = read_compact_count(buf, pos + 16, 33, budget)
-    partitions: list[FetchPartition] = []
-    for _ in range(partitions_count):
-        partitions_item, pos = _decode_fetch_partition_v12(buf, pos, budget)
-        partitions.append(partitions_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return FetchTopic("", topic_id, partitions), pos
-
-
-def _encode_fetch_topic_v13(msg: FetchTopic, out: WireBuffer) -> None:
-    out += _pack_u(msg.topic_id)
-    write_uvarint(len(msg.partitions) + 1, out)
-    for partitions_item in msg.partitions:
-        _encode_fetch_partition_v12(partitions_item, out)
-    out.append(0)
-
-
-def _decode_forgotten_topic_v13(buf: memoryview, pos: int, budget: Budget) -> tuple[ForgottenTopic, int]:
-    (topic_id,) = _unpack_u(buf, pos)
-    partitions_count, pos = read_compact_count(buf, pos + 16, 4, budget)
-    partitions = read_int32s(buf, pos, partitions_count)
-    pos += 4 * partitions_count
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return ForgottenTopic("", topic_id, partitions), pos
-
-
-def _encode_forgotten_topic_v13(msg: ForgottenTopic, out: WireBuffer) -> None:
-    out += _pack_u(msg.topic_id)
-    write_uvarint(len(msg.partitions) + 1, out)
-    write_int32s(msg.partitions, out)
-    out.append(0)
-
-
-def _decode_fetch_request_v13(buf: memoryview, pos: int, budget: Budget) -> tuple[FetchRequest, int]:
-    replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch = _unpack_iiiibii(
-        buf, pos
-    )
-    topics_count, pos = read_compact_count(buf, pos + 25, 18, budget)
-    topics: list[FetchTopic] = []
-    for _ in range(topics_count):
-        topics_item, pos = _decode_fetch_topic_v13(buf, pos, budget)
-        topics.append(topics_item)
-    forgotten_topics_data_count, pos = read_compact_count(buf, pos, 18, budget)
-    forgotten_topics_data: list[ForgottenTopic] = []
-    for _ in range(forgotten_topics_data_count):
-        forgotten_topics_data_item, pos = _decode_forgotten_topic_v13(buf, pos, budget)
-        forgotten_topics_data.append(forgotten_topics_data_item)
-    rack_id, pos = read_compact_string(buf, pos)
-    cluster_id: str | None = None
-    tagged_count, pos = read_tagged_count(buf, pos, budget)
-    for _ in range(tagged_count):
-        tag, tag_end, pos = read_tag(buf, pos)
-        if tag == 0:
-            cluster_id, pos = read_compact_nullable_string(buf, pos)
-        else:
-            pos = tag_end
-        check_tag_end(pos, tag_end)
-    return FetchRequest(
-        cluster_id,
-        ReplicaState(),
-        replica_id,
-        max_wait_ms,
-        min_bytes,
-        max_bytes,
-        isolation_level,
-        session_id,
-        session_epoch,
-        topics,
-        forgotten_topics_data,
-        rack_id,
-    ), pos
-
-
-def _encode_fetch_request_v13(msg: FetchRequest, out: WireBuffer) -> None:
-    if msg.replica_state.replica_id != -1 or msg.replica_state.replica_epoch != -1:
-        raise not_in_version("FetchRequest.replica_state")
-    out += _pack_iiiibii(
-        msg.replica_id,
-        msg.max_wait_ms,
-        msg.min_bytes,
-        msg.max_bytes,
-        msg.isolation_level,
-        msg.session_id,
-        msg.session_epoch,
-    )
-    write_uvarint(len(msg.topics) + 1, out)
-    for topics_item in msg.topics:
-        _encode_fetch_topic_v13(topics_item, out)
-    write_uvarint(len(msg.forgotten_topics_data) + 1, out)
-    for forgotten_topics_data_item in msg.forgotten_topics_data:
-        _encode_forgotten_topic_v13(forgotten_topics_data_item, out)
-    write_compact_string(msg.rack_id, out)
-    tagged: list[tuple[int, WireBuffer]] = []
-    if msg.cluster_id is not None:
-        cluster_id_value = WireBuffer()
-        write_compact_nullable_string(msg.cluster_id, cluster_id_value)
-        tagged.append((0, cluster_id_value))
-    write_tagged_fields(tagged, out)
-
-
-def _decode_replica_state_v15(buf: memoryview, pos: int, budget: Budget) -> tuple[ReplicaState, int]:
-    replica_id, replica_epoch = _unpack_iq(buf, pos)
-    pos += 13
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return ReplicaState(replica_id, replica_epoch), pos
-
-
-def _encode_replica_state_v15(msg: ReplicaState, out: WireBuffer) -> None:
-    out += _pack_iqB(msg.replica_id, msg.replica_epoch, 0)
-
-
-def _decode_fetch_request_v15(buf: memoryview, pos: int, budget: Budget) -> tuple[FetchRequest, int]:
-    max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch = _unpack_iiibii(buf, pos)
-    topics_count, pos = read_compact_count(buf, pos + 21, 18, budget)
-    topics: list[FetchTopic] = []
-    for _ in range(topics_count):
-        topics_item, pos = _decode_fetch_topic_v13(buf, pos, budget)
-        topics.append(topics_item)
-    forgotten_topics_data_count, pos = read_compact_count(buf, pos, 18, budget)
-    forgotten_topics_data: list[ForgottenTopic] = []
-    for _ in range(forgotten_topics_data_count):
-        forgotten_topics_data_item, pos = _decode_forgotten_topic_v13(buf, pos, budget)
-        forgotten_topics_data.append(forgotten_topics_data_item)
-    rack_id, pos = read_compact_string(buf, pos)
-    cluster_id: str | None = None
-    replica_state: ReplicaState = ReplicaState()
-    tagged_count, pos = read_tagged_count(buf, pos, budget)
-    for _ in range(tagged_count):
-        tag, tag_end, pos = read_tag(buf, pos)
-        if tag == 0:
-            cluster_id, pos = read_compact_nullable_string(buf, pos)
-        elif tag == 1:
-            replica_state, pos = _decode_replica_state_v15(buf, pos, budget)
-        else:
-            pos = tag_end
-        check_tag_end(pos, tag_end)
-    return FetchRequest(
-        cluster_id,
-        replica_state,
-        -1,
-        max_wait_ms,
-        min_bytes,
-        max_bytes,
-        isolation_level,
-        session_id,
-        session_epoch,
-        topics,
-        forgotten_topics_data,
-        rack_id,
-    ), pos
-
-
-def _encode_fetch_request_v15(msg: FetchRequest, out: WireBuffer) -> None:
-    if msg.replica_id != -1:
-        raise not_in_version("FetchRequest.replica_id")
-    out += _pack_iiibii(
-        msg.max_wait_ms, msg.min_bytes, msg.max_bytes, msg.isolation_level, msg.session_id, msg.session_epoch
-    )
-    write_uvarint(len(msg.topics) + 1, out)
-    for topics_item in msg.topics:
-        _encode_fetch_topic_v13(topics_item, out)
-    write_uvarint(len(msg.forgotten_topics_data) + 1, out)
-    for forgotten_topics_data_item in msg.forgotten_topics_data:
-        _encode_forgotten_topic_v13(forgotten_topics_data_item, out)
-    write_compact_string(msg.rack_id, out)
-    tagged: list[tuple[int, WireBuffer]] = []
-    if msg.cluster_id is not None:
-        cluster_id_value = WireBuffer()
-        write_compact_nullable_string(msg.cluster_id, cluster_id_value)
-        tagged.append((0, cluster_id_value))
-    if msg.replica_state.replica_id != -1 or msg.replica_state.replica_epoch != -1:
-        replica_state_value = WireBuffer()
-        _encode_replica_state_v15(msg.replica_state, replica_state_value)
-        tagged.append((1, replica_state_value))
-    write_tagged_fields(tagged, out)
-
-
-def _decode_fetch_partition_v17(buf: memoryview, pos: int, budget: Budget) -> tuple[FetchPartition, int]:
-    partition, current_leader_epoch, fetch_offset, last_fetched_epoch, log_start_offset, partition_max_bytes = (
-        _unpack_iiqiqi(buf, pos)
-    )
-    replica_directory_id: bytes = ZERO_UUID
-    tagged_count, pos = read_tagged_count(buf, pos + 32, budget)
-    for _ in range(tagged_count):
-        tag, tag_end, pos = read_tag(buf, pos)
-        if tag == 0:
-            (replica_directory_id,) = _unpack_u(buf, pos)
-            pos += 16
-        else:
-            pos = tag_end
-        check_tag_end(pos, tag_end)
-    return FetchPartition(
-        partition,
-        current_leader_epoch,
-        fetch_offset,
-        last_fetched_epoch,
-        log_start_offset,
-        partition_max_bytes,
-        replica_directory_id,
-    ), pos
-
-
-def _encode_fetch_partition_v17(msg: FetchPartition, out: WireBuffer) -> None:
-    out += _pack_iiqiqi(
-        msg.partition,
-        msg.current_leader_epoch,
-        msg.fetch_offset,
-        msg.last_fetched_epoch,
-        msg.log_start_offset,
-        msg.partition_max_bytes,
-    )
-    tagged: list[tuple[int, WireBuffer]] = []
-    if msg.replica_directory_id != ZERO_UUID:
-        replica_directory_id_value = WireBuffer()
-        replica_directory_id_value += _pack_u(msg.replica_directory_id)
-        tagged.append((0, replica_directory_id_value))
-    write_tagged_fields(tagged, out)
-
-
-def _decode_fetch_topic_v17(buf: memoryview, pos: int, budget: Budget) -> tuple[FetchTopic, int]:
-    (topic_id,) = _unpack_u(buf, pos)
-    partitions_count, pos = read_compact_count(buf, pos + 16, 33, budget)
-    partitions: list[FetchPartition] = []
-    for _ in range(partitions_count):
-        partitions_item, pos = _decode_fetch_partition_v17(buf, pos, budget)
-        partitions.append(partitions_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return FetchTopic("", topic_id, partitions), pos
-
-
-def _encode_fetch_topic_v17(msg: FetchTopic, out: WireBuffer) -> None:
-    out += _pack_u(msg.topic_id)
-    write_uvarint(len(msg.partitions) + 1, out)
-    for partitions_item in msg.partitions:
-        _encode_fetch_partition_v17(partitions_item, out)
-    out.append(0)
-
-
-def _decode_fetch_request_v17(buf: memoryview, pos: int, budget: Budget) -> tuple[FetchRequest, int]:
-    max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch = _unpack_iiibii(buf, pos)
-    topics_count, pos = read_compact_count(buf, pos + 21, 18, budget)
-    topics: list[FetchTopic] = []
-    for _ in range(topics_count):
-        topics_item, pos = _decode_fetch_topic_v17(buf, pos, budget)
-        topics.append(topics_item)
-    forgotten_topics_data_count, pos = read_compact_count(buf, pos, 18, budget)
-    forgotten_topics_data: list[ForgottenTopic] = []
-    for _ in range(forgotten_topics_data_count):
-        forgotten_topics_data_item, pos = _decode_forgotten_topic_v13(buf, pos, budget)
-        forgotten_topics_data.append(forgotten_topics_data_item)
-    rack_id, pos = read_compact_string(buf, pos)
-    cluster_id: str | None = None
-    replica_state: ReplicaState = ReplicaState()
-    tagged_count, pos = read_tagged_count(buf, pos, budget)
-    for _ in range(tagged_count):
-        tag, tag_end, pos = read_tag(buf, pos)
-        if tag == 0:
-            cluster_id, pos = read_compact_nullable_string(buf, pos)
-        elif tag == 1:
-            replica_state, pos = _decode_replica_state_v15(buf, pos, budget)
-        else:
-            pos = tag_end
-        check_tag_end(pos, tag_end)
-    return FetchRequest(
-        cluster_id,
-        replica_state,
-        -1,
-        max_wait_ms,
-        min_bytes,
-        max_bytes,
-        isolation_level,
-        session_id,
-        session_epoch,
-        topics,
-        forgotten_topics_data,
-        rack_id,
-    ), pos
-
-
-def _encode_fetch_request_v17(msg: FetchRequest, out: WireBuffer) -> None:
-    if msg.replica_id != -1:
-        raise not_in_version("FetchRequest.replica_id")
-    out += _pack_iiibii(
-        msg.max_wait_ms, msg.min_bytes, msg.max_bytes, msg.isolation_level, msg.session_id, msg.session_epoch
-    )
-    write_uvarint(len(msg.topics) + 1, out)
-    for topics_item in msg.topics:
-        _encode_fetch_topic_v17(topics_item, out)
-    write_uvarint(len(msg.forgotten_topics_data) + 1, out)
-    for forgotten_topics_data_item in msg.forgotten_topics_data:
-        _encode_forgotten_topic_v13(forgotten_topics_data_item, out)
-    write_compact_string(msg.rack_id, out)
-    tagged: list[tuple[int, WireBuffer]] = []
-    if msg.cluster_id is not None:
-        cluster_id_value = WireBuffer()
-        write_compact_nullable_string(msg.cluster_id, cluster_id_value)
-        tagged.append((0, cluster_id_value))
-    if msg.replica_state.replica_id != -1 or msg.replica_state.replica_epoch != -1:
-        replica_state_value = WireBuffer()
-        _encode_replica_state_v15(msg.replica_state, replica_state_value)
-        tagged.append((1, replica_state_value))
-    write_tagged_fields(tagged, out)
-
-
-def _decode_fetch_partition_v18(buf: memoryview, pos: int, budget: Budget) -> tuple[FetchPartition, int]:
-    partition, current_leader_epoch, fetch_offset, last_fetched_epoch, log_start_offset, partition_max_bytes = (
-        _unpack_iiqiqi(buf, pos)
-    )
-    replica_directory_id: bytes = ZERO_UUID
-    high_watermark: int = 9223372036854775807
-    tagged_count, pos = read_tagged_count(buf, pos + 32, budget)
-    for _ in range(tagged_count):
-        tag, tag_end, pos = read_tag(buf, pos)
-        if tag == 0:
-            (replica_directory_id,) = _unpack_u(buf, pos)
-            pos += 16
-        elif tag == 1:
-            (high_watermark,) = _unpack_q(buf, pos)
-            pos += 8
-        else:
-            pos = tag_end
-        check_tag_end(pos, tag_end)
-    return FetchPartition(
-        partition,
-        current_leader_epoch,
-        fetch_offset,
-        last_fetched_epoch,
-        log_start_offset,
-        partition_max_bytes,
-        replica_directory_id,
-        high_watermark,
-    ), pos
-
-
-def _encode_fetch_partition_v18(msg: FetchPartition, out: WireBuffer) -> None:
-    out += _pack_iiqiqi(
-        msg.partition,
-        msg.current_leader_epoch,
-        msg.fetch_offset,
-        msg.last_fetched_epoch,
-        msg.log_start_offset,
-        msg.partition_max_bytes,
-    )
-    tagged: list[tuple[int, WireBuffer]] = []
-    if msg.replica_directory_id != ZERO_UUID:
-        replica_directory_id_value = WireBuffer()
-        replica_directory_id_value += _pack_u(msg.replica_directory_id)
-        tagged.append((0, replica_directory_id_value))
-    if msg.high_watermark != 9223372036854775807:
-        high_watermark_value = WireBuffer()
-        high_watermark_value += _pack_q(msg.high_watermark)
-        tagged.append((1, high_watermark_value))
-    write_tagged_fields(tagged, out)
-
-
-def _decode_fetch_topic_v18(buf: memoryview, pos: int, budget: Budget) -> tuple[FetchTopic, int]:
-    (topic_id,) = _unpack_u(buf, pos)
-    partitions_count, pos = read_compact_count(buf, pos + 16, 33, budget)
-    partitions: list[FetchPartition] = []
-    for _ in range(partitions_count):
-        partitions_item, pos = _decode_fetch_partition_v18(buf, pos, budget)
-        partitions.append(partitions_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return FetchTopic("", topic_id, partitions), pos
-
-
-def _encode_fetch_topic_v18(msg: FetchTopic, out: WireBuffer) -> None:
-    out += _pack_u(msg.topic_id)
-    write_uvarint(len(msg.partitions) + 1, out)
-    for partitions_item in msg.partitions:
-        _encode_fetch_partition_v18(partitions_item, out)
-    out.append(0)
-
-
-def _decode_fetch_request_v18(buf: memoryview, pos: int, budget: Budget) -> tuple[FetchRequest, int]:
-    max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch = _unpack_iiibii(buf, pos)
-    topics_count, pos = read_compact_count(buf, pos + 21, 18, budget)
-    topics: list[FetchTopic] = []
-    for _ in range(topics_count):
-        topics_item, pos = _decode_fetch_topic_v18(buf, pos, budget)
-        topics.append(topics_item)
-    forgotten_topics_data_count, pos = read_compact_count(buf, pos, 18, budget)
-    forgotten_topics_data: list[ForgottenTopic] = []
-    for _ in range(forgotten_topics_data_count):
-        forgotten_topics_data_item, pos = _decode_forgotten_topic_v13(buf, pos, budget)
-        forgotten_topics_data.append(forgotten_topics_data_item)
-    rack_id, pos = read_compact_string(buf, pos)
-    cluster_id: str | None = None
-    replica_state: ReplicaState = ReplicaState()
-    tagged_count, pos = read_tagged_count(buf, pos, budget)
-    for _ in range(tagged_count):
-        tag, tag_end, pos = read_tag(buf, pos)
-        if tag == 0:
-            cluster_id, pos = read_compact_nullable_string(buf, pos)
-        elif tag == 1:
-            replica_state, pos = _decode_replica_state_v15(buf, pos, budget)
-        else:
-            pos = tag_end
-        check_tag_end(pos, tag_end)
-    return FetchRequest(
-        cluster_id,
-        replica_state,
-        -1,
-        max_wait_ms,
-        min_bytes,
-        max_bytes,
-        isolation_level,
-        session_id,
-        session_epoch,
-        topics,
-        forgotten_topics_data,
-        rack_id,
-    ), pos
-
-
-def _encode_fetch_request_v18(msg: FetchRequest, out: WireBuffer) -> None:
-    if msg.replica_id != -1:
-        raise not_in_version("FetchRequest.replica_id")
-    out += _pack_iiibii(
-        msg.max_wait_ms, msg.min_bytes, msg.max_bytes, msg.isolation_level, msg.session_id, msg.session_epoch
-    )
-    write_uvarint(len(msg.topics) + 1, out)
-    for topics_item in msg.topics:
-        _encode_fetch_topic_v18(topics_item, out)
-    write_uvarint(len(msg.forgotten_topics_data) + 1, out)
-    for forgotten_topics_data_item in msg.forgotten_topics_data:
-        _encode_forgotten_topic_v13(forgotten_topics_data_item, out)
-    write_compact_string(msg.rack_id, out)
-    tagged: list[tuple[int, WireBuffer]] = []
-    if msg.cluster_id is not None:
-        cluster_id_value = WireBuffer()
-        write_compact_nullable_string(msg.cluster_id, cluster_id_value)
-        tagged.append((0, cluster_id_value))
-    if msg.replica_state.replica_id != -1 or msg.replica_state.replica_epoch != -1:
-        replica_state_value = WireBuffer()
-        _encode_replica_state_v15(msg.replica_state, replica_state_value)
-        tagged.append((1, replica_state_value))
-    write_tagged_fields(tagged, out)
-
-
 def _decode_partition_data_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[PartitionData, int]:
     partition_index, error_code, high_watermark, records_length = _unpack_ihqi(buf, pos)
     records, pos = take_nullable_records(buf, pos + 18, records_length)
     return PartitionData(
-        partition_index,
-        error_code,
-        high_watermark,
-        -1,
-        -1,
-        EpochEndOffset(),
-        LeaderIdAndEpoch(),
-        SnapshotId(),
-        [],
-        -1,
-        records,
+        partition_index, error_code, high_watermark, -1, -1, EpochEndOffset(), LeaderIdAndEpoch(), [], -1, records
     ), pos
 
 
@@ -1401,8 +825,6 @@ def _encode_partition_data_v0(msg: PartitionData, out: WireBuffer) -> None:
         raise not_in_version("PartitionData.diverging_epoch")
     if msg.current_leader.leader_id != -1 or msg.current_leader.leader_epoch != -1:
         raise not_in_version("PartitionData.current_leader")
-    if msg.snapshot_id.end_offset != -1 or msg.snapshot_id.epoch != -1:
-        raise not_in_version("PartitionData.snapshot_id")
     if msg.preferred_read_replica != -1:
         raise not_in_version("PartitionData.preferred_read_replica")
     out += _pack_ihq(msg.partition_index, msg.error_code, msg.high_watermark)
@@ -1420,7 +842,7 @@ def _decode_fetchable_topic_response_v0(
     for _ in range(partitions_count):
         partitions_item, pos = _decode_partition_data_v0(buf, pos, budget)
         partitions.append(partitions_item)
-    return FetchableTopicResponse(topic, ZERO_UUID, partitions), pos
+    return FetchableTopicResponse(topic, partitions), pos
 
 
 def _encode_fetchable_topic_response_v0(msg: FetchableTopicResponse, out: WireBuffer) -> None:
@@ -1444,8 +866,6 @@ def _decode_fetch_response_v0(buf: memoryview, pos: int, budget: Budget) -> tupl
 def _encode_fetch_response_v0(msg: FetchResponse, out: WireBuffer) -> None:
     if msg.session_id != 0:
         raise not_in_version("FetchResponse.session_id")
-    if msg.node_endpoints:
-        raise not_in_version("FetchResponse.node_endpoints")
     out += _pack_i(len(msg.responses))
     for responses_item in msg.responses:
         _encode_fetchable_topic_response_v0(responses_item, out)
@@ -1465,8 +885,6 @@ def _decode_fetch_response_v1(buf: memoryview, pos: int, budget: Budget) -> tupl
 def _encode_fetch_response_v1(msg: FetchResponse, out: WireBuffer) -> None:
     if msg.session_id != 0:
         raise not_in_version("FetchResponse.session_id")
-    if msg.node_endpoints:
-        raise not_in_version("FetchResponse.node_endpoints")
     out += _pack_ii(msg.throttle_time_ms, len(msg.responses))
     for responses_item in msg.responses:
         _encode_fetchable_topic_response_v0(responses_item, out)
@@ -1502,7 +920,6 @@ def _decode_partition_data_v4(buf: memoryview, pos: int, budget: Budget) -> tupl
         -1,
         EpochEndOffset(),
         LeaderIdAndEpoch(),
-        SnapshotId(),
         aborted_transactions,
         -1,
         records,
@@ -1514,8 +931,6 @@ def _encode_partition_data_v4(msg: PartitionData, out: WireBuffer) -> None:
         raise not_in_version("PartitionData.diverging_epoch")
     if msg.current_leader.leader_id != -1 or msg.current_leader.leader_epoch != -1:
         raise not_in_version("PartitionData.current_leader")
-    if msg.snapshot_id.end_offset != -1 or msg.snapshot_id.epoch != -1:
-        raise not_in_version("PartitionData.snapshot_id")
     if msg.preferred_read_replica != -1:
         raise not_in_version("PartitionData.preferred_read_replica")
     out += _pack_ihqqi(
@@ -1542,7 +957,7 @@ def _decode_fetchable_topic_response_v4(
     for _ in range(partitions_count):
         partitions_item, pos = _decode_partition_data_v4(buf, pos, budget)
         partitions.append(partitions_item)
-    return FetchableTopicResponse(topic, ZERO_UUID, partitions), pos
+    return FetchableTopicResponse(topic, partitions), pos
 
 
 def _encode_fetchable_topic_response_v4(msg: FetchableTopicResponse, out: WireBuffer) -> None:
@@ -1566,8 +981,6 @@ def _decode_fetch_response_v4(buf: memoryview, pos: int, budget: Budget) -> tupl
 def _encode_fetch_response_v4(msg: FetchResponse, out: WireBuffer) -> None:
     if msg.session_id != 0:
         raise not_in_version("FetchResponse.session_id")
-    if msg.node_endpoints:
-        raise not_in_version("FetchResponse.node_endpoints")
     out += _pack_ii(msg.throttle_time_ms, len(msg.responses))
     for responses_item in msg.responses:
         _encode_fetchable_topic_response_v4(responses_item, out)
@@ -1594,7 +1007,6 @@ def _decode_partition_data_v5(buf: memoryview, pos: int, budget: Budget) -> tupl
         log_start_offset,
         EpochEndOffset(),
         LeaderIdAndEpoch(),
-        SnapshotId(),
         aborted_transactions,
         -1,
         records,
@@ -1606,8 +1018,6 @@ def _encode_partition_data_v5(msg: PartitionData, out: WireBuffer) -> None:
         raise not_in_version("PartitionData.diverging_epoch")
     if msg.current_leader.leader_id != -1 or msg.current_leader.leader_epoch != -1:
         raise not_in_version("PartitionData.current_leader")
-    if msg.snapshot_id.end_offset != -1 or msg.snapshot_id.epoch != -1:
-        raise not_in_version("PartitionData.snapshot_id")
     if msg.preferred_read_replica != -1:
         raise not_in_version("PartitionData.preferred_read_replica")
     out += _pack_ihqqqi(
@@ -1635,7 +1045,7 @@ def _decode_fetchable_topic_response_v5(
     for _ in range(partitions_count):
         partitions_item, pos = _decode_partition_data_v5(buf, pos, budget)
         partitions.append(partitions_item)
-    return FetchableTopicResponse(topic, ZERO_UUID, partitions), pos
+    return FetchableTopicResponse(topic, partitions), pos
 
 
 def _encode_fetchable_topic_response_v5(msg: FetchableTopicResponse, out: WireBuffer) -> None:
@@ -1659,8 +1069,6 @@ def _decode_fetch_response_v5(buf: memoryview, pos: int, budget: Budget) -> tupl
 def _encode_fetch_response_v5(msg: FetchResponse, out: WireBuffer) -> None:
     if msg.session_id != 0:
         raise not_in_version("FetchResponse.session_id")
-    if msg.node_endpoints:
-        raise not_in_version("FetchResponse.node_endpoints")
     out += _pack_ii(msg.throttle_time_ms, len(msg.responses))
     for responses_item in msg.responses:
         _encode_fetchable_topic_response_v5(responses_item, out)
@@ -1678,8 +1086,6 @@ def _decode_fetch_response_v7(buf: memoryview, pos: int, budget: Budget) -> tupl
 
 
 def _encode_fetch_response_v7(msg: FetchResponse, out: WireBuffer) -> None:
-    if msg.node_endpoints:
-        raise not_in_version("FetchResponse.node_endpoints")
     out += _pack_ihii(msg.throttle_time_ms, msg.error_code, msg.session_id, len(msg.responses))
     for responses_item in msg.responses:
         _encode_fetchable_topic_response_v5(responses_item, out)
@@ -1707,7 +1113,6 @@ def _decode_partition_data_v11(buf: memoryview, pos: int, budget: Budget) -> tup
         log_start_offset,
         EpochEndOffset(),
         LeaderIdAndEpoch(),
-        SnapshotId(),
         aborted_transactions,
         preferred_read_replica,
         records,
@@ -1719,8 +1124,6 @@ def _encode_partition_data_v11(msg: PartitionData, out: WireBuffer) -> None:
         raise not_in_version("PartitionData.diverging_epoch")
     if msg.current_leader.leader_id != -1 or msg.current_leader.leader_epoch != -1:
         raise not_in_version("PartitionData.current_leader")
-    if msg.snapshot_id.end_offset != -1 or msg.snapshot_id.epoch != -1:
-        raise not_in_version("PartitionData.snapshot_id")
     out += _pack_ihqqqi(
         msg.partition_index,
         msg.error_code,
@@ -1747,7 +1150,7 @@ def _decode_fetchable_topic_response_v11(
     for _ in range(partitions_count):
         partitions_item, pos = _decode_partition_data_v11(buf, pos, budget)
         partitions.append(partitions_item)
-    return FetchableTopicResponse(topic, ZERO_UUID, partitions), pos
+    return FetchableTopicResponse(topic, partitions), pos
 
 
 def _encode_fetchable_topic_response_v11(msg: FetchableTopicResponse, out: WireBuffer) -> None:
@@ -1769,8 +1172,6 @@ def _decode_fetch_response_v11(buf: memoryview, pos: int, budget: Budget) -> tup
 
 
 def _encode_fetch_response_v11(msg: FetchResponse, out: WireBuffer) -> None:
-    if msg.node_endpoints:
-        raise not_in_version("FetchResponse.node_endpoints")
     out += _pack_ihii(msg.throttle_time_ms, msg.error_code, msg.session_id, len(msg.responses))
     for responses_item in msg.responses:
         _encode_fetchable_topic_response_v11(responses_item, out)
@@ -1812,18 +1213,6 @@ def _encode_leader_id_and_epoch_v12(msg: LeaderIdAndEpoch, out: WireBuffer) -> N
     out += _pack_iiB(msg.leader_id, msg.leader_epoch, 0)
 
 
-def _decode_snapshot_id_v12(buf: memoryview, pos: int, budget: Budget) -> tuple[SnapshotId, int]:
-    end_offset, epoch = _unpack_qi(buf, pos)
-    pos += 13
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return SnapshotId(end_offset, epoch), pos
-
-
-def _encode_snapshot_id_v12(msg: SnapshotId, out: WireBuffer) -> None:
-    out += _pack_qiB(msg.end_offset, msg.epoch, 0)
-
-
 def _decode_partition_data_v12(buf: memoryview, pos: int, budget: Budget) -> tuple[PartitionData, int]:
     partition_index, error_code, high_watermark, last_stable_offset, log_start_offset = _unpack_ihqqq(buf, pos)
     aborted_transactions_count, pos = read_compact_nullable_count(buf, pos + 30, 17, budget)
@@ -1837,7 +1226,6 @@ def _decode_partition_data_v12(buf: memoryview, pos: int, budget: Budget) -> tup
     records, pos = read_compact_nullable_records(buf, pos + 4)
     diverging_epoch: EpochEndOffset = EpochEndOffset()
     current_leader: LeaderIdAndEpoch = LeaderIdAndEpoch()
-    snapshot_id: SnapshotId = SnapshotId()
     tagged_count, pos = read_tagged_count(buf, pos, budget)
     for _ in range(tagged_count):
         tag, tag_end, pos = read_tag(buf, pos)
@@ -1845,8 +1233,6 @@ def _decode_partition_data_v12(buf: memoryview, pos: int, budget: Budget) -> tup
             diverging_epoch, pos = _decode_epoch_end_offset_v12(buf, pos, budget)
         elif tag == 1:
             current_leader, pos = _decode_leader_id_and_epoch_v12(buf, pos, budget)
-        elif tag == 2:
-            snapshot_id, pos = _decode_snapshot_id_v12(buf, pos, budget)
         else:
             pos = tag_end
         check_tag_end(pos, tag_end)
@@ -1858,7 +1244,6 @@ def _decode_partition_data_v12(buf: memoryview, pos: int, budget: Budget) -> tup
         log_start_offset,
         diverging_epoch,
         current_leader,
-        snapshot_id,
         aborted_transactions,
         preferred_read_replica,
         records,
@@ -1884,10 +1269,6 @@ def _encode_partition_data_v12(msg: PartitionData, out: WireBuffer) -> None:
         current_leader_value = WireBuffer()
         _encode_leader_id_and_epoch_v12(msg.current_leader, current_leader_value)
         tagged.append((1, current_leader_value))
-    if msg.snapshot_id.end_offset != -1 or msg.snapshot_id.epoch != -1:
-        snapshot_id_value = WireBuffer()
-        _encode_snapshot_id_v12(msg.snapshot_id, snapshot_id_value)
-        tagged.append((2, snapshot_id_value))
     write_tagged_fields(tagged, out)
 
 
@@ -1903,7 +1284,7 @@ def _decode_fetchable_topic_response_v12(
     pos += 1
     if buf[pos - 1]:
         pos = skip_tagged_fields(buf, pos - 1, budget)
-    return FetchableTopicResponse(topic, ZERO_UUID, partitions), pos
+    return FetchableTopicResponse(topic, partitions), pos
 
 
 def _encode_fetchable_topic_response_v12(msg: FetchableTopicResponse, out: WireBuffer) -> None:
@@ -1928,116 +1309,11 @@ def _decode_fetch_response_v12(buf: memoryview, pos: int, budget: Budget) -> tup
 
 
 def _encode_fetch_response_v12(msg: FetchResponse, out: WireBuffer) -> None:
-    if msg.node_endpoints:
-        raise not_in_version("FetchResponse.node_endpoints")
     out += _pack_ihi(msg.throttle_time_ms, msg.error_code, msg.session_id)
     write_uvarint(len(msg.responses) + 1, out)
     for responses_item in msg.responses:
         _encode_fetchable_topic_response_v12(responses_item, out)
     out.append(0)
-
-
-def _decode_fetchable_topic_response_v13(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[FetchableTopicResponse, int]:
-    (topic_id,) = _unpack_u(buf, pos)
-    partitions_count, pos = read_compact_count(buf, pos + 16, 37, budget)
-    partitions: list[PartitionData] = []
-    for _ in range(partitions_count):
-        partitions_item, pos = _decode_partition_data_v12(buf, pos, budget)
-        partitions.append(partitions_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return FetchableTopicResponse("", topic_id, partitions), pos
-
-
-def _encode_fetchable_topic_response_v13(msg: FetchableTopicResponse, out: WireBuffer) -> None:
-    out += _pack_u(msg.topic_id)
-    write_uvarint(len(msg.partitions) + 1, out)
-    for partitions_item in msg.partitions:
-        _encode_partition_data_v12(partitions_item, out)
-    out.append(0)
-
-
-def _decode_fetch_response_v13(buf: memoryview, pos: int, budget: Budget) -> tuple[FetchResponse, int]:
-    throttle_time_ms, error_code, session_id = _unpack_ihi(buf, pos)
-    responses_count, pos = read_compact_count(buf, pos + 10, 18, budget)
-    responses: list[FetchableTopicResponse] = []
-    for _ in range(responses_count):
-        responses_item, pos = _decode_fetchable_topic_response_v13(buf, pos, budget)
-        responses.append(responses_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return FetchResponse(throttle_time_ms, error_code, session_id, responses), pos
-
-
-def _encode_fetch_response_v13(msg: FetchResponse, out: WireBuffer) -> None:
-    if msg.node_endpoints:
-        raise not_in_version("FetchResponse.node_endpoints")
-    out += _pack_ihi(msg.throttle_time_ms, msg.error_code, msg.session_id)
-    write_uvarint(len(msg.responses) + 1, out)
-    for responses_item in msg.responses:
-        _encode_fetchable_topic_response_v13(responses_item, out)
-    out.append(0)
-
-
-def _decode_node_endpoint_v16(buf: memoryview, pos: int, budget: Budget) -> tuple[NodeEndpoint, int]:
-    (node_id,) = _unpack_i(buf, pos)
-    host, pos = read_compact_string(buf, pos + 4)
-    (port,) = _unpack_i(buf, pos)
-    rack, pos = read_compact_nullable_string(buf, pos + 4)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return NodeEndpoint(node_id, host, port, rack), pos
-
-
-def _encode_node_endpoint_v16(msg: NodeEndpoint, out: WireBuffer) -> None:
-    out += _pack_i(msg.node_id)
-    write_compact_string(msg.host, out)
-    out += _pack_i(msg.port)
-    write_compact_nullable_string(msg.rack, out)
-    out.append(0)
-
-
-def _decode_fetch_response_v16(buf: memoryview, pos: int, budget: Budget) -> tuple[FetchResponse, int]:
-    throttle_time_ms, error_code, session_id = _unpack_ihi(buf, pos)
-    responses_count, pos = read_compact_count(buf, pos + 10, 18, budget)
-    responses: list[FetchableTopicResponse] = []
-    for _ in range(responses_count):
-        responses_item, pos = _decode_fetchable_topic_response_v13(buf, pos, budget)
-        responses.append(responses_item)
-    node_endpoints: list[NodeEndpoint] = []
-    tagged_count, pos = read_tagged_count(buf, pos, budget)
-    for _ in range(tagged_count):
-        tag, tag_end, pos = read_tag(buf, pos)
-        if tag == 0:
-            node_endpoints_count, pos = read_compact_count(buf, pos, 11, budget)
-            node_endpoints = []
-            for _ in range(node_endpoints_count):
-                node_endpoints_item, pos = _decode_node_endpoint_v16(buf, pos, budget)
-                node_endpoints.append(node_endpoints_item)
-        else:
-            pos = tag_end
-        check_tag_end(pos, tag_end)
-    return FetchResponse(throttle_time_ms, error_code, session_id, responses, node_endpoints), pos
-
-
-def _encode_fetch_response_v16(msg: FetchResponse, out: WireBuffer) -> None:
-    out += _pack_ihi(msg.throttle_time_ms, msg.error_code, msg.session_id)
-    write_uvarint(len(msg.responses) + 1, out)
-    for responses_item in msg.responses:
-        _encode_fetchable_topic_response_v13(responses_item, out)
-    tagged: list[tuple[int, WireBuffer]] = []
-    if msg.node_endpoints:
-        node_endpoints_value = WireBuffer()
-        write_uvarint(len(msg.node_endpoints) + 1, node_endpoints_value)
-        for node_endpoints_item in msg.node_endpoints:
-            _encode_node_endpoint_v16(node_endpoints_item, node_endpoints_value)
-        tagged.append((0, node_endpoints_value))
-    write_tagged_fields(tagged, out)
 
 
 FetchRequest.DECODERS = (
@@ -2054,12 +1330,6 @@ FetchRequest.DECODERS = (
     _decode_fetch_request_v9,
     _decode_fetch_request_v11,
     _decode_fetch_request_v12,
-    _decode_fetch_request_v13,
-    _decode_fetch_request_v13,
-    _decode_fetch_request_v15,
-    _decode_fetch_request_v15,
-    _decode_fetch_request_v17,
-    _decode_fetch_request_v18,
 )
 
 FetchRequest.ENCODERS = (
@@ -2076,12 +1346,6 @@ FetchRequest.ENCODERS = (
     _encode_fetch_request_v9,
     _encode_fetch_request_v11,
     _encode_fetch_request_v12,
-    _encode_fetch_request_v13,
-    _encode_fetch_request_v13,
-    _encode_fetch_request_v15,
-    _encode_fetch_request_v15,
-    _encode_fetch_request_v17,
-    _encode_fetch_request_v18,
 )
 
 FetchResponse.DECODERS = (
@@ -2098,12 +1362,6 @@ FetchResponse.DECODERS = (
     _decode_fetch_response_v7,
     _decode_fetch_response_v11,
     _decode_fetch_response_v12,
-    _decode_fetch_response_v13,
-    _decode_fetch_response_v13,
-    _decode_fetch_response_v13,
-    _decode_fetch_response_v16,
-    _decode_fetch_response_v16,
-    _decode_fetch_response_v16,
 )
 
 FetchResponse.ENCODERS = (
@@ -2120,10 +1378,4 @@ FetchResponse.ENCODERS = (
     _encode_fetch_response_v7,
     _encode_fetch_response_v11,
     _encode_fetch_response_v12,
-    _encode_fetch_response_v13,
-    _encode_fetch_response_v13,
-    _encode_fetch_response_v13,
-    _encode_fetch_response_v16,
-    _encode_fetch_response_v16,
-    _encode_fetch_response_v16,
 )

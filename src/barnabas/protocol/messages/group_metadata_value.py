@@ -18,34 +18,23 @@ from barnabas.protocol.wire import (
     WireBuffer,
     check_count,
     read_bytes,
-    read_compact_bytes,
-    read_compact_count,
-    read_compact_nullable_string,
-    read_compact_string,
     read_nullable_string,
     read_string,
-    skip_tagged_fields,
     take_bytes,
     take_nullable_string,
     write_bytes,
-    write_compact_bytes,
-    write_compact_nullable_string,
-    write_compact_string,
     write_nullable_string,
     write_string,
-    write_uvarint,
 )
 
 _pack_i = Struct(">i").pack
 _pack_ii = Struct(">ii").pack
 _pack_iii = Struct(">iii").pack
-_pack_q = Struct(">q").pack
 _pack_qi = Struct(">qi").pack
 _unpack_i = Struct(">i").unpack_from
 _unpack_ih = Struct(">ih").unpack_from
 _unpack_ii = Struct(">ii").unpack_from
 _unpack_iii = Struct(">iii").unpack_from
-_unpack_q = Struct(">q").unpack_from
 _unpack_qi = Struct(">qi").unpack_from
 
 
@@ -85,7 +74,7 @@ class MemberMetadata(Part):
 
 
 class GroupMetadataValue(Message):
-    """GroupMetadataValue, versions 0-4."""
+    """GroupMetadataValue, versions 0-3."""
 
     __slots__ = (
         "protocol_type",
@@ -99,7 +88,7 @@ class GroupMetadataValue(Message):
     SCHEMA_NAME: ClassVar[str] = "GroupMetadataValue"
     API_KEY: ClassVar[int] = 2
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 4
+    MAX_VERSION: ClassVar[int] = 3
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[GroupMetadataValue, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[GroupMetadataValue, WireBuffer], None] | None, ...]]
 
@@ -290,75 +279,11 @@ def _encode_group_metadata_value_v3(msg: GroupMetadataValue, out: WireBuffer) ->
         _encode_member_metadata_v3(members_item, out)
 
 
-def _decode_member_metadata_v4(buf: memoryview, pos: int, budget: Budget) -> tuple[MemberMetadata, int]:
-    member_id, pos = read_compact_string(buf, pos)
-    group_instance_id, pos = read_compact_nullable_string(buf, pos)
-    client_id, pos = read_compact_string(buf, pos)
-    client_host, pos = read_compact_string(buf, pos)
-    rebalance_timeout, session_timeout = _unpack_ii(buf, pos)
-    subscription, pos = read_compact_bytes(buf, pos + 8)
-    assignment, pos = read_compact_bytes(buf, pos)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return MemberMetadata(
-        member_id,
-        group_instance_id,
-        client_id,
-        client_host,
-        rebalance_timeout,
-        session_timeout,
-        subscription,
-        assignment,
-    ), pos
-
-
-def _encode_member_metadata_v4(msg: MemberMetadata, out: WireBuffer) -> None:
-    write_compact_string(msg.member_id, out)
-    write_compact_nullable_string(msg.group_instance_id, out)
-    write_compact_string(msg.client_id, out)
-    write_compact_string(msg.client_host, out)
-    out += _pack_ii(msg.rebalance_timeout, msg.session_timeout)
-    write_compact_bytes(msg.subscription, out)
-    write_compact_bytes(msg.assignment, out)
-    out.append(0)
-
-
-def _decode_group_metadata_value_v4(buf: memoryview, pos: int, budget: Budget) -> tuple[GroupMetadataValue, int]:
-    protocol_type, pos = read_compact_string(buf, pos)
-    (generation,) = _unpack_i(buf, pos)
-    protocol, pos = read_compact_nullable_string(buf, pos + 4)
-    leader, pos = read_compact_nullable_string(buf, pos)
-    (current_state_timestamp,) = _unpack_q(buf, pos)
-    members_count, pos = read_compact_count(buf, pos + 8, 15, budget)
-    members: list[MemberMetadata] = []
-    for _ in range(members_count):
-        members_item, pos = _decode_member_metadata_v4(buf, pos, budget)
-        members.append(members_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return GroupMetadataValue(protocol_type, generation, protocol, leader, current_state_timestamp, members), pos
-
-
-def _encode_group_metadata_value_v4(msg: GroupMetadataValue, out: WireBuffer) -> None:
-    write_compact_string(msg.protocol_type, out)
-    out += _pack_i(msg.generation)
-    write_compact_nullable_string(msg.protocol, out)
-    write_compact_nullable_string(msg.leader, out)
-    out += _pack_q(msg.current_state_timestamp)
-    write_uvarint(len(msg.members) + 1, out)
-    for members_item in msg.members:
-        _encode_member_metadata_v4(members_item, out)
-    out.append(0)
-
-
 GroupMetadataValue.DECODERS = (
     _decode_group_metadata_value_v0,
     _decode_group_metadata_value_v1,
     _decode_group_metadata_value_v2,
     _decode_group_metadata_value_v3,
-    _decode_group_metadata_value_v4,
 )
 
 GroupMetadataValue.ENCODERS = (
@@ -366,5 +291,4 @@ GroupMetadataValue.ENCODERS = (
     _encode_group_metadata_value_v1,
     _encode_group_metadata_value_v2,
     _encode_group_metadata_value_v3,
-    _encode_group_metadata_value_v4,
 )

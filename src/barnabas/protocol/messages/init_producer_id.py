@@ -28,32 +28,26 @@ _pack_i = Struct(">i").pack
 _pack_iB = Struct(">iB").pack
 _pack_ihqh = Struct(">ihqh").pack
 _pack_ihqhB = Struct(">ihqhB").pack
-_pack_ihqhqhB = Struct(">ihqhqhB").pack
 _pack_iqhB = Struct(">iqhB").pack
-_pack_iqhttB = Struct(">iqh??B").pack
 _unpack_i = Struct(">i").unpack_from
 _unpack_ihqh = Struct(">ihqh").unpack_from
-_unpack_ihqhqh = Struct(">ihqhqh").unpack_from
 _unpack_iqh = Struct(">iqh").unpack_from
-_unpack_iqhtt = Struct(">iqh??").unpack_from
 
 
 class InitProducerIdRequest(Message):
-    """InitProducerIdRequest (API key 22), versions 0-6."""
+    """InitProducerIdRequest (API key 22), versions 0-4."""
 
     __slots__ = (
         "transactional_id",
         "transaction_timeout_ms",
         "producer_id",  # versions 3+
         "producer_epoch",  # versions 3+
-        "enable2_pc",  # versions 6+
-        "keep_prepared_txn",  # versions 6+
     )
 
     SCHEMA_NAME: ClassVar[str] = "InitProducerIdRequest"
     API_KEY: ClassVar[int] = 22
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 6
+    MAX_VERSION: ClassVar[int] = 4
     ELEMENT_LIMIT: ClassVar[int] = REQUEST_ELEMENT_LIMIT
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[InitProducerIdRequest, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[InitProducerIdRequest, WireBuffer], None] | None, ...]]
@@ -64,33 +58,27 @@ class InitProducerIdRequest(Message):
         transaction_timeout_ms: int = 0,
         producer_id: int = -1,
         producer_epoch: int = -1,
-        enable2_pc: bool = False,
-        keep_prepared_txn: bool = False,
     ) -> None:
         self.transactional_id = transactional_id
         self.transaction_timeout_ms = transaction_timeout_ms
         self.producer_id = producer_id
         self.producer_epoch = producer_epoch
-        self.enable2_pc = enable2_pc
-        self.keep_prepared_txn = keep_prepared_txn
 
 
 class InitProducerIdResponse(Message):
-    """InitProducerIdResponse (API key 22), versions 0-6."""
+    """InitProducerIdResponse (API key 22), versions 0-4."""
 
     __slots__ = (
         "throttle_time_ms",
         "error_code",
         "producer_id",
         "producer_epoch",
-        "ongoing_txn_producer_id",  # versions 6+
-        "ongoing_txn_producer_epoch",  # versions 6+
     )
 
     SCHEMA_NAME: ClassVar[str] = "InitProducerIdResponse"
     API_KEY: ClassVar[int] = 22
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 6
+    MAX_VERSION: ClassVar[int] = 4
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[InitProducerIdResponse, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[InitProducerIdResponse, WireBuffer], None] | None, ...]]
 
@@ -100,15 +88,11 @@ class InitProducerIdResponse(Message):
         error_code: int = 0,
         producer_id: int = -1,
         producer_epoch: int = 0,
-        ongoing_txn_producer_id: int = -1,
-        ongoing_txn_producer_epoch: int = -1,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.error_code = error_code
         self.producer_id = producer_id
         self.producer_epoch = producer_epoch
-        self.ongoing_txn_producer_id = ongoing_txn_producer_id
-        self.ongoing_txn_producer_epoch = ongoing_txn_producer_epoch
 
 
 def _decode_init_producer_id_request_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[InitProducerIdRequest, int]:
@@ -122,10 +106,6 @@ def _encode_init_producer_id_request_v0(msg: InitProducerIdRequest, out: WireBuf
         raise not_in_version("InitProducerIdRequest.producer_id")
     if msg.producer_epoch != -1:
         raise not_in_version("InitProducerIdRequest.producer_epoch")
-    if msg.enable2_pc:
-        raise not_in_version("InitProducerIdRequest.enable2_pc")
-    if msg.keep_prepared_txn:
-        raise not_in_version("InitProducerIdRequest.keep_prepared_txn")
     write_nullable_string(msg.transactional_id, out)
     out += _pack_i(msg.transaction_timeout_ms)
 
@@ -144,10 +124,6 @@ def _encode_init_producer_id_request_v2(msg: InitProducerIdRequest, out: WireBuf
         raise not_in_version("InitProducerIdRequest.producer_id")
     if msg.producer_epoch != -1:
         raise not_in_version("InitProducerIdRequest.producer_epoch")
-    if msg.enable2_pc:
-        raise not_in_version("InitProducerIdRequest.enable2_pc")
-    if msg.keep_prepared_txn:
-        raise not_in_version("InitProducerIdRequest.keep_prepared_txn")
     write_compact_nullable_string(msg.transactional_id, out)
     out += _pack_iB(msg.transaction_timeout_ms, 0)
 
@@ -162,30 +138,8 @@ def _decode_init_producer_id_request_v3(buf: memoryview, pos: int, budget: Budge
 
 
 def _encode_init_producer_id_request_v3(msg: InitProducerIdRequest, out: WireBuffer) -> None:
-    if msg.enable2_pc:
-        raise not_in_version("InitProducerIdRequest.enable2_pc")
-    if msg.keep_prepared_txn:
-        raise not_in_version("InitProducerIdRequest.keep_prepared_txn")
     write_compact_nullable_string(msg.transactional_id, out)
     out += _pack_iqhB(msg.transaction_timeout_ms, msg.producer_id, msg.producer_epoch, 0)
-
-
-def _decode_init_producer_id_request_v6(buf: memoryview, pos: int, budget: Budget) -> tuple[InitProducerIdRequest, int]:
-    transactional_id, pos = read_compact_nullable_string(buf, pos)
-    transaction_timeout_ms, producer_id, producer_epoch, enable2_pc, keep_prepared_txn = _unpack_iqhtt(buf, pos)
-    pos += 17
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return InitProducerIdRequest(
-        transactional_id, transaction_timeout_ms, producer_id, producer_epoch, enable2_pc, keep_prepared_txn
-    ), pos
-
-
-def _encode_init_producer_id_request_v6(msg: InitProducerIdRequest, out: WireBuffer) -> None:
-    write_compact_nullable_string(msg.transactional_id, out)
-    out += _pack_iqhttB(
-        msg.transaction_timeout_ms, msg.producer_id, msg.producer_epoch, msg.enable2_pc, msg.keep_prepared_txn, 0
-    )
 
 
 def _decode_init_producer_id_response_v0(
@@ -196,10 +150,6 @@ def _decode_init_producer_id_response_v0(
 
 
 def _encode_init_producer_id_response_v0(msg: InitProducerIdResponse, out: WireBuffer) -> None:
-    if msg.ongoing_txn_producer_id != -1:
-        raise not_in_version("InitProducerIdResponse.ongoing_txn_producer_id")
-    if msg.ongoing_txn_producer_epoch != -1:
-        raise not_in_version("InitProducerIdResponse.ongoing_txn_producer_epoch")
     out += _pack_ihqh(msg.throttle_time_ms, msg.error_code, msg.producer_id, msg.producer_epoch)
 
 
@@ -214,37 +164,7 @@ def _decode_init_producer_id_response_v2(
 
 
 def _encode_init_producer_id_response_v2(msg: InitProducerIdResponse, out: WireBuffer) -> None:
-    if msg.ongoing_txn_producer_id != -1:
-        raise not_in_version("InitProducerIdResponse.ongoing_txn_producer_id")
-    if msg.ongoing_txn_producer_epoch != -1:
-        raise not_in_version("InitProducerIdResponse.ongoing_txn_producer_epoch")
     out += _pack_ihqhB(msg.throttle_time_ms, msg.error_code, msg.producer_id, msg.producer_epoch, 0)
-
-
-def _decode_init_producer_id_response_v6(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[InitProducerIdResponse, int]:
-    throttle_time_ms, error_code, producer_id, producer_epoch, ongoing_txn_producer_id, ongoing_txn_producer_epoch = (
-        _unpack_ihqhqh(buf, pos)
-    )
-    pos += 27
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return InitProducerIdResponse(
-        throttle_time_ms, error_code, producer_id, producer_epoch, ongoing_txn_producer_id, ongoing_txn_producer_epoch
-    ), pos
-
-
-def _encode_init_producer_id_response_v6(msg: InitProducerIdResponse, out: WireBuffer) -> None:
-    out += _pack_ihqhqhB(
-        msg.throttle_time_ms,
-        msg.error_code,
-        msg.producer_id,
-        msg.producer_epoch,
-        msg.ongoing_txn_producer_id,
-        msg.ongoing_txn_producer_epoch,
-        0,
-    )
 
 
 InitProducerIdRequest.DECODERS = (
@@ -253,8 +173,6 @@ InitProducerIdRequest.DECODERS = (
     _decode_init_producer_id_request_v2,
     _decode_init_producer_id_request_v3,
     _decode_init_producer_id_request_v3,
-    _decode_init_producer_id_request_v3,
-    _decode_init_producer_id_request_v6,
 )
 
 InitProducerIdRequest.ENCODERS = (
@@ -263,8 +181,6 @@ InitProducerIdRequest.ENCODERS = (
     _encode_init_producer_id_request_v2,
     _encode_init_producer_id_request_v3,
     _encode_init_producer_id_request_v3,
-    _encode_init_producer_id_request_v3,
-    _encode_init_producer_id_request_v6,
 )
 
 InitProducerIdResponse.DECODERS = (
@@ -273,8 +189,6 @@ InitProducerIdResponse.DECODERS = (
     _decode_init_producer_id_response_v2,
     _decode_init_producer_id_response_v2,
     _decode_init_producer_id_response_v2,
-    _decode_init_producer_id_response_v2,
-    _decode_init_producer_id_response_v6,
 )
 
 InitProducerIdResponse.ENCODERS = (
@@ -283,6 +197,4 @@ InitProducerIdResponse.ENCODERS = (
     _encode_init_producer_id_response_v2,
     _encode_init_producer_id_response_v2,
     _encode_init_producer_id_response_v2,
-    _encode_init_producer_id_response_v2,
-    _encode_init_producer_id_response_v6,
 )

@@ -45,7 +45,6 @@ _pack_ihi = Struct(">ihi").pack
 _pack_ihih = Struct(">ihih").pack
 _pack_ii = Struct(">ii").pack
 _pack_iih = Struct(">iih").pack
-_pack_t = Struct(">?").pack
 _unpack_hih = Struct(">hih").unpack_from
 _unpack_i = Struct(">i").unpack_from
 _unpack_ih = Struct(">ih").unpack_from
@@ -53,7 +52,6 @@ _unpack_ihi = Struct(">ihi").unpack_from
 _unpack_ihih = Struct(">ihih").unpack_from
 _unpack_ii = Struct(">ii").unpack_from
 _unpack_iih = Struct(">iih").unpack_from
-_unpack_t = Struct(">?").unpack_from
 
 
 class JoinGroupRequestProtocol(Part):
@@ -74,7 +72,7 @@ class JoinGroupRequestProtocol(Part):
 
 
 class JoinGroupRequest(Message):
-    """JoinGroupRequest (API key 11), versions 0-9."""
+    """JoinGroupRequest (API key 11), versions 0-7."""
 
     __slots__ = (
         "group_id",
@@ -84,13 +82,12 @@ class JoinGroupRequest(Message):
         "group_instance_id",  # versions 5+
         "protocol_type",
         "protocols",
-        "reason",  # versions 8+
     )
 
     SCHEMA_NAME: ClassVar[str] = "JoinGroupRequest"
     API_KEY: ClassVar[int] = 11
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 9
+    MAX_VERSION: ClassVar[int] = 7
     ELEMENT_LIMIT: ClassVar[int] = REQUEST_ELEMENT_LIMIT
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[JoinGroupRequest, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[JoinGroupRequest, WireBuffer], None] | None, ...]]
@@ -104,7 +101,6 @@ class JoinGroupRequest(Message):
         group_instance_id: str | None = None,
         protocol_type: str = "",
         protocols: list[JoinGroupRequestProtocol] | None = None,
-        reason: str | None = None,
     ) -> None:
         self.group_id = group_id
         self.session_timeout_ms = session_timeout_ms
@@ -113,7 +109,6 @@ class JoinGroupRequest(Message):
         self.group_instance_id = group_instance_id
         self.protocol_type = protocol_type
         self.protocols: list[JoinGroupRequestProtocol] = [] if protocols is None else protocols
-        self.reason = reason
 
 
 class JoinGroupResponseMember(Part):
@@ -137,7 +132,7 @@ class JoinGroupResponseMember(Part):
 
 
 class JoinGroupResponse(Message):
-    """JoinGroupResponse (API key 11), versions 0-9."""
+    """JoinGroupResponse (API key 11), versions 0-7."""
 
     __slots__ = (
         "throttle_time_ms",  # versions 2+
@@ -146,7 +141,6 @@ class JoinGroupResponse(Message):
         "protocol_type",  # versions 7+
         "protocol_name",
         "leader",
-        "skip_assignment",  # versions 9+
         "member_id",
         "members",
     )
@@ -154,7 +148,7 @@ class JoinGroupResponse(Message):
     SCHEMA_NAME: ClassVar[str] = "JoinGroupResponse"
     API_KEY: ClassVar[int] = 11
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 9
+    MAX_VERSION: ClassVar[int] = 7
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[JoinGroupResponse, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[JoinGroupResponse, WireBuffer], None] | None, ...]]
 
@@ -166,7 +160,6 @@ class JoinGroupResponse(Message):
         protocol_type: str | None = None,
         protocol_name: str | None = "",
         leader: str = "",
-        skip_assignment: bool = False,
         member_id: str = "",
         members: list[JoinGroupResponseMember] | None = None,
     ) -> None:
@@ -176,7 +169,6 @@ class JoinGroupResponse(Message):
         self.protocol_type = protocol_type
         self.protocol_name = protocol_name
         self.leader = leader
-        self.skip_assignment = skip_assignment
         self.member_id = member_id
         self.members: list[JoinGroupResponseMember] = [] if members is None else members
 
@@ -330,46 +322,6 @@ def _encode_join_group_request_v6(msg: JoinGroupRequest, out: WireBuffer) -> Non
     out.append(0)
 
 
-def _decode_join_group_request_v8(buf: memoryview, pos: int, budget: Budget) -> tuple[JoinGroupRequest, int]:
-    group_id, pos = read_compact_string(buf, pos)
-    session_timeout_ms, rebalance_timeout_ms = _unpack_ii(buf, pos)
-    member_id, pos = read_compact_string(buf, pos + 8)
-    group_instance_id, pos = read_compact_nullable_string(buf, pos)
-    protocol_type, pos = read_compact_string(buf, pos)
-    protocols_count, pos = read_compact_count(buf, pos, 3, budget)
-    protocols: list[JoinGroupRequestProtocol] = []
-    for _ in range(protocols_count):
-        protocols_item, pos = _decode_join_group_request_protocol_v6(buf, pos, budget)
-        protocols.append(protocols_item)
-    reason, pos = read_compact_nullable_string(buf, pos)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return JoinGroupRequest(
-        group_id,
-        session_timeout_ms,
-        rebalance_timeout_ms,
-        member_id,
-        group_instance_id,
-        protocol_type,
-        protocols,
-        reason,
-    ), pos
-
-
-def _encode_join_group_request_v8(msg: JoinGroupRequest, out: WireBuffer) -> None:
-    write_compact_string(msg.group_id, out)
-    out += _pack_ii(msg.session_timeout_ms, msg.rebalance_timeout_ms)
-    write_compact_string(msg.member_id, out)
-    write_compact_nullable_string(msg.group_instance_id, out)
-    write_compact_string(msg.protocol_type, out)
-    write_uvarint(len(msg.protocols) + 1, out)
-    for protocols_item in msg.protocols:
-        _encode_join_group_request_protocol_v6(protocols_item, out)
-    write_compact_nullable_string(msg.reason, out)
-    out.append(0)
-
-
 def _decode_join_group_response_member_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[JoinGroupResponseMember, int]:
@@ -395,12 +347,10 @@ def _decode_join_group_response_v0(buf: memoryview, pos: int, budget: Budget) ->
     for _ in range(members_count):
         members_item, pos = _decode_join_group_response_member_v0(buf, pos, budget)
         members.append(members_item)
-    return JoinGroupResponse(0, error_code, generation_id, None, protocol_name, leader, False, member_id, members), pos
+    return JoinGroupResponse(0, error_code, generation_id, None, protocol_name, leader, member_id, members), pos
 
 
 def _encode_join_group_response_v0(msg: JoinGroupResponse, out: WireBuffer) -> None:
-    if msg.skip_assignment:
-        raise not_in_version("JoinGroupResponse.skip_assignment")
     protocol_name = msg.protocol_name
     if protocol_name is None:
         raise not_nullable("JoinGroupResponse.protocol_name")
@@ -427,13 +377,11 @@ def _decode_join_group_response_v2(buf: memoryview, pos: int, budget: Budget) ->
         members_item, pos = _decode_join_group_response_member_v0(buf, pos, budget)
         members.append(members_item)
     return JoinGroupResponse(
-        throttle_time_ms, error_code, generation_id, None, protocol_name, leader, False, member_id, members
+        throttle_time_ms, error_code, generation_id, None, protocol_name, leader, member_id, members
     ), pos
 
 
 def _encode_join_group_response_v2(msg: JoinGroupResponse, out: WireBuffer) -> None:
-    if msg.skip_assignment:
-        raise not_in_version("JoinGroupResponse.skip_assignment")
     protocol_name = msg.protocol_name
     if protocol_name is None:
         raise not_nullable("JoinGroupResponse.protocol_name")
@@ -475,13 +423,11 @@ def _decode_join_group_response_v5(buf: memoryview, pos: int, budget: Budget) ->
         members_item, pos = _decode_join_group_response_member_v5(buf, pos, budget)
         members.append(members_item)
     return JoinGroupResponse(
-        throttle_time_ms, error_code, generation_id, None, protocol_name, leader, False, member_id, members
+        throttle_time_ms, error_code, generation_id, None, protocol_name, leader, member_id, members
     ), pos
 
 
 def _encode_join_group_response_v5(msg: JoinGroupResponse, out: WireBuffer) -> None:
-    if msg.skip_assignment:
-        raise not_in_version("JoinGroupResponse.skip_assignment")
     protocol_name = msg.protocol_name
     if protocol_name is None:
         raise not_nullable("JoinGroupResponse.protocol_name")
@@ -528,13 +474,11 @@ def _decode_join_group_response_v6(buf: memoryview, pos: int, budget: Budget) ->
     if buf[pos - 1]:
         pos = skip_tagged_fields(buf, pos - 1, budget)
     return JoinGroupResponse(
-        throttle_time_ms, error_code, generation_id, None, protocol_name, leader, False, member_id, members
+        throttle_time_ms, error_code, generation_id, None, protocol_name, leader, member_id, members
     ), pos
 
 
 def _encode_join_group_response_v6(msg: JoinGroupResponse, out: WireBuffer) -> None:
-    if msg.skip_assignment:
-        raise not_in_version("JoinGroupResponse.skip_assignment")
     protocol_name = msg.protocol_name
     if protocol_name is None:
         raise not_nullable("JoinGroupResponse.protocol_name")
@@ -563,58 +507,15 @@ def _decode_join_group_response_v7(buf: memoryview, pos: int, budget: Budget) ->
     if buf[pos - 1]:
         pos = skip_tagged_fields(buf, pos - 1, budget)
     return JoinGroupResponse(
-        throttle_time_ms, error_code, generation_id, protocol_type, protocol_name, leader, False, member_id, members
+        throttle_time_ms, error_code, generation_id, protocol_type, protocol_name, leader, member_id, members
     ), pos
 
 
 def _encode_join_group_response_v7(msg: JoinGroupResponse, out: WireBuffer) -> None:
-    if msg.skip_assignment:
-        raise not_in_version("JoinGroupResponse.skip_assignment")
     out += _pack_ihi(msg.throttle_time_ms, msg.error_code, msg.generation_id)
     write_compact_nullable_string(msg.protocol_type, out)
     write_compact_nullable_string(msg.protocol_name, out)
     write_compact_string(msg.leader, out)
-    write_compact_string(msg.member_id, out)
-    write_uvarint(len(msg.members) + 1, out)
-    for members_item in msg.members:
-        _encode_join_group_response_member_v6(members_item, out)
-    out.append(0)
-
-
-def _decode_join_group_response_v9(buf: memoryview, pos: int, budget: Budget) -> tuple[JoinGroupResponse, int]:
-    throttle_time_ms, error_code, generation_id = _unpack_ihi(buf, pos)
-    protocol_type, pos = read_compact_nullable_string(buf, pos + 10)
-    protocol_name, pos = read_compact_nullable_string(buf, pos)
-    leader, pos = read_compact_string(buf, pos)
-    (skip_assignment,) = _unpack_t(buf, pos)
-    member_id, pos = read_compact_string(buf, pos + 1)
-    members_count, pos = read_compact_count(buf, pos, 4, budget)
-    members: list[JoinGroupResponseMember] = []
-    for _ in range(members_count):
-        members_item, pos = _decode_join_group_response_member_v6(buf, pos, budget)
-        members.append(members_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return JoinGroupResponse(
-        throttle_time_ms,
-        error_code,
-        generation_id,
-        protocol_type,
-        protocol_name,
-        leader,
-        skip_assignment,
-        member_id,
-        members,
-    ), pos
-
-
-def _encode_join_group_response_v9(msg: JoinGroupResponse, out: WireBuffer) -> None:
-    out += _pack_ihi(msg.throttle_time_ms, msg.error_code, msg.generation_id)
-    write_compact_nullable_string(msg.protocol_type, out)
-    write_compact_nullable_string(msg.protocol_name, out)
-    write_compact_string(msg.leader, out)
-    out += _pack_t(msg.skip_assignment)
     write_compact_string(msg.member_id, out)
     write_uvarint(len(msg.members) + 1, out)
     for members_item in msg.members:
@@ -631,8 +532,6 @@ JoinGroupRequest.DECODERS = (
     _decode_join_group_request_v5,
     _decode_join_group_request_v6,
     _decode_join_group_request_v6,
-    _decode_join_group_request_v8,
-    _decode_join_group_request_v8,
 )
 
 JoinGroupRequest.ENCODERS = (
@@ -644,8 +543,6 @@ JoinGroupRequest.ENCODERS = (
     _encode_join_group_request_v5,
     _encode_join_group_request_v6,
     _encode_join_group_request_v6,
-    _encode_join_group_request_v8,
-    _encode_join_group_request_v8,
 )
 
 JoinGroupResponse.DECODERS = (
@@ -657,8 +554,6 @@ JoinGroupResponse.DECODERS = (
     _decode_join_group_response_v5,
     _decode_join_group_response_v6,
     _decode_join_group_response_v7,
-    _decode_join_group_response_v7,
-    _decode_join_group_response_v9,
 )
 
 JoinGroupResponse.ENCODERS = (
@@ -670,6 +565,4 @@ JoinGroupResponse.ENCODERS = (
     _encode_join_group_response_v5,
     _encode_join_group_response_v6,
     _encode_join_group_response_v7,
-    _encode_join_group_response_v7,
-    _encode_join_group_response_v9,
 )

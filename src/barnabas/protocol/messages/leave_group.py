@@ -49,22 +49,19 @@ class MemberIdentity(Part):
     __slots__ = (
         "member_id",  # versions 3+
         "group_instance_id",  # versions 3+
-        "reason",  # versions 5+
     )
 
     def __init__(
         self,
         member_id: str = "",
         group_instance_id: str | None = None,
-        reason: str | None = None,
     ) -> None:
         self.member_id = member_id
         self.group_instance_id = group_instance_id
-        self.reason = reason
 
 
 class LeaveGroupRequest(Message):
-    """LeaveGroupRequest (API key 13), versions 0-5."""
+    """LeaveGroupRequest (API key 13), versions 0-4."""
 
     __slots__ = (
         "group_id",
@@ -75,7 +72,7 @@ class LeaveGroupRequest(Message):
     SCHEMA_NAME: ClassVar[str] = "LeaveGroupRequest"
     API_KEY: ClassVar[int] = 13
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 5
+    MAX_VERSION: ClassVar[int] = 4
     ELEMENT_LIMIT: ClassVar[int] = REQUEST_ELEMENT_LIMIT
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[LeaveGroupRequest, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[LeaveGroupRequest, WireBuffer], None] | None, ...]]
@@ -112,7 +109,7 @@ class MemberResponse(Part):
 
 
 class LeaveGroupResponse(Message):
-    """LeaveGroupResponse (API key 13), versions 0-5."""
+    """LeaveGroupResponse (API key 13), versions 0-4."""
 
     __slots__ = (
         "throttle_time_ms",  # versions 1+
@@ -123,7 +120,7 @@ class LeaveGroupResponse(Message):
     SCHEMA_NAME: ClassVar[str] = "LeaveGroupResponse"
     API_KEY: ClassVar[int] = 13
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 5
+    MAX_VERSION: ClassVar[int] = 4
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[LeaveGroupResponse, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[LeaveGroupResponse, WireBuffer], None] | None, ...]]
 
@@ -218,46 +215,6 @@ def _encode_leave_group_request_v4(msg: LeaveGroupRequest, out: WireBuffer) -> N
     write_uvarint(len(msg.members) + 1, out)
     for members_item in msg.members:
         _encode_member_identity_v4(members_item, out)
-    out.append(0)
-
-
-def _decode_member_identity_v5(buf: memoryview, pos: int, budget: Budget) -> tuple[MemberIdentity, int]:
-    member_id, pos = read_compact_string(buf, pos)
-    group_instance_id, pos = read_compact_nullable_string(buf, pos)
-    reason, pos = read_compact_nullable_string(buf, pos)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return MemberIdentity(member_id, group_instance_id, reason), pos
-
-
-def _encode_member_identity_v5(msg: MemberIdentity, out: WireBuffer) -> None:
-    write_compact_string(msg.member_id, out)
-    write_compact_nullable_string(msg.group_instance_id, out)
-    write_compact_nullable_string(msg.reason, out)
-    out.append(0)
-
-
-def _decode_leave_group_request_v5(buf: memoryview, pos: int, budget: Budget) -> tuple[LeaveGroupRequest, int]:
-    group_id, pos = read_compact_string(buf, pos)
-    members_count, pos = read_compact_count(buf, pos, 4, budget)
-    members: list[MemberIdentity] = []
-    for _ in range(members_count):
-        members_item, pos = _decode_member_identity_v5(buf, pos, budget)
-        members.append(members_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return LeaveGroupRequest(group_id, "", members), pos
-
-
-def _encode_leave_group_request_v5(msg: LeaveGroupRequest, out: WireBuffer) -> None:
-    if msg.member_id != "":
-        raise not_in_version("LeaveGroupRequest.member_id")
-    write_compact_string(msg.group_id, out)
-    write_uvarint(len(msg.members) + 1, out)
-    for members_item in msg.members:
-        _encode_member_identity_v5(members_item, out)
     out.append(0)
 
 
@@ -356,7 +313,6 @@ LeaveGroupRequest.DECODERS = (
     _decode_leave_group_request_v0,
     _decode_leave_group_request_v3,
     _decode_leave_group_request_v4,
-    _decode_leave_group_request_v5,
 )
 
 LeaveGroupRequest.ENCODERS = (
@@ -365,7 +321,6 @@ LeaveGroupRequest.ENCODERS = (
     _encode_leave_group_request_v0,
     _encode_leave_group_request_v3,
     _encode_leave_group_request_v4,
-    _encode_leave_group_request_v5,
 )
 
 LeaveGroupResponse.DECODERS = (
@@ -374,7 +329,6 @@ LeaveGroupResponse.DECODERS = (
     _decode_leave_group_response_v1,
     _decode_leave_group_response_v3,
     _decode_leave_group_response_v4,
-    _decode_leave_group_response_v4,
 )
 
 LeaveGroupResponse.ENCODERS = (
@@ -382,6 +336,5 @@ LeaveGroupResponse.ENCODERS = (
     _encode_leave_group_response_v1,
     _encode_leave_group_response_v1,
     _encode_leave_group_response_v3,
-    _encode_leave_group_response_v4,
     _encode_leave_group_response_v4,
 )

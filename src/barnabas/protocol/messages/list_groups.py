@@ -37,17 +37,16 @@ _unpack_ihi = Struct(">ihi").unpack_from
 
 
 class ListGroupsRequest(Message):
-    """ListGroupsRequest (API key 16), versions 0-5."""
+    """ListGroupsRequest (API key 16), versions 0-4."""
 
     __slots__ = (
         "states_filter",  # versions 4+
-        "types_filter",  # versions 5+
     )
 
     SCHEMA_NAME: ClassVar[str] = "ListGroupsRequest"
     API_KEY: ClassVar[int] = 16
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 5
+    MAX_VERSION: ClassVar[int] = 4
     ELEMENT_LIMIT: ClassVar[int] = REQUEST_ELEMENT_LIMIT
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[ListGroupsRequest, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[ListGroupsRequest, WireBuffer], None] | None, ...]]
@@ -55,10 +54,8 @@ class ListGroupsRequest(Message):
     def __init__(
         self,
         states_filter: list[str] | None = None,
-        types_filter: list[str] | None = None,
     ) -> None:
         self.states_filter: list[str] = [] if states_filter is None else states_filter
-        self.types_filter: list[str] = [] if types_filter is None else types_filter
 
 
 class ListedGroup(Part):
@@ -68,7 +65,6 @@ class ListedGroup(Part):
         "group_id",
         "protocol_type",
         "group_state",  # versions 4+
-        "group_type",  # versions 5+
     )
 
     def __init__(
@@ -76,16 +72,14 @@ class ListedGroup(Part):
         group_id: str = "",
         protocol_type: str = "",
         group_state: str = "",
-        group_type: str = "",
     ) -> None:
         self.group_id = group_id
         self.protocol_type = protocol_type
         self.group_state = group_state
-        self.group_type = group_type
 
 
 class ListGroupsResponse(Message):
-    """ListGroupsResponse (API key 16), versions 0-5."""
+    """ListGroupsResponse (API key 16), versions 0-4."""
 
     __slots__ = (
         "throttle_time_ms",  # versions 1+
@@ -96,7 +90,7 @@ class ListGroupsResponse(Message):
     SCHEMA_NAME: ClassVar[str] = "ListGroupsResponse"
     API_KEY: ClassVar[int] = 16
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 5
+    MAX_VERSION: ClassVar[int] = 4
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[ListGroupsResponse, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[ListGroupsResponse, WireBuffer], None] | None, ...]]
 
@@ -118,8 +112,6 @@ def _decode_list_groups_request_v0(buf: memoryview, pos: int, budget: Budget) ->
 def _encode_list_groups_request_v0(msg: ListGroupsRequest, out: WireBuffer) -> None:
     if msg.states_filter:
         raise not_in_version("ListGroupsRequest.states_filter")
-    if msg.types_filter:
-        raise not_in_version("ListGroupsRequest.types_filter")
 
 
 def _decode_list_groups_request_v3(buf: memoryview, pos: int, budget: Budget) -> tuple[ListGroupsRequest, int]:
@@ -132,8 +124,6 @@ def _decode_list_groups_request_v3(buf: memoryview, pos: int, budget: Budget) ->
 def _encode_list_groups_request_v3(msg: ListGroupsRequest, out: WireBuffer) -> None:
     if msg.states_filter:
         raise not_in_version("ListGroupsRequest.states_filter")
-    if msg.types_filter:
-        raise not_in_version("ListGroupsRequest.types_filter")
     out.append(0)
 
 
@@ -150,38 +140,9 @@ def _decode_list_groups_request_v4(buf: memoryview, pos: int, budget: Budget) ->
 
 
 def _encode_list_groups_request_v4(msg: ListGroupsRequest, out: WireBuffer) -> None:
-    if msg.types_filter:
-        raise not_in_version("ListGroupsRequest.types_filter")
     write_uvarint(len(msg.states_filter) + 1, out)
     for states_filter_item in msg.states_filter:
         write_compact_string(states_filter_item, out)
-    out.append(0)
-
-
-def _decode_list_groups_request_v5(buf: memoryview, pos: int, budget: Budget) -> tuple[ListGroupsRequest, int]:
-    states_filter_count, pos = read_compact_count(buf, pos, 1, budget)
-    states_filter: list[str] = []
-    for _ in range(states_filter_count):
-        states_filter_item, pos = read_compact_string(buf, pos)
-        states_filter.append(states_filter_item)
-    types_filter_count, pos = read_compact_count(buf, pos, 1, budget)
-    types_filter: list[str] = []
-    for _ in range(types_filter_count):
-        types_filter_item, pos = read_compact_string(buf, pos)
-        types_filter.append(types_filter_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return ListGroupsRequest(states_filter, types_filter), pos
-
-
-def _encode_list_groups_request_v5(msg: ListGroupsRequest, out: WireBuffer) -> None:
-    write_uvarint(len(msg.states_filter) + 1, out)
-    for states_filter_item in msg.states_filter:
-        write_compact_string(states_filter_item, out)
-    write_uvarint(len(msg.types_filter) + 1, out)
-    for types_filter_item in msg.types_filter:
-        write_compact_string(types_filter_item, out)
     out.append(0)
 
 
@@ -304,53 +265,12 @@ def _encode_list_groups_response_v4(msg: ListGroupsResponse, out: WireBuffer) ->
     out.append(0)
 
 
-def _decode_listed_group_v5(buf: memoryview, pos: int, budget: Budget) -> tuple[ListedGroup, int]:
-    group_id, pos = read_compact_string(buf, pos)
-    protocol_type, pos = read_compact_string(buf, pos)
-    group_state, pos = read_compact_string(buf, pos)
-    group_type, pos = read_compact_string(buf, pos)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return ListedGroup(group_id, protocol_type, group_state, group_type), pos
-
-
-def _encode_listed_group_v5(msg: ListedGroup, out: WireBuffer) -> None:
-    write_compact_string(msg.group_id, out)
-    write_compact_string(msg.protocol_type, out)
-    write_compact_string(msg.group_state, out)
-    write_compact_string(msg.group_type, out)
-    out.append(0)
-
-
-def _decode_list_groups_response_v5(buf: memoryview, pos: int, budget: Budget) -> tuple[ListGroupsResponse, int]:
-    throttle_time_ms, error_code = _unpack_ih(buf, pos)
-    groups_count, pos = read_compact_count(buf, pos + 6, 5, budget)
-    groups: list[ListedGroup] = []
-    for _ in range(groups_count):
-        groups_item, pos = _decode_listed_group_v5(buf, pos, budget)
-        groups.append(groups_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return ListGroupsResponse(throttle_time_ms, error_code, groups), pos
-
-
-def _encode_list_groups_response_v5(msg: ListGroupsResponse, out: WireBuffer) -> None:
-    out += _pack_ih(msg.throttle_time_ms, msg.error_code)
-    write_uvarint(len(msg.groups) + 1, out)
-    for groups_item in msg.groups:
-        _encode_listed_group_v5(groups_item, out)
-    out.append(0)
-
-
 ListGroupsRequest.DECODERS = (
     _decode_list_groups_request_v0,
     _decode_list_groups_request_v0,
     _decode_list_groups_request_v0,
     _decode_list_groups_request_v3,
     _decode_list_groups_request_v4,
-    _decode_list_groups_request_v5,
 )
 
 ListGroupsRequest.ENCODERS = (
@@ -359,7 +279,6 @@ ListGroupsRequest.ENCODERS = (
     _encode_list_groups_request_v0,
     _encode_list_groups_request_v3,
     _encode_list_groups_request_v4,
-    _encode_list_groups_request_v5,
 )
 
 ListGroupsResponse.DECODERS = (
@@ -368,7 +287,6 @@ ListGroupsResponse.DECODERS = (
     _decode_list_groups_response_v1,
     _decode_list_groups_response_v3,
     _decode_list_groups_response_v4,
-    _decode_list_groups_response_v5,
 )
 
 ListGroupsResponse.ENCODERS = (
@@ -377,5 +295,4 @@ ListGroupsResponse.ENCODERS = (
     _encode_list_groups_response_v1,
     _encode_list_groups_response_v3,
     _encode_list_groups_response_v4,
-    _encode_list_groups_response_v5,
 )

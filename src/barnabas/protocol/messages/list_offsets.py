@@ -19,32 +19,22 @@ from barnabas.protocol.wire import (
     WireBuffer,
     check_count,
     not_in_version,
-    read_compact_count,
-    read_compact_string,
     read_int64s,
     read_string,
-    skip_tagged_fields,
-    write_compact_string,
     write_int64s,
     write_string,
-    write_uvarint,
 )
 
 _pack_i = Struct(">i").pack
-_pack_iB = Struct(">iB").pack
-_pack_ib = Struct(">ib").pack
 _pack_ibi = Struct(">ibi").pack
 _pack_ihi = Struct(">ihi").pack
 _pack_ihqq = Struct(">ihqq").pack
 _pack_ihqqi = Struct(">ihqqi").pack
-_pack_ihqqiB = Struct(">ihqqiB").pack
 _pack_ii = Struct(">ii").pack
 _pack_iiq = Struct(">iiq").pack
-_pack_iiqB = Struct(">iiqB").pack
 _pack_iq = Struct(">iq").pack
 _pack_iqi = Struct(">iqi").pack
 _unpack_i = Struct(">i").unpack_from
-_unpack_ib = Struct(">ib").unpack_from
 _unpack_ibi = Struct(">ibi").unpack_from
 _unpack_ihi = Struct(">ihi").unpack_from
 _unpack_ihqq = Struct(">ihqq").unpack_from
@@ -96,19 +86,18 @@ class ListOffsetsTopic(Part):
 
 
 class ListOffsetsRequest(Message):
-    """ListOffsetsRequest (API key 2), versions 0-11."""
+    """ListOffsetsRequest (API key 2), versions 0-5."""
 
     __slots__ = (
         "replica_id",
         "isolation_level",  # versions 2+
         "topics",
-        "timeout_ms",  # versions 10+
     )
 
     SCHEMA_NAME: ClassVar[str] = "ListOffsetsRequest"
     API_KEY: ClassVar[int] = 2
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 11
+    MAX_VERSION: ClassVar[int] = 5
     ELEMENT_LIMIT: ClassVar[int] = REQUEST_ELEMENT_LIMIT
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[ListOffsetsRequest, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[ListOffsetsRequest, WireBuffer], None] | None, ...]]
@@ -118,12 +107,10 @@ class ListOffsetsRequest(Message):
         replica_id: int = 0,
         isolation_level: int = 0,
         topics: list[ListOffsetsTopic] | None = None,
-        timeout_ms: int = 0,
     ) -> None:
         self.replica_id = replica_id
         self.isolation_level = isolation_level
         self.topics: list[ListOffsetsTopic] = [] if topics is None else topics
-        self.timeout_ms = timeout_ms
 
 
 class ListOffsetsPartitionResponse(Part):
@@ -173,7 +160,7 @@ class ListOffsetsTopicResponse(Part):
 
 
 class ListOffsetsResponse(Message):
-    """ListOffsetsResponse (API key 2), versions 0-11."""
+    """ListOffsetsResponse (API key 2), versions 0-5."""
 
     __slots__ = (
         "throttle_time_ms",  # versions 2+
@@ -183,7 +170,7 @@ class ListOffsetsResponse(Message):
     SCHEMA_NAME: ClassVar[str] = "ListOffsetsResponse"
     API_KEY: ClassVar[int] = 2
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 11
+    MAX_VERSION: ClassVar[int] = 5
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[ListOffsetsResponse, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[ListOffsetsResponse, WireBuffer], None] | None, ...]]
 
@@ -354,84 +341,6 @@ def _encode_list_offsets_request_v4(msg: ListOffsetsRequest, out: WireBuffer) ->
     out += _pack_ibi(msg.replica_id, msg.isolation_level, len(msg.topics))
     for topics_item in msg.topics:
         _encode_list_offsets_topic_v4(topics_item, out)
-
-
-def _decode_list_offsets_partition_v6(buf: memoryview, pos: int, budget: Budget) -> tuple[ListOffsetsPartition, int]:
-    partition_index, current_leader_epoch, timestamp = _unpack_iiq(buf, pos)
-    pos += 17
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return ListOffsetsPartition(partition_index, current_leader_epoch, timestamp), pos
-
-
-def _encode_list_offsets_partition_v6(msg: ListOffsetsPartition, out: WireBuffer) -> None:
-    if msg.max_num_offsets != 1:
-        raise not_in_version("ListOffsetsPartition.max_num_offsets")
-    out += _pack_iiqB(msg.partition_index, msg.current_leader_epoch, msg.timestamp, 0)
-
-
-def _decode_list_offsets_topic_v6(buf: memoryview, pos: int, budget: Budget) -> tuple[ListOffsetsTopic, int]:
-    name, pos = read_compact_string(buf, pos)
-    partitions_count, pos = read_compact_count(buf, pos, 17, budget)
-    partitions: list[ListOffsetsPartition] = []
-    for _ in range(partitions_count):
-        partitions_item, pos = _decode_list_offsets_partition_v6(buf, pos, budget)
-        partitions.append(partitions_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return ListOffsetsTopic(name, partitions), pos
-
-
-def _encode_list_offsets_topic_v6(msg: ListOffsetsTopic, out: WireBuffer) -> None:
-    write_compact_string(msg.name, out)
-    write_uvarint(len(msg.partitions) + 1, out)
-    for partitions_item in msg.partitions:
-        _encode_list_offsets_partition_v6(partitions_item, out)
-    out.append(0)
-
-
-def _decode_list_offsets_request_v6(buf: memoryview, pos: int, budget: Budget) -> tuple[ListOffsetsRequest, int]:
-    replica_id, isolation_level = _unpack_ib(buf, pos)
-    topics_count, pos = read_compact_count(buf, pos + 5, 3, budget)
-    topics: list[ListOffsetsTopic] = []
-    for _ in range(topics_count):
-        topics_item, pos = _decode_list_offsets_topic_v6(buf, pos, budget)
-        topics.append(topics_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return ListOffsetsRequest(replica_id, isolation_level, topics), pos
-
-
-def _encode_list_offsets_request_v6(msg: ListOffsetsRequest, out: WireBuffer) -> None:
-    out += _pack_ib(msg.replica_id, msg.isolation_level)
-    write_uvarint(len(msg.topics) + 1, out)
-    for topics_item in msg.topics:
-        _encode_list_offsets_topic_v6(topics_item, out)
-    out.append(0)
-
-
-def _decode_list_offsets_request_v10(buf: memoryview, pos: int, budget: Budget) -> tuple[ListOffsetsRequest, int]:
-    replica_id, isolation_level = _unpack_ib(buf, pos)
-    topics_count, pos = read_compact_count(buf, pos + 5, 3, budget)
-    topics: list[ListOffsetsTopic] = []
-    for _ in range(topics_count):
-        topics_item, pos = _decode_list_offsets_topic_v6(buf, pos, budget)
-        topics.append(topics_item)
-    (timeout_ms,) = _unpack_i(buf, pos)
-    pos += 5
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return ListOffsetsRequest(replica_id, isolation_level, topics, timeout_ms), pos
-
-
-def _encode_list_offsets_request_v10(msg: ListOffsetsRequest, out: WireBuffer) -> None:
-    out += _pack_ib(msg.replica_id, msg.isolation_level)
-    write_uvarint(len(msg.topics) + 1, out)
-    for topics_item in msg.topics:
-        _encode_list_offsets_topic_v6(topics_item, out)
-    out += _pack_iB(msg.timeout_ms, 0)
 
 
 def _decode_list_offsets_partition_response_v0(
@@ -615,66 +524,6 @@ def _encode_list_offsets_response_v4(msg: ListOffsetsResponse, out: WireBuffer) 
         _encode_list_offsets_topic_response_v4(topics_item, out)
 
 
-def _decode_list_offsets_partition_response_v6(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[ListOffsetsPartitionResponse, int]:
-    partition_index, error_code, timestamp, offset, leader_epoch = _unpack_ihqqi(buf, pos)
-    pos += 27
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return ListOffsetsPartitionResponse(partition_index, error_code, [], timestamp, offset, leader_epoch), pos
-
-
-def _encode_list_offsets_partition_response_v6(msg: ListOffsetsPartitionResponse, out: WireBuffer) -> None:
-    if msg.old_style_offsets:
-        raise not_in_version("ListOffsetsPartitionResponse.old_style_offsets")
-    out += _pack_ihqqiB(msg.partition_index, msg.error_code, msg.timestamp, msg.offset, msg.leader_epoch, 0)
-
-
-def _decode_list_offsets_topic_response_v6(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[ListOffsetsTopicResponse, int]:
-    name, pos = read_compact_string(buf, pos)
-    partitions_count, pos = read_compact_count(buf, pos, 27, budget)
-    partitions: list[ListOffsetsPartitionResponse] = []
-    for _ in range(partitions_count):
-        partitions_item, pos = _decode_list_offsets_partition_response_v6(buf, pos, budget)
-        partitions.append(partitions_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return ListOffsetsTopicResponse(name, partitions), pos
-
-
-def _encode_list_offsets_topic_response_v6(msg: ListOffsetsTopicResponse, out: WireBuffer) -> None:
-    write_compact_string(msg.name, out)
-    write_uvarint(len(msg.partitions) + 1, out)
-    for partitions_item in msg.partitions:
-        _encode_list_offsets_partition_response_v6(partitions_item, out)
-    out.append(0)
-
-
-def _decode_list_offsets_response_v6(buf: memoryview, pos: int, budget: Budget) -> tuple[ListOffsetsResponse, int]:
-    (throttle_time_ms,) = _unpack_i(buf, pos)
-    topics_count, pos = read_compact_count(buf, pos + 4, 3, budget)
-    topics: list[ListOffsetsTopicResponse] = []
-    for _ in range(topics_count):
-        topics_item, pos = _decode_list_offsets_topic_response_v6(buf, pos, budget)
-        topics.append(topics_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return ListOffsetsResponse(throttle_time_ms, topics), pos
-
-
-def _encode_list_offsets_response_v6(msg: ListOffsetsResponse, out: WireBuffer) -> None:
-    out += _pack_i(msg.throttle_time_ms)
-    write_uvarint(len(msg.topics) + 1, out)
-    for topics_item in msg.topics:
-        _encode_list_offsets_topic_response_v6(topics_item, out)
-    out.append(0)
-
-
 ListOffsetsRequest.DECODERS = (
     _decode_list_offsets_request_v0,
     _decode_list_offsets_request_v1,
@@ -682,12 +531,6 @@ ListOffsetsRequest.DECODERS = (
     _decode_list_offsets_request_v2,
     _decode_list_offsets_request_v4,
     _decode_list_offsets_request_v4,
-    _decode_list_offsets_request_v6,
-    _decode_list_offsets_request_v6,
-    _decode_list_offsets_request_v6,
-    _decode_list_offsets_request_v6,
-    _decode_list_offsets_request_v10,
-    _decode_list_offsets_request_v10,
 )
 
 ListOffsetsRequest.ENCODERS = (
@@ -697,12 +540,6 @@ ListOffsetsRequest.ENCODERS = (
     _encode_list_offsets_request_v2,
     _encode_list_offsets_request_v4,
     _encode_list_offsets_request_v4,
-    _encode_list_offsets_request_v6,
-    _encode_list_offsets_request_v6,
-    _encode_list_offsets_request_v6,
-    _encode_list_offsets_request_v6,
-    _encode_list_offsets_request_v10,
-    _encode_list_offsets_request_v10,
 )
 
 ListOffsetsResponse.DECODERS = (
@@ -712,12 +549,6 @@ ListOffsetsResponse.DECODERS = (
     _decode_list_offsets_response_v2,
     _decode_list_offsets_response_v4,
     _decode_list_offsets_response_v4,
-    _decode_list_offsets_response_v6,
-    _decode_list_offsets_response_v6,
-    _decode_list_offsets_response_v6,
-    _decode_list_offsets_response_v6,
-    _decode_list_offsets_response_v6,
-    _decode_list_offsets_response_v6,
 )
 
 ListOffsetsResponse.ENCODERS = (
@@ -727,10 +558,4 @@ ListOffsetsResponse.ENCODERS = (
     _encode_list_offsets_response_v2,
     _encode_list_offsets_response_v4,
     _encode_list_offsets_response_v4,
-    _encode_list_offsets_response_v6,
-    _encode_list_offsets_response_v6,
-    _encode_list_offsets_response_v6,
-    _encode_list_offsets_response_v6,
-    _encode_list_offsets_response_v6,
-    _encode_list_offsets_response_v6,
 )

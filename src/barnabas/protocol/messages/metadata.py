@@ -19,7 +19,6 @@ from barnabas.protocol.wire import (
     Part,
     REQUEST_ELEMENT_LIMIT,
     WireBuffer,
-    ZERO_UUID,
     check_count,
     not_in_version,
     not_nullable,
@@ -42,7 +41,6 @@ from barnabas.protocol.wire import (
 )
 
 _pack_h = Struct(">h").pack
-_pack_hB = Struct(">hB").pack
 _pack_hh = Struct(">hh").pack
 _pack_hiii = Struct(">hiii").pack
 _pack_hiiii = Struct(">hiiii").pack
@@ -52,11 +50,8 @@ _pack_ih = Struct(">ih").pack
 _pack_ii = Struct(">ii").pack
 _pack_t = Struct(">?").pack
 _pack_ti = Struct(">?i").pack
-_pack_ttB = Struct(">??B").pack
 _pack_ttt = Struct(">???").pack
 _pack_tttB = Struct(">???B").pack
-_pack_u = Struct(">16s").pack
-_pack_ut = Struct(">16s?").pack
 _unpack_h = Struct(">h").unpack_from
 _unpack_hh = Struct(">hh").unpack_from
 _unpack_hiii = Struct(">hiii").unpack_from
@@ -66,43 +61,35 @@ _unpack_ih = Struct(">ih").unpack_from
 _unpack_ii = Struct(">ii").unpack_from
 _unpack_t = Struct(">?").unpack_from
 _unpack_ti = Struct(">?i").unpack_from
-_unpack_tt = Struct(">??").unpack_from
 _unpack_ttt = Struct(">???").unpack_from
-_unpack_u = Struct(">16s").unpack_from
-_unpack_ut = Struct(">16s?").unpack_from
 
 
 class MetadataRequestTopic(Part):
     """Part of MetadataRequest."""
 
-    __slots__ = (
-        "topic_id",  # versions 10+
-        "name",
-    )
+    __slots__ = ("name",)
 
     def __init__(
         self,
-        topic_id: bytes = ZERO_UUID,
-        name: str | None = "",
+        name: str = "",
     ) -> None:
-        self.topic_id = topic_id
         self.name = name
 
 
 class MetadataRequest(Message):
-    """MetadataRequest (API key 3), versions 0-13."""
+    """MetadataRequest (API key 3), versions 0-9."""
 
     __slots__ = (
         "topics",
         "allow_auto_topic_creation",  # versions 4+
-        "include_cluster_authorized_operations",  # versions 8-10
+        "include_cluster_authorized_operations",  # versions 8+
         "include_topic_authorized_operations",  # versions 8+
     )
 
     SCHEMA_NAME: ClassVar[str] = "MetadataRequest"
     API_KEY: ClassVar[int] = 3
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 13
+    MAX_VERSION: ClassVar[int] = 9
     ELEMENT_LIMIT: ClassVar[int] = REQUEST_ELEMENT_LIMIT
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[MetadataRequest, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[MetadataRequest, WireBuffer], None] | None, ...]]
@@ -181,7 +168,6 @@ class MetadataResponseTopic(Part):
     __slots__ = (
         "error_code",
         "name",
-        "topic_id",  # versions 10+
         "is_internal",  # versions 1+
         "partitions",
         "topic_authorized_operations",  # versions 8+
@@ -190,22 +176,20 @@ class MetadataResponseTopic(Part):
     def __init__(
         self,
         error_code: int = 0,
-        name: str | None = "",
-        topic_id: bytes = ZERO_UUID,
+        name: str = "",
         is_internal: bool = False,
         partitions: list[MetadataResponsePartition] | None = None,
         topic_authorized_operations: int = -2147483648,
     ) -> None:
         self.error_code = error_code
         self.name = name
-        self.topic_id = topic_id
         self.is_internal = is_internal
         self.partitions: list[MetadataResponsePartition] = [] if partitions is None else partitions
         self.topic_authorized_operations = topic_authorized_operations
 
 
 class MetadataResponse(Message):
-    """MetadataResponse (API key 3), versions 0-13."""
+    """MetadataResponse (API key 3), versions 0-9."""
 
     __slots__ = (
         "throttle_time_ms",  # versions 3+
@@ -213,14 +197,13 @@ class MetadataResponse(Message):
         "cluster_id",  # versions 2+
         "controller_id",  # versions 1+
         "topics",
-        "cluster_authorized_operations",  # versions 8-10
-        "error_code",  # versions 13+
+        "cluster_authorized_operations",  # versions 8+
     )
 
     SCHEMA_NAME: ClassVar[str] = "MetadataResponse"
     API_KEY: ClassVar[int] = 3
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 13
+    MAX_VERSION: ClassVar[int] = 9
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[MetadataResponse, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[MetadataResponse, WireBuffer], None] | None, ...]]
 
@@ -232,7 +215,6 @@ class MetadataResponse(Message):
         controller_id: int = -1,
         topics: list[MetadataResponseTopic] | None = None,
         cluster_authorized_operations: int = -2147483648,
-        error_code: int = 0,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.brokers: list[MetadataResponseBroker] = [] if brokers is None else brokers
@@ -240,19 +222,15 @@ class MetadataResponse(Message):
         self.controller_id = controller_id
         self.topics: list[MetadataResponseTopic] = [] if topics is None else topics
         self.cluster_authorized_operations = cluster_authorized_operations
-        self.error_code = error_code
 
 
 def _decode_metadata_request_topic_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[MetadataRequestTopic, int]:
     name, pos = read_string(buf, pos)
-    return MetadataRequestTopic(ZERO_UUID, name), pos
+    return MetadataRequestTopic(name), pos
 
 
 def _encode_metadata_request_topic_v0(msg: MetadataRequestTopic, out: WireBuffer) -> None:
-    name = msg.name
-    if name is None:
-        raise not_nullable("MetadataRequestTopic.name")
-    write_string(name, out)
+    write_string(msg.name, out)
 
 
 def _decode_metadata_request_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[MetadataRequest, int]:
@@ -368,14 +346,11 @@ def _decode_metadata_request_topic_v9(buf: memoryview, pos: int, budget: Budget)
     pos += 1
     if buf[pos - 1]:
         pos = skip_tagged_fields(buf, pos - 1, budget)
-    return MetadataRequestTopic(ZERO_UUID, name), pos
+    return MetadataRequestTopic(name), pos
 
 
 def _encode_metadata_request_topic_v9(msg: MetadataRequestTopic, out: WireBuffer) -> None:
-    name = msg.name
-    if name is None:
-        raise not_nullable("MetadataRequestTopic.name")
-    write_compact_string(name, out)
+    write_compact_string(msg.name, out)
     out.append(0)
 
 
@@ -409,78 +384,6 @@ def _encode_metadata_request_v9(msg: MetadataRequest, out: WireBuffer) -> None:
         msg.include_topic_authorized_operations,
         0,
     )
-
-
-def _decode_metadata_request_topic_v10(buf: memoryview, pos: int, budget: Budget) -> tuple[MetadataRequestTopic, int]:
-    (topic_id,) = _unpack_u(buf, pos)
-    name, pos = read_compact_nullable_string(buf, pos + 16)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return MetadataRequestTopic(topic_id, name), pos
-
-
-def _encode_metadata_request_topic_v10(msg: MetadataRequestTopic, out: WireBuffer) -> None:
-    out += _pack_u(msg.topic_id)
-    write_compact_nullable_string(msg.name, out)
-    out.append(0)
-
-
-def _decode_metadata_request_v10(buf: memoryview, pos: int, budget: Budget) -> tuple[MetadataRequest, int]:
-    topics_count, pos = read_compact_nullable_count(buf, pos, 18, budget)
-    topics: list[MetadataRequestTopic] | None = None
-    if topics_count >= 0:
-        topics = []
-        for _ in range(topics_count):
-            topics_item, pos = _decode_metadata_request_topic_v10(buf, pos, budget)
-            topics.append(topics_item)
-    allow_auto_topic_creation, include_cluster_authorized_operations, include_topic_authorized_operations = _unpack_ttt(
-        buf, pos
-    )
-    pos += 4
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return MetadataRequest(
-        topics, allow_auto_topic_creation, include_cluster_authorized_operations, include_topic_authorized_operations
-    ), pos
-
-
-def _encode_metadata_request_v10(msg: MetadataRequest, out: WireBuffer) -> None:
-    write_uvarint(0 if msg.topics is None else len(msg.topics) + 1, out)
-    if msg.topics:
-        for topics_item in msg.topics:
-            _encode_metadata_request_topic_v10(topics_item, out)
-    out += _pack_tttB(
-        msg.allow_auto_topic_creation,
-        msg.include_cluster_authorized_operations,
-        msg.include_topic_authorized_operations,
-        0,
-    )
-
-
-def _decode_metadata_request_v11(buf: memoryview, pos: int, budget: Budget) -> tuple[MetadataRequest, int]:
-    topics_count, pos = read_compact_nullable_count(buf, pos, 18, budget)
-    topics: list[MetadataRequestTopic] | None = None
-    if topics_count >= 0:
-        topics = []
-        for _ in range(topics_count):
-            topics_item, pos = _decode_metadata_request_topic_v10(buf, pos, budget)
-            topics.append(topics_item)
-    allow_auto_topic_creation, include_topic_authorized_operations = _unpack_tt(buf, pos)
-    pos += 3
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return MetadataRequest(topics, allow_auto_topic_creation, False, include_topic_authorized_operations), pos
-
-
-def _encode_metadata_request_v11(msg: MetadataRequest, out: WireBuffer) -> None:
-    if msg.include_cluster_authorized_operations:
-        raise not_in_version("MetadataRequest.include_cluster_authorized_operations")
-    write_uvarint(0 if msg.topics is None else len(msg.topics) + 1, out)
-    if msg.topics:
-        for topics_item in msg.topics:
-            _encode_metadata_request_topic_v10(topics_item, out)
-    out += _pack_ttB(msg.allow_auto_topic_creation, msg.include_topic_authorized_operations, 0)
 
 
 def _decode_metadata_response_broker_v0(
@@ -532,16 +435,13 @@ def _decode_metadata_response_topic_v0(buf: memoryview, pos: int, budget: Budget
     for _ in range(partitions_count):
         partitions_item, pos = _decode_metadata_response_partition_v0(buf, pos, budget)
         partitions.append(partitions_item)
-    return MetadataResponseTopic(error_code, name, ZERO_UUID, False, partitions), pos
+    return MetadataResponseTopic(error_code, name, False, partitions), pos
 
 
 def _encode_metadata_response_topic_v0(msg: MetadataResponseTopic, out: WireBuffer) -> None:
     if msg.topic_authorized_operations != -2147483648:
         raise not_in_version("MetadataResponseTopic.topic_authorized_operations")
-    name = msg.name
-    if name is None:
-        raise not_nullable("MetadataResponseTopic.name")
-    name_bytes = name.encode()
+    name_bytes = msg.name.encode()
     out += _pack_hh(msg.error_code, len(name_bytes))
     out += name_bytes
     out += _pack_i(len(msg.partitions))
@@ -606,16 +506,13 @@ def _decode_metadata_response_topic_v1(buf: memoryview, pos: int, budget: Budget
     for _ in range(partitions_count):
         partitions_item, pos = _decode_metadata_response_partition_v0(buf, pos, budget)
         partitions.append(partitions_item)
-    return MetadataResponseTopic(error_code, name, ZERO_UUID, is_internal, partitions), pos
+    return MetadataResponseTopic(error_code, name, is_internal, partitions), pos
 
 
 def _encode_metadata_response_topic_v1(msg: MetadataResponseTopic, out: WireBuffer) -> None:
     if msg.topic_authorized_operations != -2147483648:
         raise not_in_version("MetadataResponseTopic.topic_authorized_operations")
-    name = msg.name
-    if name is None:
-        raise not_nullable("MetadataResponseTopic.name")
-    name_bytes = name.encode()
+    name_bytes = msg.name.encode()
     out += _pack_hh(msg.error_code, len(name_bytes))
     out += name_bytes
     out += _pack_ti(msg.is_internal, len(msg.partitions))
@@ -756,16 +653,13 @@ def _decode_metadata_response_topic_v5(buf: memoryview, pos: int, budget: Budget
     for _ in range(partitions_count):
         partitions_item, pos = _decode_metadata_response_partition_v5(buf, pos, budget)
         partitions.append(partitions_item)
-    return MetadataResponseTopic(error_code, name, ZERO_UUID, is_internal, partitions), pos
+    return MetadataResponseTopic(error_code, name, is_internal, partitions), pos
 
 
 def _encode_metadata_response_topic_v5(msg: MetadataResponseTopic, out: WireBuffer) -> None:
     if msg.topic_authorized_operations != -2147483648:
         raise not_in_version("MetadataResponseTopic.topic_authorized_operations")
-    name = msg.name
-    if name is None:
-        raise not_nullable("MetadataResponseTopic.name")
-    name_bytes = name.encode()
+    name_bytes = msg.name.encode()
     out += _pack_hh(msg.error_code, len(name_bytes))
     out += name_bytes
     out += _pack_ti(msg.is_internal, len(msg.partitions))
@@ -846,16 +740,13 @@ def _decode_metadata_response_topic_v7(buf: memoryview, pos: int, budget: Budget
     for _ in range(partitions_count):
         partitions_item, pos = _decode_metadata_response_partition_v7(buf, pos, budget)
         partitions.append(partitions_item)
-    return MetadataResponseTopic(error_code, name, ZERO_UUID, is_internal, partitions), pos
+    return MetadataResponseTopic(error_code, name, is_internal, partitions), pos
 
 
 def _encode_metadata_response_topic_v7(msg: MetadataResponseTopic, out: WireBuffer) -> None:
     if msg.topic_authorized_operations != -2147483648:
         raise not_in_version("MetadataResponseTopic.topic_authorized_operations")
-    name = msg.name
-    if name is None:
-        raise not_nullable("MetadataResponseTopic.name")
-    name_bytes = name.encode()
+    name_bytes = msg.name.encode()
     out += _pack_hh(msg.error_code, len(name_bytes))
     out += name_bytes
     out += _pack_ti(msg.is_internal, len(msg.partitions))
@@ -905,16 +796,11 @@ def _decode_metadata_response_topic_v8(buf: memoryview, pos: int, budget: Budget
         partitions_item, pos = _decode_metadata_response_partition_v7(buf, pos, budget)
         partitions.append(partitions_item)
     (topic_authorized_operations,) = _unpack_i(buf, pos)
-    return MetadataResponseTopic(
-        error_code, name, ZERO_UUID, is_internal, partitions, topic_authorized_operations
-    ), pos + 4
+    return MetadataResponseTopic(error_code, name, is_internal, partitions, topic_authorized_operations), pos + 4
 
 
 def _encode_metadata_response_topic_v8(msg: MetadataResponseTopic, out: WireBuffer) -> None:
-    name = msg.name
-    if name is None:
-        raise not_nullable("MetadataResponseTopic.name")
-    name_bytes = name.encode()
+    name_bytes = msg.name.encode()
     out += _pack_hh(msg.error_code, len(name_bytes))
     out += name_bytes
     out += _pack_ti(msg.is_internal, len(msg.partitions))
@@ -1022,15 +908,12 @@ def _decode_metadata_response_topic_v9(buf: memoryview, pos: int, budget: Budget
     pos += 5
     if buf[pos - 1]:
         pos = skip_tagged_fields(buf, pos - 1, budget)
-    return MetadataResponseTopic(error_code, name, ZERO_UUID, is_internal, partitions, topic_authorized_operations), pos
+    return MetadataResponseTopic(error_code, name, is_internal, partitions, topic_authorized_operations), pos
 
 
 def _encode_metadata_response_topic_v9(msg: MetadataResponseTopic, out: WireBuffer) -> None:
-    name = msg.name
-    if name is None:
-        raise not_nullable("MetadataResponseTopic.name")
     out += _pack_h(msg.error_code)
-    write_compact_string(name, out)
+    write_compact_string(msg.name, out)
     out += _pack_t(msg.is_internal)
     write_uvarint(len(msg.partitions) + 1, out)
     for partitions_item in msg.partitions:
@@ -1074,203 +957,6 @@ def _encode_metadata_response_v9(msg: MetadataResponse, out: WireBuffer) -> None
     out += _pack_iB(msg.cluster_authorized_operations, 0)
 
 
-def _decode_metadata_response_topic_v10(buf: memoryview, pos: int, budget: Budget) -> tuple[MetadataResponseTopic, int]:
-    (error_code,) = _unpack_h(buf, pos)
-    name, pos = read_compact_string(buf, pos + 2)
-    topic_id, is_internal = _unpack_ut(buf, pos)
-    partitions_count, pos = read_compact_count(buf, pos + 17, 18, budget)
-    partitions: list[MetadataResponsePartition] = []
-    for _ in range(partitions_count):
-        partitions_item, pos = _decode_metadata_response_partition_v9(buf, pos, budget)
-        partitions.append(partitions_item)
-    (topic_authorized_operations,) = _unpack_i(buf, pos)
-    pos += 5
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return MetadataResponseTopic(error_code, name, topic_id, is_internal, partitions, topic_authorized_operations), pos
-
-
-def _encode_metadata_response_topic_v10(msg: MetadataResponseTopic, out: WireBuffer) -> None:
-    name = msg.name
-    if name is None:
-        raise not_nullable("MetadataResponseTopic.name")
-    out += _pack_h(msg.error_code)
-    write_compact_string(name, out)
-    out += _pack_ut(msg.topic_id, msg.is_internal)
-    write_uvarint(len(msg.partitions) + 1, out)
-    for partitions_item in msg.partitions:
-        _encode_metadata_response_partition_v9(partitions_item, out)
-    out += _pack_iB(msg.topic_authorized_operations, 0)
-
-
-def _decode_metadata_response_v10(buf: memoryview, pos: int, budget: Budget) -> tuple[MetadataResponse, int]:
-    (throttle_time_ms,) = _unpack_i(buf, pos)
-    brokers_count, pos = read_compact_count(buf, pos + 4, 11, budget)
-    brokers: list[MetadataResponseBroker] = []
-    for _ in range(brokers_count):
-        brokers_item, pos = _decode_metadata_response_broker_v9(buf, pos, budget)
-        brokers.append(brokers_item)
-    cluster_id, pos = read_compact_nullable_string(buf, pos)
-    (controller_id,) = _unpack_i(buf, pos)
-    topics_count, pos = read_compact_count(buf, pos + 4, 26, budget)
-    topics: list[MetadataResponseTopic] = []
-    for _ in range(topics_count):
-        topics_item, pos = _decode_metadata_response_topic_v10(buf, pos, budget)
-        topics.append(topics_item)
-    (cluster_authorized_operations,) = _unpack_i(buf, pos)
-    pos += 5
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return MetadataResponse(
-        throttle_time_ms, brokers, cluster_id, controller_id, topics, cluster_authorized_operations
-    ), pos
-
-
-def _encode_metadata_response_v10(msg: MetadataResponse, out: WireBuffer) -> None:
-    out += _pack_i(msg.throttle_time_ms)
-    write_uvarint(len(msg.brokers) + 1, out)
-    for brokers_item in msg.brokers:
-        _encode_metadata_response_broker_v9(brokers_item, out)
-    write_compact_nullable_string(msg.cluster_id, out)
-    out += _pack_i(msg.controller_id)
-    write_uvarint(len(msg.topics) + 1, out)
-    for topics_item in msg.topics:
-        _encode_metadata_response_topic_v10(topics_item, out)
-    out += _pack_iB(msg.cluster_authorized_operations, 0)
-
-
-def _decode_metadata_response_v11(buf: memoryview, pos: int, budget: Budget) -> tuple[MetadataResponse, int]:
-    (throttle_time_ms,) = _unpack_i(buf, pos)
-    brokers_count, pos = read_compact_count(buf, pos + 4, 11, budget)
-    brokers: list[MetadataResponseBroker] = []
-    for _ in range(brokers_count):
-        brokers_item, pos = _decode_metadata_response_broker_v9(buf, pos, budget)
-        brokers.append(brokers_item)
-    cluster_id, pos = read_compact_nullable_string(buf, pos)
-    (controller_id,) = _unpack_i(buf, pos)
-    topics_count, pos = read_compact_count(buf, pos + 4, 26, budget)
-    topics: list[MetadataResponseTopic] = []
-    for _ in range(topics_count):
-        topics_item, pos = _decode_metadata_response_topic_v10(buf, pos, budget)
-        topics.append(topics_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return MetadataResponse(throttle_time_ms, brokers, cluster_id, controller_id, topics), pos
-
-
-def _encode_metadata_response_v11(msg: MetadataResponse, out: WireBuffer) -> None:
-    if msg.cluster_authorized_operations != -2147483648:
-        raise not_in_version("MetadataResponse.cluster_authorized_operations")
-    out += _pack_i(msg.throttle_time_ms)
-    write_uvarint(len(msg.brokers) + 1, out)
-    for brokers_item in msg.brokers:
-        _encode_metadata_response_broker_v9(brokers_item, out)
-    write_compact_nullable_string(msg.cluster_id, out)
-    out += _pack_i(msg.controller_id)
-    write_uvarint(len(msg.topics) + 1, out)
-    for topics_item in msg.topics:
-        _encode_metadata_response_topic_v10(topics_item, out)
-    out.append(0)
-
-
-def _decode_metadata_response_topic_v12(buf: memoryview, pos: int, budget: Budget) -> tuple[MetadataResponseTopic, int]:
-    (error_code,) = _unpack_h(buf, pos)
-    name, pos = read_compact_nullable_string(buf, pos + 2)
-    topic_id, is_internal = _unpack_ut(buf, pos)
-    partitions_count, pos = read_compact_count(buf, pos + 17, 18, budget)
-    partitions: list[MetadataResponsePartition] = []
-    for _ in range(partitions_count):
-        partitions_item, pos = _decode_metadata_response_partition_v9(buf, pos, budget)
-        partitions.append(partitions_item)
-    (topic_authorized_operations,) = _unpack_i(buf, pos)
-    pos += 5
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return MetadataResponseTopic(error_code, name, topic_id, is_internal, partitions, topic_authorized_operations), pos
-
-
-def _encode_metadata_response_topic_v12(msg: MetadataResponseTopic, out: WireBuffer) -> None:
-    out += _pack_h(msg.error_code)
-    write_compact_nullable_string(msg.name, out)
-    out += _pack_ut(msg.topic_id, msg.is_internal)
-    write_uvarint(len(msg.partitions) + 1, out)
-    for partitions_item in msg.partitions:
-        _encode_metadata_response_partition_v9(partitions_item, out)
-    out += _pack_iB(msg.topic_authorized_operations, 0)
-
-
-def _decode_metadata_response_v12(buf: memoryview, pos: int, budget: Budget) -> tuple[MetadataResponse, int]:
-    (throttle_time_ms,) = _unpack_i(buf, pos)
-    brokers_count, pos = read_compact_count(buf, pos + 4, 11, budget)
-    brokers: list[MetadataResponseBroker] = []
-    for _ in range(brokers_count):
-        brokers_item, pos = _decode_metadata_response_broker_v9(buf, pos, budget)
-        brokers.append(brokers_item)
-    cluster_id, pos = read_compact_nullable_string(buf, pos)
-    (controller_id,) = _unpack_i(buf, pos)
-    topics_count, pos = read_compact_count(buf, pos + 4, 26, budget)
-    topics: list[MetadataResponseTopic] = []
-    for _ in range(topics_count):
-        topics_item, pos = _decode_metadata_response_topic_v12(buf, pos, budget)
-        topics.append(topics_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return MetadataResponse(throttle_time_ms, brokers, cluster_id, controller_id, topics), pos
-
-
-def _encode_metadata_response_v12(msg: MetadataResponse, out: WireBuffer) -> None:
-    if msg.cluster_authorized_operations != -2147483648:
-        raise not_in_version("MetadataResponse.cluster_authorized_operations")
-    out += _pack_i(msg.throttle_time_ms)
-    write_uvarint(len(msg.brokers) + 1, out)
-    for brokers_item in msg.brokers:
-        _encode_metadata_response_broker_v9(brokers_item, out)
-    write_compact_nullable_string(msg.cluster_id, out)
-    out += _pack_i(msg.controller_id)
-    write_uvarint(len(msg.topics) + 1, out)
-    for topics_item in msg.topics:
-        _encode_metadata_response_topic_v12(topics_item, out)
-    out.append(0)
-
-
-def _decode_metadata_response_v13(buf: memoryview, pos: int, budget: Budget) -> tuple[MetadataResponse, int]:
-    (throttle_time_ms,) = _unpack_i(buf, pos)
-    brokers_count, pos = read_compact_count(buf, pos + 4, 11, budget)
-    brokers: list[MetadataResponseBroker] = []
-    for _ in range(brokers_count):
-        brokers_item, pos = _decode_metadata_response_broker_v9(buf, pos, budget)
-        brokers.append(brokers_item)
-    cluster_id, pos = read_compact_nullable_string(buf, pos)
-    (controller_id,) = _unpack_i(buf, pos)
-    topics_count, pos = read_compact_count(buf, pos + 4, 26, budget)
-    topics: list[MetadataResponseTopic] = []
-    for _ in range(topics_count):
-        topics_item, pos = _decode_metadata_response_topic_v12(buf, pos, budget)
-        topics.append(topics_item)
-    (error_code,) = _unpack_h(buf, pos)
-    pos += 3
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return MetadataResponse(throttle_time_ms, brokers, cluster_id, controller_id, topics, -2147483648, error_code), pos
-
-
-def _encode_metadata_response_v13(msg: MetadataResponse, out: WireBuffer) -> None:
-    if msg.cluster_authorized_operations != -2147483648:
-        raise not_in_version("MetadataResponse.cluster_authorized_operations")
-    out += _pack_i(msg.throttle_time_ms)
-    write_uvarint(len(msg.brokers) + 1, out)
-    for brokers_item in msg.brokers:
-        _encode_metadata_response_broker_v9(brokers_item, out)
-    write_compact_nullable_string(msg.cluster_id, out)
-    out += _pack_i(msg.controller_id)
-    write_uvarint(len(msg.topics) + 1, out)
-    for topics_item in msg.topics:
-        _encode_metadata_response_topic_v12(topics_item, out)
-    out += _pack_hB(msg.error_code, 0)
-
-
 MetadataRequest.DECODERS = (
     _decode_metadata_request_v0,
     _decode_metadata_request_v1,
@@ -1282,10 +968,6 @@ MetadataRequest.DECODERS = (
     _decode_metadata_request_v4,
     _decode_metadata_request_v8,
     _decode_metadata_request_v9,
-    _decode_metadata_request_v10,
-    _decode_metadata_request_v11,
-    _decode_metadata_request_v11,
-    _decode_metadata_request_v11,
 )
 
 MetadataRequest.ENCODERS = (
@@ -1299,10 +981,6 @@ MetadataRequest.ENCODERS = (
     _encode_metadata_request_v4,
     _encode_metadata_request_v8,
     _encode_metadata_request_v9,
-    _encode_metadata_request_v10,
-    _encode_metadata_request_v11,
-    _encode_metadata_request_v11,
-    _encode_metadata_request_v11,
 )
 
 MetadataResponse.DECODERS = (
@@ -1316,10 +994,6 @@ MetadataResponse.DECODERS = (
     _decode_metadata_response_v7,
     _decode_metadata_response_v8,
     _decode_metadata_response_v9,
-    _decode_metadata_response_v10,
-    _decode_metadata_response_v11,
-    _decode_metadata_response_v12,
-    _decode_metadata_response_v13,
 )
 
 MetadataResponse.ENCODERS = (
@@ -1333,8 +1007,4 @@ MetadataResponse.ENCODERS = (
     _encode_metadata_response_v7,
     _encode_metadata_response_v8,
     _encode_metadata_response_v9,
-    _encode_metadata_response_v10,
-    _encode_metadata_response_v11,
-    _encode_metadata_response_v12,
-    _encode_metadata_response_v13,
 )

@@ -17,7 +17,6 @@ from barnabas.protocol.wire import (
     Part,
     REQUEST_ELEMENT_LIMIT,
     WireBuffer,
-    ZERO_UUID,
     check_count,
     not_in_version,
     read_compact_count,
@@ -43,7 +42,6 @@ _pack_iq = Struct(">iq").pack
 _pack_iqi = Struct(">iqi").pack
 _pack_iqq = Struct(">iqq").pack
 _pack_qi = Struct(">qi").pack
-_pack_u = Struct(">16s").pack
 _unpack_i = Struct(">i").unpack_from
 _unpack_ih = Struct(">ih").unpack_from
 _unpack_ii = Struct(">ii").unpack_from
@@ -52,7 +50,6 @@ _unpack_iqi = Struct(">iqi").unpack_from
 _unpack_iqih = Struct(">iqih").unpack_from
 _unpack_iqqh = Struct(">iqqh").unpack_from
 _unpack_qi = Struct(">qi").unpack_from
-_unpack_u = Struct(">16s").unpack_from
 
 
 class OffsetCommitRequestPartition(Part):
@@ -85,28 +82,25 @@ class OffsetCommitRequestTopic(Part):
     """Part of OffsetCommitRequest."""
 
     __slots__ = (
-        "name",  # versions 0-9
-        "topic_id",  # versions 10+
+        "name",
         "partitions",
     )
 
     def __init__(
         self,
         name: str = "",
-        topic_id: bytes = ZERO_UUID,
         partitions: list[OffsetCommitRequestPartition] | None = None,
     ) -> None:
         self.name = name
-        self.topic_id = topic_id
         self.partitions: list[OffsetCommitRequestPartition] = [] if partitions is None else partitions
 
 
 class OffsetCommitRequest(Message):
-    """OffsetCommitRequest (API key 8), versions 0-10."""
+    """OffsetCommitRequest (API key 8), versions 0-8."""
 
     __slots__ = (
         "group_id",
-        "generation_id_or_member_epoch",  # versions 1+
+        "generation_id",  # versions 1+
         "member_id",  # versions 1+
         "retention_time_ms",  # versions 2-4
         "group_instance_id",  # versions 7+
@@ -116,7 +110,7 @@ class OffsetCommitRequest(Message):
     SCHEMA_NAME: ClassVar[str] = "OffsetCommitRequest"
     API_KEY: ClassVar[int] = 8
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 10
+    MAX_VERSION: ClassVar[int] = 8
     ELEMENT_LIMIT: ClassVar[int] = REQUEST_ELEMENT_LIMIT
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[OffsetCommitRequest, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[OffsetCommitRequest, WireBuffer], None] | None, ...]]
@@ -124,14 +118,14 @@ class OffsetCommitRequest(Message):
     def __init__(
         self,
         group_id: str = "",
-        generation_id_or_member_epoch: int = -1,
+        generation_id: int = -1,
         member_id: str = "",
         retention_time_ms: int = -1,
         group_instance_id: str | None = None,
         topics: list[OffsetCommitRequestTopic] | None = None,
     ) -> None:
         self.group_id = group_id
-        self.generation_id_or_member_epoch = generation_id_or_member_epoch
+        self.generation_id = generation_id
         self.member_id = member_id
         self.retention_time_ms = retention_time_ms
         self.group_instance_id = group_instance_id
@@ -159,24 +153,21 @@ class OffsetCommitResponseTopic(Part):
     """Part of OffsetCommitResponse."""
 
     __slots__ = (
-        "name",  # versions 0-9
-        "topic_id",  # versions 10+
+        "name",
         "partitions",
     )
 
     def __init__(
         self,
         name: str = "",
-        topic_id: bytes = ZERO_UUID,
         partitions: list[OffsetCommitResponsePartition] | None = None,
     ) -> None:
         self.name = name
-        self.topic_id = topic_id
         self.partitions: list[OffsetCommitResponsePartition] = [] if partitions is None else partitions
 
 
 class OffsetCommitResponse(Message):
-    """OffsetCommitResponse (API key 8), versions 0-10."""
+    """OffsetCommitResponse (API key 8), versions 0-8."""
 
     __slots__ = (
         "throttle_time_ms",  # versions 3+
@@ -186,7 +177,7 @@ class OffsetCommitResponse(Message):
     SCHEMA_NAME: ClassVar[str] = "OffsetCommitResponse"
     API_KEY: ClassVar[int] = 8
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 10
+    MAX_VERSION: ClassVar[int] = 8
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[OffsetCommitResponse, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[OffsetCommitResponse, WireBuffer], None] | None, ...]]
 
@@ -225,7 +216,7 @@ def _decode_offset_commit_request_topic_v0(
     for _ in range(partitions_count):
         partitions_item, pos = _decode_offset_commit_request_partition_v0(buf, pos, budget)
         partitions.append(partitions_item)
-    return OffsetCommitRequestTopic(name, ZERO_UUID, partitions), pos
+    return OffsetCommitRequestTopic(name, partitions), pos
 
 
 def _encode_offset_commit_request_topic_v0(msg: OffsetCommitRequestTopic, out: WireBuffer) -> None:
@@ -282,7 +273,7 @@ def _decode_offset_commit_request_topic_v1(
     for _ in range(partitions_count):
         partitions_item, pos = _decode_offset_commit_request_partition_v1(buf, pos, budget)
         partitions.append(partitions_item)
-    return OffsetCommitRequestTopic(name, ZERO_UUID, partitions), pos
+    return OffsetCommitRequestTopic(name, partitions), pos
 
 
 def _encode_offset_commit_request_topic_v1(msg: OffsetCommitRequestTopic, out: WireBuffer) -> None:
@@ -294,7 +285,7 @@ def _encode_offset_commit_request_topic_v1(msg: OffsetCommitRequestTopic, out: W
 
 def _decode_offset_commit_request_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[OffsetCommitRequest, int]:
     group_id, pos = read_string(buf, pos)
-    generation_id_or_member_epoch, member_id_length = _unpack_ih(buf, pos)
+    generation_id, member_id_length = _unpack_ih(buf, pos)
     member_id, pos = take_string(buf, pos + 6, member_id_length)
     (topics_count,) = _unpack_i(buf, pos)
     pos += 4
@@ -303,7 +294,7 @@ def _decode_offset_commit_request_v1(buf: memoryview, pos: int, budget: Budget) 
     for _ in range(topics_count):
         topics_item, pos = _decode_offset_commit_request_topic_v1(buf, pos, budget)
         topics.append(topics_item)
-    return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, -1, None, topics), pos
+    return OffsetCommitRequest(group_id, generation_id, member_id, -1, None, topics), pos
 
 
 def _encode_offset_commit_request_v1(msg: OffsetCommitRequest, out: WireBuffer) -> None:
@@ -311,7 +302,7 @@ def _encode_offset_commit_request_v1(msg: OffsetCommitRequest, out: WireBuffer) 
         raise not_in_version("OffsetCommitRequest.group_instance_id")
     write_string(msg.group_id, out)
     member_id_bytes = msg.member_id.encode()
-    out += _pack_ih(msg.generation_id_or_member_epoch, len(member_id_bytes))
+    out += _pack_ih(msg.generation_id, len(member_id_bytes))
     out += member_id_bytes
     out += _pack_i(len(msg.topics))
     for topics_item in msg.topics:
@@ -320,7 +311,7 @@ def _encode_offset_commit_request_v1(msg: OffsetCommitRequest, out: WireBuffer) 
 
 def _decode_offset_commit_request_v2(buf: memoryview, pos: int, budget: Budget) -> tuple[OffsetCommitRequest, int]:
     group_id, pos = read_string(buf, pos)
-    generation_id_or_member_epoch, member_id_length = _unpack_ih(buf, pos)
+    generation_id, member_id_length = _unpack_ih(buf, pos)
     member_id, pos = take_string(buf, pos + 6, member_id_length)
     retention_time_ms, topics_count = _unpack_qi(buf, pos)
     pos += 12
@@ -329,7 +320,7 @@ def _decode_offset_commit_request_v2(buf: memoryview, pos: int, budget: Budget) 
     for _ in range(topics_count):
         topics_item, pos = _decode_offset_commit_request_topic_v0(buf, pos, budget)
         topics.append(topics_item)
-    return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, retention_time_ms, None, topics), pos
+    return OffsetCommitRequest(group_id, generation_id, member_id, retention_time_ms, None, topics), pos
 
 
 def _encode_offset_commit_request_v2(msg: OffsetCommitRequest, out: WireBuffer) -> None:
@@ -337,7 +328,7 @@ def _encode_offset_commit_request_v2(msg: OffsetCommitRequest, out: WireBuffer) 
         raise not_in_version("OffsetCommitRequest.group_instance_id")
     write_string(msg.group_id, out)
     member_id_bytes = msg.member_id.encode()
-    out += _pack_ih(msg.generation_id_or_member_epoch, len(member_id_bytes))
+    out += _pack_ih(msg.generation_id, len(member_id_bytes))
     out += member_id_bytes
     out += _pack_qi(msg.retention_time_ms, len(msg.topics))
     for topics_item in msg.topics:
@@ -346,7 +337,7 @@ def _encode_offset_commit_request_v2(msg: OffsetCommitRequest, out: WireBuffer) 
 
 def _decode_offset_commit_request_v5(buf: memoryview, pos: int, budget: Budget) -> tuple[OffsetCommitRequest, int]:
     group_id, pos = read_string(buf, pos)
-    generation_id_or_member_epoch, member_id_length = _unpack_ih(buf, pos)
+    generation_id, member_id_length = _unpack_ih(buf, pos)
     member_id, pos = take_string(buf, pos + 6, member_id_length)
     (topics_count,) = _unpack_i(buf, pos)
     pos += 4
@@ -355,7 +346,7 @@ def _decode_offset_commit_request_v5(buf: memoryview, pos: int, budget: Budget) 
     for _ in range(topics_count):
         topics_item, pos = _decode_offset_commit_request_topic_v0(buf, pos, budget)
         topics.append(topics_item)
-    return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, -1, None, topics), pos
+    return OffsetCommitRequest(group_id, generation_id, member_id, -1, None, topics), pos
 
 
 def _encode_offset_commit_request_v5(msg: OffsetCommitRequest, out: WireBuffer) -> None:
@@ -363,7 +354,7 @@ def _encode_offset_commit_request_v5(msg: OffsetCommitRequest, out: WireBuffer) 
         raise not_in_version("OffsetCommitRequest.group_instance_id")
     write_string(msg.group_id, out)
     member_id_bytes = msg.member_id.encode()
-    out += _pack_ih(msg.generation_id_or_member_epoch, len(member_id_bytes))
+    out += _pack_ih(msg.generation_id, len(member_id_bytes))
     out += member_id_bytes
     out += _pack_i(len(msg.topics))
     for topics_item in msg.topics:
@@ -398,7 +389,7 @@ def _decode_offset_commit_request_topic_v6(
     for _ in range(partitions_count):
         partitions_item, pos = _decode_offset_commit_request_partition_v6(buf, pos, budget)
         partitions.append(partitions_item)
-    return OffsetCommitRequestTopic(name, ZERO_UUID, partitions), pos
+    return OffsetCommitRequestTopic(name, partitions), pos
 
 
 def _encode_offset_commit_request_topic_v6(msg: OffsetCommitRequestTopic, out: WireBuffer) -> None:
@@ -410,7 +401,7 @@ def _encode_offset_commit_request_topic_v6(msg: OffsetCommitRequestTopic, out: W
 
 def _decode_offset_commit_request_v6(buf: memoryview, pos: int, budget: Budget) -> tuple[OffsetCommitRequest, int]:
     group_id, pos = read_string(buf, pos)
-    generation_id_or_member_epoch, member_id_length = _unpack_ih(buf, pos)
+    generation_id, member_id_length = _unpack_ih(buf, pos)
     member_id, pos = take_string(buf, pos + 6, member_id_length)
     (topics_count,) = _unpack_i(buf, pos)
     pos += 4
@@ -419,7 +410,7 @@ def _decode_offset_commit_request_v6(buf: memoryview, pos: int, budget: Budget) 
     for _ in range(topics_count):
         topics_item, pos = _decode_offset_commit_request_topic_v6(buf, pos, budget)
         topics.append(topics_item)
-    return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, -1, None, topics), pos
+    return OffsetCommitRequest(group_id, generation_id, member_id, -1, None, topics), pos
 
 
 def _encode_offset_commit_request_v6(msg: OffsetCommitRequest, out: WireBuffer) -> None:
@@ -427,7 +418,7 @@ def _encode_offset_commit_request_v6(msg: OffsetCommitRequest, out: WireBuffer) 
         raise not_in_version("OffsetCommitRequest.group_instance_id")
     write_string(msg.group_id, out)
     member_id_bytes = msg.member_id.encode()
-    out += _pack_ih(msg.generation_id_or_member_epoch, len(member_id_bytes))
+    out += _pack_ih(msg.generation_id, len(member_id_bytes))
     out += member_id_bytes
     out += _pack_i(len(msg.topics))
     for topics_item in msg.topics:
@@ -436,7 +427,7 @@ def _encode_offset_commit_request_v6(msg: OffsetCommitRequest, out: WireBuffer) 
 
 def _decode_offset_commit_request_v7(buf: memoryview, pos: int, budget: Budget) -> tuple[OffsetCommitRequest, int]:
     group_id, pos = read_string(buf, pos)
-    generation_id_or_member_epoch, member_id_length = _unpack_ih(buf, pos)
+    generation_id, member_id_length = _unpack_ih(buf, pos)
     member_id, pos = take_string(buf, pos + 6, member_id_length)
     group_instance_id, pos = read_nullable_string(buf, pos)
     (topics_count,) = _unpack_i(buf, pos)
@@ -446,13 +437,13 @@ def _decode_offset_commit_request_v7(buf: memoryview, pos: int, budget: Budget) 
     for _ in range(topics_count):
         topics_item, pos = _decode_offset_commit_request_topic_v6(buf, pos, budget)
         topics.append(topics_item)
-    return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, -1, group_instance_id, topics), pos
+    return OffsetCommitRequest(group_id, generation_id, member_id, -1, group_instance_id, topics), pos
 
 
 def _encode_offset_commit_request_v7(msg: OffsetCommitRequest, out: WireBuffer) -> None:
     write_string(msg.group_id, out)
     member_id_bytes = msg.member_id.encode()
-    out += _pack_ih(msg.generation_id_or_member_epoch, len(member_id_bytes))
+    out += _pack_ih(msg.generation_id, len(member_id_bytes))
     out += member_id_bytes
     write_nullable_string(msg.group_instance_id, out)
     out += _pack_i(len(msg.topics))
@@ -493,7 +484,7 @@ def _decode_offset_commit_request_topic_v8(
     pos += 1
     if buf[pos - 1]:
         pos = skip_tagged_fields(buf, pos - 1, budget)
-    return OffsetCommitRequestTopic(name, ZERO_UUID, partitions), pos
+    return OffsetCommitRequestTopic(name, partitions), pos
 
 
 def _encode_offset_commit_request_topic_v8(msg: OffsetCommitRequestTopic, out: WireBuffer) -> None:
@@ -506,7 +497,7 @@ def _encode_offset_commit_request_topic_v8(msg: OffsetCommitRequestTopic, out: W
 
 def _decode_offset_commit_request_v8(buf: memoryview, pos: int, budget: Budget) -> tuple[OffsetCommitRequest, int]:
     group_id, pos = read_compact_string(buf, pos)
-    (generation_id_or_member_epoch,) = _unpack_i(buf, pos)
+    (generation_id,) = _unpack_i(buf, pos)
     member_id, pos = read_compact_string(buf, pos + 4)
     group_instance_id, pos = read_compact_nullable_string(buf, pos)
     topics_count, pos = read_compact_count(buf, pos, 3, budget)
@@ -517,67 +508,17 @@ def _decode_offset_commit_request_v8(buf: memoryview, pos: int, budget: Budget) 
     pos += 1
     if buf[pos - 1]:
         pos = skip_tagged_fields(buf, pos - 1, budget)
-    return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, -1, group_instance_id, topics), pos
+    return OffsetCommitRequest(group_id, generation_id, member_id, -1, group_instance_id, topics), pos
 
 
 def _encode_offset_commit_request_v8(msg: OffsetCommitRequest, out: WireBuffer) -> None:
     write_compact_string(msg.group_id, out)
-    out += _pack_i(msg.generation_id_or_member_epoch)
+    out += _pack_i(msg.generation_id)
     write_compact_string(msg.member_id, out)
     write_compact_nullable_string(msg.group_instance_id, out)
     write_uvarint(len(msg.topics) + 1, out)
     for topics_item in msg.topics:
         _encode_offset_commit_request_topic_v8(topics_item, out)
-    out.append(0)
-
-
-def _decode_offset_commit_request_topic_v10(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[OffsetCommitRequestTopic, int]:
-    (topic_id,) = _unpack_u(buf, pos)
-    partitions_count, pos = read_compact_count(buf, pos + 16, 18, budget)
-    partitions: list[OffsetCommitRequestPartition] = []
-    for _ in range(partitions_count):
-        partitions_item, pos = _decode_offset_commit_request_partition_v8(buf, pos, budget)
-        partitions.append(partitions_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return OffsetCommitRequestTopic("", topic_id, partitions), pos
-
-
-def _encode_offset_commit_request_topic_v10(msg: OffsetCommitRequestTopic, out: WireBuffer) -> None:
-    out += _pack_u(msg.topic_id)
-    write_uvarint(len(msg.partitions) + 1, out)
-    for partitions_item in msg.partitions:
-        _encode_offset_commit_request_partition_v8(partitions_item, out)
-    out.append(0)
-
-
-def _decode_offset_commit_request_v10(buf: memoryview, pos: int, budget: Budget) -> tuple[OffsetCommitRequest, int]:
-    group_id, pos = read_compact_string(buf, pos)
-    (generation_id_or_member_epoch,) = _unpack_i(buf, pos)
-    member_id, pos = read_compact_string(buf, pos + 4)
-    group_instance_id, pos = read_compact_nullable_string(buf, pos)
-    topics_count, pos = read_compact_count(buf, pos, 18, budget)
-    topics: list[OffsetCommitRequestTopic] = []
-    for _ in range(topics_count):
-        topics_item, pos = _decode_offset_commit_request_topic_v10(buf, pos, budget)
-        topics.append(topics_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, -1, group_instance_id, topics), pos
-
-
-def _encode_offset_commit_request_v10(msg: OffsetCommitRequest, out: WireBuffer) -> None:
-    write_compact_string(msg.group_id, out)
-    out += _pack_i(msg.generation_id_or_member_epoch)
-    write_compact_string(msg.member_id, out)
-    write_compact_nullable_string(msg.group_instance_id, out)
-    write_uvarint(len(msg.topics) + 1, out)
-    for topics_item in msg.topics:
-        _encode_offset_commit_request_topic_v10(topics_item, out)
     out.append(0)
 
 
@@ -603,7 +544,7 @@ def _decode_offset_commit_response_topic_v0(
     for _ in range(partitions_count):
         partitions_item, pos = _decode_offset_commit_response_partition_v0(buf, pos, budget)
         partitions.append(partitions_item)
-    return OffsetCommitResponseTopic(name, ZERO_UUID, partitions), pos
+    return OffsetCommitResponseTopic(name, partitions), pos
 
 
 def _encode_offset_commit_response_topic_v0(msg: OffsetCommitResponseTopic, out: WireBuffer) -> None:
@@ -673,7 +614,7 @@ def _decode_offset_commit_response_topic_v8(
     pos += 1
     if buf[pos - 1]:
         pos = skip_tagged_fields(buf, pos - 1, budget)
-    return OffsetCommitResponseTopic(name, ZERO_UUID, partitions), pos
+    return OffsetCommitResponseTopic(name, partitions), pos
 
 
 def _encode_offset_commit_response_topic_v8(msg: OffsetCommitResponseTopic, out: WireBuffer) -> None:
@@ -705,50 +646,6 @@ def _encode_offset_commit_response_v8(msg: OffsetCommitResponse, out: WireBuffer
     out.append(0)
 
 
-def _decode_offset_commit_response_topic_v10(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[OffsetCommitResponseTopic, int]:
-    (topic_id,) = _unpack_u(buf, pos)
-    partitions_count, pos = read_compact_count(buf, pos + 16, 7, budget)
-    partitions: list[OffsetCommitResponsePartition] = []
-    for _ in range(partitions_count):
-        partitions_item, pos = _decode_offset_commit_response_partition_v8(buf, pos, budget)
-        partitions.append(partitions_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return OffsetCommitResponseTopic("", topic_id, partitions), pos
-
-
-def _encode_offset_commit_response_topic_v10(msg: OffsetCommitResponseTopic, out: WireBuffer) -> None:
-    out += _pack_u(msg.topic_id)
-    write_uvarint(len(msg.partitions) + 1, out)
-    for partitions_item in msg.partitions:
-        _encode_offset_commit_response_partition_v8(partitions_item, out)
-    out.append(0)
-
-
-def _decode_offset_commit_response_v10(buf: memoryview, pos: int, budget: Budget) -> tuple[OffsetCommitResponse, int]:
-    (throttle_time_ms,) = _unpack_i(buf, pos)
-    topics_count, pos = read_compact_count(buf, pos + 4, 18, budget)
-    topics: list[OffsetCommitResponseTopic] = []
-    for _ in range(topics_count):
-        topics_item, pos = _decode_offset_commit_response_topic_v10(buf, pos, budget)
-        topics.append(topics_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return OffsetCommitResponse(throttle_time_ms, topics), pos
-
-
-def _encode_offset_commit_response_v10(msg: OffsetCommitResponse, out: WireBuffer) -> None:
-    out += _pack_i(msg.throttle_time_ms)
-    write_uvarint(len(msg.topics) + 1, out)
-    for topics_item in msg.topics:
-        _encode_offset_commit_response_topic_v10(topics_item, out)
-    out.append(0)
-
-
 OffsetCommitRequest.DECODERS = (
     _decode_offset_commit_request_v0,
     _decode_offset_commit_request_v1,
@@ -759,8 +656,6 @@ OffsetCommitRequest.DECODERS = (
     _decode_offset_commit_request_v6,
     _decode_offset_commit_request_v7,
     _decode_offset_commit_request_v8,
-    _decode_offset_commit_request_v8,
-    _decode_offset_commit_request_v10,
 )
 
 OffsetCommitRequest.ENCODERS = (
@@ -773,8 +668,6 @@ OffsetCommitRequest.ENCODERS = (
     _encode_offset_commit_request_v6,
     _encode_offset_commit_request_v7,
     _encode_offset_commit_request_v8,
-    _encode_offset_commit_request_v8,
-    _encode_offset_commit_request_v10,
 )
 
 OffsetCommitResponse.DECODERS = (
@@ -787,8 +680,6 @@ OffsetCommitResponse.DECODERS = (
     _decode_offset_commit_response_v3,
     _decode_offset_commit_response_v3,
     _decode_offset_commit_response_v8,
-    _decode_offset_commit_response_v8,
-    _decode_offset_commit_response_v10,
 )
 
 OffsetCommitResponse.ENCODERS = (
@@ -801,6 +692,4 @@ OffsetCommitResponse.ENCODERS = (
     _encode_offset_commit_response_v3,
     _encode_offset_commit_response_v3,
     _encode_offset_commit_response_v8,
-    _encode_offset_commit_response_v8,
-    _encode_offset_commit_response_v10,
 )

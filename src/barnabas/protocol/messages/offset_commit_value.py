@@ -11,50 +11,33 @@ from collections.abc import Callable
 from struct import Struct
 from typing import ClassVar
 
-from barnabas.protocol.wire import (
-    Budget,
-    Message,
-    WireBuffer,
-    ZERO_UUID,
-    check_tag_end,
-    read_compact_string,
-    read_tag,
-    read_tagged_count,
-    take_string,
-    write_compact_string,
-    write_tagged_fields,
-)
+from barnabas.protocol.wire import Budget, Message, WireBuffer, take_string
 
 _pack_q = Struct(">q").pack
 _pack_qh = Struct(">qh").pack
-_pack_qi = Struct(">qi").pack
 _pack_qih = Struct(">qih").pack
 _pack_qq = Struct(">qq").pack
-_pack_u = Struct(">16s").pack
 _unpack_q = Struct(">q").unpack_from
 _unpack_qh = Struct(">qh").unpack_from
-_unpack_qi = Struct(">qi").unpack_from
 _unpack_qih = Struct(">qih").unpack_from
 _unpack_qq = Struct(">qq").unpack_from
-_unpack_u = Struct(">16s").unpack_from
 
 
 class OffsetCommitValue(Message):
-    """OffsetCommitValue, versions 0-4."""
+    """OffsetCommitValue, versions 0-3."""
 
     __slots__ = (
         "offset",
         "leader_epoch",  # versions 3+
         "metadata",
         "commit_timestamp",
-        "topic_id",  # versions 4+, tag 0
         "expire_timestamp",  # versions 1
     )
 
     SCHEMA_NAME: ClassVar[str] = "OffsetCommitValue"
     API_KEY: ClassVar[int] = 1
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 4
+    MAX_VERSION: ClassVar[int] = 3
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[OffsetCommitValue, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[OffsetCommitValue, WireBuffer], None] | None, ...]]
 
@@ -64,14 +47,12 @@ class OffsetCommitValue(Message):
         leader_epoch: int = -1,
         metadata: str = "",
         commit_timestamp: int = 0,
-        topic_id: bytes = ZERO_UUID,
         expire_timestamp: int = -1,
     ) -> None:
         self.offset = offset
         self.leader_epoch = leader_epoch
         self.metadata = metadata
         self.commit_timestamp = commit_timestamp
-        self.topic_id = topic_id
         self.expire_timestamp = expire_timestamp
 
 
@@ -93,7 +74,7 @@ def _decode_offset_commit_value_v1(buf: memoryview, pos: int, budget: Budget) ->
     offset, metadata_length = _unpack_qh(buf, pos)
     metadata, pos = take_string(buf, pos + 10, metadata_length)
     commit_timestamp, expire_timestamp = _unpack_qq(buf, pos)
-    return OffsetCommitValue(offset, -1, metadata, commit_timestamp, ZERO_UUID, expire_timestamp), pos + 16
+    return OffsetCommitValue(offset, -1, metadata, commit_timestamp, expire_timestamp), pos + 16
 
 
 def _encode_offset_commit_value_v1(msg: OffsetCommitValue, out: WireBuffer) -> None:
@@ -117,41 +98,11 @@ def _encode_offset_commit_value_v3(msg: OffsetCommitValue, out: WireBuffer) -> N
     out += _pack_q(msg.commit_timestamp)
 
 
-def _decode_offset_commit_value_v4(buf: memoryview, pos: int, budget: Budget) -> tuple[OffsetCommitValue, int]:
-    offset, leader_epoch = _unpack_qi(buf, pos)
-    metadata, pos = read_compact_string(buf, pos + 12)
-    (commit_timestamp,) = _unpack_q(buf, pos)
-    topic_id: bytes = ZERO_UUID
-    tagged_count, pos = read_tagged_count(buf, pos + 8, budget)
-    for _ in range(tagged_count):
-        tag, tag_end, pos = read_tag(buf, pos)
-        if tag == 0:
-            (topic_id,) = _unpack_u(buf, pos)
-            pos += 16
-        else:
-            pos = tag_end
-        check_tag_end(pos, tag_end)
-    return OffsetCommitValue(offset, leader_epoch, metadata, commit_timestamp, topic_id), pos
-
-
-def _encode_offset_commit_value_v4(msg: OffsetCommitValue, out: WireBuffer) -> None:
-    out += _pack_qi(msg.offset, msg.leader_epoch)
-    write_compact_string(msg.metadata, out)
-    out += _pack_q(msg.commit_timestamp)
-    tagged: list[tuple[int, WireBuffer]] = []
-    if msg.topic_id != ZERO_UUID:
-        topic_id_value = WireBuffer()
-        topic_id_value += _pack_u(msg.topic_id)
-        tagged.append((0, topic_id_value))
-    write_tagged_fields(tagged, out)
-
-
 OffsetCommitValue.DECODERS = (
     _decode_offset_commit_value_v0,
     _decode_offset_commit_value_v1,
     _decode_offset_commit_value_v0,
     _decode_offset_commit_value_v3,
-    _decode_offset_commit_value_v4,
 )
 
 OffsetCommitValue.ENCODERS = (
@@ -159,5 +110,4 @@ OffsetCommitValue.ENCODERS = (
     _encode_offset_commit_value_v1,
     _encode_offset_commit_value_v0,
     _encode_offset_commit_value_v3,
-    _encode_offset_commit_value_v4,
 )

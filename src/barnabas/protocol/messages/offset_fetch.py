@@ -19,7 +19,6 @@ from barnabas.protocol.wire import (
     Part,
     REQUEST_ELEMENT_LIMIT,
     WireBuffer,
-    ZERO_UUID,
     check_count,
     not_in_version,
     not_nullable,
@@ -46,7 +45,6 @@ _pack_ii = Struct(">ii").pack
 _pack_iq = Struct(">iq").pack
 _pack_iqi = Struct(">iqi").pack
 _pack_tB = Struct(">?B").pack
-_pack_u = Struct(">16s").pack
 _unpack_h = Struct(">h").unpack_from
 _unpack_i = Struct(">i").unpack_from
 _unpack_ii = Struct(">ii").unpack_from
@@ -54,15 +52,14 @@ _unpack_iqh = Struct(">iqh").unpack_from
 _unpack_iqi = Struct(">iqi").unpack_from
 _unpack_iqih = Struct(">iqih").unpack_from
 _unpack_t = Struct(">?").unpack_from
-_unpack_u = Struct(">16s").unpack_from
 
 
 class OffsetFetchRequestTopic(Part):
     """Part of OffsetFetchRequest."""
 
     __slots__ = (
-        "name",  # versions 0-7
-        "partition_indexes",  # versions 0-7
+        "name",
+        "partition_indexes",
     )
 
     def __init__(
@@ -72,65 +69,21 @@ class OffsetFetchRequestTopic(Part):
     ) -> None:
         self.name = name
         self.partition_indexes: list[int] = [] if partition_indexes is None else partition_indexes
-
-
-class OffsetFetchRequestTopics(Part):
-    """Part of OffsetFetchRequest."""
-
-    __slots__ = (
-        "name",  # versions 8-9
-        "topic_id",  # versions 10+
-        "partition_indexes",  # versions 8+
-    )
-
-    def __init__(
-        self,
-        name: str = "",
-        topic_id: bytes = ZERO_UUID,
-        partition_indexes: list[int] | None = None,
-    ) -> None:
-        self.name = name
-        self.topic_id = topic_id
-        self.partition_indexes: list[int] = [] if partition_indexes is None else partition_indexes
-
-
-class OffsetFetchRequestGroup(Part):
-    """Part of OffsetFetchRequest."""
-
-    __slots__ = (
-        "group_id",  # versions 8+
-        "member_id",  # versions 9+
-        "member_epoch",  # versions 9+
-        "topics",  # versions 8+
-    )
-
-    def __init__(
-        self,
-        group_id: str = "",
-        member_id: str | None = None,
-        member_epoch: int = -1,
-        topics: list[OffsetFetchRequestTopics] | None | Missing = MISSING,
-    ) -> None:
-        self.group_id = group_id
-        self.member_id = member_id
-        self.member_epoch = member_epoch
-        self.topics: list[OffsetFetchRequestTopics] | None = [] if isinstance(topics, Missing) else topics
 
 
 class OffsetFetchRequest(Message):
-    """OffsetFetchRequest (API key 9), versions 0-10."""
+    """OffsetFetchRequest (API key 9), versions 0-7."""
 
     __slots__ = (
-        "group_id",  # versions 0-7
-        "topics",  # versions 0-7
-        "groups",  # versions 8+
+        "group_id",
+        "topics",
         "require_stable",  # versions 7+
     )
 
     SCHEMA_NAME: ClassVar[str] = "OffsetFetchRequest"
     API_KEY: ClassVar[int] = 9
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 10
+    MAX_VERSION: ClassVar[int] = 7
     ELEMENT_LIMIT: ClassVar[int] = REQUEST_ELEMENT_LIMIT
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[OffsetFetchRequest, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[OffsetFetchRequest, WireBuffer], None] | None, ...]]
@@ -139,12 +92,10 @@ class OffsetFetchRequest(Message):
         self,
         group_id: str = "",
         topics: list[OffsetFetchRequestTopic] | None | Missing = MISSING,
-        groups: list[OffsetFetchRequestGroup] | None = None,
         require_stable: bool = False,
     ) -> None:
         self.group_id = group_id
         self.topics: list[OffsetFetchRequestTopic] | None = [] if isinstance(topics, Missing) else topics
-        self.groups: list[OffsetFetchRequestGroup] = [] if groups is None else groups
         self.require_stable = require_stable
 
 
@@ -152,11 +103,11 @@ class OffsetFetchResponsePartition(Part):
     """Part of OffsetFetchResponse."""
 
     __slots__ = (
-        "partition_index",  # versions 0-7
-        "committed_offset",  # versions 0-7
-        "committed_leader_epoch",  # versions 5-7
-        "metadata",  # versions 0-7
-        "error_code",  # versions 0-7
+        "partition_index",
+        "committed_offset",
+        "committed_leader_epoch",  # versions 5+
+        "metadata",
+        "error_code",
     )
 
     def __init__(
@@ -178,8 +129,8 @@ class OffsetFetchResponseTopic(Part):
     """Part of OffsetFetchResponse."""
 
     __slots__ = (
-        "name",  # versions 0-7
-        "partitions",  # versions 0-7
+        "name",
+        "partitions",
     )
 
     def __init__(
@@ -191,86 +142,19 @@ class OffsetFetchResponseTopic(Part):
         self.partitions: list[OffsetFetchResponsePartition] = [] if partitions is None else partitions
 
 
-class OffsetFetchResponsePartitions(Part):
-    """Part of OffsetFetchResponse."""
-
-    __slots__ = (
-        "partition_index",  # versions 8+
-        "committed_offset",  # versions 8+
-        "committed_leader_epoch",  # versions 8+
-        "metadata",  # versions 8+
-        "error_code",  # versions 8+
-    )
-
-    def __init__(
-        self,
-        partition_index: int = 0,
-        committed_offset: int = 0,
-        committed_leader_epoch: int = -1,
-        metadata: str | None = "",
-        error_code: int = 0,
-    ) -> None:
-        self.partition_index = partition_index
-        self.committed_offset = committed_offset
-        self.committed_leader_epoch = committed_leader_epoch
-        self.metadata = metadata
-        self.error_code = error_code
-
-
-class OffsetFetchResponseTopics(Part):
-    """Part of OffsetFetchResponse."""
-
-    __slots__ = (
-        "name",  # versions 8-9
-        "topic_id",  # versions 10+
-        "partitions",  # versions 8+
-    )
-
-    def __init__(
-        self,
-        name: str = "",
-        topic_id: bytes = ZERO_UUID,
-        partitions: list[OffsetFetchResponsePartitions] | None = None,
-    ) -> None:
-        self.name = name
-        self.topic_id = topic_id
-        self.partitions: list[OffsetFetchResponsePartitions] = [] if partitions is None else partitions
-
-
-class OffsetFetchResponseGroup(Part):
-    """Part of OffsetFetchResponse."""
-
-    __slots__ = (
-        "group_id",  # versions 8+
-        "topics",  # versions 8+
-        "error_code",  # versions 8+
-    )
-
-    def __init__(
-        self,
-        group_id: str = "",
-        topics: list[OffsetFetchResponseTopics] | None = None,
-        error_code: int = 0,
-    ) -> None:
-        self.group_id = group_id
-        self.topics: list[OffsetFetchResponseTopics] = [] if topics is None else topics
-        self.error_code = error_code
-
-
 class OffsetFetchResponse(Message):
-    """OffsetFetchResponse (API key 9), versions 0-10."""
+    """OffsetFetchResponse (API key 9), versions 0-7."""
 
     __slots__ = (
         "throttle_time_ms",  # versions 3+
-        "topics",  # versions 0-7
-        "error_code",  # versions 2-7
-        "groups",  # versions 8+
+        "topics",
+        "error_code",  # versions 2+
     )
 
     SCHEMA_NAME: ClassVar[str] = "OffsetFetchResponse"
     API_KEY: ClassVar[int] = 9
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 10
+    MAX_VERSION: ClassVar[int] = 7
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[OffsetFetchResponse, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[OffsetFetchResponse, WireBuffer], None] | None, ...]]
 
@@ -279,12 +163,10 @@ class OffsetFetchResponse(Message):
         throttle_time_ms: int = 0,
         topics: list[OffsetFetchResponseTopic] | None = None,
         error_code: int = 0,
-        groups: list[OffsetFetchResponseGroup] | None = None,
     ) -> None:
         self.throttle_time_ms = throttle_time_ms
         self.topics: list[OffsetFetchResponseTopic] = [] if topics is None else topics
         self.error_code = error_code
-        self.groups: list[OffsetFetchResponseGroup] = [] if groups is None else groups
 
 
 def _decode_offset_fetch_request_topic_v0(
@@ -318,8 +200,6 @@ def _decode_offset_fetch_request_v0(buf: memoryview, pos: int, budget: Budget) -
 
 
 def _encode_offset_fetch_request_v0(msg: OffsetFetchRequest, out: WireBuffer) -> None:
-    if msg.groups:
-        raise not_in_version("OffsetFetchRequest.groups")
     if msg.require_stable:
         raise not_in_version("OffsetFetchRequest.require_stable")
     write_string(msg.group_id, out)
@@ -346,8 +226,6 @@ def _decode_offset_fetch_request_v2(buf: memoryview, pos: int, budget: Budget) -
 
 
 def _encode_offset_fetch_request_v2(msg: OffsetFetchRequest, out: WireBuffer) -> None:
-    if msg.groups:
-        raise not_in_version("OffsetFetchRequest.groups")
     if msg.require_stable:
         raise not_in_version("OffsetFetchRequest.require_stable")
     write_string(msg.group_id, out)
@@ -393,8 +271,6 @@ def _decode_offset_fetch_request_v6(buf: memoryview, pos: int, budget: Budget) -
 
 
 def _encode_offset_fetch_request_v6(msg: OffsetFetchRequest, out: WireBuffer) -> None:
-    if msg.groups:
-        raise not_in_version("OffsetFetchRequest.groups")
     if msg.require_stable:
         raise not_in_version("OffsetFetchRequest.require_stable")
     write_compact_string(msg.group_id, out)
@@ -418,215 +294,15 @@ def _decode_offset_fetch_request_v7(buf: memoryview, pos: int, budget: Budget) -
     pos += 2
     if buf[pos - 1]:
         pos = skip_tagged_fields(buf, pos - 1, budget)
-    return OffsetFetchRequest(group_id, topics, [], require_stable), pos
+    return OffsetFetchRequest(group_id, topics, require_stable), pos
 
 
 def _encode_offset_fetch_request_v7(msg: OffsetFetchRequest, out: WireBuffer) -> None:
-    if msg.groups:
-        raise not_in_version("OffsetFetchRequest.groups")
     write_compact_string(msg.group_id, out)
     write_uvarint(0 if msg.topics is None else len(msg.topics) + 1, out)
     if msg.topics:
         for topics_item in msg.topics:
             _encode_offset_fetch_request_topic_v6(topics_item, out)
-    out += _pack_tB(msg.require_stable, 0)
-
-
-def _decode_offset_fetch_request_topics_v8(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[OffsetFetchRequestTopics, int]:
-    name, pos = read_compact_string(buf, pos)
-    partition_indexes_count, pos = read_compact_count(buf, pos, 4, budget)
-    partition_indexes = read_int32s(buf, pos, partition_indexes_count)
-    pos += 4 * partition_indexes_count
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return OffsetFetchRequestTopics(name, ZERO_UUID, partition_indexes), pos
-
-
-def _encode_offset_fetch_request_topics_v8(msg: OffsetFetchRequestTopics, out: WireBuffer) -> None:
-    write_compact_string(msg.name, out)
-    write_uvarint(len(msg.partition_indexes) + 1, out)
-    write_int32s(msg.partition_indexes, out)
-    out.append(0)
-
-
-def _decode_offset_fetch_request_group_v8(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[OffsetFetchRequestGroup, int]:
-    group_id, pos = read_compact_string(buf, pos)
-    topics_count, pos = read_compact_nullable_count(buf, pos, 3, budget)
-    topics: list[OffsetFetchRequestTopics] | None = None
-    if topics_count >= 0:
-        topics = []
-        for _ in range(topics_count):
-            topics_item, pos = _decode_offset_fetch_request_topics_v8(buf, pos, budget)
-            topics.append(topics_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return OffsetFetchRequestGroup(group_id, None, -1, topics), pos
-
-
-def _encode_offset_fetch_request_group_v8(msg: OffsetFetchRequestGroup, out: WireBuffer) -> None:
-    write_compact_string(msg.group_id, out)
-    write_uvarint(0 if msg.topics is None else len(msg.topics) + 1, out)
-    if msg.topics:
-        for topics_item in msg.topics:
-            _encode_offset_fetch_request_topics_v8(topics_item, out)
-    out.append(0)
-
-
-def _decode_offset_fetch_request_v8(buf: memoryview, pos: int, budget: Budget) -> tuple[OffsetFetchRequest, int]:
-    groups_count, pos = read_compact_count(buf, pos, 3, budget)
-    groups: list[OffsetFetchRequestGroup] = []
-    for _ in range(groups_count):
-        groups_item, pos = _decode_offset_fetch_request_group_v8(buf, pos, budget)
-        groups.append(groups_item)
-    (require_stable,) = _unpack_t(buf, pos)
-    pos += 2
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return OffsetFetchRequest("", [], groups, require_stable), pos
-
-
-def _encode_offset_fetch_request_v8(msg: OffsetFetchRequest, out: WireBuffer) -> None:
-    if msg.group_id != "":
-        raise not_in_version("OffsetFetchRequest.group_id")
-    if msg.topics is None or msg.topics:
-        raise not_in_version("OffsetFetchRequest.topics")
-    write_uvarint(len(msg.groups) + 1, out)
-    for groups_item in msg.groups:
-        _encode_offset_fetch_request_group_v8(groups_item, out)
-    out += _pack_tB(msg.require_stable, 0)
-
-
-def _decode_offset_fetch_request_group_v9(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[OffsetFetchRequestGroup, int]:
-    group_id, pos = read_compact_string(buf, pos)
-    member_id, pos = read_compact_nullable_string(buf, pos)
-    (member_epoch,) = _unpack_i(buf, pos)
-    topics_count, pos = read_compact_nullable_count(buf, pos + 4, 3, budget)
-    topics: list[OffsetFetchRequestTopics] | None = None
-    if topics_count >= 0:
-        topics = []
-        for _ in range(topics_count):
-            topics_item, pos = _decode_offset_fetch_request_topics_v8(buf, pos, budget)
-            topics.append(topics_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return OffsetFetchRequestGroup(group_id, member_id, member_epoch, topics), pos
-
-
-def _encode_offset_fetch_request_group_v9(msg: OffsetFetchRequestGroup, out: WireBuffer) -> None:
-    write_compact_string(msg.group_id, out)
-    write_compact_nullable_string(msg.member_id, out)
-    out += _pack_i(msg.member_epoch)
-    write_uvarint(0 if msg.topics is None else len(msg.topics) + 1, out)
-    if msg.topics:
-        for topics_item in msg.topics:
-            _encode_offset_fetch_request_topics_v8(topics_item, out)
-    out.append(0)
-
-
-def _decode_offset_fetch_request_v9(buf: memoryview, pos: int, budget: Budget) -> tuple[OffsetFetchRequest, int]:
-    groups_count, pos = read_compact_count(buf, pos, 8, budget)
-    groups: list[OffsetFetchRequestGroup] = []
-    for _ in range(groups_count):
-        groups_item, pos = _decode_offset_fetch_request_group_v9(buf, pos, budget)
-        groups.append(groups_item)
-    (require_stable,) = _unpack_t(buf, pos)
-    pos += 2
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return OffsetFetchRequest("", [], groups, require_stable), pos
-
-
-def _encode_offset_fetch_request_v9(msg: OffsetFetchRequest, out: WireBuffer) -> None:
-    if msg.group_id != "":
-        raise not_in_version("OffsetFetchRequest.group_id")
-    if msg.topics is None or msg.topics:
-        raise not_in_version("OffsetFetchRequest.topics")
-    write_uvarint(len(msg.groups) + 1, out)
-    for groups_item in msg.groups:
-        _encode_offset_fetch_request_group_v9(groups_item, out)
-    out += _pack_tB(msg.require_stable, 0)
-
-
-def _decode_offset_fetch_request_topics_v10(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[OffsetFetchRequestTopics, int]:
-    (topic_id,) = _unpack_u(buf, pos)
-    partition_indexes_count, pos = read_compact_count(buf, pos + 16, 4, budget)
-    partition_indexes = read_int32s(buf, pos, partition_indexes_count)
-    pos += 4 * partition_indexes_count
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return OffsetFetchRequestTopics("", topic_id, partition_indexes), pos
-
-
-def _encode_offset_fetch_request_topics_v10(msg: OffsetFetchRequestTopics, out: WireBuffer) -> None:
-    out += _pack_u(msg.topic_id)
-    write_uvarint(len(msg.partition_indexes) + 1, out)
-    write_int32s(msg.partition_indexes, out)
-    out.append(0)
-
-
-def _decode_offset_fetch_request_group_v10(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[OffsetFetchRequestGroup, int]:
-    group_id, pos = read_compact_string(buf, pos)
-    member_id, pos = read_compact_nullable_string(buf, pos)
-    (member_epoch,) = _unpack_i(buf, pos)
-    topics_count, pos = read_compact_nullable_count(buf, pos + 4, 18, budget)
-    topics: list[OffsetFetchRequestTopics] | None = None
-    if topics_count >= 0:
-        topics = []
-        for _ in range(topics_count):
-            topics_item, pos = _decode_offset_fetch_request_topics_v10(buf, pos, budget)
-            topics.append(topics_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return OffsetFetchRequestGroup(group_id, member_id, member_epoch, topics), pos
-
-
-def _encode_offset_fetch_request_group_v10(msg: OffsetFetchRequestGroup, out: WireBuffer) -> None:
-    write_compact_string(msg.group_id, out)
-    write_compact_nullable_string(msg.member_id, out)
-    out += _pack_i(msg.member_epoch)
-    write_uvarint(0 if msg.topics is None else len(msg.topics) + 1, out)
-    if msg.topics:
-        for topics_item in msg.topics:
-            _encode_offset_fetch_request_topics_v10(topics_item, out)
-    out.append(0)
-
-
-def _decode_offset_fetch_request_v10(buf: memoryview, pos: int, budget: Budget) -> tuple[OffsetFetchRequest, int]:
-    groups_count, pos = read_compact_count(buf, pos, 8, budget)
-    groups: list[OffsetFetchRequestGroup] = []
-    for _ in range(groups_count):
-        groups_item, pos = _decode_offset_fetch_request_group_v10(buf, pos, budget)
-        groups.append(groups_item)
-    (require_stable,) = _unpack_t(buf, pos)
-    pos += 2
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return OffsetFetchRequest("", [], groups, require_stable), pos
-
-
-def _encode_offset_fetch_request_v10(msg: OffsetFetchRequest, out: WireBuffer) -> None:
-    if msg.group_id != "":
-        raise not_in_version("OffsetFetchRequest.group_id")
-    if msg.topics is None or msg.topics:
-        raise not_in_version("OffsetFetchRequest.topics")
-    write_uvarint(len(msg.groups) + 1, out)
-    for groups_item in msg.groups:
-        _encode_offset_fetch_request_group_v10(groups_item, out)
     out += _pack_tB(msg.require_stable, 0)
 
 
@@ -678,8 +354,6 @@ def _decode_offset_fetch_response_v0(buf: memoryview, pos: int, budget: Budget) 
 
 
 def _encode_offset_fetch_response_v0(msg: OffsetFetchResponse, out: WireBuffer) -> None:
-    if msg.groups:
-        raise not_in_version("OffsetFetchResponse.groups")
     out += _pack_i(len(msg.topics))
     for topics_item in msg.topics:
         _encode_offset_fetch_response_topic_v0(topics_item, out)
@@ -698,8 +372,6 @@ def _decode_offset_fetch_response_v2(buf: memoryview, pos: int, budget: Budget) 
 
 
 def _encode_offset_fetch_response_v2(msg: OffsetFetchResponse, out: WireBuffer) -> None:
-    if msg.groups:
-        raise not_in_version("OffsetFetchResponse.groups")
     out += _pack_i(len(msg.topics))
     for topics_item in msg.topics:
         _encode_offset_fetch_response_topic_v0(topics_item, out)
@@ -719,8 +391,6 @@ def _decode_offset_fetch_response_v3(buf: memoryview, pos: int, budget: Budget) 
 
 
 def _encode_offset_fetch_response_v3(msg: OffsetFetchResponse, out: WireBuffer) -> None:
-    if msg.groups:
-        raise not_in_version("OffsetFetchResponse.groups")
     out += _pack_ii(msg.throttle_time_ms, len(msg.topics))
     for topics_item in msg.topics:
         _encode_offset_fetch_response_topic_v0(topics_item, out)
@@ -778,8 +448,6 @@ def _decode_offset_fetch_response_v5(buf: memoryview, pos: int, budget: Budget) 
 
 
 def _encode_offset_fetch_response_v5(msg: OffsetFetchResponse, out: WireBuffer) -> None:
-    if msg.groups:
-        raise not_in_version("OffsetFetchResponse.groups")
     out += _pack_ii(msg.throttle_time_ms, len(msg.topics))
     for topics_item in msg.topics:
         _encode_offset_fetch_response_topic_v5(topics_item, out)
@@ -844,173 +512,11 @@ def _decode_offset_fetch_response_v6(buf: memoryview, pos: int, budget: Budget) 
 
 
 def _encode_offset_fetch_response_v6(msg: OffsetFetchResponse, out: WireBuffer) -> None:
-    if msg.groups:
-        raise not_in_version("OffsetFetchResponse.groups")
     out += _pack_i(msg.throttle_time_ms)
     write_uvarint(len(msg.topics) + 1, out)
     for topics_item in msg.topics:
         _encode_offset_fetch_response_topic_v6(topics_item, out)
     out += _pack_hB(msg.error_code, 0)
-
-
-def _decode_offset_fetch_response_partitions_v8(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[OffsetFetchResponsePartitions, int]:
-    partition_index, committed_offset, committed_leader_epoch = _unpack_iqi(buf, pos)
-    metadata, pos = read_compact_nullable_string(buf, pos + 16)
-    (error_code,) = _unpack_h(buf, pos)
-    pos += 3
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return OffsetFetchResponsePartitions(
-        partition_index, committed_offset, committed_leader_epoch, metadata, error_code
-    ), pos
-
-
-def _encode_offset_fetch_response_partitions_v8(msg: OffsetFetchResponsePartitions, out: WireBuffer) -> None:
-    out += _pack_iqi(msg.partition_index, msg.committed_offset, msg.committed_leader_epoch)
-    write_compact_nullable_string(msg.metadata, out)
-    out += _pack_hB(msg.error_code, 0)
-
-
-def _decode_offset_fetch_response_topics_v8(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[OffsetFetchResponseTopics, int]:
-    name, pos = read_compact_string(buf, pos)
-    partitions_count, pos = read_compact_count(buf, pos, 20, budget)
-    partitions: list[OffsetFetchResponsePartitions] = []
-    for _ in range(partitions_count):
-        partitions_item, pos = _decode_offset_fetch_response_partitions_v8(buf, pos, budget)
-        partitions.append(partitions_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return OffsetFetchResponseTopics(name, ZERO_UUID, partitions), pos
-
-
-def _encode_offset_fetch_response_topics_v8(msg: OffsetFetchResponseTopics, out: WireBuffer) -> None:
-    write_compact_string(msg.name, out)
-    write_uvarint(len(msg.partitions) + 1, out)
-    for partitions_item in msg.partitions:
-        _encode_offset_fetch_response_partitions_v8(partitions_item, out)
-    out.append(0)
-
-
-def _decode_offset_fetch_response_group_v8(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[OffsetFetchResponseGroup, int]:
-    group_id, pos = read_compact_string(buf, pos)
-    topics_count, pos = read_compact_count(buf, pos, 3, budget)
-    topics: list[OffsetFetchResponseTopics] = []
-    for _ in range(topics_count):
-        topics_item, pos = _decode_offset_fetch_response_topics_v8(buf, pos, budget)
-        topics.append(topics_item)
-    (error_code,) = _unpack_h(buf, pos)
-    pos += 3
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return OffsetFetchResponseGroup(group_id, topics, error_code), pos
-
-
-def _encode_offset_fetch_response_group_v8(msg: OffsetFetchResponseGroup, out: WireBuffer) -> None:
-    write_compact_string(msg.group_id, out)
-    write_uvarint(len(msg.topics) + 1, out)
-    for topics_item in msg.topics:
-        _encode_offset_fetch_response_topics_v8(topics_item, out)
-    out += _pack_hB(msg.error_code, 0)
-
-
-def _decode_offset_fetch_response_v8(buf: memoryview, pos: int, budget: Budget) -> tuple[OffsetFetchResponse, int]:
-    (throttle_time_ms,) = _unpack_i(buf, pos)
-    groups_count, pos = read_compact_count(buf, pos + 4, 5, budget)
-    groups: list[OffsetFetchResponseGroup] = []
-    for _ in range(groups_count):
-        groups_item, pos = _decode_offset_fetch_response_group_v8(buf, pos, budget)
-        groups.append(groups_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return OffsetFetchResponse(throttle_time_ms, [], 0, groups), pos
-
-
-def _encode_offset_fetch_response_v8(msg: OffsetFetchResponse, out: WireBuffer) -> None:
-    if msg.topics:
-        raise not_in_version("OffsetFetchResponse.topics")
-    out += _pack_i(msg.throttle_time_ms)
-    write_uvarint(len(msg.groups) + 1, out)
-    for groups_item in msg.groups:
-        _encode_offset_fetch_response_group_v8(groups_item, out)
-    out.append(0)
-
-
-def _decode_offset_fetch_response_topics_v10(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[OffsetFetchResponseTopics, int]:
-    (topic_id,) = _unpack_u(buf, pos)
-    partitions_count, pos = read_compact_count(buf, pos + 16, 20, budget)
-    partitions: list[OffsetFetchResponsePartitions] = []
-    for _ in range(partitions_count):
-        partitions_item, pos = _decode_offset_fetch_response_partitions_v8(buf, pos, budget)
-        partitions.append(partitions_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return OffsetFetchResponseTopics("", topic_id, partitions), pos
-
-
-def _encode_offset_fetch_response_topics_v10(msg: OffsetFetchResponseTopics, out: WireBuffer) -> None:
-    out += _pack_u(msg.topic_id)
-    write_uvarint(len(msg.partitions) + 1, out)
-    for partitions_item in msg.partitions:
-        _encode_offset_fetch_response_partitions_v8(partitions_item, out)
-    out.append(0)
-
-
-def _decode_offset_fetch_response_group_v10(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[OffsetFetchResponseGroup, int]:
-    group_id, pos = read_compact_string(buf, pos)
-    topics_count, pos = read_compact_count(buf, pos, 18, budget)
-    topics: list[OffsetFetchResponseTopics] = []
-    for _ in range(topics_count):
-        topics_item, pos = _decode_offset_fetch_response_topics_v10(buf, pos, budget)
-        topics.append(topics_item)
-    (error_code,) = _unpack_h(buf, pos)
-    pos += 3
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return OffsetFetchResponseGroup(group_id, topics, error_code), pos
-
-
-def _encode_offset_fetch_response_group_v10(msg: OffsetFetchResponseGroup, out: WireBuffer) -> None:
-    write_compact_string(msg.group_id, out)
-    write_uvarint(len(msg.topics) + 1, out)
-    for topics_item in msg.topics:
-        _encode_offset_fetch_response_topics_v10(topics_item, out)
-    out += _pack_hB(msg.error_code, 0)
-
-
-def _decode_offset_fetch_response_v10(buf: memoryview, pos: int, budget: Budget) -> tuple[OffsetFetchResponse, int]:
-    (throttle_time_ms,) = _unpack_i(buf, pos)
-    groups_count, pos = read_compact_count(buf, pos + 4, 5, budget)
-    groups: list[OffsetFetchResponseGroup] = []
-    for _ in range(groups_count):
-        groups_item, pos = _decode_offset_fetch_response_group_v10(buf, pos, budget)
-        groups.append(groups_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return OffsetFetchResponse(throttle_time_ms, [], 0, groups), pos
-
-
-def _encode_offset_fetch_response_v10(msg: OffsetFetchResponse, out: WireBuffer) -> None:
-    if msg.topics:
-        raise not_in_version("OffsetFetchResponse.topics")
-    out += _pack_i(msg.throttle_time_ms)
-    write_uvarint(len(msg.groups) + 1, out)
-    for groups_item in msg.groups:
-        _encode_offset_fetch_response_group_v10(groups_item, out)
-    out.append(0)
 
 
 OffsetFetchRequest.DECODERS = (
@@ -1022,9 +528,6 @@ OffsetFetchRequest.DECODERS = (
     _decode_offset_fetch_request_v2,
     _decode_offset_fetch_request_v6,
     _decode_offset_fetch_request_v7,
-    _decode_offset_fetch_request_v8,
-    _decode_offset_fetch_request_v9,
-    _decode_offset_fetch_request_v10,
 )
 
 OffsetFetchRequest.ENCODERS = (
@@ -1036,9 +539,6 @@ OffsetFetchRequest.ENCODERS = (
     _encode_offset_fetch_request_v2,
     _encode_offset_fetch_request_v6,
     _encode_offset_fetch_request_v7,
-    _encode_offset_fetch_request_v8,
-    _encode_offset_fetch_request_v9,
-    _encode_offset_fetch_request_v10,
 )
 
 OffsetFetchResponse.DECODERS = (
@@ -1050,9 +550,6 @@ OffsetFetchResponse.DECODERS = (
     _decode_offset_fetch_response_v5,
     _decode_offset_fetch_response_v6,
     _decode_offset_fetch_response_v6,
-    _decode_offset_fetch_response_v8,
-    _decode_offset_fetch_response_v8,
-    _decode_offset_fetch_response_v10,
 )
 
 OffsetFetchResponse.ENCODERS = (
@@ -1064,7 +561,4 @@ OffsetFetchResponse.ENCODERS = (
     _encode_offset_fetch_response_v5,
     _encode_offset_fetch_response_v6,
     _encode_offset_fetch_response_v6,
-    _encode_offset_fetch_response_v8,
-    _encode_offset_fetch_response_v8,
-    _encode_offset_fetch_response_v10,
 )

@@ -18,22 +18,15 @@ from barnabas.protocol.wire import (
     REQUEST_ELEMENT_LIMIT,
     WireBuffer,
     check_count,
-    read_compact_count,
-    read_compact_string,
     read_string,
-    skip_tagged_fields,
-    write_compact_string,
     write_string,
-    write_uvarint,
 )
 
 _pack_hiiq = Struct(">hiiq").pack
-_pack_hiiqB = Struct(">hiiqB").pack
 _pack_hiq = Struct(">hiq").pack
 _pack_i = Struct(">i").pack
 _pack_ii = Struct(">ii").pack
 _pack_iii = Struct(">iii").pack
-_pack_iiiB = Struct(">iiiB").pack
 _unpack_hiiq = Struct(">hiiq").unpack_from
 _unpack_hiq = Struct(">hiq").unpack_from
 _unpack_i = Struct(">i").unpack_from
@@ -79,7 +72,7 @@ class OffsetForLeaderTopic(Part):
 
 
 class OffsetForLeaderEpochRequest(Message):
-    """OffsetForLeaderEpochRequest (API key 23), versions 0-4."""
+    """OffsetForLeaderEpochRequest (API key 23), versions 0-3."""
 
     __slots__ = (
         "replica_id",  # versions 3+
@@ -89,7 +82,7 @@ class OffsetForLeaderEpochRequest(Message):
     SCHEMA_NAME: ClassVar[str] = "OffsetForLeaderEpochRequest"
     API_KEY: ClassVar[int] = 23
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 4
+    MAX_VERSION: ClassVar[int] = 3
     ELEMENT_LIMIT: ClassVar[int] = REQUEST_ELEMENT_LIMIT
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[OffsetForLeaderEpochRequest, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[OffsetForLeaderEpochRequest, WireBuffer], None] | None, ...]]
@@ -144,7 +137,7 @@ class OffsetForLeaderTopicResult(Part):
 
 
 class OffsetForLeaderEpochResponse(Message):
-    """OffsetForLeaderEpochResponse (API key 23), versions 0-4."""
+    """OffsetForLeaderEpochResponse (API key 23), versions 0-3."""
 
     __slots__ = (
         "throttle_time_ms",  # versions 2+
@@ -154,7 +147,7 @@ class OffsetForLeaderEpochResponse(Message):
     SCHEMA_NAME: ClassVar[str] = "OffsetForLeaderEpochResponse"
     API_KEY: ClassVar[int] = 23
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 4
+    MAX_VERSION: ClassVar[int] = 3
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[OffsetForLeaderEpochResponse, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[OffsetForLeaderEpochResponse, WireBuffer], None] | None, ...]]
 
@@ -284,64 +277,6 @@ def _encode_offset_for_leader_epoch_request_v3(msg: OffsetForLeaderEpochRequest,
         _encode_offset_for_leader_topic_v2(topics_item, out)
 
 
-def _decode_offset_for_leader_partition_v4(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[OffsetForLeaderPartition, int]:
-    partition, current_leader_epoch, leader_epoch = _unpack_iii(buf, pos)
-    pos += 13
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return OffsetForLeaderPartition(partition, current_leader_epoch, leader_epoch), pos
-
-
-def _encode_offset_for_leader_partition_v4(msg: OffsetForLeaderPartition, out: WireBuffer) -> None:
-    out += _pack_iiiB(msg.partition, msg.current_leader_epoch, msg.leader_epoch, 0)
-
-
-def _decode_offset_for_leader_topic_v4(buf: memoryview, pos: int, budget: Budget) -> tuple[OffsetForLeaderTopic, int]:
-    topic, pos = read_compact_string(buf, pos)
-    partitions_count, pos = read_compact_count(buf, pos, 13, budget)
-    partitions: list[OffsetForLeaderPartition] = []
-    for _ in range(partitions_count):
-        partitions_item, pos = _decode_offset_for_leader_partition_v4(buf, pos, budget)
-        partitions.append(partitions_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return OffsetForLeaderTopic(topic, partitions), pos
-
-
-def _encode_offset_for_leader_topic_v4(msg: OffsetForLeaderTopic, out: WireBuffer) -> None:
-    write_compact_string(msg.topic, out)
-    write_uvarint(len(msg.partitions) + 1, out)
-    for partitions_item in msg.partitions:
-        _encode_offset_for_leader_partition_v4(partitions_item, out)
-    out.append(0)
-
-
-def _decode_offset_for_leader_epoch_request_v4(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[OffsetForLeaderEpochRequest, int]:
-    (replica_id,) = _unpack_i(buf, pos)
-    topics_count, pos = read_compact_count(buf, pos + 4, 3, budget)
-    topics: list[OffsetForLeaderTopic] = []
-    for _ in range(topics_count):
-        topics_item, pos = _decode_offset_for_leader_topic_v4(buf, pos, budget)
-        topics.append(topics_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return OffsetForLeaderEpochRequest(replica_id, topics), pos
-
-
-def _encode_offset_for_leader_epoch_request_v4(msg: OffsetForLeaderEpochRequest, out: WireBuffer) -> None:
-    out += _pack_i(msg.replica_id)
-    write_uvarint(len(msg.topics) + 1, out)
-    for topics_item in msg.topics:
-        _encode_offset_for_leader_topic_v4(topics_item, out)
-    out.append(0)
-
-
 def _decode_epoch_end_offset_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[EpochEndOffset, int]:
     error_code, partition, end_offset = _unpack_hiq(buf, pos)
     return EpochEndOffset(error_code, partition, -1, end_offset), pos + 14
@@ -459,70 +394,11 @@ def _encode_offset_for_leader_epoch_response_v2(msg: OffsetForLeaderEpochRespons
         _encode_offset_for_leader_topic_result_v1(topics_item, out)
 
 
-def _decode_epoch_end_offset_v4(buf: memoryview, pos: int, budget: Budget) -> tuple[EpochEndOffset, int]:
-    error_code, partition, leader_epoch, end_offset = _unpack_hiiq(buf, pos)
-    pos += 19
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return EpochEndOffset(error_code, partition, leader_epoch, end_offset), pos
-
-
-def _encode_epoch_end_offset_v4(msg: EpochEndOffset, out: WireBuffer) -> None:
-    out += _pack_hiiqB(msg.error_code, msg.partition, msg.leader_epoch, msg.end_offset, 0)
-
-
-def _decode_offset_for_leader_topic_result_v4(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[OffsetForLeaderTopicResult, int]:
-    topic, pos = read_compact_string(buf, pos)
-    partitions_count, pos = read_compact_count(buf, pos, 19, budget)
-    partitions: list[EpochEndOffset] = []
-    for _ in range(partitions_count):
-        partitions_item, pos = _decode_epoch_end_offset_v4(buf, pos, budget)
-        partitions.append(partitions_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return OffsetForLeaderTopicResult(topic, partitions), pos
-
-
-def _encode_offset_for_leader_topic_result_v4(msg: OffsetForLeaderTopicResult, out: WireBuffer) -> None:
-    write_compact_string(msg.topic, out)
-    write_uvarint(len(msg.partitions) + 1, out)
-    for partitions_item in msg.partitions:
-        _encode_epoch_end_offset_v4(partitions_item, out)
-    out.append(0)
-
-
-def _decode_offset_for_leader_epoch_response_v4(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[OffsetForLeaderEpochResponse, int]:
-    (throttle_time_ms,) = _unpack_i(buf, pos)
-    topics_count, pos = read_compact_count(buf, pos + 4, 3, budget)
-    topics: list[OffsetForLeaderTopicResult] = []
-    for _ in range(topics_count):
-        topics_item, pos = _decode_offset_for_leader_topic_result_v4(buf, pos, budget)
-        topics.append(topics_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return OffsetForLeaderEpochResponse(throttle_time_ms, topics), pos
-
-
-def _encode_offset_for_leader_epoch_response_v4(msg: OffsetForLeaderEpochResponse, out: WireBuffer) -> None:
-    out += _pack_i(msg.throttle_time_ms)
-    write_uvarint(len(msg.topics) + 1, out)
-    for topics_item in msg.topics:
-        _encode_offset_for_leader_topic_result_v4(topics_item, out)
-    out.append(0)
-
-
 OffsetForLeaderEpochRequest.DECODERS = (
     _decode_offset_for_leader_epoch_request_v0,
     _decode_offset_for_leader_epoch_request_v0,
     _decode_offset_for_leader_epoch_request_v2,
     _decode_offset_for_leader_epoch_request_v3,
-    _decode_offset_for_leader_epoch_request_v4,
 )
 
 OffsetForLeaderEpochRequest.ENCODERS = (
@@ -530,7 +406,6 @@ OffsetForLeaderEpochRequest.ENCODERS = (
     _encode_offset_for_leader_epoch_request_v0,
     _encode_offset_for_leader_epoch_request_v2,
     _encode_offset_for_leader_epoch_request_v3,
-    _encode_offset_for_leader_epoch_request_v4,
 )
 
 OffsetForLeaderEpochResponse.DECODERS = (
@@ -538,7 +413,6 @@ OffsetForLeaderEpochResponse.DECODERS = (
     _decode_offset_for_leader_epoch_response_v1,
     _decode_offset_for_leader_epoch_response_v2,
     _decode_offset_for_leader_epoch_response_v2,
-    _decode_offset_for_leader_epoch_response_v4,
 )
 
 OffsetForLeaderEpochResponse.ENCODERS = (
@@ -546,5 +420,4 @@ OffsetForLeaderEpochResponse.ENCODERS = (
     _encode_offset_for_leader_epoch_response_v1,
     _encode_offset_for_leader_epoch_response_v2,
     _encode_offset_for_leader_epoch_response_v2,
-    _encode_offset_for_leader_epoch_response_v4,
 )

@@ -19,25 +19,16 @@ from barnabas.protocol.wire import (
     Part,
     WireBuffer,
     check_count,
-    read_compact_count,
-    read_compact_nullable_count,
-    read_compact_string,
     read_int32s,
     read_string,
-    skip_tagged_fields,
-    write_compact_string,
     write_int32s,
     write_string,
-    write_uvarint,
 )
 
 _pack_i = Struct(">i").pack
-_pack_qhib = Struct(">qhib").pack
 _pack_qhibi = Struct(">qhibi").pack
 _pack_qq = Struct(">qq").pack
-_pack_qqB = Struct(">qqB").pack
 _unpack_i = Struct(">i").unpack_from
-_unpack_qhib = Struct(">qhib").unpack_from
 _unpack_qhibi = Struct(">qhibi").unpack_from
 _unpack_qq = Struct(">qq").unpack_from
 
@@ -60,7 +51,7 @@ class PartitionsSchema(Part):
 
 
 class TransactionLogValue(Message):
-    """TransactionLogValue, versions 0-1."""
+    """TransactionLogValue, versions 0."""
 
     __slots__ = (
         "producer_id",
@@ -75,7 +66,7 @@ class TransactionLogValue(Message):
     SCHEMA_NAME: ClassVar[str] = "TransactionLogValue"
     API_KEY: ClassVar[int] = 0
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 1
+    MAX_VERSION: ClassVar[int] = 0
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[TransactionLogValue, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[TransactionLogValue, WireBuffer], None] | None, ...]]
 
@@ -154,63 +145,6 @@ def _encode_transaction_log_value_v0(msg: TransactionLogValue, out: WireBuffer) 
     out += _pack_qq(msg.transaction_last_update_timestamp_ms, msg.transaction_start_timestamp_ms)
 
 
-def _decode_partitions_schema_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[PartitionsSchema, int]:
-    topic, pos = read_compact_string(buf, pos)
-    partition_ids_count, pos = read_compact_count(buf, pos, 4, budget)
-    partition_ids = read_int32s(buf, pos, partition_ids_count)
-    pos += 4 * partition_ids_count
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return PartitionsSchema(topic, partition_ids), pos
+TransactionLogValue.DECODERS = (_decode_transaction_log_value_v0,)
 
-
-def _encode_partitions_schema_v1(msg: PartitionsSchema, out: WireBuffer) -> None:
-    write_compact_string(msg.topic, out)
-    write_uvarint(len(msg.partition_ids) + 1, out)
-    write_int32s(msg.partition_ids, out)
-    out.append(0)
-
-
-def _decode_transaction_log_value_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[TransactionLogValue, int]:
-    producer_id, producer_epoch, transaction_timeout_ms, transaction_status = _unpack_qhib(buf, pos)
-    transaction_partitions_count, pos = read_compact_nullable_count(buf, pos + 15, 3, budget)
-    transaction_partitions: list[PartitionsSchema] | None = None
-    if transaction_partitions_count >= 0:
-        transaction_partitions = []
-        for _ in range(transaction_partitions_count):
-            transaction_partitions_item, pos = _decode_partitions_schema_v1(buf, pos, budget)
-            transaction_partitions.append(transaction_partitions_item)
-    transaction_last_update_timestamp_ms, transaction_start_timestamp_ms = _unpack_qq(buf, pos)
-    pos += 17
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return TransactionLogValue(
-        producer_id,
-        producer_epoch,
-        transaction_timeout_ms,
-        transaction_status,
-        transaction_partitions,
-        transaction_last_update_timestamp_ms,
-        transaction_start_timestamp_ms,
-    ), pos
-
-
-def _encode_transaction_log_value_v1(msg: TransactionLogValue, out: WireBuffer) -> None:
-    out += _pack_qhib(msg.producer_id, msg.producer_epoch, msg.transaction_timeout_ms, msg.transaction_status)
-    write_uvarint(0 if msg.transaction_partitions is None else len(msg.transaction_partitions) + 1, out)
-    if msg.transaction_partitions:
-        for transaction_partitions_item in msg.transaction_partitions:
-            _encode_partitions_schema_v1(transaction_partitions_item, out)
-    out += _pack_qqB(msg.transaction_last_update_timestamp_ms, msg.transaction_start_timestamp_ms, 0)
-
-
-TransactionLogValue.DECODERS = (
-    _decode_transaction_log_value_v0,
-    _decode_transaction_log_value_v1,
-)
-
-TransactionLogValue.ENCODERS = (
-    _encode_transaction_log_value_v0,
-    _encode_transaction_log_value_v1,
-)
+TransactionLogValue.ENCODERS = (_encode_transaction_log_value_v0,)

@@ -89,7 +89,7 @@ class TxnOffsetCommitRequestTopic(Part):
 
 
 class TxnOffsetCommitRequest(Message):
-    """TxnOffsetCommitRequest (API key 28), versions 0-5."""
+    """TxnOffsetCommitRequest (API key 28), versions 0-3."""
 
     __slots__ = (
         "transactional_id",
@@ -105,7 +105,7 @@ class TxnOffsetCommitRequest(Message):
     SCHEMA_NAME: ClassVar[str] = "TxnOffsetCommitRequest"
     API_KEY: ClassVar[int] = 28
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 5
+    MAX_VERSION: ClassVar[int] = 3
     ELEMENT_LIMIT: ClassVar[int] = REQUEST_ELEMENT_LIMIT
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[TxnOffsetCommitRequest, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[TxnOffsetCommitRequest, WireBuffer], None] | None, ...]]
@@ -166,7 +166,7 @@ class TxnOffsetCommitResponseTopic(Part):
 
 
 class TxnOffsetCommitResponse(Message):
-    """TxnOffsetCommitResponse (API key 28), versions 0-5."""
+    """TxnOffsetCommitResponse (API key 28), versions 0-3."""
 
     __slots__ = (
         "throttle_time_ms",
@@ -176,7 +176,7 @@ class TxnOffsetCommitResponse(Message):
     SCHEMA_NAME: ClassVar[str] = "TxnOffsetCommitResponse"
     API_KEY: ClassVar[int] = 28
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 5
+    MAX_VERSION: ClassVar[int] = 3
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[TxnOffsetCommitResponse, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[TxnOffsetCommitResponse, WireBuffer], None] | None, ...]]
 
@@ -508,16 +508,12 @@ TxnOffsetCommitRequest.DECODERS = (
     _decode_txn_offset_commit_request_v0,
     _decode_txn_offset_commit_request_v2,
     _decode_txn_offset_commit_request_v3,
-    _decode_txn_offset_commit_request_v3,
-    _decode_txn_offset_commit_request_v3,
 )
 
 TxnOffsetCommitRequest.ENCODERS = (
     _encode_txn_offset_commit_request_v0,
     _encode_txn_offset_commit_request_v0,
     _encode_txn_offset_commit_request_v2,
-    _encode_txn_offset_commit_request_v3,
-    _encode_txn_offset_commit_request_v3,
     _encode_txn_offset_commit_request_v3,
 )
 
@@ -526,15 +522,11 @@ TxnOffsetCommitResponse.DECODERS = (
     _decode_txn_offset_commit_response_v0,
     _decode_txn_offset_commit_response_v0,
     _decode_txn_offset_commit_response_v3,
-    _decode_txn_offset_commit_response_v3,
-    _decode_txn_offset_commit_response_v3,
 )
 
 TxnOffsetCommitResponse.ENCODERS = (
     _encode_txn_offset_commit_response_v0,
     _encode_txn_offset_commit_response_v0,
     _encode_txn_offset_commit_response_v0,
-    _encode_txn_offset_commit_response_v3,
-    _encode_txn_offset_commit_response_v3,
     _encode_txn_offset_commit_response_v3,
 )

@@ -17,7 +17,6 @@ from barnabas.protocol.wire import (
     Part,
     REQUEST_ELEMENT_LIMIT,
     WireBuffer,
-    not_in_version,
     read_compact_count,
     read_compact_nullable_string,
     read_compact_string,
@@ -28,17 +27,13 @@ from barnabas.protocol.wire import (
 )
 
 _pack_h = Struct(">h").pack
-_pack_hbB = Struct(">hbB").pack
 _pack_htB = Struct(">h?B").pack
 _pack_i = Struct(">i").pack
 _pack_ih = Struct(">ih").pack
-_pack_tB = Struct(">?B").pack
 _unpack_h = Struct(">h").unpack_from
-_unpack_hb = Struct(">hb").unpack_from
 _unpack_ht = Struct(">h?").unpack_from
 _unpack_i = Struct(">i").unpack_from
 _unpack_ih = Struct(">ih").unpack_from
-_unpack_t = Struct(">?").unpack_from
 
 
 class FeatureUpdateKey(Part):
@@ -47,8 +42,7 @@ class FeatureUpdateKey(Part):
     __slots__ = (
         "feature",
         "max_version_level",
-        "allow_downgrade",  # versions 0
-        "upgrade_type",  # versions 1+
+        "allow_downgrade",
     )
 
     def __init__(
@@ -56,27 +50,24 @@ class FeatureUpdateKey(Part):
         feature: str = "",
         max_version_level: int = 0,
         allow_downgrade: bool = False,
-        upgrade_type: int = 1,
     ) -> None:
         self.feature = feature
         self.max_version_level = max_version_level
         self.allow_downgrade = allow_downgrade
-        self.upgrade_type = upgrade_type
 
 
 class UpdateFeaturesRequest(Message):
-    """UpdateFeaturesRequest (API key 57), versions 0-2."""
+    """UpdateFeaturesRequest (API key 57), versions 0."""
 
     __slots__ = (
         "timeout_ms",
         "feature_updates",
-        "validate_only",  # versions 1+
     )
 
     SCHEMA_NAME: ClassVar[str] = "UpdateFeaturesRequest"
     API_KEY: ClassVar[int] = 57
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 2
+    MAX_VERSION: ClassVar[int] = 0
     ELEMENT_LIMIT: ClassVar[int] = REQUEST_ELEMENT_LIMIT
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[UpdateFeaturesRequest, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[UpdateFeaturesRequest, WireBuffer], None] | None, ...]]
@@ -85,20 +76,18 @@ class UpdateFeaturesRequest(Message):
         self,
         timeout_ms: int = 60000,
         feature_updates: list[FeatureUpdateKey] | None = None,
-        validate_only: bool = False,
     ) -> None:
         self.timeout_ms = timeout_ms
         self.feature_updates: list[FeatureUpdateKey] = [] if feature_updates is None else feature_updates
-        self.validate_only = validate_only
 
 
 class UpdatableFeatureResult(Part):
     """Part of UpdateFeaturesResponse."""
 
     __slots__ = (
-        "feature",  # versions 0-1
-        "error_code",  # versions 0-1
-        "error_message",  # versions 0-1
+        "feature",
+        "error_code",
+        "error_message",
     )
 
     def __init__(
@@ -113,19 +102,19 @@ class UpdatableFeatureResult(Part):
 
 
 class UpdateFeaturesResponse(Message):
-    """UpdateFeaturesResponse (API key 57), versions 0-2."""
+    """UpdateFeaturesResponse (API key 57), versions 0."""
 
     __slots__ = (
         "throttle_time_ms",
         "error_code",
         "error_message",
-        "results",  # versions 0-1
+        "results",
     )
 
     SCHEMA_NAME: ClassVar[str] = "UpdateFeaturesResponse"
     API_KEY: ClassVar[int] = 57
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 2
+    MAX_VERSION: ClassVar[int] = 0
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[UpdateFeaturesResponse, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[UpdateFeaturesResponse, WireBuffer], None] | None, ...]]
 
@@ -152,8 +141,6 @@ def _decode_feature_update_key_v0(buf: memoryview, pos: int, budget: Budget) -> 
 
 
 def _encode_feature_update_key_v0(msg: FeatureUpdateKey, out: WireBuffer) -> None:
-    if msg.upgrade_type != 1:
-        raise not_in_version("FeatureUpdateKey.upgrade_type")
     write_compact_string(msg.feature, out)
     out += _pack_htB(msg.max_version_level, msg.allow_downgrade, 0)
 
@@ -172,51 +159,11 @@ def _decode_update_features_request_v0(buf: memoryview, pos: int, budget: Budget
 
 
 def _encode_update_features_request_v0(msg: UpdateFeaturesRequest, out: WireBuffer) -> None:
-    if msg.validate_only:
-        raise not_in_version("UpdateFeaturesRequest.validate_only")
     out += _pack_i(msg.timeout_ms)
     write_uvarint(len(msg.feature_updates) + 1, out)
     for feature_updates_item in msg.feature_updates:
         _encode_feature_update_key_v0(feature_updates_item, out)
     out.append(0)
-
-
-def _decode_feature_update_key_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[FeatureUpdateKey, int]:
-    feature, pos = read_compact_string(buf, pos)
-    max_version_level, upgrade_type = _unpack_hb(buf, pos)
-    pos += 4
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return FeatureUpdateKey(feature, max_version_level, False, upgrade_type), pos
-
-
-def _encode_feature_update_key_v1(msg: FeatureUpdateKey, out: WireBuffer) -> None:
-    if msg.allow_downgrade:
-        raise not_in_version("FeatureUpdateKey.allow_downgrade")
-    write_compact_string(msg.feature, out)
-    out += _pack_hbB(msg.max_version_level, msg.upgrade_type, 0)
-
-
-def _decode_update_features_request_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[UpdateFeaturesRequest, int]:
-    (timeout_ms,) = _unpack_i(buf, pos)
-    feature_updates_count, pos = read_compact_count(buf, pos + 4, 5, budget)
-    feature_updates: list[FeatureUpdateKey] = []
-    for _ in range(feature_updates_count):
-        feature_updates_item, pos = _decode_feature_update_key_v1(buf, pos, budget)
-        feature_updates.append(feature_updates_item)
-    (validate_only,) = _unpack_t(buf, pos)
-    pos += 2
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return UpdateFeaturesRequest(timeout_ms, feature_updates, validate_only), pos
-
-
-def _encode_update_features_request_v1(msg: UpdateFeaturesRequest, out: WireBuffer) -> None:
-    out += _pack_i(msg.timeout_ms)
-    write_uvarint(len(msg.feature_updates) + 1, out)
-    for feature_updates_item in msg.feature_updates:
-        _encode_feature_update_key_v1(feature_updates_item, out)
-    out += _pack_tB(msg.validate_only, 0)
 
 
 def _decode_updatable_feature_result_v0(
@@ -263,43 +210,10 @@ def _encode_update_features_response_v0(msg: UpdateFeaturesResponse, out: WireBu
     out.append(0)
 
 
-def _decode_update_features_response_v2(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[UpdateFeaturesResponse, int]:
-    throttle_time_ms, error_code = _unpack_ih(buf, pos)
-    error_message, pos = read_compact_nullable_string(buf, pos + 6)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return UpdateFeaturesResponse(throttle_time_ms, error_code, error_message), pos
+UpdateFeaturesRequest.DECODERS = (_decode_update_features_request_v0,)
 
+UpdateFeaturesRequest.ENCODERS = (_encode_update_features_request_v0,)
 
-def _encode_update_features_response_v2(msg: UpdateFeaturesResponse, out: WireBuffer) -> None:
-    out += _pack_ih(msg.throttle_time_ms, msg.error_code)
-    write_compact_nullable_string(msg.error_message, out)
-    out.append(0)
+UpdateFeaturesResponse.DECODERS = (_decode_update_features_response_v0,)
 
-
-UpdateFeaturesRequest.DECODERS = (
-    _decode_update_features_request_v0,
-    _decode_update_features_request_v1,
-    _decode_update_features_request_v1,
-)
-
-UpdateFeaturesRequest.ENCODERS = (
-    _encode_update_features_request_v0,
-    _encode_update_features_request_v1,
-    _encode_update_features_request_v1,
-)
-
-UpdateFeaturesResponse.DECODERS = (
-    _decode_update_features_response_v0,
-    _decode_update_features_response_v0,
-    _decode_update_features_response_v2,
-)
-
-UpdateFeaturesResponse.ENCODERS = (
-    _encode_update_features_response_v0,
-    _encode_update_features_response_v0,
-    _encode_update_features_response_v2,
-)
+UpdateFeaturesResponse.ENCODERS = (_encode_update_features_response_v0,)

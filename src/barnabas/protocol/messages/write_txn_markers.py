@@ -18,31 +18,18 @@ from barnabas.protocol.wire import (
     REQUEST_ELEMENT_LIMIT,
     WireBuffer,
     check_count,
-    read_compact_count,
-    read_compact_string,
     read_int32s,
     read_string,
-    skip_tagged_fields,
-    write_compact_string,
     write_int32s,
     write_string,
-    write_uvarint,
 )
 
 _pack_i = Struct(">i").pack
-_pack_iB = Struct(">iB").pack
-_pack_ibB = Struct(">ibB").pack
 _pack_ih = Struct(">ih").pack
-_pack_ihB = Struct(">ihB").pack
-_pack_q = Struct(">q").pack
-_pack_qht = Struct(">qh?").pack
 _pack_qhti = Struct(">qh?i").pack
 _pack_qi = Struct(">qi").pack
 _unpack_i = Struct(">i").unpack_from
-_unpack_ib = Struct(">ib").unpack_from
 _unpack_ih = Struct(">ih").unpack_from
-_unpack_q = Struct(">q").unpack_from
-_unpack_qht = Struct(">qh?").unpack_from
 _unpack_qhti = Struct(">qh?i").unpack_from
 _unpack_qi = Struct(">qi").unpack_from
 
@@ -73,7 +60,6 @@ class WritableTxnMarker(Part):
         "transaction_result",
         "topics",
         "coordinator_epoch",
-        "transaction_version",  # versions 2+
     )
 
     def __init__(
@@ -83,25 +69,23 @@ class WritableTxnMarker(Part):
         transaction_result: bool = False,
         topics: list[WritableTxnMarkerTopic] | None = None,
         coordinator_epoch: int = 0,
-        transaction_version: int = 0,
     ) -> None:
         self.producer_id = producer_id
         self.producer_epoch = producer_epoch
         self.transaction_result = transaction_result
         self.topics: list[WritableTxnMarkerTopic] = [] if topics is None else topics
         self.coordinator_epoch = coordinator_epoch
-        self.transaction_version = transaction_version
 
 
 class WriteTxnMarkersRequest(Message):
-    """WriteTxnMarkersRequest (API key 27), versions 0-2."""
+    """WriteTxnMarkersRequest (API key 27), versions 0."""
 
     __slots__ = ("markers",)
 
     SCHEMA_NAME: ClassVar[str] = "WriteTxnMarkersRequest"
     API_KEY: ClassVar[int] = 27
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 2
+    MAX_VERSION: ClassVar[int] = 0
     ELEMENT_LIMIT: ClassVar[int] = REQUEST_ELEMENT_LIMIT
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[WriteTxnMarkersRequest, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[WriteTxnMarkersRequest, WireBuffer], None] | None, ...]]
@@ -165,14 +149,14 @@ class WritableTxnMarkerResult(Part):
 
 
 class WriteTxnMarkersResponse(Message):
-    """WriteTxnMarkersResponse (API key 27), versions 0-2."""
+    """WriteTxnMarkersResponse (API key 27), versions 0."""
 
     __slots__ = ("markers",)
 
     SCHEMA_NAME: ClassVar[str] = "WriteTxnMarkersResponse"
     API_KEY: ClassVar[int] = 27
     MIN_VERSION: ClassVar[int] = 0
-    MAX_VERSION: ClassVar[int] = 2
+    MAX_VERSION: ClassVar[int] = 0
     DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[WriteTxnMarkersResponse, int]] | None, ...]]
     ENCODERS: ClassVar[tuple[Callable[[WriteTxnMarkersResponse, WireBuffer], None] | None, ...]]
 
@@ -237,114 +221,6 @@ def _encode_write_txn_markers_request_v0(msg: WriteTxnMarkersRequest, out: WireB
     out += _pack_i(len(msg.markers))
     for markers_item in msg.markers:
         _encode_writable_txn_marker_v0(markers_item, out)
-
-
-def _decode_writable_txn_marker_topic_v1(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[WritableTxnMarkerTopic, int]:
-    name, pos = read_compact_string(buf, pos)
-    partition_indexes_count, pos = read_compact_count(buf, pos, 4, budget)
-    partition_indexes = read_int32s(buf, pos, partition_indexes_count)
-    pos += 4 * partition_indexes_count
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return WritableTxnMarkerTopic(name, partition_indexes), pos
-
-
-def _encode_writable_txn_marker_topic_v1(msg: WritableTxnMarkerTopic, out: WireBuffer) -> None:
-    write_compact_string(msg.name, out)
-    write_uvarint(len(msg.partition_indexes) + 1, out)
-    write_int32s(msg.partition_indexes, out)
-    out.append(0)
-
-
-def _decode_writable_txn_marker_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[WritableTxnMarker, int]:
-    producer_id, producer_epoch, transaction_result = _unpack_qht(buf, pos)
-    topics_count, pos = read_compact_count(buf, pos + 11, 3, budget)
-    topics: list[WritableTxnMarkerTopic] = []
-    for _ in range(topics_count):
-        topics_item, pos = _decode_writable_txn_marker_topic_v1(buf, pos, budget)
-        topics.append(topics_item)
-    (coordinator_epoch,) = _unpack_i(buf, pos)
-    pos += 5
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return WritableTxnMarker(producer_id, producer_epoch, transaction_result, topics, coordinator_epoch), pos
-
-
-def _encode_writable_txn_marker_v1(msg: WritableTxnMarker, out: WireBuffer) -> None:
-    out += _pack_qht(msg.producer_id, msg.producer_epoch, msg.transaction_result)
-    write_uvarint(len(msg.topics) + 1, out)
-    for topics_item in msg.topics:
-        _encode_writable_txn_marker_topic_v1(topics_item, out)
-    out += _pack_iB(msg.coordinator_epoch, 0)
-
-
-def _decode_write_txn_markers_request_v1(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[WriteTxnMarkersRequest, int]:
-    markers_count, pos = read_compact_count(buf, pos, 17, budget)
-    markers: list[WritableTxnMarker] = []
-    for _ in range(markers_count):
-        markers_item, pos = _decode_writable_txn_marker_v1(buf, pos, budget)
-        markers.append(markers_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return WriteTxnMarkersRequest(markers), pos
-
-
-def _encode_write_txn_markers_request_v1(msg: WriteTxnMarkersRequest, out: WireBuffer) -> None:
-    write_uvarint(len(msg.markers) + 1, out)
-    for markers_item in msg.markers:
-        _encode_writable_txn_marker_v1(markers_item, out)
-    out.append(0)
-
-
-def _decode_writable_txn_marker_v2(buf: memoryview, pos: int, budget: Budget) -> tuple[WritableTxnMarker, int]:
-    producer_id, producer_epoch, transaction_result = _unpack_qht(buf, pos)
-    topics_count, pos = read_compact_count(buf, pos + 11, 3, budget)
-    topics: list[WritableTxnMarkerTopic] = []
-    for _ in range(topics_count):
-        topics_item, pos = _decode_writable_txn_marker_topic_v1(buf, pos, budget)
-        topics.append(topics_item)
-    coordinator_epoch, transaction_version = _unpack_ib(buf, pos)
-    pos += 6
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return WritableTxnMarker(
-        producer_id, producer_epoch, transaction_result, topics, coordinator_epoch, transaction_version
-    ), pos
-
-
-def _encode_writable_txn_marker_v2(msg: WritableTxnMarker, out: WireBuffer) -> None:
-    out += _pack_qht(msg.producer_id, msg.producer_epoch, msg.transaction_result)
-    write_uvarint(len(msg.topics) + 1, out)
-    for topics_item in msg.topics:
-        _encode_writable_txn_marker_topic_v1(topics_item, out)
-    out += _pack_ibB(msg.coordinator_epoch, msg.transaction_version, 0)
-
-
-def _decode_write_txn_markers_request_v2(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[WriteTxnMarkersRequest, int]:
-    markers_count, pos = read_compact_count(buf, pos, 18, budget)
-    markers: list[WritableTxnMarker] = []
-    for _ in range(markers_count):
-        markers_item, pos = _decode_writable_txn_marker_v2(buf, pos, budget)
-        markers.append(markers_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return WriteTxnMarkersRequest(markers), pos
-
-
-def _encode_write_txn_markers_request_v2(msg: WriteTxnMarkersRequest, out: WireBuffer) -> None:
-    write_uvarint(len(msg.markers) + 1, out)
-    for markers_item in msg.markers:
-        _encode_writable_txn_marker_v2(markers_item, out)
-    out.append(0)
 
 
 def _decode_writable_txn_marker_partition_result_v0(
@@ -417,107 +293,10 @@ def _encode_write_txn_markers_response_v0(msg: WriteTxnMarkersResponse, out: Wir
         _encode_writable_txn_marker_result_v0(markers_item, out)
 
 
-def _decode_writable_txn_marker_partition_result_v1(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[WritableTxnMarkerPartitionResult, int]:
-    partition_index, error_code = _unpack_ih(buf, pos)
-    pos += 7
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return WritableTxnMarkerPartitionResult(partition_index, error_code), pos
+WriteTxnMarkersRequest.DECODERS = (_decode_write_txn_markers_request_v0,)
 
+WriteTxnMarkersRequest.ENCODERS = (_encode_write_txn_markers_request_v0,)
 
-def _encode_writable_txn_marker_partition_result_v1(msg: WritableTxnMarkerPartitionResult, out: WireBuffer) -> None:
-    out += _pack_ihB(msg.partition_index, msg.error_code, 0)
+WriteTxnMarkersResponse.DECODERS = (_decode_write_txn_markers_response_v0,)
 
-
-def _decode_writable_txn_marker_topic_result_v1(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[WritableTxnMarkerTopicResult, int]:
-    name, pos = read_compact_string(buf, pos)
-    partitions_count, pos = read_compact_count(buf, pos, 7, budget)
-    partitions: list[WritableTxnMarkerPartitionResult] = []
-    for _ in range(partitions_count):
-        partitions_item, pos = _decode_writable_txn_marker_partition_result_v1(buf, pos, budget)
-        partitions.append(partitions_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return WritableTxnMarkerTopicResult(name, partitions), pos
-
-
-def _encode_writable_txn_marker_topic_result_v1(msg: WritableTxnMarkerTopicResult, out: WireBuffer) -> None:
-    write_compact_string(msg.name, out)
-    write_uvarint(len(msg.partitions) + 1, out)
-    for partitions_item in msg.partitions:
-        _encode_writable_txn_marker_partition_result_v1(partitions_item, out)
-    out.append(0)
-
-
-def _decode_writable_txn_marker_result_v1(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[WritableTxnMarkerResult, int]:
-    (producer_id,) = _unpack_q(buf, pos)
-    topics_count, pos = read_compact_count(buf, pos + 8, 3, budget)
-    topics: list[WritableTxnMarkerTopicResult] = []
-    for _ in range(topics_count):
-        topics_item, pos = _decode_writable_txn_marker_topic_result_v1(buf, pos, budget)
-        topics.append(topics_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return WritableTxnMarkerResult(producer_id, topics), pos
-
-
-def _encode_writable_txn_marker_result_v1(msg: WritableTxnMarkerResult, out: WireBuffer) -> None:
-    out += _pack_q(msg.producer_id)
-    write_uvarint(len(msg.topics) + 1, out)
-    for topics_item in msg.topics:
-        _encode_writable_txn_marker_topic_result_v1(topics_item, out)
-    out.append(0)
-
-
-def _decode_write_txn_markers_response_v1(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[WriteTxnMarkersResponse, int]:
-    markers_count, pos = read_compact_count(buf, pos, 10, budget)
-    markers: list[WritableTxnMarkerResult] = []
-    for _ in range(markers_count):
-        markers_item, pos = _decode_writable_txn_marker_result_v1(buf, pos, budget)
-        markers.append(markers_item)
-    pos += 1
-    if buf[pos - 1]:
-        pos = skip_tagged_fields(buf, pos - 1, budget)
-    return WriteTxnMarkersResponse(markers), pos
-
-
-def _encode_write_txn_markers_response_v1(msg: WriteTxnMarkersResponse, out: WireBuffer) -> None:
-    write_uvarint(len(msg.markers) + 1, out)
-    for markers_item in msg.markers:
-        _encode_writable_txn_marker_result_v1(markers_item, out)
-    out.append(0)
-
-
-WriteTxnMarkersRequest.DECODERS = (
-    _decode_write_txn_markers_request_v0,
-    _decode_write_txn_markers_request_v1,
-    _decode_write_txn_markers_request_v2,
-)
-
-WriteTxnMarkersRequest.ENCODERS = (
-    _encode_write_txn_markers_request_v0,
-    _encode_write_txn_markers_request_v1,
-    _encode_write_txn_markers_request_v2,
-)
-
-WriteTxnMarkersResponse.DECODERS = (
-    _decode_write_txn_markers_response_v0,
-    _decode_write_txn_markers_response_v1,
-    _decode_write_txn_markers_response_v1,
-)
-
-WriteTxnMarkersResponse.ENCODERS = (
-    _encode_write_txn_markers_response_v0,
-    _encode_write_txn_markers_response_v1,
-    _encode_write_txn_markers_response_v1,
-)
+WriteTxnMarkersResponse.ENCODERS = (_encode_write_txn_markers_response_v0,)
