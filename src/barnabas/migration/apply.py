@@ -14,9 +14,7 @@ Invariants:
 Source: design page, registry; log-format facts, files in a log dir.
 """
 
-import base64
 import contextlib
-import uuid
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -33,6 +31,7 @@ from barnabas.migration.kafka_versions import target_of
 from barnabas.migration.read_back import HeldTree, find_missing, summarize
 from barnabas.migration.release import ReleasePlan, plan_release
 from barnabas.migration.tree_copy import ADOPTED, Adopted, TreeCopy, encode_adopted, read_tree, with_parents
+from barnabas.registry.bootstrap import new_cluster_id
 from barnabas.registry.embedded import EmbeddedRegistry
 from barnabas.registry.store import CreateOp, NodeExistsError, Op, Registry, RegistryError, SetOp
 
@@ -125,8 +124,7 @@ async def plan_to_adopt(
     for each in facts:
         look_for_transactions(each)
     tree = None if connect is None else await read_target(connect, may_be_missing=False)
-    new_cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
-    plan = plan_adoption(facts, tree, new_cluster_id, allows_missing=allows_missing)
+    plan = plan_adoption(facts, tree, new_cluster_id(), allows_missing=allows_missing)
     if not plan.is_blocked:
         choose_target(plan, facts, tree, kafka_version)
     return plan

@@ -11,7 +11,7 @@ Source: zookeeper.md, created at broker start, broker registration.
 
 import asyncio
 import base64
-import uuid
+import os
 
 from barnabas.core.errors import StartupError
 from barnabas.registry import paths
@@ -59,11 +59,20 @@ async def cluster_id(registry: Registry) -> str | None:
     return decode_cluster_id(data)
 
 
+def new_cluster_id() -> str:
+    """A random UUID (RFC 4122, version 4) in URL-safe base 64, as Kafka writes it."""
+    # By hand: `uuid` brings `platform`, together 3 ms of every start.
+    value = bytearray(os.urandom(16))
+    value[6] = value[6] & 0x0F | 0x40
+    value[8] = value[8] & 0x3F | 0x80
+    return base64.urlsafe_b64encode(value).decode().rstrip("=")
+
+
 async def ensure_cluster_id(registry: Registry) -> str:
     """The cluster id; the first broker makes it from a random UUID."""
     known = await cluster_id(registry)
     while known is None:
-        new = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        new = new_cluster_id()
         ops: list[Op] = [CreateOp(paths.CLUSTER_ID, encode_cluster_id(new))]
         if await registry.exists(paths.parent(paths.CLUSTER_ID)) is None:
             ops.insert(0, CreateOp(paths.parent(paths.CLUSTER_ID)))

@@ -1,5 +1,7 @@
 import asyncio
+import base64
 import re
+import uuid
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from barnabas.registry.bootstrap import (
     create_with_parents,
     ensure_cluster_id,
     generate_broker_id,
+    new_cluster_id,
     register_broker,
 )
 from barnabas.registry.embedded import EmbeddedRegistry
@@ -24,6 +27,14 @@ from barnabas.registry.znodes.brokers import BrokerRegistration, decode_registra
 from barnabas.testing.manual_clock import ManualClock
 
 BROKER = BrokerRegistration(0, (Endpoint("PLAINTEXT", "127.0.0.1", 9092, "PLAINTEXT"),), timestamp_ms=5)
+
+
+def test_a_cluster_id_is_a_random_uuid() -> None:
+    made = {new_cluster_id() for _ in range(20)}
+    assert len(made) == 20
+    for text in made:
+        value = uuid.UUID(bytes=base64.urlsafe_b64decode(text + "=="))
+        assert (value.variant, value.version) == (uuid.RFC_4122, 4)
 
 
 def test_a_start_creates_what_kafka_creates_and_keeps_it(tmp_path: Path) -> None:

@@ -1,0 +1,57 @@
+"""What a plain broker loads until clients can connect: imports are most of its start, and nobody sees them creep in."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+# Our own modules and all, Python's included, with some room for other versions of Python (3.11 has 183 and 354).
+MOST_OWN, MOST = 185, 400
+
+# What costs milliseconds, or is of no use to a broker that starts.
+UNWANTED = {
+    *("bz2", "concurrent.futures.process", "ctypes", "decimal", "difflib", "email", "encodings.idna", "http", "lzma"),
+    *("hashlib", "importlib.metadata", "logging.config", "multiprocessing", "platform", "shutil", "tempfile"),
+    *("unittest", "urllib.request", "uuid", "xml", "zipfile"),
+    *("click", "confluent_kafka", "cramjam", "kazoo", "lz4", "pyspark", "pytest", "rich", "typer"),
+    *("barnabas.cli", "barnabas.clients", "barnabas.inspection", "barnabas.migration", "barnabas.pipeline"),
+    *("barnabas.registry.zookeeper", "barnabas.testing"),
+}
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    """The modules that a broker had imported when it was ready, as Python itself notes them."""
+    directory = tmp_path_factory.mktemp("broker")
+    ready_fd, child_fd = os.pipe()
+    command = [sys.executable, "-X", "importtime", "-P", "-m", "barnabas.server.main", "--port", "0"]
+    command += ["--data-dir", str(directory / "data"), "--ready-fd", str(child_fd), "--log-level", "error"]
+    with (directory / "imports.txt").open("wb") as notes:
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=notes, pass_fds=(child_fd,))
+    os.close(child_fd)
+    try:
+        with os.fdopen(ready_fd) as ready:
+            assert "port" in json.loads(ready.readline())
+    finally:
+        process.kill()
+        process.wait()
+    return imported(directory / "imports.txt")
+
+
+def imported(notes: Path) -> set[str]:
+    """The names in what `-X importtime` writes."""
+    return set(re.findall(r"^import time: +\d+ \| +\d+ \| *(\S+)$", notes.read_text(), re.MULTILINE))
+
+
+def test_a_start_loads_nothing_that_it_does_not_need(loaded: set[str]) -> None:
+    assert sorted(name for name in loaded if name in UNWANTED) == []
+
+
+def test_a_start_loads_no_more_modules_than_it_did(loaded: set[str]) -> None:
+    assert "barnabas.server.node" in loaded
+    assert len([name for name in loaded if name.startswith("barnabas")]) <= MOST_OWN
+    assert len(loaded) <= MOST
