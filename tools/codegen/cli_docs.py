@@ -14,7 +14,7 @@ import typer
 
 from barnabas.cli import adopt, consume, groups, log, perf, produce, release, topics
 from barnabas.cli.app import app
-from barnabas.cli.main import COMMANDS
+from barnabas.cli.commands import COMMANDS
 from barnabas.server.main import parser
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs/cli.md"

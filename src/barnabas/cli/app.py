@@ -4,17 +4,18 @@ Source: Kafka 2.7's shell tools, for the names of options.
 """
 
 from collections.abc import Sequence
+from importlib import import_module
 
 import typer
 
 from barnabas import __version__
 from barnabas.cli import adopt, consume, groups, log, perf, produce, release, topics
-from barnabas.cli.main import COMMANDS
+from barnabas.cli.commands import COMMANDS
 from barnabas.core.errors import BarnabasError
 
-# All of typer's usage errors derive from the parent of BadParameter's parent, whether typer brings its own click
-# (as it does now) or imports click (as it did).
-_UsageError: type[Exception] = typer.BadParameter.__mro__[2]
+# All of typer's usage errors derive from it. Click defines it beside BadParameter, which typer gives on from the click
+# that it brings (as it does now) or imports (as it did).
+_ClickException: type[Exception] = import_module(typer.BadParameter.__module__).ClickException
 
 _CONTEXT = {"help_option_names": ["-h", "--help"]}
 
@@ -73,7 +74,7 @@ def run_app(arguments: Sequence[str]) -> int:
     command = typer.main.get_command(app)
     try:
         result = command.main(args=perf.spread_lists(arguments), prog_name="barnabas", standalone_mode=False)
-    except _UsageError as error:
+    except _ClickException as error:
         format_message = getattr(error, "format_message", error.__str__)
         raise CliUsageError(str(format_message()).rstrip(".")) from None
     except typer.Abort:

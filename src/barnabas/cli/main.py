@@ -7,19 +7,8 @@ import os
 import sys
 from collections.abc import Sequence
 
+from barnabas.cli.commands import COMMANDS
 from barnabas.core.standard_streams import open_standard_streams
-
-COMMANDS = {
-    "broker": "Run a broker.",
-    "topics": "Create, list, describe and delete topics.",
-    "produce": "Send lines of text to a topic.",
-    "consume": "Print the records of a topic.",
-    "groups": "List and describe consumer groups, and reset their offsets.",
-    "perf": "Measure how fast records are produced and consumed.",
-    "log": "Look into the files of logs: dump, verify, stats.",
-    "adopt": "Take over the directories of a Kafka broker.",
-    "release": "Give the directories back to Kafka.",
-}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -5,11 +5,12 @@ Invariant: what a batch did to the state when it was appended it does again when
 Source: KIP-98; log-format facts, load and recovery, 4 and 7.
 """
 
+from barnabas.log.aborted_transaction import AbortedTransaction
 from barnabas.log.batch_reader import AnyHeader, ReadableFile, read_headers
+from barnabas.log.environment import LogEnvironment
 from barnabas.log.producer_snapshot import ProducerSnapshots
 from barnabas.log.producer_state import ProducerState
 from barnabas.log.segment import Segment
-from barnabas.log.txn_index import AbortedTransaction
 from barnabas.records.batch import BatchHeader, Buffer
 from barnabas.records.control import EndTransactionMarker, read_marker
 from barnabas.records.record import iterate_records
@@ -26,7 +27,25 @@ def read_batch_marker(batch: Buffer) -> EndTransactionMarker | None:
     return None
 
 
-def load_state(
+def load_producers(
+    env: LogEnvironment, segments: list[Segment], snapshots: ProducerSnapshots, start_offset: int, end_offset: int
+) -> ProducerState:
+    """What the producers wrote up to `end_offset`: the newest snapshot, brought up to date from the log.
+
+    A snapshot of `end_offset` is written unless there is one. Snapshots that say nothing about the log from
+    `start_offset` to `end_offset` are removed.
+    """
+    snapshots.remove_outside(start_offset, end_offset)
+    loaded = snapshots.load_latest()
+    if loaded is not None:
+        loaded[1].remove_expired(env.clock.now_ms() - env.producer_expiration_ms)
+    state = _load_state(segments, loaded, start_offset, end_offset)
+    if end_offset != (start_offset if loaded is None else loaded[0]):
+        snapshots.take(end_offset, state)
+    return state
+
+
+def _load_state(
     segments: list[Segment], snapshot: tuple[int, ProducerState] | None, start_offset: int, end_offset: int
 ) -> ProducerState:
     """What the producers wrote up to `end_offset`: a snapshot, brought up to date from the log.
@@ -66,7 +85,7 @@ def rebuild_transactions(
         log_start_offset: Where replaying begins without a snapshot.
     """
     segment = segments[index]
-    state = load_state(segments, snapshots.load_at(segment.base_offset), log_start_offset, segment.base_offset)
+    state = _load_state(segments, snapshots.load_at(segment.base_offset), log_start_offset, segment.base_offset)
     segment.forget_transactions()
     for position, header in read_headers(segment.file, 0, segment.size):
         aborted = replay(segment.file, position, header, state)

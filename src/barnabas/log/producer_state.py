@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import NO_EPOCH, NO_OFFSET, NO_SEQUENCE
-from barnabas.log.txn_index import AbortedTransaction
+from barnabas.log.aborted_transaction import AbortedTransaction
 from barnabas.records.batch import BatchHeader
 from barnabas.records.control import EndTransactionMarker, MarkerType
 

@@ -23,7 +23,7 @@ from barnabas.log.directory_files import read_directory
 from barnabas.log.environment import LogEnvironment
 from barnabas.log.leader_epochs import LeaderEpochs
 from barnabas.log.partition_log import LogParts, PartitionLog
-from barnabas.log.producer_replay import load_state, rebuild_transactions
+from barnabas.log.producer_replay import load_producers, rebuild_transactions
 from barnabas.log.producer_snapshot import ProducerSnapshots
 from barnabas.log.producer_state import ProducerState
 from barnabas.log.segment import MAX_RELATIVE_OFFSET, Segment
@@ -184,21 +184,3 @@ def _recover_segment(segment: Segment, config: LogConfig, epochs: LeaderEpochs) 
     # A segment that was closed normally has an entry for its largest timestamp at the end: this one gets it, too.
     segment.complete()
     return _Recovered(cut_bytes > 0, has_markers)
-
-
-def load_producers(
-    env: LogEnvironment, segments: list[Segment], snapshots: ProducerSnapshots, start_offset: int, end_offset: int
-) -> ProducerState:
-    """What the producers wrote up to `end_offset`: the newest snapshot, brought up to date from the log.
-
-    A snapshot of `end_offset` is written unless there is one. Snapshots that say nothing about the log from
-    `start_offset` to `end_offset` are removed.
-    """
-    snapshots.remove_outside(start_offset, end_offset)
-    loaded = snapshots.load_latest()
-    if loaded is not None:
-        loaded[1].remove_expired(env.clock.now_ms() - env.producer_expiration_ms)
-    state = load_state(segments, loaded, start_offset, end_offset)
-    if end_offset != (start_offset if loaded is None else loaded[0]):
-        snapshots.take(end_offset, state)
-    return state

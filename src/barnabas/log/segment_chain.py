@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from operator import attrgetter
 from pathlib import Path
 
+from barnabas.log.aborted_transaction import AbortedTransaction
 from barnabas.log.batch_reader import read_batches
 from barnabas.log.cold_reads import Cached, ColdSlice, NotCachedError
 from barnabas.log.config import LogConfig
@@ -19,7 +20,6 @@ from barnabas.log.files import FileSlice
 from barnabas.log.segment import DELETED_SUFFIX, Segment
 from barnabas.log.tail import BatchTail
 from barnabas.log.time_search import LargestTimestamps
-from barnabas.log.txn_index import AbortedTransaction
 from barnabas.records.batch import BatchHeader
 
 _base_offset = attrgetter("base_offset")

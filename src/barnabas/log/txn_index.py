@@ -17,8 +17,8 @@ from bisect import bisect_left
 from operator import attrgetter
 from pathlib import Path
 from struct import Struct
-from typing import NamedTuple
 
+from barnabas.log.aborted_transaction import AbortedTransaction
 from barnabas.log.files import FileSystem
 from barnabas.records.errors import CorruptRecordsError
 
@@ -27,15 +27,6 @@ ENTRY_BYTES = 34
 _VERSION = 0
 _ENTRY = Struct(">hqqqq")
 _last_offset = attrgetter("last_offset")
-
-
-class AbortedTransaction(NamedTuple):
-    """One entry, in the order of its fields on disk."""
-
-    producer_id: int
-    first_offset: int
-    last_offset: int
-    last_stable_offset: int
 
 
 class TransactionIndex:

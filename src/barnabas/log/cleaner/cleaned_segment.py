@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from barnabas.core.types import NO_TIMESTAMP
+from barnabas.log.aborted_transaction import AbortedTransaction
 from barnabas.log.cleaner.swap import cleaned_path, segment_paths
 from barnabas.log.files import FileSystem
 from barnabas.log.offset_index import OffsetIndex
 from barnabas.log.time_index import TimeIndex
-from barnabas.log.txn_index import AbortedTransaction, TransactionIndex
+from barnabas.log.txn_index import TransactionIndex
 from barnabas.records.batch import Buffer
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from barnabas.log.aborted_transaction import AbortedTransaction
 from barnabas.log.cleaner.cleaned_segment import CleanedSegment
 from barnabas.log.cleaner.grouping import SegmentSizes, group_segments
 from barnabas.log.cleaner.offset_map import OffsetMap
@@ -22,7 +23,7 @@ from barnabas.log.cleaner.walk import read_keys
 from barnabas.log.files import FileSystem
 from barnabas.log.producer_replay import read_batch_marker
 from barnabas.log.segment import TRANSACTION_INDEX_SUFFIX
-from barnabas.log.txn_index import AbortedTransaction, TransactionIndex
+from barnabas.log.txn_index import TransactionIndex
 from barnabas.records.batch import BATCH_LENGTH_POSITION, INT32, LOG_OVERHEAD, BatchHeader
 from barnabas.records.errors import CorruptRecordsError
 from barnabas.records.formats import AnyHeader

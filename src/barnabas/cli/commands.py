@@ -1,0 +1,15 @@
+"""The names of the commands, each with what it does in a line."""
+
+from typing import Final
+
+COMMANDS: Final = {
+    "broker": "Run a broker.",
+    "topics": "Create, list, describe and delete topics.",
+    "produce": "Send lines of text to a topic.",
+    "consume": "Print the records of a topic.",
+    "groups": "List and describe consumer groups, and reset their offsets.",
+    "perf": "Measure how fast records are produced and consumed.",
+    "log": "Look into the files of logs: dump, verify, stats.",
+    "adopt": "Take over the directories of a Kafka broker.",
+    "release": "Give the directories back to Kafka.",
+}

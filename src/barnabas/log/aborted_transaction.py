@@ -1,0 +1,12 @@
+"""What a log remembers of one aborted transaction, in memory; `txn_index.py` has it on disk."""
+
+from typing import NamedTuple
+
+
+class AbortedTransaction(NamedTuple):
+    """One entry, in the order of its fields on disk."""
+
+    producer_id: int
+    first_offset: int
+    last_offset: int
+    last_stable_offset: int
