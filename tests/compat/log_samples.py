@@ -8,7 +8,7 @@ import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
@@ -112,7 +112,7 @@ def _produce(servers: str, topic: str, codec: str, seed: int, *, count: int = 60
     for number in range(count):
         value = None if number % 29 == 0 else f"{number} größer {dice.randbytes(dice.randrange(60)).hex()}".encode()
         key = None if number % 13 == 0 and topic != "compacted" else b"key-%d" % dice.randrange(50)
-        headers = [("trace", b"1"), ("grüße", None)][: number % 3] if has_headers else []
+        headers: list[Any] = [("trace", b"1"), ("grüße", None)][: number % 3] if has_headers else []
         producer.produce(topic, value, key, 0, delivered, headers=headers)
     producer.produce(topic, b"\xff\xfe broken \xc3\x28 text", b"\x80", 0, delivered)
     assert producer.flush(PATIENCE_S) == 0

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Producer, TopicPartition
@@ -99,7 +100,7 @@ def produce(broker: RunningBroker, topic: str, label: str, *, is_idempotent: boo
 
 def takes_zstd(broker: RunningBroker, topic: str) -> bool:
     """Whether a producer that compresses with zstd is served; only a broker that would write it takes its record."""
-    codes: list[int | None] = []
+    codes: list[Any] = []
     producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "compression.type": "zstd", "retries": 0})
     producer.produce(
         topic, b"value " * 100, b"key", partition=0, on_delivery=lambda error, _: codes.append(error and error.code())
@@ -182,7 +183,7 @@ def go_on_in_group(broker: RunningBroker, group: str, topic: str, count: int) ->
     return offsets
 
 
-def commit_to_zookeeper(broker: RunningBroker, group: str, topic: str, offset: int) -> None:
+def commit_to_zookeeper(broker: Any, group: str, topic: str, offset: int) -> None:
     """As consumers of 0.8 do, whose offsets stand in the tree."""
     partition = OffsetCommitRequestPartition(0, offset, committed_metadata="")
     request = OffsetCommitRequest(group, topics=[OffsetCommitRequestTopic(topic, partitions=[partition])])
@@ -190,7 +191,7 @@ def commit_to_zookeeper(broker: RunningBroker, group: str, topic: str, offset: i
     assert answer.topics[0].partitions[0].error_code == 0
 
 
-def committed_to_zookeeper(broker: RunningBroker, group: str, topic: str) -> int:
+def committed_to_zookeeper(broker: Any, group: str, topic: str) -> int:
     request = OffsetFetchRequest(group, topics=[OffsetFetchRequestTopic(topic, [0])])
     answer = exchange(broker, ApiKey.OFFSET_FETCH, 0, request)
     return int(answer.topics[0].partitions[0].committed_offset)
@@ -260,7 +261,10 @@ def start_barnabas(tmp_path: Path) -> Iterator[Callable[..., Broker]]:
     with ExitStack() as stack:
 
         def start(**settings: str) -> Broker:
-            config = {"broker.id": 0, **{name.replace("_", "."): value for name, value in settings.items()}}
+            config: dict[str, Any] = {
+                "broker.id": 0,
+                **{name.replace("_", "."): value for name, value in settings.items()},
+            }
             return stack.enter_context(Broker(config=config, data_dir=tmp_path / "data"))
 
         yield start

@@ -10,6 +10,7 @@ versions).
 import socket
 import struct
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -62,7 +63,7 @@ def metadata_request():
 
 def request_for(api_key: int, version: int):
     """A request that gets as far as an answer with values in it."""
-    made = request_class(api_key)()
+    made: Any = request_class(api_key)()
     match api_key:
         case ApiKey.METADATA:
             made.topics = metadata_request().topics
@@ -95,7 +96,7 @@ def request_for(api_key: int, version: int):
     return made
 
 
-def exchange(broker: Broker, api_key: int, version: int, request) -> object:
+def exchange(broker: Broker, api_key: int, version: int, request) -> Any:
     """Send one request and decode its answer."""
     body = WireBuffer()
     request.encode(version, body)

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kazoo.client import KazooClient  # type: ignore[import-untyped]
-from kazoo.security import make_acl  # type: ignore[import-untyped]
+from kazoo.client import KazooClient
+from kazoo.security import make_acl
 
 from barnabas.log.directory import LogDirectory
 from barnabas.log.files import LocalFileSystem

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,7 +32,10 @@ class Shell:
 
     def __init__(self, directory: Path, data: str, zookeeper: str) -> None:
         path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-        self._options = {"cwd": directory, "env": {**os.environ, "PATH": path, "DATA": data, "ZOOKEEPER": zookeeper}}
+        self._options: dict[str, Any] = {
+            "cwd": directory,
+            "env": {**os.environ, "PATH": path, "DATA": data, "ZOOKEEPER": zookeeper},
+        }
 
     def run(self, command: str) -> str:
         result = subprocess.run(

@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, KafkaException, Producer
@@ -39,7 +40,7 @@ def command(*options: object) -> list[str]:
     return [sys.executable, "-m", "barnabas.server", "--log-level", "error", *map(str, options)]
 
 
-def refusal(*options: object, **popen: object) -> str:
+def refusal(*options: object, **popen: Any) -> str:
     """The one line that a broker which can't start says."""
     done = subprocess.run(command(*options), capture_output=True, text=True, timeout=PATIENCE_S, **popen)
     assert done.returncode == 1, done
@@ -52,7 +53,7 @@ def refusal(*options: object, **popen: object) -> str:
 class Running:
     """A broker's process that is ready."""
 
-    def __init__(self, *options: object, **popen: object) -> None:
+    def __init__(self, *options: object, **popen: Any) -> None:
         read_fd, write_fd = os.pipe()
         try:
             self.process = subprocess.Popen(
@@ -87,7 +88,7 @@ class Running:
 
 
 @contextlib.contextmanager
-def running(*options: object, **popen: object) -> Iterator[Running]:
+def running(*options: object, **popen: Any) -> Iterator[Running]:
     broker = Running(*options, **popen)
     try:
         yield broker

@@ -5,7 +5,8 @@ import os
 import socket
 import struct
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 import pytest
 
@@ -88,7 +89,7 @@ class Server:
         await asyncio.sleep(0)
 
 
-def run(scenario: Callable[[], object]) -> None:
+def run(scenario: Callable[[], Coroutine[Any, Any, object]]) -> None:
     import uvloop
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:

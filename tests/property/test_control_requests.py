@@ -3,7 +3,7 @@
 import asyncio
 import tempfile
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -79,13 +79,13 @@ class Broker:
         self.replicas = ReplicaManager(BROKER_ID, self.logs, fetches, lambda _: self.topic_config)
         self.replicas.on_leadership = self._on_leadership
         self.led: dict[TopicPartition, int] = {}
-        self.answers: list[Pending[object]] = []
+        self.answers: list[Pending[Any]] = []
 
     async def _start(self) -> None:
         await self.logs.lock()
         await self.logs.load("cluster", BROKER_ID)
 
-    def run(self, work, then, failed) -> None:  # type: ignore[no-untyped-def]
+    def run(self, work, then, failed) -> None:
         """Do work where it is done now."""
         self.executor.run(work, then, failed)
 
@@ -111,8 +111,7 @@ class Broker:
     def answered(self) -> list[dict[int, int]]:
         """Each answer's error codes by partition."""
         return [
-            {each.partition_index: each.error_code for each in answer.value.partition_errors}  # type: ignore[attr-defined]
-            for answer in self.answers
+            {each.partition_index: each.error_code for each in answer.value.partition_errors} for answer in self.answers
         ]
 
     def hosted(self) -> dict[TopicPartition, tuple[int, int]]:

@@ -46,7 +46,7 @@ def log(request, tmp_path_factory):
     return opened, request.param
 
 
-@pytest.fixture(scope="module", params=REWRITING.items(), ids=REWRITING.keys())
+@pytest.fixture(scope="module", params=list(REWRITING.items()), ids=list(REWRITING))
 def rewriting_log(request, tmp_path_factory):
     name, value = request.param
     opened = open_with(tmp_path_factory.mktemp("log") / "t-0", **{name: value})

@@ -36,7 +36,7 @@ class Entry(NamedTuple):
     """A batch: plain (no producer), of a transaction, or a marker."""
 
     offset: int
-    count: int
+    count: int  # type: ignore[assignment]  # hides the tuple's method of that name, which nobody needs
     producer_id: int
     marker: MarkerType | None = None
 

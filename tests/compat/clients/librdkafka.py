@@ -1,6 +1,7 @@
 """librdkafka, through confluent-kafka."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from confluent_kafka import Consumer as RdConsumer
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, Producer, TopicPartition
@@ -13,7 +14,7 @@ from tests.patience import PATIENCE_S
 
 class LibrdkafkaClient:
     def __init__(self, bootstrap_servers: str) -> None:
-        self._settings: dict[str, object] = {"bootstrap.servers": bootstrap_servers, "log_level": 3}
+        self._settings: dict[str, Any] = {"bootstrap.servers": bootstrap_servers, "log_level": 3}
         self._admin = AdminClient(dict(self._settings))
 
     def produce(
@@ -39,7 +40,7 @@ class LibrdkafkaClient:
         settings = {"acks": acks, "compression.type": codec, "enable.idempotence": is_idempotent, "linger.ms": 5}
         producer = Producer({**self._settings, **settings})
         for index, message in enumerate(messages):
-            optional: dict[str, object] = {}
+            optional: dict[str, Any] = {}
             if message.partition is not None:
                 optional["partition"] = message.partition
             if message.timestamp_ms is not None:
@@ -113,7 +114,7 @@ class LibrdkafkaConsumer:
                 if error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
                     continue
                 raise KafkaException(error)
-            headers = tuple((name, data) for name, data in message.headers() or ())
+            headers: Any = message.headers() or ()
             records.append(
                 Record(
                     message.partition(),
@@ -121,7 +122,7 @@ class LibrdkafkaConsumer:
                     message.timestamp()[1],
                     message.key(),
                     message.value(),
-                    headers,
+                    tuple(headers),
                 )
             )
         return records

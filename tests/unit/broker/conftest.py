@@ -14,6 +14,7 @@ from barnabas.core.executor import InlineExecutor
 from barnabas.core.pending import Pending, Spawner
 from barnabas.core.purgatory import Purgatory
 from barnabas.core.types import TopicPartition
+from barnabas.log.files import FileSlice
 from barnabas.log.manager import LogManager
 from barnabas.protocol.api_keys import response_class
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
@@ -161,6 +162,7 @@ class DataPath:
         data = bytearray()
         position = 0
         for at, part in out.regions:
+            assert isinstance(part, FileSlice)
             data += out[position:at] + part.read()
             position = at
         data += out[position:]

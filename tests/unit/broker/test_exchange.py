@@ -156,7 +156,9 @@ def refusal(wire, handler: Handler, version: int, request: Part, code: ErrorCode
     """What a client of that version reads when its request is refused as a whole."""
     info = ConnectionInfo("10.1.2.3", 5_000, "PLAINTEXT")
     out = WireBuffer()
-    handler.refuse(RequestContext(wire.services, info, "me", version, 1), request, code).encode(version, out)
+    answer = handler.refuse(RequestContext(wire.services, info, "me", version, 1), request, code)
+    assert isinstance(answer, Message)
+    answer.encode(version, out)
     return response_class(handler.api_key).decode(version, memoryview(out))[0]
 
 

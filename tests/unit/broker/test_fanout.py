@@ -37,8 +37,8 @@ def ask(data_path, name):
     if name == "delete_records":
         request = DeleteRecordsRequest([DeleteRecordsTopic("t", [DeleteRecordsPartition(0, 0)])])
         return data_path.call(delete_records.HANDLER, 2, request).topics[0].partitions[0]
-    request = OffsetForLeaderEpochRequest(-1, [OffsetForLeaderTopic("t", [OffsetForLeaderPartition(0, -1, 0)])])
-    return data_path.call(offset_for_leader_epoch.HANDLER, 3, request).topics[0].partitions[0]
+    epochs = OffsetForLeaderEpochRequest(-1, [OffsetForLeaderTopic("t", [OffsetForLeaderPartition(0, -1, 0)])])
+    return data_path.call(offset_for_leader_epoch.HANDLER, 3, epochs).topics[0].partitions[0]
 
 
 NEEDED = {

@@ -11,7 +11,7 @@ from barnabas.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopic,
 )
 from barnabas.protocol.messages.update_metadata import (
-    UpdateMetadataPartitionState,
+    UpdateMetadataPartitionState2,
     UpdateMetadataRequest,
     UpdateMetadataTopicState,
 )
@@ -29,7 +29,7 @@ def batch() -> bytes:
 
 def know(path, topic):
     """The controller tells of a partition on other brokers."""
-    state = UpdateMetadataPartitionState(partition_index=0, leader=5, leader_epoch=0, isr=[5], replicas=[5])
+    state = UpdateMetadataPartitionState2(partition_index=0, leader=5, leader_epoch=0, isr=[5], replicas=[5])
     request = UpdateMetadataRequest(controller_epoch=1, topic_states=[UpdateMetadataTopicState(topic, [state])])
     assert path.services.cluster.update_metadata(request).error_code == 0
 

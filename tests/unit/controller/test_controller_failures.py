@@ -58,7 +58,7 @@ LOST = ConnectionLostError("/")
 def is_about(pattern: str) -> Callable[..., bool]:
     def matches(what: object, *_: object) -> bool:
         each = what if isinstance(what, list) else [what]
-        return any(re.search(pattern, getattr(op, "path", op)) for op in each)
+        return any(re.search(pattern, str(getattr(op, "path", op))) for op in each)
 
     return matches
 

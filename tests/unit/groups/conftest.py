@@ -1,6 +1,7 @@
 """Groups in the phases that tests start from, and a coordinator on a manual clock with a log in memory."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -31,7 +32,7 @@ RANGE = (("range", b"topics of a member"),)
 
 
 def join_event(member_id="", new_member_id="", *, protocols=RANGE, is_member_id_required=False, **changes) -> Join:
-    values = {
+    values: dict[str, Any] = {
         "client_id": "client",
         "client_host": "/127.0.0.1",
         "rebalance_timeout_ms": 60_000,

@@ -1,6 +1,7 @@
 """The handlers of the group APIs: from a request in its version to the response as a client decodes it."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -102,7 +103,11 @@ def client(service) -> Client:
 
 
 def join_request(member_id="", **changes) -> JoinGroupRequest:
-    values = {"session_timeout_ms": 10_000, "rebalance_timeout_ms": 60_000, "protocol_type": "consumer"} | changes
+    values: dict[str, Any] = {
+        "session_timeout_ms": 10_000,
+        "rebalance_timeout_ms": 60_000,
+        "protocol_type": "consumer",
+    } | changes
     return JoinGroupRequest("g", member_id=member_id, protocols=[JoinGroupRequestProtocol("range", b"m")], **values)
 
 
@@ -346,8 +351,8 @@ def test_version_0_keeps_offsets_in_the_registry(service):
         registry = EmbeddedRegistry(Tree(), None, service.clock, InlineExecutor())
         client = Client(service, registry)
         for offset in (41, 42):
-            request = commit_request(OffsetCommitRequestPartition(0, offset), OffsetCommitRequestPartition(5, 1))
-            response = await client.ask_later(offset_commit, 0, request)
+            commit = commit_request(OffsetCommitRequestPartition(0, offset), OffsetCommitRequestPartition(5, 1))
+            response = await client.ask_later(offset_commit, 0, commit)
             assert commit_errors(response) == [ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
         data, _ = await registry.get("/consumers/g/offsets/t/0")
         assert data == b"42"

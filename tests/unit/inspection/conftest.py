@@ -2,6 +2,7 @@
 
 import struct
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from barnabas.records.crc import crc32c
 
 
 def batch(
-    base_offset: int, count: int = 2, *, timestamp_ms: int = 1_000, codec: Codec = Codec.NONE, **settings: int | bool
+    base_offset: int, count: int = 2, *, timestamp_ms: int = 1_000, codec: Codec = Codec.NONE, **settings: Any
 ) -> bytes:
     builder = BatchBuilder(codec, **settings)
     for number in range(count):
@@ -61,7 +62,7 @@ class LogFiles:
     def epochs(self, text: str = "0\n1\n0 0\n") -> None:
         (self.path / "leader-epoch-checkpoint").write_text(text)
 
-    def check(self, **state: object) -> LogReport:
+    def check(self, **state: Any) -> LogReport:
         return LogCheck(self.path, LogState(**state)).run()
 
     def damage(self, **state: object) -> list[str]:

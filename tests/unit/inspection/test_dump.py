@@ -2,6 +2,7 @@
 
 import struct
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ from barnabas.records.message_set import MessageSetBuilder
 from tests.unit.inspection.conftest import batch, marker, snapshot
 
 
-def dump(*paths: Path, **options: object) -> tuple[list[str], list[str], int]:
+def dump(*paths: Path, **options: Any) -> tuple[list[str], list[str], int]:
     lines: list[str] = []
     complaints: list[str] = []
     work = LogDump(DumpOptions(**options), lines.append, complaints.append)

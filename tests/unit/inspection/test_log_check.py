@@ -2,6 +2,7 @@
 
 import struct
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -213,7 +214,7 @@ def test_snapshots(log_files):
 
 
 def test_an_aborted_transaction_must_be_in_the_index(log_files):
-    transactional = {"producer_id": 5, "producer_epoch": 0, "is_transactional": True}
+    transactional: dict[str, Any] = {"producer_id": 5, "producer_epoch": 0, "is_transactional": True}
     aborted = batch(0, base_sequence=0, **transactional)
     still_open = batch(3, base_sequence=2, **transactional)
     log_files.segment(0, aborted, marker(2, 5, MarkerType.ABORT), still_open)

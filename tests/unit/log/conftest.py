@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -83,7 +84,7 @@ def make_batch(clock: ManualClock) -> MakeBatch:
         *,
         timestamp_ms: int | None = None,
         key: bytes | None = b"key",
-        **producer: int,
+        **producer: Any,
     ) -> memoryview:
         builder = BatchBuilder(**producer)
         for index in range(count):

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from typing import Any
 
 import pytest
 
@@ -81,7 +82,8 @@ def test_a_kernel_that_refuses_is_not_asked_again(file):
     class Closed:
         fd = 1_000_000
 
-    assert cache.holds(Closed(), 0, 1)
+    closed: Any = Closed()
+    assert cache.holds(closed, 0, 1)
     # All probes are gone: everything counts as there.
     drop(file)
     assert cache.holds(file, 0, SIZE)

@@ -21,7 +21,7 @@ class HeldExecutor:
     def __init__(self) -> None:
         self.waiting: list[Callable[[], None]] = []
 
-    def run(self, work, then, failed) -> None:  # type: ignore[no-untyped-def]
+    def run(self, work, then, failed) -> None:
         self.waiting.append(lambda: InlineExecutor().run(work, then, failed))
 
     def release(self) -> None:

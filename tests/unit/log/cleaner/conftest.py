@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -46,9 +47,8 @@ def make_cleaner(env: LogEnvironment, clock: ManualClock) -> Callable[..., Clean
                 log.topic_partition: log.log_end_offset if high_watermark is None else high_watermark for log in logs
             }
 
-        cleaner = Cleaner(
-            config, env, InlineExecutor(), lambda: logs, high_watermarks, [].append if noted is None else noted.append
-        )
+        noted_logs: list[PartitionLog] = [] if noted is None else noted
+        cleaner = Cleaner(config, env, InlineExecutor(), lambda: logs, high_watermarks, noted_logs.append)
         cleaner.start()
         clock.advance(0)
         return cleaner
@@ -64,7 +64,7 @@ def append(log: PartitionLog, clock: ManualClock) -> Append:
         pairs: Iterable[tuple[bytes | None, bytes | None]],
         to: PartitionLog | None = None,
         timestamp_ms: int | None = None,
-        **batch: object,
+        **batch: Any,
     ) -> int:
         builder = BatchBuilder(**batch)
         for key, value in pairs:
