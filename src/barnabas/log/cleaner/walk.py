@@ -265,38 +265,49 @@ def rebase_timestamps(records: bytes, *, is_log_append_time: bool) -> tuple[byte
 
     Returns:
         The records; the delta that the first one had; the largest delta that one has now.
+
+    Raises:
+        CorruptRecordsError: They are no such records.
     """
-    _, position = read_varint(records, 0, LONGEST_INT32)
-    base, _ = read_varint(records, position + 1, LONGEST_INT64)
-    must_change = base != 0 or is_log_append_time
+    # hot path: as `read_keys`.
     changed: list[bytes] = []
     add = changed.append
     position = largest = 0
     total = len(records)
-    while position < total:
-        number = records[position]
-        position += 1
-        if number < 0x80:
-            length = number >> 1
-        elif (second := records[position]) < 0x80:
-            length = (number + (second << 7) - 0x80) >> 1
+    try:
+        _, attributes_position = read_varint(records, 0, LONGEST_INT32)
+        base, _ = read_varint(records, attributes_position + 1, LONGEST_INT64)
+        must_change = base != 0 or is_log_append_time
+        while position < total:
+            number = records[position]
             position += 1
-        else:
-            length, position = read_varint(records, position - 1, LONGEST_INT32)
-        number = records[position + 1]
-        if number < 0x80:
-            delta, rest = (number >> 1) ^ -(number & 1), position + 2
-        else:
-            delta, rest = read_varint(records, position + 1, LONGEST_INT64)
-        delta = 0 if is_log_append_time else delta - base
-        if delta > largest:
-            largest = delta
-        end = position + length
-        if must_change:
-            encoded = encode_varint(delta)
-            add(encode_varint(1 + len(encoded) + end - rest))
-            add(b"\0")
-            add(encoded)
-            add(records[rest:end])
-        position = end
+            if number < 0x80:
+                length = number >> 1
+            elif (second := records[position]) < 0x80:
+                length = (number + (second << 7) - 0x80) >> 1
+                position += 1
+            else:
+                length, position = read_varint(records, position - 1, LONGEST_INT32)
+            number = records[position + 1]
+            if number < 0x80:
+                delta, rest = (number >> 1) ^ -(number & 1), position + 2
+            else:
+                delta, rest = read_varint(records, position + 1, LONGEST_INT64)
+            end = position + length
+            if rest > end:
+                raise CorruptRecordsError(f"a record of {length} bytes is shorter than its timestamp")
+            delta = 0 if is_log_append_time else delta - base
+            if delta > largest:
+                largest = delta
+            if must_change:
+                encoded = encode_varint(delta)
+                add(encode_varint(1 + len(encoded) + end - rest))
+                add(b"\0")
+                add(encoded)
+                add(records[rest:end])
+            position = end
+    except IndexError:
+        raise CorruptRecordsError("records that stay end within a number") from None
+    if position != total:
+        raise CorruptRecordsError(f"records that stay end at {position}, not at {total}")
     return b"".join(changed) if must_change else records, base, largest
