@@ -35,6 +35,7 @@ from barnabas.records.batch import (
     BatchHeader,
     Buffer,
     Codec,
+    View,
     read_header,
     set_base_offset,
     set_crc,
@@ -99,7 +100,8 @@ class Assigned(NamedTuple):
     is_rewritten: bool
 
 
-class _Produced(NamedTuple):
+@dataclass(slots=True)
+class _Produced:
     """What the heads of the data say.
 
     Attributes:
@@ -109,7 +111,7 @@ class _Produced(NamedTuple):
         source_codec: The last codec that is one.
     """
 
-    data: memoryview
+    data: View
     header: AnyHeader
     batch_count: int
     source_codec: int

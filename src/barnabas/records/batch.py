@@ -64,6 +64,8 @@ SEQUENCE_MASK = 0x7FFFFFFF
 
 Buffer = bytes | bytearray | memoryview
 MutableBuffer = bytearray | memoryview
+# For the fields of classes: mypyc looks their types up among the names of the module, where a builtin is not.
+View = memoryview
 
 
 class Codec(IntEnum):

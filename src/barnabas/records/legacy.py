@@ -24,6 +24,7 @@ Source: log format facts, message v0 / v1; KIP-31 (relative offsets), KIP-32 (ti
 
 import struct
 from collections.abc import Iterator
+from dataclasses import dataclass
 from struct import Struct
 from typing import NamedTuple
 from zlib import crc32
@@ -40,6 +41,7 @@ from barnabas.records.batch import (
     Buffer,
     Codec,
     MutableBuffer,
+    View,
 )
 from barnabas.records.errors import CorruptRecordsError
 from barnabas.records.record import MAX_UNCOMPRESSED_BYTES, Record
@@ -119,7 +121,8 @@ class MessageHeader(NamedTuple):
         return self.size + LOG_OVERHEAD
 
 
-class Message(NamedTuple):
+@dataclass(slots=True)
+class Message:
     """One message that is no wrapper, with what its wrapper says about it put in.
 
     Attributes:
@@ -134,7 +137,7 @@ class Message(NamedTuple):
     timestamp_ms: int
     magic: int
     attributes: int
-    data: memoryview
+    data: View
 
 
 def read_message_header(buf: Buffer, pos: int = 0) -> MessageHeader:
