@@ -48,3 +48,9 @@ def test_the_locks_hold_what_the_project_asks_for() -> None:
             exact = re.search(r"==([\w.]+)", requirement)
             if exact is not None:
                 assert pins(lock)[name] == exact[1], f"{name} in {lock}.txt is not {exact[1]}: run scripts/lock"
+
+
+def test_the_compiler_is_the_one_that_the_checks_use() -> None:
+    compiler = re.search(r'^COMPILER = "mypy==(\S+)"$', (ROOT / "setup.py").read_text(), re.MULTILINE)
+    assert compiler is not None
+    assert compiler[1] == pins("dev")["mypy"]

@@ -8,9 +8,9 @@ from importlib import import_module
 
 import typer
 
-from barnabas import __version__
 from barnabas.cli import adopt, consume, groups, log, perf, produce, release, topics
 from barnabas.cli.commands import COMMANDS
+from barnabas.core.build import version_line
 from barnabas.core.errors import BarnabasError
 
 # All of typer's usage errors derive from it. Click defines it beside BadParameter, which typer gives on from the click
@@ -35,7 +35,7 @@ class CliUsageError(BarnabasError):
 
 def _print_version(is_wanted: bool) -> None:
     if is_wanted:
-        typer.echo(f"barnabas {__version__}")
+        typer.echo(version_line())
         raise typer.Exit
 
 

@@ -50,9 +50,9 @@ def _dispatch(program: str, arguments: list[str]) -> int:
         if not argument.isprintable() and any("\ud800" <= character <= "\udfff" for character in argument):
             return fail(program, f"{os.fsencode(argument)!r} is no text in this system's encoding")
     if arguments[:1] == ["--version"]:
-        from barnabas import __version__
+        from barnabas.core.build import version_line
 
-        print(f"barnabas {__version__}")
+        print(version_line())
         return 0
     if arguments and not arguments[0].startswith("-") and arguments[0] not in COMMANDS:
         return fail("barnabas", f"no such command: {arguments[0]}; {_suggestion(arguments[0])}")

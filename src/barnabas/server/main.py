@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NoReturn
 
-from barnabas import __version__
 from barnabas.core.clock import SystemClock
 from barnabas.core.config import BrokerConfig, read_properties
 from barnabas.core.errors import BarnabasError, ConfigError
@@ -32,6 +31,16 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         self.exit(1, f"{self.prog}: {message}; --help shows the options\n")
+
+
+class _PrintVersion(argparse.Action):
+    """As argparse's own, but the line is made only for those who ask for it."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        from barnabas.core.build import version_line
+
+        print(version_line())
+        parser.exit()
 
 
 def parser(prog: str = "barnabas broker") -> argparse.ArgumentParser:
@@ -75,7 +84,7 @@ def parser(prog: str = "barnabas broker") -> argparse.ArgumentParser:
         metavar="PID",
         help="the parent that --die-with-parent means: one that is gone before the broker could look is known by it",
     )
-    made.add_argument("--version", action="version", version=f"barnabas {__version__}")
+    made.add_argument("--version", action=_PrintVersion, nargs=0, help="show program's version number and exit")
     return made
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from barnabas import __version__
 from barnabas.cli.main import main
+from barnabas.core.build import compiled_modules
 
 
 @pytest.fixture
@@ -16,8 +17,9 @@ def run(capsys):
     return run_main
 
 
-def test_version(run):
-    assert run("--version") == (0, f"barnabas {__version__}\n", "")
+def test_version_says_which_build_it_is(run):
+    kind = "compiled" if compiled_modules() else "pure Python"
+    assert run("--version") == (0, f"barnabas {__version__} ({kind})\n", "")
 
 
 def test_without_a_command_it_shows_them_all(run):

@@ -1,0 +1,31 @@
+"""How this copy of the package was built: as pure Python, or partly compiled. What it does is the same (docs/adr/0004).
+
+For `--version`, bug reports and benchmarks; nothing may decide by it.
+"""
+
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+
+from barnabas import __version__
+
+_PACKAGE = Path(__file__).parents[1]
+_SUFFIX = EXTENSION_SUFFIXES[0]  # of this interpreter's own
+
+
+def compiled_modules(package: Path = _PACKAGE) -> list[str]:
+    """Names of the modules that run as machine code, sorted; empty for pure Python.
+
+    An extension module wins over the source of the same name beside it, so looking at the files says what is imported.
+
+    Args:
+        package: The directory of a package.
+    """
+    return sorted(
+        ".".join((package.name, *path.relative_to(package).parent.parts, path.name.removesuffix(_SUFFIX)))
+        for path in package.rglob(f"*{_SUFFIX}")
+    )
+
+
+def version_line() -> str:
+    """What `--version` prints: the version, and which build it is."""
+    return f"barnabas {__version__} ({'compiled' if compiled_modules() else 'pure Python'})"

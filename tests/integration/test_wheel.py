@@ -1,0 +1,75 @@
+"""The wheels: the compiled one passes the tests of what is compiled in it, and needs nothing more than the pure one."""
+
+import os
+import subprocess
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tools import wheel
+
+ROOT = Path(__file__).parents[2]
+# The tests of the modules in setup.py's COMPILED, and of what stands on them.
+TESTS = (
+    "tests/unit/core/test_build.py",
+    "tests/unit/records",
+    "tests/unit/log/cleaner",
+    "tests/property/test_compiled.py",
+    "tests/property/test_records.py",
+    "tests/property/test_records_formats.py",
+    "tests/golden/test_vectors.py",
+)
+
+
+@pytest.fixture(scope="module")
+def python() -> Path:
+    """The Python of an environment with the compiled wheel."""
+    reason = wheel.lacking()
+    if reason is not None:
+        pytest.skip(reason)
+    return wheel.compiled_environment()
+
+
+def run(program: Path, *arguments: str) -> str:
+    # Elsewhere than here and without PYTHONPATH, so that nothing but the environment says what is imported.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "PYTEST"))}
+    result = subprocess.run(
+        [program, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=250, check=False
+    )
+    assert result.returncode == 0, result.stdout[-8000:] + result.stderr[-2000:]
+    return result.stdout
+
+
+def test_the_compiled_wheel_passes_the_tests_of_what_is_compiled(python: Path) -> None:
+    assert " passed" in run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS)
+
+
+def test_the_compiled_wheel_says_so_and_imports_nothing_of_its_compiler(python: Path) -> None:
+    assert run(python.with_name("barnabas"), "--version").endswith(" (compiled)\n")
+    program = (
+        "import importlib, sys; from barnabas.core.build import compiled_modules; names = compiled_modules(); "
+        "[importlib.import_module(name) for name in names]; print(*names); "
+        "print(*{'mypyc', 'mypy', 'mypy_extensions', 'librt'} & set(sys.modules))"
+    )
+    names, compilers = run(python, "-c", program).splitlines()
+    assert {"barnabas.records.walk", "barnabas.log.cleaner.walk"} <= set(names.split())
+    assert compilers == ""
+
+
+def test_the_pure_wheel_is_for_every_python_and_holds_no_machine_code(tmp_path: Path) -> None:
+    built = wheel.build(tmp_path, is_compiled=False)
+    assert built.name.endswith("-py3-none-any.whl")
+    with zipfile.ZipFile(built) as archive:
+        names = archive.namelist()
+    assert "barnabas/records/walk.py" in names
+    assert "barnabas/py.typed" in names
+    assert not [name for name in names if name.endswith((".so", ".c"))]
+
+
+def test_without_a_compiler_it_says_in_one_line_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("CC", "no-such-compiler")
+    with pytest.raises(wheel.WheelError, match=r"^compiling needs a C compiler; install it, .*gcc"):
+        wheel.build(tmp_path, is_compiled=True)

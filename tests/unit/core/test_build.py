@@ -1,0 +1,33 @@
+"""The package knows how it was built."""
+
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+
+import pytest
+
+from barnabas import __version__
+from barnabas.core import build
+from barnabas.server.main import parser
+
+
+def test_compiled_modules_are_found_by_their_files(tmp_path: Path) -> None:
+    package = tmp_path / "barnabas"
+    (package / "records").mkdir(parents=True)
+    for name in ("walk.py", f"walk{EXTENSION_SUFFIXES[0]}", "record.py"):
+        (package / "records" / name).touch()
+    (package / f"loops{EXTENSION_SUFFIXES[0]}").touch()
+
+    assert build.compiled_modules(package) == ["barnabas.loops", "barnabas.records.walk"]
+
+
+@pytest.mark.parametrize(("modules", "kind"), [([], "pure Python"), (["barnabas.records.walk"], "compiled")])
+def test_the_version_names_the_build(monkeypatch: pytest.MonkeyPatch, modules: list[str], kind: str) -> None:
+    monkeypatch.setattr(build, "compiled_modules", lambda: modules)
+    assert build.version_line() == f"barnabas {__version__} ({kind})"
+
+
+def test_the_broker_itself_says_it_too(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parser().parse_args(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"{build.version_line()}\n"
