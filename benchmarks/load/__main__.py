@@ -72,6 +72,7 @@ def main() -> int:
             with TARGETS[name]() as broker:
                 results[name].append(measure(broker, [load for load in loads if load not in LACKING[name]], progress))
     table = report.table(results)
+    print(", ".join(f"{key} {value}" for key, value in report.machine().items()), end="\n\n")
     print(table)
     if options.save:
         _save(options.save, results, table)

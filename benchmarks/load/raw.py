@@ -60,7 +60,11 @@ def _string(text: str) -> bytes:
 
 
 def _produce(topic: str, size: int) -> bytes:
-    batch = _record_batch(size)
+    return produce_request(topic, _record_batch(size))
+
+
+def produce_request(topic: str, batch: bytes) -> bytes:
+    """Return a whole frame: Produce v7, acks=-1, to partition 0."""
     head = struct.pack(">hhii", -1, 1, 30_000, 1) + _string(topic)
     return _frame(0, 7, head + struct.pack(">iii", 1, 0, len(batch)) + batch)
 
@@ -77,7 +81,8 @@ def _connect(address: str) -> socket.socket:
     return connection
 
 
-def _receive(connection: socket.socket) -> bytes:
+def receive(connection: socket.socket) -> bytes:
+    """Return the next whole answer."""
     answer = connection.recv(65_536)
     while len(answer) < 4 or len(answer) < 4 + _UNSIGNED(answer)[0]:
         more = connection.recv(65_536)
@@ -87,19 +92,20 @@ def _receive(connection: socket.socket) -> bytes:
     return answer
 
 
-def _produce_error(answer: bytes, topic: str) -> int:
+def produce_error(answer: bytes, topic: str) -> int:
+    """Return the error code of a Produce v7's answer."""
     # Length, correlation id, topic count, topic, partition count, partition: then the error code and the base offset.
     return int(struct.unpack_from(">h", answer, 22 + len(topic))[0])
 
 
-def _prepare(address: str, topic: str) -> socket.socket:
+def prepare(address: str, topic: str) -> socket.socket:
     """Connect, and produce until the topic is created and led."""
     connection = _connect(address)
     for _ in range(100):
         connection.sendall(_frame(3, 1, struct.pack(">i", 1) + _string(topic)))
-        _receive(connection)
+        receive(connection)
         connection.sendall(_produce(topic, 10))
-        error = _produce_error(_receive(connection), topic)
+        error = produce_error(receive(connection), topic)
         if not error:
             return connection
         time.sleep(0.1)
@@ -117,38 +123,38 @@ def _summary(times_s: list[float]) -> dict[str, float]:
 
 def latency(address: str, topic: str, count: int, size: int) -> dict[str, float]:
     """Time one produce after the other."""
-    connection, request, times_s = _prepare(address, topic), _produce(topic, size), []
+    connection, request, times_s = prepare(address, topic), _produce(topic, size), []
     for _ in range(count):
         start = time.perf_counter()
         connection.sendall(request)
-        answer = _receive(connection)
+        answer = receive(connection)
         times_s.append(time.perf_counter() - start)
-        if error := _produce_error(answer, topic):
+        if error := produce_error(answer, topic):
             sys.exit(f"produce error {error}")
     return _summary(times_s)
 
 
 def end_to_end(address: str, topic: str, count: int, size: int) -> dict[str, float]:
     """Time from sending a produce to receiving it on a fetch that already waits."""
-    producer, consumer, request, times_s = _prepare(address, topic), _connect(address), _produce(topic, size), []
+    producer, consumer, request, times_s = prepare(address, topic), _connect(address), _produce(topic, size), []
     producer.sendall(request)
-    offset = struct.unpack_from(">q", _receive(producer), 24 + len(topic))[0] + 1
+    offset = struct.unpack_from(">q", receive(producer), 24 + len(topic))[0] + 1
     for _ in range(count):
         consumer.sendall(_fetch(topic, offset))
         # Long enough for the fetch to be parked at the broker.
         time.sleep(0.0005)
         start = time.perf_counter()
         producer.sendall(request)
-        _receive(consumer)
+        receive(consumer)
         times_s.append(time.perf_counter() - start)
-        _receive(producer)
+        receive(producer)
         offset += 1
     return _summary(times_s)
 
 
 def flood(address: str, topic: str, count: int, size: int, connection_count: int) -> dict[str, float]:
     """Keep one produce in flight on every connection."""
-    _prepare(address, topic).close()
+    prepare(address, topic).close()
     request = _produce(topic, size)
     times_s: list[float] = []
     connections = {
@@ -162,7 +168,7 @@ def flood(address: str, topic: str, count: int, size: int, connection_count: int
     start, sent_count = time.perf_counter(), connection_count
     while len(times_s) < count:
         for descriptor, _ in poller.poll(60):
-            _receive(connections[descriptor])
+            receive(connections[descriptor])
             now = time.perf_counter()
             times_s.append(now - sent_at[descriptor])
             if sent_count < count:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from tools.kafka.jars import CACHE
 from tools.kafka.java import die_with_parent
 from tools.kafka.server import KafkaServer, free_port
+from tools.wheel import compiled_environment
 
 _HERE = Path(__file__).parent
 _API_VERSIONS_REQUEST = struct.pack(">ihhih", 10, 18, 0, 1, -1)
@@ -87,10 +88,20 @@ def _process(command: Callable[[int, Path], list[str]]) -> Iterator[Running]:
                 process.wait()
 
 
+def barnabas_of(python: Path, *options: str) -> contextlib.AbstractContextManager[Running]:
+    """The `barnabas broker` of an environment."""
+    program = str(python.with_name("barnabas"))
+    return _process(lambda port, data: [program, "broker", "--port", str(port), "--data-dir", str(data), *options])
+
+
 def barnabas() -> contextlib.AbstractContextManager[Running]:
-    """Barnabas as a user starts it."""
-    program = str(Path(sys.executable).with_name("barnabas"))
-    return _process(lambda port, data: [program, "broker", "--port", str(port), "--data-dir", str(data)])
+    """Barnabas as a user starts it, in pure Python."""
+    return barnabas_of(Path(sys.executable))
+
+
+def barnabas_compiled() -> contextlib.AbstractContextManager[Running]:
+    """The same, out of the compiled wheel, which is built when the sources have changed."""
+    return barnabas_of(compiled_environment())
 
 
 def prototype() -> contextlib.AbstractContextManager[Running]:
@@ -116,6 +127,7 @@ def floor() -> contextlib.AbstractContextManager[Running]:
 TARGETS: dict[str, Callable[[], contextlib.AbstractContextManager[Running]]] = {
     "kafka": kafka,
     "barnabas": barnabas,
+    "barnabas-compiled": barnabas_compiled,
     "prototype": prototype,
     "floor": floor,
 }
@@ -123,6 +135,7 @@ TARGETS: dict[str, Callable[[], contextlib.AbstractContextManager[Running]]] = {
 LACKING: dict[str, frozenset[str]] = {
     "kafka": frozenset(),
     "barnabas": frozenset(),
+    "barnabas-compiled": frozenset(),
     "prototype": frozenset(),
     # It has no long poll.
     "floor": frozenset({"end-to-end"}),

@@ -58,7 +58,7 @@ def test_the_metadata_says_who_and_what(metadata: Message) -> None:
 
 
 def test_the_description_leads_nowhere_that_an_index_does_not_have(metadata: Message) -> None:
-    description = metadata.get_payload()
+    description = str(metadata.get_payload())
     assert description.startswith("# Barnabas")
     assert [target for target in re.findall(r"\]\(([^)]+)\)", description) if not target.startswith("https://")] == []
     assert "<!--" not in description
