@@ -50,7 +50,7 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | P
     # hot path: benchmarks/load (every produce request)
     acks = request.acks
     if _is_transactional(request) and request.transactional_id is None:
-        return _refuse_all(request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+        return refuse(ctx, request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     is_any_format = ctx.api_version < _FIRST_VERSION_WITH_BATCHES
     replicas = ctx.services.replicas
     responses = []
@@ -105,21 +105,6 @@ def _is_transactional(request: ProduceRequest) -> bool:
             if len(records) >= HEADER_BYTES and records[MAGIC_POSITION] == MAGIC:
                 is_transactional |= bool(records[ATTRIBUTES_POSITION + 1] & TRANSACTIONAL_BIT)
     return is_transactional
-
-
-def _refuse_all(request: ProduceRequest, error_code: ErrorCode) -> ProduceResponse:
-    """The request as a whole is wrong: every partition says so, and nothing is appended."""
-    if request.acks == 0:
-        raise ProtocolError(f"{error_code.name}, produced with acks=0")
-    return ProduceResponse(
-        [
-            TopicProduceResponse(
-                topic.name,
-                [PartitionProduceResponse(data.index, error_code, -1) for data in topic.partition_data],
-            )
-            for topic in request.topic_data
-        ]
-    )
 
 
 def _when_flushed(
