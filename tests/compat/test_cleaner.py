@@ -17,7 +17,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from barnabas.core.clock import SystemClock
 from barnabas.core.config import BrokerConfig, TopicConfig
-from barnabas.core.executor import InlineExecutor
+from barnabas.core.executor import InlineExecutor, new_stop_signal
 from barnabas.core.types import TopicPartition
 from barnabas.log.checkpoint import OffsetCheckpoint
 from barnabas.log.cleaner.cleaner import Cleaner
@@ -171,6 +171,7 @@ def clean(data_dir: Path, name: str) -> None:
         lambda: [log],
         lambda: {topic_partition: log.log_end_offset},
         ends.append,
+        new_stop_signal(),
     )
     cleaner.start()
     timers.advance(0)

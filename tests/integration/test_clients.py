@@ -1,7 +1,6 @@
 """Our own clients against our own broker."""
 
 import asyncio
-import random
 
 import pytest
 
@@ -122,7 +121,7 @@ def test_records_without_a_key_spread_over_the_partitions(servers, topic):
     async def use():
         async with Pool(servers) as pool:
             await Admin(pool).create_topic(NewTopic(topic, 3, 1))
-            async with Producer(pool, linger_ms=50, batch_size_bytes=500, seed=random.Random(3)) as producer:
+            async with Producer(pool, linger_ms=50, batch_size_bytes=500) as producer:
                 futures = [await producer.send(topic, b"x" * 50) for _ in range(300)]
             return {(await future).partition for future in futures}
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -47,7 +48,7 @@ def make_tree(zookeeper: ZooKeeper, request: pytest.FixtureRequest) -> Callable[
         async def story() -> None:
             registry = await ZooKeeperRegistry.open(connect)
             await registry.create_chroot()
-            await bootstrap(registry)
+            await bootstrap(registry, Random(1))
             await registry.close()
 
         asyncio.run(story())

@@ -12,10 +12,12 @@ import pytest
 
 from barnabas.core.errors import ProtocolError
 from barnabas.core.timers import LoopTimers
+from barnabas.net.channel import SocketOptions
 from barnabas.net.connection import TURN_FRAMES, Connection, Pause
-from barnabas.net.listener import Listener, SocketOptions
+from barnabas.net.listener import Listener
 from barnabas.net.memory import ReceiveMemory
 from barnabas.net.reactor import Reactor
+from barnabas.net.sockets import SocketNetwork
 from barnabas.net.turns import Turns
 from barnabas.protocol.wire import WireBuffer
 
@@ -76,9 +78,10 @@ class Server:
             self.handlers.append(Echo(connection, self.answer))
             return self.handlers[-1]
 
-        self.listener = Listener(loop, LoopTimers(loop), SocketOptions(LIMIT, max_idle_ms, -1, -1))
-        self.address = self.listener.bind("127.0.0.1", 0)
-        reactor = Reactor(loop, self.memory, Turns(loop.call_soon), time.monotonic_ns)
+        acceptor = SocketNetwork(loop).bind("127.0.0.1", 0, SocketOptions())
+        self.listener = Listener(acceptor, LoopTimers(loop), LIMIT, max_idle_ms)
+        self.address = acceptor.address
+        reactor = Reactor(self.memory, Turns(loop.call_soon), time.monotonic_ns)
         self.listener.start(new_handler, reactor)
 
     async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barnabas.core.config import BrokerConfig, TopicConfig
-from barnabas.core.executor import InlineExecutor
+from barnabas.core.executor import InlineExecutor, new_stop_signal
 from barnabas.core.types import TopicPartition
 from barnabas.log.cleaner.cleaner import Cleaner
 from barnabas.log.environment import LogEnvironment
@@ -157,6 +157,7 @@ class World:
             lambda: [self.log],
             lambda: {TP: self.log.log_end_offset},
             lambda log: None,
+            new_stop_signal(),
         )
         cleaner.start()
         self.clock.advance(0)

@@ -161,7 +161,7 @@ class Admin:
         wanted = set(partitions)
 
         async def attempt() -> None:
-            by_channel = await self._by_leader(wanted - found.keys())
+            by_channel = await self._by_leader(sorted(wanted - found.keys()))
             for channel, group in by_channel.items():
                 request = ListOffsetsRequest(
                     -1,

@@ -13,6 +13,7 @@ import socket
 from struct import Struct
 from typing import TypeVar
 
+from barnabas.clients.environment import ClientEnvironment, machine_environment
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError, ProtocolError
 from barnabas.protocol.api_keys import APIS
@@ -72,15 +73,20 @@ class Channel:
         self._task = asyncio.get_running_loop().create_task(self._read_answers())
 
     @classmethod
-    async def connect(cls, host: str, port: int, client_id: str, timeout_ms: int = 10_000) -> "Channel":
+    async def connect(
+        cls, host: str, port: int, client_id: str, timeout_ms: int = 10_000, env: ClientEnvironment | None = None
+    ) -> "Channel":
         """Open a connection and ask the broker for its versions.
+
+        Args:
+            env: The world; the machine's own by default.
 
         Raises:
             KafkaError: NETWORK_EXCEPTION (nobody there, no answer, another protocol); says which address.
         """
         try:
             async with asyncio.timeout(timeout_ms / 1000):
-                reader, writer = await asyncio.open_connection(host, port, limit=1 << 20)
+                reader, writer = await (env or machine_environment()).dial(host, port)
         except TimeoutError:
             raise _no_answer(host, port, timeout_ms) from None
         except (OSError, UnicodeError) as error:

@@ -6,7 +6,10 @@ the same partition. Without one: the same partition until a batch is full, then 
 Source: murmur2 is Austin Appleby's public-domain MurmurHash2, 32 bits, with Kafka's seed.
 """
 
-import random
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from random import Random
 
 _SEED = 0x9747B28C
 _MULTIPLIER = 0x5BD1E995
@@ -37,10 +40,10 @@ def partition_for_key(key: bytes, partition_count: int) -> int:
 class StickyPartition:
     """The partition of records without a key, for one topic."""
 
-    __slots__ = ("_partition", "_partition_count", "_random")
+    __slots__ = ("_dice", "_partition", "_partition_count")
 
-    def __init__(self, seed: random.Random) -> None:
-        self._random = seed
+    def __init__(self, dice: "Random") -> None:
+        self._dice = dice
         self._partition = -1
         self._partition_count = 1
 
@@ -48,11 +51,11 @@ class StickyPartition:
         """The partition that records go to now."""
         self._partition_count = partition_count
         if not 0 <= self._partition < partition_count:
-            self._partition = self._random.randrange(partition_count)
+            self._partition = self._dice.randrange(partition_count)
         return self._partition
 
     def move_on(self) -> None:
         """A batch is full: another partition, if there is one."""
         if self._partition_count > 1:
-            step = self._random.randrange(1, self._partition_count)
+            step = self._dice.randrange(1, self._partition_count)
             self._partition = (self._partition + step) % self._partition_count

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from barnabas.clients.channel import Channel, UnreachableError, parse_servers
-from barnabas.core.clock import Clock, SystemClock
+from barnabas.clients.environment import ClientEnvironment, machine_environment
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC
@@ -58,6 +58,7 @@ class Pool:
 
     Attributes:
         client_id: What the brokers see.
+        env: The world.
         metadata_max_age_ms: How old a leader may be before it is asked for again.
     """
 
@@ -68,10 +69,11 @@ class Pool:
         *,
         connect_timeout_ms: int = 10_000,
         metadata_max_age_ms: int = 300_000,
-        clock: Clock | None = None,
+        env: ClientEnvironment | None = None,
     ) -> None:
         """Args:
         bootstrap_servers: `host:port,...`; one that answers is enough.
+        env: The world; the machine's own by default.
 
         Raises:
             BarnabasError: The addresses are not of this form.
@@ -80,7 +82,8 @@ class Pool:
         self.metadata_max_age_ms = metadata_max_age_ms
         self._bootstrap = parse_servers(bootstrap_servers)
         self._connect_timeout_ms = connect_timeout_ms
-        self._clock = clock or SystemClock()
+        self.env = env or machine_environment()
+        self._clock = self.env.clock
         self._channels: dict[tuple[str, int, str], Channel] = {}
         self._locks: dict[tuple[str, int, str], asyncio.Lock] = {}
         self._brokers: dict[int, tuple[str, int]] = {}
@@ -231,7 +234,7 @@ class Pool:
             if channel is None or not channel.is_open:
                 if channel is not None:
                     await channel.close()
-                channel = await Channel.connect(*address, self.client_id, self._connect_timeout_ms)
+                channel = await Channel.connect(*address, self.client_id, self._connect_timeout_ms, self.env)
                 self._channels[place] = channel
             return channel
 

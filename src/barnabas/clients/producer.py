@@ -12,15 +12,12 @@ Source: design page, the producer; KIP-98 for idempotence; KIP-480 for the parti
 """
 
 import asyncio
-import random
-import time
 from collections import deque
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from barnabas.clients.partitioner import StickyPartition, partition_for_key
 from barnabas.clients.pool import RETRY_BACKOFF_MS, Pool
-from barnabas.core.clock import Clock, SystemClock
 from barnabas.core.error_code import RETRIABLE, ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError, ProtocolError
 from barnabas.core.types import NO_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, TopicPartition
@@ -83,8 +80,6 @@ class Producer:
         request_timeout_ms: int = 30_000,
         delivery_timeout_ms: int = 120_000,
         enable_idempotence: bool = False,
-        clock: Clock | None = None,
-        seed: random.Random | None = None,
     ) -> None:
         """Args:
         buffer_memory_bytes: `send` waits while more than this is on its way.
@@ -101,8 +96,8 @@ class Producer:
         self._request_timeout_ms = request_timeout_ms
         self._delivery_timeout_s = delivery_timeout_ms / 1000
         self._is_idempotent = enable_idempotence
-        self._clock = clock or SystemClock()
-        self._random = seed or random.Random()
+        self._clock = pool.env.clock
+        self._dice = pool.env.dice
         self._producer_id = NO_PRODUCER_ID
         self._producer_epoch = NO_EPOCH
         self._id_lock = asyncio.Lock()
@@ -197,18 +192,18 @@ class Producer:
             return partition_for_key(key, partition_count)
         sticky = self._sticky.get(topic)
         if sticky is None:
-            sticky = self._sticky[topic] = StickyPartition(self._random)
+            sticky = self._sticky[topic] = StickyPartition(self._dice)
         return sticky.choose(partition_count)
 
     async def _partition_count(self, topic: str) -> int:
-        deadline = time.monotonic() + self._request_timeout_ms / 1000
+        deadline = _now() + self._request_timeout_ms / 1000
         while True:
             try:
                 known = await self._pool.topic(topic, allow_auto_topic_creation=True)
                 return len(known.partitions)
             except KafkaError as error:
                 # A topic that this very question creates has its leader a moment later.
-                if error.code is not ErrorCode.LEADER_NOT_AVAILABLE or time.monotonic() > deadline:
+                if error.code is not ErrorCode.LEADER_NOT_AVAILABLE or _now() > deadline:
                     raise
             await asyncio.sleep(RETRY_BACKOFF_MS / 1000)
 
@@ -216,7 +211,7 @@ class Producer:
         """The batch that the next record goes into; a new one when the last is full or there is none."""
         if queue.batches and queue.batches[-1].size_bytes + size_bytes <= self._batch_size_bytes:
             return queue.batches[-1]
-        now = time.monotonic()
+        now = _now()
         batch = _Batch(now, now + self._delivery_timeout_s)
         queue.batches.append(batch)
         return batch
@@ -247,7 +242,7 @@ class Producer:
 
     async def _linger(self, queue: "_Queue") -> None:
         while not queue.is_flushing and len(queue.batches) == 1:
-            left = queue.batches[0].created + self._linger_s - time.monotonic()
+            left = queue.batches[0].created + self._linger_s - _now()
             if left <= 0 or queue.batches[0].size_bytes >= self._batch_size_bytes:
                 return
             queue.wake.clear()
@@ -262,7 +257,7 @@ class Producer:
     ) -> PartitionProduceResponse | None:
         if queue.failure is not None:
             raise queue.failure
-        if time.monotonic() > batch.deadline:
+        if _now() > batch.deadline:
             raise KafkaError(
                 ErrorCode.REQUEST_TIMED_OUT, f"partition {partition}: the records before these took too long"
             )
@@ -275,7 +270,7 @@ class Producer:
                 queue.next_sequence = (queue.next_sequence + len(batch.records)) & SEQUENCE_MASK
                 return response
             except KafkaError as error:
-                if error.code not in RETRIABLE or time.monotonic() + RETRY_BACKOFF_MS / 1000 > batch.deadline:
+                if error.code not in RETRIABLE or _now() + RETRY_BACKOFF_MS / 1000 > batch.deadline:
                     if error.code in RETRIABLE or error.code in _SEQUENCE_ERRORS:
                         self._stop_sequence(queue, error)
                     raise
@@ -323,7 +318,7 @@ class Producer:
 
     async def _ensure_producer_id(self) -> None:
         async with self._id_lock:
-            deadline = time.monotonic() + self._delivery_timeout_s
+            deadline = _now() + self._delivery_timeout_s
             while self._producer_id == NO_PRODUCER_ID:
                 try:
                     channel = await self._pool.any_broker()
@@ -333,7 +328,7 @@ class Producer:
                         raise KafkaError(code, f"no producer id: {code.name}")
                     self._producer_id, self._producer_epoch = response.producer_id, response.producer_epoch
                 except KafkaError as error:
-                    if error.code not in RETRIABLE or time.monotonic() > deadline:
+                    if error.code not in RETRIABLE or _now() > deadline:
                         raise
                     await asyncio.sleep(RETRY_BACKOFF_MS / 1000)
 
@@ -357,6 +352,11 @@ class Producer:
             offset = base_offset + index if base_offset >= 0 else -1
             timestamp_ms = append_time_ms if append_time_ms >= 0 else batch.records[index][0]
             future.set_result(RecordMetadata(partition.topic, partition.partition, offset, timestamp_ms))
+
+
+def _now() -> float:
+    """The loop's time, in seconds."""
+    return asyncio.get_running_loop().time()
 
 
 def _for_user(partition: TopicPartition, error: Exception) -> BarnabasError:

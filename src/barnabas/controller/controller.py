@@ -254,14 +254,14 @@ class Controller:
         if not change.started and not change.failed:
             return
         log.info("brokers started: %s, failed: %s", sorted(change.started), sorted(change.failed))
-        for broker_id in change.failed:
+        for broker_id in sorted(change.failed):
             self._sender.remove(broker_id)
             del state.brokers[broker_id]
         everything = state.partitions()
         # First without those that failed: a broker that came back is judged as one that was away.
         changed = set(await reassess(self._registry, state, everything))
         state.brokers = found
-        for broker_id in change.started:
+        for broker_id in sorted(change.started):
             self._sender.add(broker_id)
         changed.update(await reassess(self._registry, state, everything))
         changed.update(await create_states(self._registry, state, sorted(state.topics.keys() - state.deleting)))
@@ -289,11 +289,11 @@ class Controller:
 
     async def _topics_changed(self, state: ControllerState) -> None:
         names = set(await self._registry.children(paths.BROKER_TOPICS, self._watch(Signal.TOPICS_CHANGED)))
-        for topic in state.topics.keys() - names - state.deleting:
+        for topic in sorted(state.topics.keys() - names - state.deleting):
             log.warning("topic %s vanished from the registry without having been deleted", topic)
             state.forget_topic(topic)
         # Those whose first states could not be written (a full disk) are tried again with every change.
-        unled = [topic for topic in state.topics.keys() - state.deleting if self._is_unled(state, topic)]
+        unled = [topic for topic in sorted(state.topics.keys() - state.deleting) if self._is_unled(state, topic)]
         found = [topic for topic in sorted(names - state.topics.keys()) if await self._read_topic(state, topic)]
         new = sorted([*unled, *found])
         if not new:

@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from random import Random
+from typing import TYPE_CHECKING
 
 from barnabas.cluster.image import ClusterImage, ClusterView, ImageChange
 from barnabas.controller.assignment import assign
@@ -35,6 +35,9 @@ from barnabas.registry import paths
 from barnabas.registry.store import CreateOp, NodeExistsError, Op, Registry, SetOp
 from barnabas.registry.znodes.configs import encode_config
 from barnabas.registry.znodes.topics import TopicAssignment, encode_assignment
+
+if TYPE_CHECKING:
+    from random import Random
 
 __all__ = ["NewTopic", "TopicAdmin", "TopicResult"]
 
@@ -79,7 +82,7 @@ class TopicAdmin:
         controller: Controller,
         config: BrokerConfig,
         timers: Timers,
-        random: Random,
+        dice: "Random",
         partition_room: Callable[[], int] = lambda: _NO_LIMIT,
     ) -> None:
         """Args:
@@ -91,7 +94,7 @@ class TopicAdmin:
         self._controller = controller
         self._config = config
         self._timers = timers
-        self._random = random
+        self._dice = dice
         self._partition_room = partition_room
         # Topics that too few brokers are there for, and how many there were when the log was told.
         self._told: dict[str, int] = {}
@@ -264,7 +267,7 @@ class TopicAdmin:
         replication_factor = topic.replication_factor if is_factor_given else config.default_replication_factor
         racks = {broker_id: broker.rack for broker_id, broker in self._cluster.image.brokers.items()}
         check_size(partition_count, replication_factor, len(racks))
-        start, shift = self._random.randrange(len(racks)), self._random.randrange(len(racks))
+        start, shift = self._dice.randrange(len(racks)), self._dice.randrange(len(racks))
         return assign(racks, partition_count, replication_factor, start, shift)
 
     async def _write(self, name: str, overrides: Mapping[str, str], assignment: dict[int, list[int]]) -> None:

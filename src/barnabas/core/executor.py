@@ -33,6 +33,33 @@ def submit(executor: Executor, work: Callable[[], T]) -> Pending[T]:
     return pending
 
 
+class OwnedExecutor(Executor, Protocol):
+    """An executor together with the duty to end it."""
+
+    def close(self) -> None:
+        """Wait for what runs, drop what has not begun."""
+        ...
+
+
+class StopSignal(Protocol):
+    """Tells work that runs elsewhere to stop; what it waits at meanwhile. `threading.Event` is one."""
+
+    def set(self) -> None: ...
+
+    def is_set(self) -> bool: ...
+
+    def wait(self, timeout: float) -> bool:
+        """Wait `timeout` seconds, or until it is set; only in an executor. Returns whether it is set."""
+        ...
+
+
+def new_stop_signal() -> StopSignal:
+    """One for threads."""
+    from threading import Event
+
+    return Event()
+
+
 class InlineExecutor:
     """Runs the work at once, on the spot: for tests and for tools without a loop."""
 

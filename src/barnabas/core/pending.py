@@ -185,7 +185,8 @@ class Spawner:
         """Args:
         on_error: Told of an exception that a coroutine let out: a bug, to be logged.
         """
-        self._tasks: set[asyncio.Task[Any]] = set()
+        # In the order of their beginnings: they are cancelled in that order.
+        self._tasks: dict[asyncio.Task[Any], None] = {}
         self._on_error = on_error
 
     def spawn(
@@ -199,10 +200,10 @@ class Spawner:
         """
         pending: Pending[T] = Pending()
         task = asyncio.get_running_loop().create_task(coroutine)
-        self._tasks.add(task)
+        self._tasks[task] = None
 
         def finish(done: asyncio.Task[T]) -> None:
-            self._tasks.discard(done)
+            self._tasks.pop(done, None)
             if done.cancelled():
                 pending.fail(asyncio.CancelledError())
                 return

@@ -14,12 +14,13 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import islice
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from barnabas.cluster.image import ClusterView
 from barnabas.core.clock import Clock
 from barnabas.core.config import BrokerConfig
 from barnabas.core.config.versions import kafka_version
+from barnabas.core.dice import new_uuid, uuid_text
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import StorageError
 from barnabas.core.executor import Executor
@@ -64,19 +65,14 @@ from barnabas.groups.storage import group_batch, offsets_batch, tombstone_batche
 from barnabas.log.append_result import AppendResult
 from barnabas.records.batch import Codec
 
+if TYPE_CHECKING:
+    from random import Random
+
 log = logging.getLogger(__name__)
 
 _GROUPS_PER_TURN = 200
 _NO_ACKS = 0
 _MS_PER_MINUTE = 60_000
-
-
-def new_member_id(client_id: str) -> str:
-    """An id for a member that has none yet; clients show it to people, so it begins with their name for themselves."""
-    # Imported late: it costs 3 ms that the start of a broker need not wait for.
-    from uuid import uuid4
-
-    return f"{client_id}-{uuid4()}"
 
 
 class GroupCoordinator:
@@ -90,10 +86,13 @@ class GroupCoordinator:
         executor: Executor,
         replicas: Replicas,
         cluster: ClusterView,
+        dice: "Random",
     ) -> None:
         """Args:
         executor: Where partitions of `__consumer_offsets` are read.
+        dice: For the ids of members.
         """
+        self._dice = dice
         self._config = config
         self._clock = clock
         self._timers = timers
@@ -147,8 +146,12 @@ class GroupCoordinator:
         for group in list(self._groups.values()):
             self._happen(group, event)
 
+    def new_member_id(self, client_id: str) -> str:
+        """An id for a member that has none yet; it begins with what the client calls itself, as people see it."""
+        return f"{client_id}-{uuid_text(new_uuid(self._dice))}"
+
     def join(self, group_id: str, event: Join) -> Pending[JoinAnswer]:
-        """JoinGroup; a caller without member id needs `new_member_id` in the event."""
+        """JoinGroup; a caller without member id needs a `new_member_id` in the event."""
         error_code = self._refusal(group_id)
         if error_code is ErrorCode.NONE and not (
             self._config.group_min_session_timeout_ms

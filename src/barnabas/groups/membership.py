@@ -84,7 +84,7 @@ def loaded(group: Group, now_ms: int) -> list[Effect]:
 def unloaded(group: Group, now_ms: int) -> list[Effect]:
     """Give a group up: whoever waits is sent to look for the coordinator."""
     effects: list[Effect] = [CancelTimer(REBALANCE_TIMER)]
-    effects.extend(CancelTimer(member_id) for member_id in group.pending_member_ids)
+    effects.extend(CancelTimer(member_id) for member_id in sorted(group.pending_member_ids))
     for member in group.members.values():
         effects.append(CancelTimer(member.member_id))
         if member.is_awaiting_join:

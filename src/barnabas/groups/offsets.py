@@ -138,7 +138,7 @@ def _remove(group: Group, partitions: Iterable[TopicPartition], now_ms: int) -> 
         group.enter(Phase.DEAD, now_ms)
         # Generation 0 was never stored: there is nothing to bury.
         is_stored = group.generation > 0
-        effects: list[Effect] = [CancelTimer(member_id) for member_id in group.pending_member_ids]
+        effects: list[Effect] = [CancelTimer(member_id) for member_id in sorted(group.pending_member_ids)]
         if removed or is_stored:
             effects.append(AppendTombstones(removed, is_stored))
         return [*effects, ForgetGroup()]

@@ -11,7 +11,6 @@ Source: log-format facts, files in a log dir.
 """
 
 import logging
-import os
 import re
 import time
 from pathlib import Path
@@ -162,9 +161,13 @@ class LogDirectory:
                 _logger.warning("%s is no partition's directory and is left alone", self.path / entry.name)
         return found, deleted
 
-    def mark_deleted(self, directory: Path, topic_partition: TopicPartition) -> Path:
-        """Rename a log's directory so that it is no log any more; returns its new name."""
-        suffix = f"-{topic_partition.partition}.{os.urandom(16).hex()}{DELETE_SUFFIX}"
+    def mark_deleted(self, directory: Path, topic_partition: TopicPartition, token: bytes) -> Path:
+        """Rename a log's directory so that it is no log any more; returns its new name.
+
+        Args:
+            token: 16 random bytes: a topic of that name may be deleted again before the files are gone.
+        """
+        suffix = f"-{topic_partition.partition}.{token.hex()}{DELETE_SUFFIX}"
         renamed = self.path / (topic_partition.topic[: _LONGEST_NAME - len(suffix)] + suffix)
         self._files.rename(directory, renamed)
         return renamed

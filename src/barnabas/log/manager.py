@@ -11,18 +11,19 @@ Invariants:
 Source: design page, log; log-format facts, files in a log dir, load and recovery, retention.
 """
 
+import asyncio
 import logging
-import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from barnabas.core.clock import Clock
 from barnabas.core.config.versions import kafka_version
+from barnabas.core.dice import system_dice
 from barnabas.core.errors import StartupError, StorageError
-from barnabas.core.executor import Executor
+from barnabas.core.executor import Executor, StopSignal, new_stop_signal, submit
 from barnabas.core.pending import Pending, completed
 from barnabas.core.timers import Timers
 from barnabas.core.types import TopicPartition
@@ -39,23 +40,21 @@ from barnabas.log.recovery import open_log
 from barnabas.log.retention import apply_retention
 from barnabas.records.errors import CorruptRecordsError
 
+CLOSING_THREAD_COUNT = 8
 _VALIDATES_RECORDS = "full"
-_CLOSING_THREAD_COUNT = 8
 _INITIAL_DELAY_MS = 30_000
 _CLEANER_DELAY_MS = 1_000  # clients come first
 _PRODUCER_CHECK_INTERVAL_MS = 600_000
 _NEVER_MS = 10 * 365 * 24 * 3600 * 1000  # longer than any broker runs; the default of some intervals is 2^63-1
 
 if TYPE_CHECKING:
+    from random import Random
+
     from barnabas.log.cleaner.cleaner import Cleaner
 
 T = TypeVar("T")
 
 _logger = logging.getLogger(__name__)
-
-
-def _choose_jitter(limit_ms: int) -> int:
-    return random.randrange(limit_ms)
 
 
 class _Opening:
@@ -97,6 +96,9 @@ class LogManager:
         files: FileSystem | None = None,
         cleaner_executor: Executor | None = None,
         recovery_executor: Callable[[], Executor] | None = None,
+        closing_executor: Executor | None = None,
+        dice: "Random | None" = None,
+        new_stop_signal: Callable[[], StopSignal] = new_stop_signal,
     ) -> None:
         """Args:
         config: The broker's settings.
@@ -108,6 +110,9 @@ class LogManager:
         files: The disk; the machine's own by default.
         cleaner_executor: Where logs are compacted, log.cleaner.threads at a time; `executor` by default.
         recovery_executor: Makes what opens the logs of one directory at the start; `executor` by default.
+        closing_executor: What closes the logs at the end, `CLOSING_THREAD_COUNT` at a time; `executor` by default.
+        dice: For when segments roll and what deleted logs are called; the system's own by default.
+        new_stop_signal: Makes what the cleaner's threads wait at.
         """
         self.known_broker_id: int | None = None
         self.known_cluster_id: str | None = None
@@ -120,13 +125,16 @@ class LogManager:
         self._cleaner_executor = executor if cleaner_executor is None else cleaner_executor
         self._cleaner: Cleaner | None = None
         self._recovery_executor: Callable[[], Executor] = recovery_executor or (lambda: executor)
+        self._closing_executor = executor if closing_executor is None else closing_executor
+        self._dice = system_dice() if dice is None else dice
+        self._new_stop_signal = new_stop_signal
         self._topic_config = topic_config
         self._env = LogEnvironment(
             clock,
             timers,
             executor,
             files if files is not None else LocalFileSystem(),
-            _choose_jitter,
+            self._dice.randrange,
             self._on_failure,
             config.transactional_id_expiration_ms,
             config.barnabas_record_validation == _VALIDATES_RECORDS,
@@ -269,11 +277,15 @@ class LogManager:
 
     async def _run(self, work: Callable[[], None]) -> None:
         """Run `work` in the executor and wait for it."""
-        done: Pending[BaseException | None] = Pending()
-        self._executor.run(work, lambda _: done.complete(None), done.complete)
-        error = await done.future()
+        error = await self._attempt(work)
         if error is not None:
             raise error
+
+    async def _attempt(self, work: Callable[[], None]) -> BaseException | None:
+        """Run `work` in the executor and wait for it; what it raised."""
+        done: Pending[BaseException | None] = Pending()
+        self._executor.run(work, lambda _: done.complete(None), done.complete)
+        return await done.future()
 
     def watch_high_watermarks(self, high_watermarks: Callable[[], Mapping[TopicPartition, int]]) -> None:
         """Begin with what is done periodically: checkpoints, retention, flushes.
@@ -311,6 +323,7 @@ class LogManager:
             self._logs.values,
             self._known_high_watermarks,
             lambda log: self._checkpoints.write_cleaner_offsets(self._directory_of(log)),
+            self._new_stop_signal(),
         )
         self._cleaner.start()
 
@@ -421,7 +434,7 @@ class LogManager:
             log.release()
         config = self._topic_config(topic_partition) if log is None else log.config
         try:
-            renamed = self._directory_of(gone).mark_deleted(gone.directory, topic_partition)
+            renamed = self._directory_of(gone).mark_deleted(gone.directory, topic_partition, self._dice.randbytes(16))
         except StorageError as error:
             self._on_failure(error)
             return
@@ -514,25 +527,38 @@ class LogManager:
         high_watermarks = {each.path: checkpoints.high_watermarks(each) for each in self._directories}
         logs = {each.path: checkpoints.logs_in(each) for each in self._directories}
 
-        def work() -> None:
+        failure: BaseException | None = None
+        # A start that went wrong before the logs were open must leave everything as it was.
+        for directory in self._directories if self._is_loaded else ():
+            path = directory.path
+            are_closed, error = await self._close_logs(logs[path])
+            if error is None:
+                error = await self._attempt(
+                    partial(self._close_directory, directory, are_closed, high_watermarks[path])
+                )
             try:
-                # A start that went wrong before the logs were open must leave everything as it was.
-                for directory in self._directories if self._is_loaded else ():
-                    try:
-                        self._close_directory(directory, logs[directory.path], high_watermarks[directory.path])
-                    except StorageError as error:
-                        self._directories.take_offline(directory, error)
-            finally:
-                self._unlock()
+                if isinstance(error, StorageError):
+                    self._directories.take_offline(directory, error)
+                else:
+                    failure = failure or error
+            except StorageError as last:
+                failure = failure or last
+        await self._run(self._unlock)
+        if failure is not None:
+            raise failure
 
-        await self._run(work)
+    async def _close_logs(self, logs: list[PartitionLog]) -> tuple[bool, BaseException | None]:
+        """Close them all; whether all were whole, and why one of them could not be closed, after all were tried."""
+        # A file system brings many files to disk in little more time than one, if it is asked for all at once.
+        shares = [logs[number::CLOSING_THREAD_COUNT] for number in range(min(CLOSING_THREAD_COUNT, len(logs)))]
+        works = [submit(self._closing_executor, partial(_close_some, share)).future() for share in shares]
+        outcomes = await asyncio.gather(*works, return_exceptions=True)
+        error = next((outcome for outcome in outcomes if isinstance(outcome, BaseException)), None)
+        return all(outcome is True for outcome in outcomes), error
 
     def _close_directory(
-        self, directory: LogDirectory, logs: list[PartitionLog], high_watermarks: dict[TopicPartition, int]
+        self, directory: LogDirectory, are_closed: bool, high_watermarks: dict[TopicPartition, int]
     ) -> None:
-        # A file system brings many files to disk in little more time than one, if it is asked for all at once.
-        with ThreadPoolExecutor(_CLOSING_THREAD_COUNT) as closing:
-            are_closed = all(list(closing.map(_close, logs)))
         self._checkpoints.write_all(directory, high_watermarks)
         # A damaged log that was left open once is recovered when it is whole again.
         if (
@@ -544,6 +570,24 @@ class LogManager:
 
     def _unlock(self) -> None:
         self._directories.unlock()
+
+
+def _close_some(logs: list[PartitionLog]) -> bool:
+    """Close logs, all that can be; whether all were whole.
+
+    Raises:
+        StorageError: The disk failed under one of them.
+    """
+    are_closed = True
+    failure: StorageError | None = None
+    for log in logs:
+        try:
+            are_closed = _close(log) and are_closed
+        except StorageError as error:
+            failure = failure or error
+    if failure is not None:
+        raise failure
+    return are_closed
 
 
 def _paths(config: LogManagerConfig) -> list[str]:

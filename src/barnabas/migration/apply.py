@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from barnabas.core.clock import Clock
+from barnabas.core.dice import system_dice
 from barnabas.core.errors import BarnabasError
 from barnabas.core.executor import InlineExecutor
 from barnabas.log.directory import LogDirectory
@@ -124,7 +125,7 @@ async def plan_to_adopt(
     for each in facts:
         look_for_transactions(each)
     tree = None if connect is None else await read_target(connect, may_be_missing=False)
-    plan = plan_adoption(facts, tree, new_cluster_id(), allows_missing=allows_missing)
+    plan = plan_adoption(facts, tree, new_cluster_id(system_dice()), allows_missing=allows_missing)
     if not plan.is_blocked:
         choose_target(plan, facts, tree, kafka_version)
     return plan

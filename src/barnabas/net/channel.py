@@ -1,19 +1,19 @@
-"""The bytes of one connection: how they are taken from its socket and put into it.
+"""How a broker meets its peers: an address that it listens on, and the bytes of each connection that comes in.
 
-`PlainChannel` is the socket itself. A channel that encrypts will be a second one: it has no `sendfile`, and may have to
-wait for the peer before it can send (`SSLWantReadError`), so whoever uses a channel takes BlockingIOError for "later".
+    Network.bind ─► Acceptor.accept ─► Channel
 
-Source: design page, network layer; `sendfile(2)`, `send(2)` on MSG_MORE.
+`sockets.py` is the machine's own network; a simulation has another one. A channel that encrypts will be a second one
+over a socket: it has no `sendfile`, and may have to wait for the peer before it can send (`SSLWantReadError`), so
+whoever uses a channel takes BlockingIOError for "later".
+
+Source: design page, network layer.
 """
 
-import os
-import socket
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 from barnabas.protocol.wire import Region
-
-# macOS has no MSG_MORE: the header leaves in its own packet, which is only slower.
-_MORE = getattr(socket, "MSG_MORE", 0)
 
 
 class Channel(Protocol):
@@ -53,26 +53,92 @@ class Channel(Protocol):
         """
         ...
 
+    def watch_reads(self, callback: Callable[[], object]) -> None:
+        """Call back on the event loop, again and again, while there is something to take."""
+        ...
 
-class PlainChannel:
-    """A socket as it is."""
+    def stop_reads(self) -> None:
+        """No longer tell of what can be taken."""
+        ...
 
-    __slots__ = ("_sock", "recv_into")
+    def watch_writes(self, callback: Callable[[], object]) -> None:
+        """Call back on the event loop, again and again, while the peer takes more."""
+        ...
 
-    def __init__(self, sock: socket.socket) -> None:
-        """Args:
-        sock: Connected and non-blocking; its owner closes it.
+    def stop_writes(self) -> None:
+        """No longer tell that the peer takes more."""
+        ...
+
+    def close(self) -> None:
+        """End the connection; nobody is called back any more. Once only."""
+        ...
+
+
+@dataclass(slots=True)
+class SocketOptions:
+    """What a listener and the connections that it accepts are given.
+
+    Attributes:
+        send_buffer_bytes, receive_buffer_bytes: -1 leaves the system's own sizes.
+        max_descriptor: The highest file descriptor that a connection may have; those above are left to the logs. -1
+            sets no limit.
+    """
+
+    send_buffer_bytes: int = -1
+    receive_buffer_bytes: int = -1
+    max_descriptor: int = -1
+
+
+class Acceptor(Protocol):
+    """An address that is taken.
+
+    Attributes:
+        address: The host and port in use.
+    """
+
+    address: tuple[str, int]
+
+    def listen(self, on_connection: Callable[[], object]) -> None:
+        """Let peers connect, and call back on the event loop while any of them waits to be accepted."""
+        ...
+
+    def pause(self) -> None:
+        """Do not call back until `resume`; peers may connect meanwhile, and wait."""
+        ...
+
+    def resume(self) -> None:
+        """Call back again; harmless when it is closed."""
+        ...
+
+    def accept(self) -> tuple[Channel, tuple[str, int]]:
+        """The connection of a peer that waits, and the peer's address.
+
+        Raises:
+            BlockingIOError: Nobody waits.
+            OSError: EMFILE, ENFILE: there is no room for another connection; others: this peer is gone.
         """
-        self._sock = sock
-        # hot path: benchmarks/load (every request); the method itself, to save a call
-        self.recv_into = sock.recv_into
+        ...
 
-    def send(self, data: bytearray | memoryview, has_more: bool) -> int:
-        # hot path: benchmarks/load (every answer)
-        return self._sock.send(data, _MORE if has_more else 0)
+    def close(self) -> None:
+        """Refuse new connections; those that are open go on. Harmless when it is closed."""
+        ...
 
-    def send_file(self, region: Region, start: int, length: int) -> int:
-        sent = os.sendfile(self._sock.fileno(), region.fd, region.position + start, length)
-        if sent == 0:
-            raise OSError("a log segment is shorter than promised")
-        return sent
+
+class Network(Protocol):
+    """Where addresses are."""
+
+    def bind(self, host: str, port: int, options: SocketOptions) -> Acceptor:
+        """Take an address without answering yet.
+
+        Args:
+            host: Name or address; empty for every interface.
+            port: 0 lets the network choose.
+
+        Raises:
+            StartupError: The address can't be had; one line that says why.
+        """
+        ...
+
+    def host_name(self) -> str:
+        """What others call this machine."""
+        ...

@@ -13,17 +13,15 @@ Invariants:
   receive memory, which all connections share, tells it to go on.
 - Whatever goes wrong here, the lack of memory too, ends this connection and no other: no callback lets out an exception
   that would have it called again for ever.
-- The reader and writer are removed from the loop before the socket is closed: a descriptor number is reused at once.
 
 Source: design page, network layer; semantics, connections and requests.
 """
 
 import logging
-import socket
 from typing import Final, Protocol
 
 from barnabas.core.errors import ProtocolError, UnanswerableError
-from barnabas.net.channel import PlainChannel
+from barnabas.net.channel import Channel
 from barnabas.net.framing import READ_AHEAD_BYTES, ReceiveBuffer
 from barnabas.net.outbox import Outbox
 from barnabas.net.reactor import Reactor
@@ -77,7 +75,7 @@ class ActivityClock(Protocol):
 
 
 class Connection:
-    """A peer's socket, driven by the event loop's readiness callbacks.
+    """A peer's channel, driven by the event loop's readiness callbacks.
 
     Attributes:
         received_ns: When bytes arrived for the last time.
@@ -89,16 +87,15 @@ class Connection:
         "_buffer",
         "_channel",
         "_in_turn",
+        "_is_closed",
         "_is_parked",
         "_is_reading",
         "_is_writing",
-        "_loop",
         "_memory",
         "_now_ns",
         "_on_close",
         "_outbox",
         "_pauses",
-        "_sock",
         "handler",
         "last_active_tick",
         "peer_host",
@@ -110,7 +107,7 @@ class Connection:
     def __init__(
         self,
         reactor: Reactor,
-        sock: socket.socket,
+        channel: Channel,
         peer: tuple[str, int],
         max_frame_bytes: int,
         activity: ActivityClock,
@@ -118,7 +115,7 @@ class Connection:
     ) -> None:
         """Args:
         reactor: Shared by all connections of the broker.
-        sock: Connected and non-blocking; owned from here on.
+        channel: Owned from here on, unless this raises.
         peer: The other side's address and port, for logs.
         max_frame_bytes: `socket.request.max.bytes`.
         on_close: Told once when the connection is gone.
@@ -126,12 +123,10 @@ class Connection:
         Raises:
             MemoryError: There is none even for the first, small buffer.
         """
-        self._loop = reactor.loop
         self._memory = reactor.memory
         self._now_ns = reactor.now_ns
         self.turns = reactor.turns
-        self._sock = sock
-        self._channel = PlainChannel(sock)
+        self._channel = channel
         self.peer_host, self.peer_port = peer
         self._buffer = ReceiveBuffer(max_frame_bytes, reactor.memory)
         self._outbox = Outbox(self._channel)
@@ -141,7 +136,7 @@ class Connection:
         self.received_ns = 0
         self.handler: FrameHandler | None = None
         self._pauses = 0
-        self._in_turn = self._is_writing = self._is_reading = self._is_parked = False
+        self._in_turn = self._is_writing = self._is_reading = self._is_parked = self._is_closed = False
 
     def start(self, handler: FrameHandler) -> None:
         """Begin to read; frames go to `handler`."""
@@ -150,7 +145,7 @@ class Connection:
 
     @property
     def is_closed(self) -> bool:
-        return self._sock.fileno() < 0
+        return self._is_closed
 
     @property
     def is_parked(self) -> bool:
@@ -175,15 +170,11 @@ class Connection:
             self._take_turn()
 
     def close(self, reason: str = "") -> None:
-        """Close the socket and drop what is queued; harmless when closed already."""
-        sock = self._sock
-        if sock.fileno() < 0:
+        """Close the channel and drop what is queued; harmless when closed already."""
+        if self._is_closed:
             return
-        if self._is_reading:
-            self._loop.remove_reader(sock)
-        if self._is_writing:
-            self._loop.remove_writer(sock)
-        sock.close()
+        self._is_closed = True
+        self._channel.close()
         self._outbox.clear()
         self._is_parked = False
         self._buffer.free()
@@ -264,11 +255,11 @@ class Connection:
 
     def _start_reading(self) -> None:
         self._is_reading = True
-        self._loop.add_reader(self._sock, self._readable)
+        self._channel.watch_reads(self._readable)
 
     def _stop_reading(self) -> None:
         self._is_reading = False
-        self._loop.remove_reader(self._sock)
+        self._channel.stop_reads()
 
     # --- turns
 
@@ -352,9 +343,9 @@ class Connection:
         if is_empty == self._is_writing:
             # epoll is told only when something changes.
             if is_empty:
-                self._loop.remove_writer(self._sock)
+                self._channel.stop_writes()
             else:
-                self._loop.add_writer(self._sock, self._writable)
+                self._channel.watch_writes(self._writable)
             self._is_writing = not is_empty
         return is_empty
 

@@ -12,6 +12,7 @@ import signal
 import sys
 
 from barnabas.core.config import BrokerConfig
+from barnabas.server.environment import machine_environment
 from barnabas.server.node import Node
 from barnabas.server.open_files import raise_open_file_limit
 
@@ -62,7 +63,7 @@ async def _serve(config: BrokerConfig, ready_fd: int | None) -> None:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop, number.name)
-    node = Node(loop, config, stop)
+    node = Node(machine_environment(loop), config, stop)
     try:
         await node.start()
         _announce(node, ready_fd)

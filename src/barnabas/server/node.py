@@ -7,9 +7,7 @@ were, but for what recovery mended.
 Source: design page, section 2; semantics, controller.
 """
 
-import asyncio
 import logging
-import random
 from collections.abc import Callable
 from pathlib import Path
 
@@ -25,36 +23,33 @@ from barnabas.controller.local_link import LocalLink
 from barnabas.controller.producer_ids import ProducerIds
 from barnabas.controller.sender import Sender
 from barnabas.controller.topics import TopicAdmin
-from barnabas.core.clock import SystemClock
 from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.config.support import startup_warning
 from barnabas.core.config.versions import kafka_version
 from barnabas.core.errors import BarnabasError, StartupError, StorageError
-from barnabas.core.executor import ThreadExecutor
+from barnabas.core.executor import OwnedExecutor
 from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC
 from barnabas.core.pending import Spawner
 from barnabas.core.purgatory import Purgatory
-from barnabas.core.timers import LoopTimers
 from barnabas.core.types import TopicPartition
 from barnabas.groups.coordinator import GroupCoordinator
 from barnabas.log.cold_reads import ColdReads
-from barnabas.log.manager import LogManager
-from barnabas.log.page_cache import system_page_cache
+from barnabas.log.manager import CLOSING_THREAD_COUNT, LogManager
+from barnabas.net.channel import SocketOptions
 from barnabas.net.connection import Connection
-from barnabas.net.listener import Listener, SocketOptions
+from barnabas.net.listener import Listener
 from barnabas.net.memory import ReceiveMemory
 from barnabas.net.reactor import Reactor
 from barnabas.net.turns import Turns
 from barnabas.protocol.api_keys import FIRST_FLEXIBLE_VERSION, response_class
 from barnabas.registry import bootstrap
-from barnabas.registry.embedded import EmbeddedRegistry
+from barnabas.registry.store import Registry
 from barnabas.registry.znodes.brokers import BrokerRegistration
 from barnabas.replication.manager import ReplicaManager
 from barnabas.replication.partition import Partition
 from barnabas.security.authorizer import AllowAll
-from barnabas.server.open_files import highest_connection_descriptor, most_partitions
-from barnabas.server.receive_memory import receive_memory_bytes
-from barnabas.server.watchdog import CoreWait, Watchdog
+from barnabas.server.environment import Environment
+from barnabas.server.watchdog import Watchdog
 
 log = logging.getLogger(__name__)
 
@@ -73,8 +68,9 @@ class Node:
         failure: Why the broker could not go on; None after an orderly stop.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, config: BrokerConfig, stop: Callable[[str], object]) -> None:
+    def __init__(self, env: Environment, config: BrokerConfig, stop: Callable[[str], object]) -> None:
         """Args:
+        env: The world.
         stop: Asks the process to stop, with the reason.
         """
         self.config = config
@@ -82,25 +78,25 @@ class Node:
         self.broker_id = config.broker_id
         self.cluster_id = ""
         self.failure: BarnabasError | None = None
-        self._loop = loop
+        self._env = env
         self._stop = stop
-        self._clock = SystemClock()
-        self._timers = LoopTimers(loop)
+        self._clock = env.clock
+        self._timers = env.timers
         self._spawner = Spawner(lambda error: log.error("a background task failed", exc_info=error))
-        self._registry_executor = ThreadExecutor(loop, "registry")
-        self._log_executor = ThreadExecutor(loop, "log", config.background_threads)
+        self._registry_executor = env.new_executor("registry", 1)
+        self._log_executor = env.new_executor("log", config.background_threads)
         # Beside the others: a round takes long.
-        self._cleaner_executor = ThreadExecutor(loop, "cleaner", config.log_cleaner_threads)
-        self._cold_read_executor = ThreadExecutor(loop, "cold-read", _COLD_READ_THREAD_COUNT)
-        self._core_wait = CoreWait()
-        self._recovery_executors: list[ThreadExecutor] = []
-        self._watchdog = Watchdog(self._clock, self._timers, self._core_wait)
-        self._fetches = Purgatory(self._timers, loop.call_soon)
-        self._turns = Turns(loop.call_soon)
+        self._cleaner_executor = env.new_executor("cleaner", config.log_cleaner_threads)
+        self._cold_read_executor = env.new_executor("cold-read", _COLD_READ_THREAD_COUNT)
+        self._closing_executor = env.new_executor("closing", CLOSING_THREAD_COUNT)
+        self._recovery_executors: list[OwnedExecutor] = []
+        self._watchdog = Watchdog(self._clock, self._timers, env.limits.core_wait_ms)
+        self._fetches = Purgatory(self._timers, env.loop.call_soon)
+        self._turns = Turns(env.loop.call_soon)
         self._listeners: list[Listener] = []
         self._warned_topics: set[str] = set()
         self._logs: LogManager | None = None
-        self._registry: EmbeddedRegistry | None = None
+        self._registry: Registry | None = None
         self._controller: Controller | None = None
         self._groups: GroupCoordinator | None = None
 
@@ -119,12 +115,16 @@ class Node:
             self._log_executor,
             lambda topic_partition: self._topic_config(topic_partition.topic),
             self._on_storage_failure,
+            files=self._env.files,
             recovery_executor=self._new_recovery_executor,
             cleaner_executor=self._cleaner_executor,
+            closing_executor=self._closing_executor,
+            dice=self._env.dice,
+            new_stop_signal=self._env.new_stop_signal,
         )
         await logs.lock()
         registry = self._registry = await self._open_registry(logs)
-        self.cluster_id = await bootstrap.bootstrap(registry)
+        self.cluster_id = await bootstrap.bootstrap(registry, self._env.dice)
         await self._write_what_kafka_reads(registry)
         self.broker_id = self.config.broker_id = await self._choose_broker_id(registry, logs)
         view = self._view = ClusterView(self.cluster_id)
@@ -135,7 +135,7 @@ class Node:
         replicas = self._replicas = ReplicaManager(self.broker_id, logs, self._fetches, self._topic_config)
         logs.watch_high_watermarks(replicas.high_watermarks)
         groups = self._groups = GroupCoordinator(
-            self.config, self._clock, self._timers, self._log_executor, replicas, view
+            self.config, self._clock, self._timers, self._log_executor, replicas, view, self._env.dice
         )
         groups.start()
         replicas.on_leadership = self._on_leadership
@@ -158,8 +158,8 @@ class Node:
             controller,
             self.config,
             self._timers,
-            random.Random(),
-            lambda: most_partitions() - replicas.partition_count,
+            self._env.dice,
+            lambda: self._env.limits.most_partitions() - replicas.partition_count,
         )
         # Kafka's default asks for three brokers, and its clients only see that they have to wait.
         topics.warn_of_too_few_brokers(GROUP_OFFSETS_TOPIC)
@@ -179,7 +179,7 @@ class Node:
             registry,
             AllowAll(),
             routes.offered,
-            ColdReads(self._cold_read_executor, system_page_cache()),
+            ColdReads(self._cold_read_executor, self._env.page_cache),
         )
         self._accept(services, routes)
         self._watchdog.start()
@@ -204,12 +204,13 @@ class Node:
             if self._registry is not None:
                 await self._registry.close()
             self._watchdog.stop()
-            self._core_wait.close()
             self._registry_executor.close()
             self._log_executor.close()
             self._cleaner_executor.close()
             self._cold_read_executor.close()
+            self._closing_executor.close()
             self._close_recovery_executors()
+            self._env.limits.close()
 
     # --- start, step by step
 
@@ -222,33 +223,33 @@ class Node:
         """Take the ports first: a port in use must not cost a recovery."""
         config = self.config
         options = SocketOptions(
-            config.socket_request_max_bytes,
-            config.connections_max_idle_ms,
             config.socket_send_buffer_bytes,
             config.socket_receive_buffer_bytes,
-            highest_connection_descriptor(),
+            self._env.limits.highest_connection_descriptor(),
         )
         addresses = []
         for endpoint in config.endpoints:
-            listener = Listener(self._loop, self._timers, options)
-            self._listeners.append(listener)
-            addresses.append(listener.bind(endpoint.host, endpoint.port))
+            acceptor = self._env.network.bind(endpoint.host, endpoint.port, options)
+            self._listeners.append(
+                Listener(acceptor, self._timers, config.socket_request_max_bytes, config.connections_max_idle_ms)
+            )
+            addresses.append(acceptor.address)
         self.address = addresses[0]
         return addresses
 
-    async def _open_registry(self, logs: LogManager) -> EmbeddedRegistry:
+    async def _open_registry(self, logs: LogManager) -> Registry:
         path = Path(self.config.log_dirs[0]) / REGISTRY_FILE
         cluster_id, broker_id = logs.known_cluster_id, logs.known_broker_id
         # Kafka before 2.4 names only the broker.
-        if (cluster_id is not None or broker_id is not None) and not path.exists():
+        if (cluster_id is not None or broker_id is not None) and not self._env.registry.holds(path):
             owner = f"broker {broker_id}" if cluster_id is None else f"cluster {cluster_id}"
             raise StartupError(
                 f"{self.config.log_dirs[0]} belongs to {owner}, whose state is not kept here "
                 f"(no {REGISTRY_FILE}); if Kafka wrote it, `barnabas adopt {self.config.log_dirs[0]}` takes it over"
             )
-        return await EmbeddedRegistry.open(path, self._clock, self._registry_executor)
+        return await self._env.registry.open(path, self._clock, self._registry_executor)
 
-    async def _write_what_kafka_reads(self, registry: EmbeddedRegistry) -> None:
+    async def _write_what_kafka_reads(self, registry: Registry) -> None:
         """Keep to what the Kafka reads that the directories go back to."""
         noted = await bootstrap.kafka_version(registry)
         if noted is None:
@@ -269,7 +270,7 @@ class Node:
                 version.short_name,
             )
 
-    async def _choose_broker_id(self, registry: EmbeddedRegistry, logs: LogManager) -> int:
+    async def _choose_broker_id(self, registry: Registry, logs: LogManager) -> int:
         if self.config.broker_id >= 0:
             return self.config.broker_id
         if logs.known_broker_id is not None:
@@ -282,13 +283,17 @@ class Node:
         told = []
         for endpoint in self.config.advertised_endpoints:
             host, port = bound[endpoint.listener_name]
-            told.append(endpoint._replace(host=endpoint.host or _host_name(host), port=endpoint.port or port))
+            told.append(endpoint._replace(host=endpoint.host or self._host_name(host), port=endpoint.port or port))
         return BrokerRegistration(
             self.broker_id, tuple(told), self.config.broker_rack, timestamp_ms=self._clock.now_ms()
         )
 
-    def _new_recovery_executor(self) -> ThreadExecutor:
-        executor = ThreadExecutor(self._loop, "recovery", self.config.num_recovery_threads_per_data_dir)
+    def _host_name(self, bound_host: str) -> str:
+        """What clients are told where the listener takes every interface."""
+        return bound_host if bound_host not in ("0.0.0.0", "::") else self._env.network.host_name()
+
+    def _new_recovery_executor(self) -> OwnedExecutor:
+        executor = self._env.new_executor("recovery", self.config.num_recovery_threads_per_data_dir)
         self._recovery_executors.append(executor)
         return executor
 
@@ -298,8 +303,8 @@ class Node:
 
     def _accept(self, services: Services, routes: RouteTable) -> None:
         # Not before everything else has what it needs: what is left is shared out.
-        memory = ReceiveMemory(receive_memory_bytes(self.config.queued_max_request_bytes))
-        reactor = Reactor(self._loop, memory, self._turns, self._clock.monotonic_ns)
+        memory = ReceiveMemory(self._env.limits.receive_memory_bytes(self.config.queued_max_request_bytes))
+        reactor = Reactor(memory, self._turns, self._clock.monotonic_ns)
         for listener, endpoint in zip(self._listeners, self.config.endpoints, strict=True):
             name = endpoint.listener_name
 
@@ -349,12 +354,3 @@ class Node:
         if self.failure is None:
             self.failure = StorageError(f"the disk failed: {error}")
             self._stop(str(self.failure))
-
-
-def _host_name(bound_host: str) -> str:
-    """What clients are told where the listener takes every interface."""
-    if bound_host not in ("0.0.0.0", "::"):
-        return bound_host
-    import socket
-
-    return socket.getfqdn()

@@ -21,6 +21,7 @@ from barnabas.core.pending import Pending
 from barnabas.net.connection import Connection
 from barnabas.net.memory import ReceiveMemory
 from barnabas.net.reactor import Reactor
+from barnabas.net.sockets import PlainChannel
 from barnabas.net.turns import Turns
 from barnabas.protocol.api_keys import FIRST_FLEXIBLE_VERSION, response_class
 from barnabas.protocol.messages.api_versions import ApiVersionsResponse
@@ -60,8 +61,10 @@ class Wire:
         ours.setblocking(False)
         self.client.setblocking(False)
         loop = asyncio.get_running_loop()
-        reactor = Reactor(loop, ReceiveMemory(1 << 30), Turns(loop.call_soon), services.clock.monotonic_ns)
-        self.connection = Connection(reactor, ours, ("10.1.2.3", 5_000), 1 << 20, Ticks(), lambda connection: None)
+        reactor = Reactor(ReceiveMemory(1 << 30), Turns(loop.call_soon), services.clock.monotonic_ns)
+        self.connection = Connection(
+            reactor, PlainChannel(loop, ours), ("10.1.2.3", 5_000), 1 << 20, Ticks(), lambda connection: None
+        )
         info = ConnectionInfo("10.1.2.3", 5_000, "PLAINTEXT")
         self.connection.start(Session(self.connection, info, services, table, most_elements))
 

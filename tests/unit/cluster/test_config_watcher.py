@@ -1,5 +1,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable
+from random import Random
 
 from barnabas.cluster.image import ClusterView
 from barnabas.cluster.watcher import NOTIFICATION_LIFETIME_MS, RETRY_BACKOFF_MS, TopicConfigWatcher
@@ -50,7 +51,7 @@ def play(story: Callable[[Watched], Awaitable[None]]) -> None:
     async def run() -> None:
         clock = ManualClock()
         registry = await EmbeddedRegistry.open(None, clock, InlineExecutor())
-        await bootstrap(registry)
+        await bootstrap(registry, Random(1))
         await story(Watched(registry, clock, errors))
 
     asyncio.run(run())

@@ -120,7 +120,7 @@ class Cluster:
         return link
 
     async def start(self) -> None:
-        await bootstrap(self.registry)
+        await bootstrap(self.registry, Random(1))
         self.view.broker_epoch = await register_broker(self.registry, registration(0))
         await self.configs.start()
         await self.controller.start()

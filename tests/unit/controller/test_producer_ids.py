@@ -1,4 +1,5 @@
 import asyncio
+from random import Random
 
 from barnabas.controller.producer_ids import ProducerIds
 from barnabas.core.executor import InlineExecutor
@@ -10,7 +11,7 @@ from barnabas.testing.manual_clock import ManualClock
 def test_ids_come_from_blocks_of_1000_and_never_twice() -> None:
     async def story() -> None:
         registry = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
-        await bootstrap(registry)
+        await bootstrap(registry, Random(1))
         first, second = ProducerIds(registry, 0), ProducerIds(registry, 1)
         assert first.take() is None
         assert await first.fetch() == 0

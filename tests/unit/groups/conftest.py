@@ -1,6 +1,7 @@
 """Groups in the phases that tests start from, and a coordinator on a manual clock with a log in memory."""
 
 from collections.abc import Iterator
+from random import Random
 from typing import Any
 
 import pytest
@@ -189,7 +190,7 @@ class Service:
 
     def start(self, executor: Executor) -> GroupCoordinator:
         """A coordinator that begins to lead all partitions."""
-        groups = GroupCoordinator(self.config, self.clock, self.clock, executor, self.replicas, self.cluster)
+        groups = GroupCoordinator(self.config, self.clock, self.clock, executor, self.replicas, self.cluster, Random(1))
         groups.start()
         for index in range(2):
             groups.on_partition_leader(index, 0)

@@ -3,10 +3,12 @@ import base64
 import re
 import uuid
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from barnabas.core.config import Endpoint
+from barnabas.core.dice import system_dice
 from barnabas.core.errors import StartupError
 from barnabas.core.executor import InlineExecutor
 from barnabas.registry import paths
@@ -30,7 +32,7 @@ BROKER = BrokerRegistration(0, (Endpoint("PLAINTEXT", "127.0.0.1", 9092, "PLAINT
 
 
 def test_a_cluster_id_is_a_random_uuid() -> None:
-    made = {new_cluster_id() for _ in range(20)}
+    made = {new_cluster_id(system_dice()) for _ in range(20)}
     assert len(made) == 20
     for text in made:
         value = uuid.UUID(bytes=base64.urlsafe_b64decode(text + "=="))
@@ -42,13 +44,13 @@ def test_a_start_creates_what_kafka_creates_and_keeps_it(tmp_path: Path) -> None
         path = tmp_path / "registry.sqlite"
         registry = await EmbeddedRegistry.open(path, ManualClock(), InlineExecutor())
         assert await cluster_id(registry) is None
-        made = await bootstrap(registry)
+        made = await bootstrap(registry, Random(1))
         assert re.fullmatch(r"[A-Za-z0-9_-]{22}", made)
         for wanted in paths.PERSISTENT:
             assert (await registry.get(wanted))[0] is None
         await registry.close()
         registry = await EmbeddedRegistry.open(path, ManualClock(), InlineExecutor())
-        assert await bootstrap(registry) == made == await ensure_cluster_id(registry)
+        assert await bootstrap(registry, Random(1)) == made == await ensure_cluster_id(registry, Random(2))
         await registry.close()
         _, tree = Journal.open(path)
         assert tree.zxid == 2
@@ -59,7 +61,7 @@ def test_a_start_creates_what_kafka_creates_and_keeps_it(tmp_path: Path) -> None
 def test_a_registration_has_version_1_and_its_transaction_is_the_epoch() -> None:
     async def story() -> None:
         registry = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
-        await bootstrap(registry)
+        await bootstrap(registry, Random(1))
         epoch = await register_broker(registry, BROKER)
         data, stat = await registry.get("/brokers/ids/0")
         assert decode_registration(0, data) == BROKER
@@ -72,7 +74,7 @@ def test_a_registration_has_version_1_and_its_transaction_is_the_epoch() -> None
 def test_a_broker_id_that_is_taken_is_refused() -> None:
     async def story() -> None:
         registry = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
-        await bootstrap(registry)
+        await bootstrap(registry, Random(1))
         other = Stage(registry._tree, 99)
         other.apply([CreateOp("/brokers/ids/0", b"{}", is_ephemeral=True)], 0)
         registry._tree.commit(other)
@@ -96,7 +98,7 @@ def test_parents_are_created_on_the_way() -> None:
 def test_generated_broker_ids_begin_above_the_reserved_ones() -> None:
     async def story() -> None:
         registry = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
-        await bootstrap(registry)
+        await bootstrap(registry, Random(1))
         assert [await generate_broker_id(registry, 1000) for _ in range(2)] == [1001, 1002]
         assert (await registry.get("/brokers/seqid"))[0] == b""
 

@@ -7,7 +7,6 @@ from barnabas.broker.context import RequestContext
 from barnabas.broker.table import Handler
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.pending import Pending
-from barnabas.groups.coordinator import new_member_id
 from barnabas.groups.events import NO_MEMBER_ID, Join, JoinAnswer
 from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
 
@@ -18,9 +17,10 @@ _FIRST_VERSION_WITH_REQUIRED_MEMBER_ID = 4
 def join_group(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupResponse | Pending[JoinGroupResponse]:
     """Join; the answer comes when the group has gathered."""
     has_rebalance_timeout = ctx.api_version >= _FIRST_VERSION_WITH_REBALANCE_TIMEOUT
+    groups = ctx.services.groups
     event = Join(
         request.member_id,
-        new_member_id(ctx.client_id) if request.member_id == NO_MEMBER_ID else NO_MEMBER_ID,
+        groups.new_member_id(ctx.client_id) if request.member_id == NO_MEMBER_ID else NO_MEMBER_ID,
         ctx.api_version >= _FIRST_VERSION_WITH_REQUIRED_MEMBER_ID,
         ctx.client_id,
         f"/{ctx.connection.host}",
@@ -29,7 +29,7 @@ def join_group(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupRespo
         request.protocol_type,
         tuple((protocol.name, protocol.metadata) for protocol in request.protocols),
     )
-    return ctx.services.groups.join(request.group_id, event).shaped(_response)
+    return groups.join(request.group_id, event).shaped(_response)
 
 
 def _response(answer: JoinAnswer) -> JoinGroupResponse:

@@ -16,10 +16,9 @@ Source: design page, log compaction; log-format facts, cleaner.
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from threading import Event
 
 from barnabas.core.errors import StorageError
-from barnabas.core.executor import Executor
+from barnabas.core.executor import Executor, StopSignal
 from barnabas.core.pending import Pending, completed
 from barnabas.core.timers import Timer
 from barnabas.core.types import NO_OFFSET, TopicPartition
@@ -67,6 +66,7 @@ class Cleaner:
         logs: Callable[[], Iterable[PartitionLog]],
         high_watermarks: Callable[[], Mapping[TopicPartition, int]],
         note_clean: Callable[[PartitionLog], object],
+        stopped: StopSignal,
     ) -> None:
         """Args:
         config: The broker's settings.
@@ -75,6 +75,7 @@ class Cleaner:
         logs: All open logs.
         high_watermarks: What is replicated of them.
         note_clean: Told when a log's `first_dirty_offset` has changed.
+        stopped: Not set; what its threads wait at when they are too fast.
         """
         self.uncleanable: dict[TopicPartition, BaseException] = {}
         self._config = config
@@ -83,7 +84,7 @@ class Cleaner:
         self._logs = logs
         self._high_watermarks = high_watermarks
         self._note_clean = note_clean
-        self._stopped = Event()
+        self._stopped = stopped
         self._throttle = Throttle(config.log_cleaner_io_max_bytes_per_second, env.clock, self._stopped.wait)
         self._unclean_logs: dict[TopicPartition, PartitionLog] = {}
         self._running: dict[TopicPartition, _Running] = {}

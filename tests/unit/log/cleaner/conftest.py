@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from barnabas.core.config import BrokerConfig
-from barnabas.core.executor import InlineExecutor
+from barnabas.core.executor import InlineExecutor, new_stop_signal
 from barnabas.core.types import TopicPartition
 from barnabas.log.cleaner.cleaner import Cleaner
 from barnabas.log.environment import LogEnvironment
@@ -48,7 +48,15 @@ def make_cleaner(env: LogEnvironment, clock: ManualClock) -> Callable[..., Clean
             }
 
         noted_logs: list[PartitionLog] = [] if noted is None else noted
-        cleaner = Cleaner(config, env, InlineExecutor(), lambda: logs, high_watermarks, noted_logs.append)
+        cleaner = Cleaner(
+            config,
+            env,
+            InlineExecutor(),
+            lambda: logs,
+            high_watermarks,
+            noted_logs.append,
+            new_stop_signal(),
+        )
         cleaner.start()
         clock.advance(0)
         return cleaner

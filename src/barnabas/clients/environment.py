@@ -1,0 +1,44 @@
+"""The one door through which a client meets the world: connections, time of day, chance.
+
+How long something takes is the event loop's time; a loop of another time takes everything along.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from barnabas.core.clock import Clock, SystemClock
+from barnabas.core.dice import system_dice
+
+if TYPE_CHECKING:
+    from random import Random
+
+_READ_AHEAD_BYTES = 1 << 20
+
+Streams: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+@dataclass(slots=True)
+class ClientEnvironment:
+    """What clients are given.
+
+    Attributes:
+        clock: The time of records; how old what is known of the cluster is.
+        dice: Which partition records without a key go to.
+        dial: Opens a connection to a host and port; raises OSError.
+    """
+
+    clock: Clock
+    dice: "Random"
+    dial: Callable[[str, int], Awaitable[Streams]]
+
+
+async def dial(host: str, port: int) -> Streams:
+    """Connect over the machine's own network. Raises OSError."""
+    return await asyncio.open_connection(host, port, limit=_READ_AHEAD_BYTES)
+
+
+def machine_environment() -> ClientEnvironment:
+    """The machine's own."""
+    return ClientEnvironment(SystemClock(), system_dice(), dial)

@@ -1,0 +1,150 @@
+"""The one door through which a broker meets the world: time, chance, threads, disk, network, registry.
+
+`lifecycle` builds the machine's own environment; a simulation builds another one. Whatever else a broker is made of
+takes these things when it is built and reads the world nowhere (tests/unit/server/test_one_door.py).
+
+Source: design page, section 2; style page, one direction.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from barnabas.core.clock import Clock, SystemClock
+from barnabas.core.dice import system_dice
+from barnabas.core.executor import Executor, OwnedExecutor, StopSignal, ThreadExecutor, new_stop_signal
+from barnabas.core.timers import LoopTimers, Timers
+from barnabas.log.files import FileSystem, LocalFileSystem
+from barnabas.log.page_cache import PageCache, system_page_cache
+from barnabas.net.channel import Network
+from barnabas.net.sockets import SocketNetwork
+from barnabas.registry.embedded import EmbeddedRegistry
+from barnabas.registry.store import Registry
+from barnabas.server.open_files import highest_connection_descriptor, most_partitions
+from barnabas.server.receive_memory import receive_memory_bytes
+from barnabas.server.watchdog import CoreWait
+
+if TYPE_CHECKING:
+    from random import Random
+
+
+class Limits(Protocol):
+    """What the machine has room for."""
+
+    def highest_connection_descriptor(self) -> int:
+        """Connections get no descriptor above this one; -1 sets no limit."""
+        ...
+
+    def most_partitions(self) -> int:
+        """How many partitions this broker takes before it refuses new ones."""
+        ...
+
+    def receive_memory_bytes(self, configured_bytes: int) -> int:
+        """The bound of the receive memory; `configured_bytes` is queued.max.request.bytes."""
+        ...
+
+    def core_wait_ms(self) -> int:
+        """How long the loop's thread has waited for a core in all; 0 where nobody knows."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what this was learned with."""
+        ...
+
+
+class RegistryDoor(Protocol):
+    """Where the cluster's state is kept: how a broker gets its session with it."""
+
+    def holds(self, path: Path) -> bool:
+        """Whether a registry was ever kept here."""
+        ...
+
+    async def open(self, path: Path, clock: Clock, executor: Executor) -> Registry:
+        """Begin a session.
+
+        Args:
+            path: Where a single broker keeps its registry.
+            executor: A single thread of its own, for everything that blocks.
+
+        Raises:
+            StartupError: Another process has it, or it can't be read.
+        """
+        ...
+
+
+@dataclass(slots=True)
+class Environment:
+    """What a broker is given.
+
+    Attributes:
+        loop: Runs everything; whose time nobody asks but `timers`.
+        clock, timers: Time.
+        dice: All that is left to chance, new ids too.
+        new_executor: Makes threads by name and number; with 1, work runs in the order it was given.
+        new_stop_signal: Makes what work in them waits at.
+        files, page_cache: The disk.
+        network: Addresses and connections.
+        registry: The cluster's state.
+        limits: What there is room for.
+    """
+
+    loop: asyncio.AbstractEventLoop
+    clock: Clock
+    timers: Timers
+    dice: "Random"
+    new_executor: Callable[[str, int], OwnedExecutor]
+    new_stop_signal: Callable[[], StopSignal]
+    files: FileSystem
+    page_cache: PageCache
+    network: Network
+    registry: RegistryDoor
+    limits: Limits
+
+
+class MachineLimits:
+    """Those of this process on this machine; see `Limits`."""
+
+    def __init__(self) -> None:
+        self._core_wait = CoreWait()
+        self.core_wait_ms: Callable[[], int] = self._core_wait
+
+    def highest_connection_descriptor(self) -> int:
+        return highest_connection_descriptor()
+
+    def most_partitions(self) -> int:
+        return most_partitions()
+
+    def receive_memory_bytes(self, configured_bytes: int) -> int:
+        return receive_memory_bytes(configured_bytes)
+
+    def close(self) -> None:
+        self._core_wait.close()
+
+
+class SqliteRegistry:
+    """A registry in a file of this machine; see `RegistryDoor`."""
+
+    def holds(self, path: Path) -> bool:
+        return path.exists()
+
+    async def open(self, path: Path, clock: Clock, executor: Executor) -> EmbeddedRegistry:
+        return await EmbeddedRegistry.open(path, clock, executor)
+
+
+def machine_environment(loop: asyncio.AbstractEventLoop) -> Environment:
+    """The machine's own."""
+    return Environment(
+        loop,
+        SystemClock(),
+        LoopTimers(loop),
+        system_dice(),
+        lambda name, thread_count: ThreadExecutor(loop, name, thread_count),
+        new_stop_signal,
+        LocalFileSystem(),
+        system_page_cache(),
+        SocketNetwork(loop),
+        SqliteRegistry(),
+        MachineLimits(),
+    )
