@@ -17,7 +17,7 @@ from barnabas.core.executor import InlineExecutor, new_stop_signal
 from barnabas.core.types import TopicPartition
 from barnabas.log.cleaner.cleaner import Cleaner
 from barnabas.log.environment import LogEnvironment
-from barnabas.log.files import RecordFile
+from barnabas.log.files import LocalRecordFile
 from barnabas.log.partition_log import PartitionLog
 from barnabas.log.recovery import open_log
 from barnabas.records.batch import Codec
@@ -89,7 +89,7 @@ class DyingDisk(FaultyDisk):
             raise DeadDiskError
         self.left_count -= 1
 
-    def open_records(self, path: Path, *, is_new: bool = False) -> RecordFile:
+    def open_records(self, path: Path, *, is_new: bool = False) -> LocalRecordFile:
         if is_new:
             self.step()
         return super().open_records(path, is_new=is_new)
@@ -213,8 +213,11 @@ SCRIPT = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("is_power_cut", [False, True], ids=["kill", "power-cut"])
-def test_killed_at_every_step(tmp_path: Path, is_power_cut: bool) -> None:
+@pytest.mark.parametrize(
+    "kept_names", [None, 1.0, 0.5, 0.0], ids=["kill", "power-cut", "power-cut-half-the-names", "power-cut-no-names"]
+)
+def test_killed_at_every_step(tmp_path: Path, kept_names: float | None) -> None:
+    """`kept_names`: how much of what a directory was not synced for stays after a power cut; None is a kill."""
     original = World(tmp_path / "original")
     for batch in SCRIPT:
         original.append(batch)
@@ -232,7 +235,10 @@ def test_killed_at_every_step(tmp_path: Path, is_power_cut: bool) -> None:
         has_survived = it.disk.left_count > 0
         it.disk.left_count = None
         it.log.release()
-        it.disk.crash() if is_power_cut else it.disk.kill()
+        if kept_names is None:
+            it.disk.kill()
+        else:
+            it.disk.crash(keep_names=lambda change_count: int(change_count * kept_names))
 
         it.open(was_clean=False, recovery_point=end_offset)
         found = it.records()
@@ -250,6 +256,6 @@ def test_killed_at_every_step(tmp_path: Path, is_power_cut: bool) -> None:
         if has_survived:
             break
     assert step_count > 30
-    # Before, after, and between two swaps.
-    assert len(outcomes) > 3
+    # Before, after, and between two swaps; the fewer names stay, the fewer of those there are.
+    assert len(outcomes) > {0.0: 1, 0.5: 2}.get(kept_names, 3)
     assert {len(before), len(expected)} <= outcomes

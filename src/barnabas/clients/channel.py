@@ -157,6 +157,9 @@ class Channel:
             ) from None
         finally:
             self._waiting.pop(correlation_id, None)
+            if future.done() and not future.cancelled():
+                # Where sending failed nobody has asked it why: that it was told is enough.
+                future.exception()
         _, pos = decode_response_header(frame, request.API_KEY, version)
         return answer.decode(version, frame, pos)[0]
 

@@ -79,7 +79,11 @@ class LogDirectory:
             StartupError: Another broker has it.
             StorageError: It can't be made or written.
         """
+        missing = [each for each in (self.path, *self.path.parents) if not self._files.exists(each)]
         self._files.make_directory(self.path)
+        for made in missing:
+            # Or a power cut takes it away, with all that is safe in it.
+            self._files.sync(made.parent)
         self._lock = self._files.lock(self.path / LOCK_FILE)
         if self._lock is None:
             raise StartupError(

@@ -30,14 +30,62 @@ class DirectoryEntry(NamedTuple):
     size_bytes: int
 
 
-class RecordFile:
+class RecordFile(Protocol):
     """An open `.log` file.
 
     Attributes:
-        fd: Valid as long as this object is referenced.
+        fd: Valid as long as this object is referenced; -1 where the file is none of this machine's.
         path: The name that it was opened by; renaming does not change it.
         size: Bytes in the file.
     """
+
+    fd: int
+    path: Path
+    size: int
+
+    def append(self, data: Buffer) -> None:
+        """Write all of `data` at the end.
+
+        Raises:
+            StorageError: The disk took not all of it; what it took is cut off again.
+        """
+        ...
+
+    def reserve(self, size: int) -> None:
+        """Ask the disk to keep room for `size` bytes; the file stays as long as it is.
+
+        Raises:
+            StorageError: The disk has not so much room.
+        """
+        ...
+
+    def read(self, position: int, length: int) -> bytes:
+        """At most `length` bytes from `position` on; fewer only at the file's end.
+
+        Raises:
+            StorageError: The disk failed.
+        """
+        ...
+
+    def warm(self, position: int, length: int) -> None:
+        """Bring a part of the file into the page cache and wait until it is there; never on the event loop.
+
+        Raises:
+            StorageError: The disk failed.
+        """
+        ...
+
+    def truncate(self, size: int) -> None:
+        """Cut everything from `size` on."""
+        ...
+
+    def sync(self) -> None:
+        """Wait until the disk has all of it; never on the event loop."""
+        ...
+
+
+class LocalRecordFile:
+    """A file of this machine; see `RecordFile`."""
 
     __slots__ = ("__weakref__", "fd", "path", "size")
 
@@ -47,11 +95,6 @@ class RecordFile:
         self.size = size
 
     def append(self, data: Buffer) -> None:
-        """Write all of `data` at the end.
-
-        Raises:
-            StorageError: The disk took not all of it; what it took is cut off again.
-        """
         # hot path: benchmarks/micro/test_log.py
         try:
             written_bytes = self.write(data)
@@ -64,11 +107,6 @@ class RecordFile:
         self.size += written_bytes
 
     def reserve(self, size: int) -> None:
-        """Ask the disk to keep room for `size` bytes; the file stays as long as it is.
-
-        Raises:
-            StorageError: The disk has not so much room.
-        """
         from barnabas.log.reservation import reserve
 
         with storage_errors(self.path):
@@ -79,11 +117,6 @@ class RecordFile:
         return os.write(self.fd, data)
 
     def read(self, position: int, length: int) -> bytes:
-        """At most `length` bytes from `position` on; fewer only at the file's end.
-
-        Raises:
-            StorageError: The disk failed.
-        """
         try:
             data = os.pread(self.fd, length, position)
             while len(data) < length:
@@ -96,11 +129,6 @@ class RecordFile:
         return data
 
     def warm(self, position: int, length: int) -> None:
-        """Bring a part of the file into the page cache and wait until it is there; never on the event loop.
-
-        Raises:
-            StorageError: The disk failed.
-        """
         with storage_errors(self.path):
             if hasattr(os, "posix_fadvise"):
                 # All of it is asked for at once. The kernel's own readahead would go on, on the event loop's time, when
@@ -115,13 +143,11 @@ class RecordFile:
                 position += count
 
     def truncate(self, size: int) -> None:
-        """Cut everything from `size` on."""
         with storage_errors(self.path):
             os.ftruncate(self.fd, size)
         self.size = size
 
     def sync(self) -> None:
-        """Wait until the disk has all of it; never on the event loop."""
         with storage_errors(self.path):
             os.fdatasync(self.fd)
 
@@ -161,8 +187,16 @@ class FileSlice:
         return self.file.read(self.position, self.length)
 
 
-class FileLock:
+class FileLock(Protocol):
     """An exclusive lock on a file, held until `release` or the end of the process."""
+
+    def release(self) -> None:
+        """Let go of the lock; the file stays. Harmless when it was done already."""
+        ...
+
+
+class LocalFileLock:
+    """A lock that the system keeps; see `FileLock`."""
 
     __slots__ = ("_fd",)
 
@@ -170,7 +204,6 @@ class FileLock:
         self._fd = fd
 
     def release(self) -> None:
-        """Let go of the lock; the file stays."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
@@ -253,11 +286,11 @@ class LocalFileSystem:
 
     __slots__ = ()
 
-    def open_records(self, path: Path, *, is_new: bool = False) -> RecordFile:
+    def open_records(self, path: Path, *, is_new: bool = False) -> LocalRecordFile:
         with storage_errors(path):
             flags = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | (os.O_CREAT | os.O_TRUNC if is_new else 0)
             fd = os.open(path, flags, 0o644)
-            return RecordFile(fd, path, os.fstat(fd).st_size)
+            return LocalRecordFile(fd, path, os.fstat(fd).st_size)
 
     def read(self, path: Path) -> bytes | None:
         with storage_errors(path):
@@ -359,7 +392,7 @@ class LocalFileSystem:
         except OSError:
             os.close(fd)
             return None
-        return FileLock(fd)
+        return LocalFileLock(fd)
 
     def exists(self, path: Path) -> bool:
         return path.exists()

@@ -116,6 +116,7 @@ class PartitionLog:
         "_index_bytes",
         "_index_interval_bytes",
         "_is_log_append_time",
+        "_is_name_safe",
         "_max_message_bytes",
         "_needs_a_walk",
         "_segment_bytes",
@@ -160,6 +161,8 @@ class PartitionLog:
         self.first_dirty_offset: int | None = None
         self.is_closed = False
         self._cut_offset = parts.log_end_offset
+        # The directory may have been made a moment ago; its name is in the one above.
+        self._is_name_safe = False
         self._flusher = Flusher(env.executor, self._prepare_flush, self._note_flush, self._note_failure)
         self.update_config(config)
         self._chain.choose_jitter(config)
@@ -660,6 +663,8 @@ class PartitionLog:
         files = self._env.files
         paths = [self._snapshots.path(segment.base_offset) for segment in segments]
         paths += [self._snapshots.path(self.log_end_offset), self.epochs.path, self.directory]
+        if not self._is_name_safe:
+            paths.append(self.directory.parent)
 
         def work() -> None:
             for segment in segments:
@@ -672,6 +677,7 @@ class PartitionLog:
     def _note_flush(self, end_offset: int) -> None:
         # Where the log was cut meanwhile, other bytes than those on disk may follow.
         self.recovery_point = max(self.recovery_point, min(end_offset, self._cut_offset))
+        self._is_name_safe = True
         self.last_flush_ms = self._env.clock.now_ms()
 
     def _note_failure(self, error: BaseException) -> None:

@@ -11,9 +11,9 @@ Source: design page, registry.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from barnabas.core.clock import Clock
 from barnabas.core.executor import Executor
@@ -33,16 +33,32 @@ from barnabas.registry.store import (
     Watch,
     WatchEvent,
 )
-from barnabas.registry.tree import Stage, Tree
+from barnabas.registry.tree import Stage, Tree, Znode
 
 T = TypeVar("T")
 _Answer = asyncio.Future[list[OpResult]]
 
 
+class CommitLog(Protocol):
+    """Where commits go. Blocks: for the registry's executor."""
+
+    def commit(self, changes: Mapping[str, Znode | None], zxid: int) -> None:
+        """Make changes durable, all or none; ephemeral nodes are left out.
+
+        Raises:
+            StorageError: The disk failed; nothing of it is kept.
+        """
+        ...
+
+    def close(self) -> None:
+        """Nothing more will be committed."""
+        ...
+
+
 class EmbeddedRegistry:
     """A `Registry` that needs no server."""
 
-    def __init__(self, tree: Tree, journal: Journal | None, clock: Clock, executor: Executor) -> None:
+    def __init__(self, tree: Tree, journal: CommitLog | None, clock: Clock, executor: Executor) -> None:
         """Args:
         tree: What is committed; owned from here on.
         journal: Where commits go; None keeps nothing.

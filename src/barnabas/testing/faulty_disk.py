@@ -1,18 +1,42 @@
 """A disk that fails on demand and forgets what was not synced.
 
 It works on real files, so `sendfile` works on it too. What a program wrote but did not fsync may be gone after
-`crash()`, in part or in whole, as after a power cut; killing a process alone loses nothing.
+`crash()`, in part or in whole, as after a power cut: bytes of files, and names (files that were made, renamed or
+removed) in directories that were not synced themselves. Killing a process alone loses nothing.
 
 Source: style page, tests; design page, log.
 """
 
 import errno
 import os
+import shutil
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias, TypeVar
 
-from barnabas.log.files import FileLock, LocalFileSystem, RecordFile, storage_errors
+from barnabas.log.files import FileLock, LocalFileSystem, LocalRecordFile, storage_errors
 from barnabas.records.batch import Buffer
+
+T = TypeVar("T")
+
+# What stood under a name: the bytes of a file, or what stood in a directory.
+_Saved: TypeAlias = "bytes | dict[str, _Saved]"
+
+
+@dataclass(slots=True)
+class _Change:
+    """What happened to a name in a directory since its last fsync.
+
+    Attributes:
+        name: What is different now.
+        source: Where it was renamed from; None: it was made or removed.
+        before: What stood there before; None: nothing.
+    """
+
+    name: str
+    source: str | None
+    before: "_Saved | None"
 
 
 class FaultyDisk(LocalFileSystem):
@@ -27,6 +51,7 @@ class FaultyDisk(LocalFileSystem):
     """
 
     __slots__ = (
+        "_changes",
         "_locks",
         "_synced_bytes",
         "fails_to_read",
@@ -44,8 +69,11 @@ class FaultyDisk(LocalFileSystem):
         self.sync_count = 0
         self._synced_bytes: dict[Path, int] = {}
         self._locks: list[FileLock] = []
+        self._changes: dict[Path, list[_Change]] = {}
 
-    def open_records(self, path: Path, *, is_new: bool = False) -> RecordFile:
+    def open_records(self, path: Path, *, is_new: bool = False) -> LocalRecordFile:
+        if is_new:
+            self._note_made(path)
         file = super().open_records(path, is_new=is_new)
         # The descriptor has two owners for a moment; each closes its own.
         faulty = FaultyRecordFile(os.dup(file.fd), path, file.size)
@@ -54,38 +82,56 @@ class FaultyDisk(LocalFileSystem):
         return faulty
 
     def append(self, path: Path, data: bytes) -> None:
+        self._note_made(path)
         self._note_write(path, path.stat().st_size if path.exists() else 0)
         super().append(path, data)
 
     def write(self, path: Path, data: bytes) -> None:
+        self._note_made(path)
         self._synced_bytes[path] = 0
         super().write(path, data)
 
     def replace(self, path: Path, data: bytes, *, is_synced: bool = True) -> None:
+        temporary = path.with_name(path.name + ".tmp")
+        self.write(temporary, data)
         if is_synced:
-            self.note_sync(path, len(data))
-        else:
-            self._synced_bytes[path] = 0
-        super().replace(path, data, is_synced=is_synced)
+            self.sync(temporary)
+        self.rename(temporary, path)
+        if is_synced:
+            self.sync(path.parent)
 
     def truncate(self, path: Path, size: int) -> None:
         self._synced_bytes[path] = min(self._synced_bytes.get(path, size), size)
         super().truncate(path, size)
 
     def rename(self, source: Path, target: Path) -> None:
+        replaced = self._saved(target)
         super().rename(source, target)
-        for path in list(self._synced_bytes):
-            if path == source or source in path.parents:
-                self._synced_bytes[target / path.relative_to(source)] = self._synced_bytes.pop(path)
+        self._note_change(target, _Change(target.name, source.name, replaced))
+        _rename_keys(self._synced_bytes, source, target)
+        _rename_keys(self._changes, source, target)
 
     def remove(self, path: Path) -> None:
+        self._note_gone(path)
         super().remove(path)
         self._synced_bytes.pop(path, None)
+
+    def remove_tree(self, path: Path) -> None:
+        self._note_gone(path)
+        super().remove_tree(path)
+        for known in [known for known in self._changes if known == path or path in known.parents]:
+            del self._changes[known]
+
+    def make_directory(self, path: Path) -> None:
+        for each in (*reversed(path.parents), path):
+            self._note_made(each)
+        super().make_directory(path)
 
     def sync(self, path: Path) -> None:
         if path.is_file():
             self.note_sync(path, path.stat().st_size)
         super().sync(path)
+        self._changes.pop(path, None)
 
     def lock(self, path: Path) -> FileLock | None:
         lock = super().lock(path)
@@ -127,11 +173,36 @@ class FaultyDisk(LocalFileSystem):
     def _note_write(self, path: Path, size: int) -> None:
         self._synced_bytes.setdefault(path, size)
 
-    def crash(self, keep: Callable[[int], int] = lambda unsynced_bytes: 0) -> None:
-        """Lose power: of each file the bytes since its last fsync are lost, but for what `keep` lets stay.
+    def _note_made(self, path: Path) -> None:
+        if not path.exists():
+            self._note_change(path, _Change(path.name, None, None))
+
+    def _note_gone(self, path: Path) -> None:
+        saved = self._saved(path)
+        if saved is not None:
+            self._note_change(path, _Change(path.name, None, saved))
+
+    def _note_change(self, path: Path, change: _Change) -> None:
+        self._changes.setdefault(path.parent, []).append(change)
+
+    def _saved(self, path: Path) -> "_Saved | None":
+        """What of a file or directory is safe, but for its name; None when there is none."""
+        if path.is_dir():
+            return {each.name: saved for each in path.iterdir() if (saved := self._saved(each)) is not None}
+        if not path.exists():
+            return None
+        return path.read_bytes()[: self._synced_bytes.get(path)]
+
+    def crash(
+        self,
+        keep: Callable[[int], int] = lambda unsynced_bytes: 0,
+        keep_names: Callable[[int], int] = lambda change_count: 0,
+    ) -> None:
+        """Lose power: what happened to files and directories since their last fsync is lost, but for what may stay.
 
         Args:
-            keep: Given how many bytes are unsafe, says how many of them survive.
+            keep: Given how many bytes of a file are unsafe, says how many of them survive.
+            keep_names: Given how many changes of a directory's names are unsafe, says how many survive: the first ones.
         """
         for path, synced_bytes in self._synced_bytes.items():
             if not path.is_file():
@@ -140,6 +211,12 @@ class FaultyDisk(LocalFileSystem):
             if unsafe_bytes:
                 os.truncate(path, synced_bytes + keep(unsafe_bytes))
         self._synced_bytes.clear()
+        # The deepest first: what is above may move or remove it.
+        for directory in sorted(self._changes, key=lambda path: len(path.parts), reverse=True):
+            changes = self._changes[directory]
+            for change in reversed(changes[keep_names(len(changes)) :]):
+                _undo(directory, change)
+        self._changes.clear()
         self.kill()
 
     def kill(self) -> None:
@@ -149,7 +226,33 @@ class FaultyDisk(LocalFileSystem):
         self._locks.clear()
 
 
-class FaultyRecordFile(RecordFile):
+def _rename_keys(by_path: dict[Path, T], source: Path, target: Path) -> None:
+    for path in [path for path in by_path if path == source or source in path.parents]:
+        by_path[target / path.relative_to(source)] = by_path.pop(path)
+
+
+def _undo(directory: Path, change: _Change) -> None:
+    path = directory / change.name
+    if change.source is not None:
+        path.rename(directory / change.source)
+    elif path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+    if change.before is not None:
+        _restore(path, change.before)
+
+
+def _restore(path: Path, saved: _Saved) -> None:
+    if isinstance(saved, bytes):
+        path.write_bytes(saved)
+        return
+    path.mkdir()
+    for name, below in saved.items():
+        _restore(path / name, below)
+
+
+class FaultyRecordFile(LocalRecordFile):
     """A record file on a faulty disk."""
 
     __slots__ = ("disk",)
