@@ -13,6 +13,10 @@ settings.load_profile("patient")
 _REAL_LOG = Path(__file__).resolve().parents[2] / "shared" / "data" / "access.log.gz"
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--rewrite", action="store_true", help="write what is seen into tests/golden/scenarios")
+
+
 @pytest.fixture(scope="session")
 def real_access_log() -> Path:
     """10,000 page views of a public web site: they are not part of the repository, and lie beside it.

@@ -1,0 +1,389 @@
+"""Puts the simulated world together: one seed, one loop, one network, and hosts with a disk each.
+
+    Simulation ─► BrokerHost (disk, registry; survives what happens to the process) ─► Node
+               ─► client environments
+
+Everything that is left to chance is thrown with dice that come from the seed. What happens is noted in `history`, line
+by line; the same seed gives the same lines.
+"""
+
+import logging
+from collections.abc import Callable, Coroutine, Mapping
+from contextvars import copy_context
+from pathlib import Path
+from random import Random
+from typing import Any, TypeVar
+
+from barnabas.clients.environment import ClientEnvironment
+from barnabas.core.clock import Clock
+from barnabas.core.config import BrokerConfig
+from barnabas.core.executor import Executor
+from barnabas.core.timers import LoopTimers
+from barnabas.log.files import RecordFile
+from barnabas.registry.embedded import EmbeddedRegistry
+from barnabas.registry.tree import Tree, Znode
+from barnabas.server.environment import Environment
+from barnabas.server.node import Node
+from barnabas.testing.simulation.disk import MemoryDisk
+from barnabas.testing.simulation.loop import CURRENT_PROCESS, Process, VirtualLoop
+from barnabas.testing.simulation.network import MemoryNetwork
+
+T = TypeVar("T")
+
+_START_MS = 1_600_000_000_000
+DATA = Path("/data")
+PORT = 9092
+
+
+class VirtualClock:
+    """The loop's time; see `Clock`."""
+
+    def __init__(self, loop: VirtualLoop) -> None:
+        self._loop = loop
+
+    def now_ms(self) -> int:
+        return _START_MS + self._loop.now_us // 1_000
+
+    def monotonic_ms(self) -> int:
+        return self._loop.now_us // 1_000
+
+    def monotonic_ns(self) -> int:
+        return self._loop.now_us * 1_000
+
+
+class VirtualExecutor:
+    """Threads that take their time; see `OwnedExecutor`.
+
+    Work is done at one stroke, a while after it was begun, and what comes of it is told a while later: a process may
+    die before, between and after.
+    """
+
+    def __init__(self, loop: VirtualLoop, delay_us: Callable[[], int], thread_count: int) -> None:
+        self._loop = loop
+        self._delay_us = delay_us
+        self._idle_count = thread_count
+        self._waiting: list[Callable[[], object]] = []
+        self._running: dict[int, Callable[[], object]] = {}
+        self._count = 0
+        self._is_closed = False
+
+    def run(
+        self, work: Callable[[], T], then: Callable[[T], object], failed: Callable[[BaseException], object]
+    ) -> None:
+        context = copy_context()
+        self._count += 1
+        number = self._count
+
+        def tell(callback: Callable[[Any], object], outcome: object) -> None:
+            if not self._is_closed:
+                self._idle_count += 1
+                self._begin_next()
+            callback(outcome)
+
+        def do() -> None:
+            if self._running.pop(number, None) is None:
+                return
+            try:
+                result = work()
+            except Exception as error:
+                self._plan(tell, failed, error, context=context)
+            else:
+                self._plan(tell, then, result, context=context)
+
+        def begin() -> None:
+            self._running[number] = do
+            self._plan(do, context=context)
+
+        self._waiting.append(begin)
+        self._begin_next()
+
+    def _plan(self, callback: Callable[..., object], *args: object, context: Any) -> None:
+        self._loop.call_at((self._loop.now_us + self._delay_us()) / 1_000_000, callback, *args, context=context)
+
+    def _begin_next(self) -> None:
+        if self._idle_count and self._waiting:
+            self._idle_count -= 1
+            self._waiting.pop(0)()
+
+    def close(self) -> None:
+        self._is_closed = True
+        self._waiting.clear()
+        for do in list(self._running.values()):
+            do()
+
+
+class VirtualStopSignal:
+    """See `StopSignal`; work is done at one stroke, so nobody waits."""
+
+    def __init__(self) -> None:
+        self._is_set = False
+
+    def set(self) -> None:
+        self._is_set = True
+
+    def is_set(self) -> bool:
+        return self._is_set
+
+    def wait(self, timeout: float) -> bool:
+        return self._is_set
+
+
+class RollingPageCache:
+    """Holds what the dice say; what was read a moment ago is there. See `PageCache`."""
+
+    def __init__(self, dice: Random, miss: float) -> None:
+        self._dice = dice
+        self._miss = miss
+        self._was_missed = False
+
+    def holds(self, file: RecordFile, position: int, length: int) -> bool:
+        self._was_missed = not self._was_missed and self._dice.random() < self._miss
+        return not self._was_missed
+
+    def check_read(self, file: RecordFile, position: int, length: int) -> None:
+        return
+
+
+class MemoryRegistry:
+    """Keeps what was committed; survives the end of the process and of the machine. See `RegistryDoor`."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[str, Znode] = {}
+        self._zxid = 0
+        self._is_kept = False
+
+    def holds(self, path: Path) -> bool:
+        return self._is_kept
+
+    async def open(self, path: Path, clock: Clock, executor: Executor) -> EmbeddedRegistry:
+        self._is_kept = True
+        return EmbeddedRegistry(Tree(dict(self._nodes), self._zxid), self, clock, executor)
+
+    def commit(self, changes: Mapping[str, Znode | None], zxid: int) -> None:
+        for path, node in changes.items():
+            if node is None:
+                self._nodes.pop(path, None)
+            elif not node.ephemeral_owner:
+                self._nodes[path] = node
+        self._zxid = zxid
+
+    def close(self) -> None:
+        return
+
+
+class UnlimitedMachine:
+    """See `Limits`."""
+
+    def highest_connection_descriptor(self) -> int:
+        return -1
+
+    def most_partitions(self) -> int:
+        return 1 << 31
+
+    def receive_memory_bytes(self, configured_bytes: int) -> int:
+        return configured_bytes if configured_bytes > 0 else 1 << 28
+
+    def core_wait_ms(self) -> int:
+        return 0
+
+    def close(self) -> None:
+        return
+
+
+class BrokerHost:
+    """A machine with a disk, on which a broker is started, stopped and killed.
+
+    Attributes:
+        name: Its address.
+        disk: What is on it survives the process; a power cut takes what was not synced.
+        slowness: By how much its disk is slower than usual.
+        miss: How likely it is that the page cache does not hold what is read.
+        has_stopped: Whether the broker ended by itself: its disk failed.
+    """
+
+    def __init__(self, simulation: "Simulation", name: str, settings: Mapping[str, str]) -> None:
+        self.name = name
+        self.slowness = 1
+        self.miss = 0.05
+        self.has_stopped = False
+        self._simulation = simulation
+        self._settings = dict(settings)
+        self.disk = MemoryDisk(simulation.clock.now_ms, simulation.note)
+        self._registry = MemoryRegistry()
+        self._process: Process | None = None
+        self._start_count = 0
+        self._graves: list[Process] = []
+        self._stop: Callable[[str], object] = lambda reason: None
+
+    @property
+    def is_up(self) -> bool:
+        """Whether a broker runs."""
+        return self._process is not None
+
+    def _environment(self) -> Environment:
+        simulation = self._simulation
+        loop = simulation.loop
+        return Environment(
+            loop,
+            simulation.clock,
+            LoopTimers(loop),
+            simulation.new_dice(),
+            lambda name, thread_count: VirtualExecutor(loop, self._work_us, thread_count),
+            VirtualStopSignal,
+            self.disk,
+            RollingPageCache(simulation.new_dice(), self.miss),
+            simulation.network.host(self.name),
+            self._registry,
+            UnlimitedMachine(),
+        )
+
+    def _work_us(self) -> int:
+        return self._simulation.dice.randint(10, 2_000) * self.slowness
+
+    def start(self) -> None:
+        """Begin to start a broker; clients find it when it listens."""
+        simulation = self._simulation
+        self._start_count += 1
+        simulation.network.power_on(self.name)
+        self.has_stopped = False
+        process = self._process = Process(f"{self.name}#{self._start_count}")
+        simulation.note(f"start {process.name}")
+        copy_context().run(self._begin, process)
+
+    def _begin(self, process: Process) -> None:
+        CURRENT_PROCESS.set(process)
+        self._simulation.loop.create_task(self._live(process))
+
+    async def _live(self, process: Process) -> None:
+        loop = self._simulation.loop
+        stopping = loop.create_future()
+
+        def stop(reason: str) -> None:
+            if not stopping.done():
+                stopping.set_result(reason)
+
+        self._stop = stop
+        config = BrokerConfig.single_broker(
+            {"listeners": f"PLAINTEXT://{self.name}:{PORT}", "log.dirs": str(DATA), "broker.id": "0", **self._settings}
+        )
+        node = Node(self._environment(), config, stop)
+        try:
+            await node.start()
+            self._simulation.note(f"up {process.name}")
+            self._simulation.note(f"stopping {process.name}: {await stopping}")
+            await node.stop()
+        except Exception as error:
+            self._simulation.note(f"failed {process.name}: {error}")
+        self._bury("end")
+
+    def stop(self) -> None:
+        """SIGTERM."""
+        self._stop("SIGTERM")
+
+    def kill(self) -> None:
+        """kill -9."""
+        if self._process is not None:
+            self._bury("kill")
+
+    def _bury(self, how: str) -> None:
+        process = self._process
+        assert process is not None
+        self._process = None
+        self.has_stopped = how == "end"
+        process.is_alive = False
+        self._graves.append(process)
+        self._simulation.note(f"{how} {process.name}")
+        self.disk.kill()
+        self._simulation.network.kill(self.name)
+
+    def cut_power(self) -> None:
+        """Lose what is not safe on the disk, and the network without a word."""
+        simulation = self._simulation
+        process, self._process = self._process, None
+        simulation.note(f"power {self.name}")
+        if process is not None:
+            process.is_alive = False
+            self._graves.append(process)
+        simulation.network.cut_power(self.name)
+        self.disk.cut_power(simulation.new_dice())
+
+    def close(self) -> None:
+        """Let go of what the dead left behind."""
+        for process in [*self._graves, *([self._process] if self._process else [])]:
+            process.is_alive = False
+            for task in process.tasks:
+                # Nobody will ever end it, and that is no mistake.
+                task._log_destroy_pending = False  # type: ignore[attr-defined]
+            process.tasks.clear()
+
+
+class _Log(logging.Handler):
+    """Notes what a broker or a client warns of."""
+
+    def __init__(self, note: Callable[[str], object], errors: list[str]) -> None:
+        super().__init__(logging.WARNING)
+        self._note = note
+        self._errors = errors
+
+    def emit(self, record: logging.LogRecord) -> None:
+        text = record.getMessage()
+        if record.exc_info is not None and record.exc_info[1] is not None:
+            text += f": {record.exc_info[1]!r}"
+        self._note(f"{record.levelname.lower()} {text}")
+        if record.levelno >= logging.ERROR:
+            self._errors.append(text)
+
+
+class Simulation:
+    """One world. Everything in it is decided by its seed.
+
+    Attributes:
+        seed: Of all dice.
+        loop, clock, network: Time and space.
+        dice: For what happens; parts of the world have dice of their own.
+        history: What happened, line by line.
+        errors: What was logged as an error.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        # What asyncio declares and nobody asks for here is left out.
+        self.loop = VirtualLoop()  # type: ignore[abstract]
+        self.clock = VirtualClock(self.loop)
+        self.dice = Random(seed)
+        self.history: list[str] = []
+        self.errors: list[str] = []
+        self.network = MemoryNetwork(self.loop, self.new_dice(), self.note)
+        self.hosts: dict[str, BrokerHost] = {}
+        self._handler = _Log(self.note, self.errors)
+
+    def new_dice(self) -> Random:
+        """Dice for a part of the world: what it throws changes nothing for the others."""
+        return Random(self.dice.getrandbits(64))
+
+    def note(self, text: str) -> None:
+        self.history.append(f"{self.loop.now_us:>10} {text}")
+
+    def add_broker(self, name: str, settings: Mapping[str, str]) -> BrokerHost:
+        """A machine for a broker, which is not started yet."""
+        host = self.hosts[name] = BrokerHost(self, name, settings)
+        return host
+
+    def client(self, name: str) -> ClientEnvironment:
+        """The world of a client on a machine of its own."""
+        return ClientEnvironment(self.clock, self.new_dice(), self.network.host(name).dial)
+
+    def run(self, story: Coroutine[Any, Any, T]) -> T:
+        """Let time pass until a story is over."""
+        logger = logging.getLogger("barnabas")
+        logger.addHandler(self._handler)
+        propagates, logger.propagate = logger.propagate, False
+        try:
+            result: T = self.loop.run_until_complete(story)
+            return result
+        finally:
+            logger.removeHandler(self._handler)
+            logger.propagate = propagates
+            for host in self.hosts.values():
+                host.close()
+            self.loop.close()

@@ -1,0 +1,40 @@
+"""`scripts/soak`: plays many random histories and says what came of them."""
+
+import argparse
+import sys
+import time
+from collections import Counter
+
+from tests.simulation.histories import History
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="scripts/soak", description=__doc__)
+    parser.add_argument("--count", type=int, default=1_000, help="how many histories; default: 1000")
+    parser.add_argument("--seed", type=int, default=0, help="the first seed, from which they count up; default: 0")
+    parser.add_argument("--show", action="store_true", help="print the history of each that went wrong")
+    options = parser.parse_args()
+    counts: Counter[str] = Counter()
+    failed: list[int] = []
+    started_s, cpu_s = time.monotonic(), time.process_time()
+    for seed in range(options.seed, options.seed + options.count):
+        outcome = History(seed).play()
+        counts.update(outcome.counts)
+        if outcome.violations:
+            failed.append(seed)
+            if options.show:
+                print("\n".join(outcome.lines))
+            print(f"seed {seed} ({outcome.digest[:16]}):", *outcome.violations[:10], sep="\n    ", flush=True)
+    for name, count in sorted(counts.items()):
+        print(f"{count:>12,} {name}")
+    print(
+        f"{options.count} histories from seed {options.seed}: {len(failed)} went wrong; "
+        f"{time.monotonic() - started_s:.0f} s, {time.process_time() - cpu_s:.0f} s of CPU"
+    )
+    if failed:
+        print("again: scripts/soak --count 1 --show --seed", failed[0])
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
