@@ -16,9 +16,10 @@ In the end all is healed, and the log is read from its beginning. Then:
 import asyncio
 import hashlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from random import Random
+from typing import TypeVar
 
 from barnabas.clients.admin import LATEST, Admin, NewTopic
 from barnabas.clients.consumer import Consumer
@@ -28,6 +29,8 @@ from barnabas.clients.producer import Producer, RecordMetadata
 from barnabas.core.errors import BarnabasError
 from barnabas.core.types import TopicPartition
 from barnabas.testing.simulation.world import PORT, BrokerHost, Simulation
+
+T = TypeVar("T")
 
 BROKER = "broker"
 SERVERS = f"{BROKER}:{PORT}"
@@ -113,10 +116,10 @@ class History:
         await self._check(pool)
         await pool.close()
 
-    async def _until_it_works(self, attempt: Callable[[], object]) -> object:
+    async def _until_it_works(self, attempt: Callable[[], Awaitable[T]]) -> T:
         while True:
             try:
-                return await attempt()  # type: ignore[misc]
+                return await attempt()
             except BarnabasError:
                 await asyncio.sleep(0.2)
 

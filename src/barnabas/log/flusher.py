@@ -19,7 +19,17 @@ Waiting = Callable[[BaseException | None], object]
 class Flusher:
     """Brings a log to disk in the background."""
 
-    __slots__ = ("_executor", "_failed", "_finished", "_is_running", "_is_wanted", "_prepare", "_waiting")
+    __slots__ = (
+        "_executor",
+        "_failed",
+        "_finished",
+        "_is_running",
+        "_is_wanted",
+        "_prepare",
+        "_running_for",
+        "_running_to_offset",
+        "_waiting",
+    )
 
     def __init__(
         self,
@@ -41,6 +51,19 @@ class Flusher:
         self._is_running = False
         self._is_wanted = False
         self._waiting: list[Waiting] = []
+        self._running_for: list[Waiting] = []
+        self._running_to_offset = -1
+
+    def join(self, end_offset: int, then: Waiting) -> bool:
+        """Call `then` when the flush that runs now ends, if it brings to disk what is below `end_offset`.
+
+        Returns:
+            Whether it does; else nothing is called.
+        """
+        if not self._is_running or end_offset > self._running_to_offset:
+            return False
+        self._running_for.append(then)
+        return True
 
     def request(self, then: Waiting | None) -> None:
         """Bring to disk what the log holds now, then call `then` on the event loop: with None, or why it failed."""
@@ -53,11 +76,14 @@ class Flusher:
     def _start(self) -> None:
         self._is_running, self._is_wanted = True, False
         waiting, self._waiting = self._waiting, []
+        self._running_for, self._running_to_offset = waiting, -1
         try:
             end_offset, work = self._prepare()
         except StorageError as error:
             self._fail(error, waiting)
             return
+
+        self._running_to_offset = end_offset
 
         def finish(_: None) -> None:
             self._is_running = False

@@ -651,6 +651,11 @@ class PartitionLog:
             if then is not None:
                 then(StorageError(f"{self.directory}: the log is closed", self.directory))
             return
+        # The append has asked for a flush already where flush.messages wants one. It covers what the log holds now,
+        # unless the log was cut since it began.
+        end_offset = self.log_end_offset
+        if then is not None and self._cut_offset >= end_offset and self._flusher.join(end_offset, then):
+            return
         self._flusher.request(then)
 
     def _prepare_flush(self) -> tuple[int, Callable[[], None]]:

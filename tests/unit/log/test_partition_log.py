@@ -405,6 +405,25 @@ class TestFlush:
         assert not log.is_flush_due
         assert not waiting
 
+    def test_who_waits_for_what_a_running_flush_covers_waits_for_that_one(self, open_partition_log, make_batch, env):
+        executor = env.executor = ManualExecutor()
+        log = open_partition_log(flush_messages=1)
+        told = []
+        log.append(make_batch(1), 0)
+        log.flush(lambda error: told.append((error, "first")))
+        executor.run_next()
+        assert (told, executor.waiting_count) == ([(None, "first")], 0)
+
+        log.append(make_batch(1), 0)
+        log.truncate_to(1)
+        log.append(make_batch(1), 0)
+        log.flush(lambda error: told.append((error, "cut")))
+        executor.run_next()
+        # What runs when the log is cut is not what the log holds.
+        assert told == [(None, "first")]
+        executor.run_next()
+        assert (told, executor.waiting_count) == ([(None, "first"), (None, "cut")], 0)
+
     def test_nothing_to_flush(self, log, disk):
         told = []
         log.flush(told.append)
