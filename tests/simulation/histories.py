@@ -17,6 +17,7 @@ import asyncio
 import hashlib
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
 from typing import TypeVar
@@ -46,6 +47,10 @@ SETTINGS = {
     "log.flush.offset.checkpoint.interval.ms": "2000",
     "replica.high.watermark.checkpoint.interval.ms": "1000",
 }
+
+
+# After the last fault all must have come to its end: timeouts of clients are half a minute.
+_MOST_TO_HEAL_S = 600
 
 
 @dataclass
@@ -82,13 +87,14 @@ class History:
         self.written: dict[str, tuple[int, int] | None] = {}
         self.committed: dict[TopicPartition, int] = {}
         self.disk_was_full = False
+        self.answered = asyncio.Event()
 
     # --- the story
 
     def play(self) -> Outcome:
         simulation, outcome = self.simulation, self.outcome
         try:
-            simulation.run(self._story())
+            simulation.run(asyncio.wait_for(self._story(), self.end_s + _MOST_TO_HEAL_S))
         except Exception as error:
             outcome.violations.append(f"the history broke off: {error!r}")
         outcome.violations += [f"a callback raised: {each}" for each in simulation.loop.errors]
@@ -168,6 +174,7 @@ class History:
             self.simulation.note(f"{value} failed: {error}")
             failures.append(error)
             return
+        self.answered.set()
         metadata = future.result()
         self.outcome.counts["records acknowledged"] += 1
         self.simulation.note(f"{value} at {metadata.partition}:{metadata.offset}")
@@ -243,14 +250,28 @@ class History:
                 self.host.start()
         self.simulation.network.heal()
         self.simulation.network.loss = 0.0
-        while not self.host.is_up:
-            self.host.start()
-            await asyncio.sleep(5)
+        self.host.slowness = 1
+        # One that is stopping, as its disk was full, is not there to stay.
+        while not self.host.is_up or self.host.is_stopping:
+            if not self.host.is_up:
+                self.host.start()
+            await asyncio.sleep(1)
+
+    async def _wait_for_a_bad_moment(self, dice: Random) -> None:
+        """Any moment, or one right after an answer: what was promised then must hold already."""
+        if dice.random() < 0.7:
+            self.answered.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(2):
+                    await self.answered.wait()
+            await asyncio.sleep(dice.choice((0.0, dice.uniform(0, 0.002))))
 
     async def _kill(self, dice: Random) -> None:
+        await self._wait_for_a_bad_moment(dice)
         self.host.kill()
 
     async def _cut_power(self, dice: Random) -> None:
+        await self._wait_for_a_bad_moment(dice)
         self.host.cut_power()
 
     async def _stop(self, dice: Random) -> None:
@@ -290,7 +311,6 @@ class History:
     # --- what must hold
 
     async def _check(self, pool: Pool) -> None:
-        self.host.slowness = 1
         partitions = [TopicPartition(TOPIC, number) for number in range(self.partition_count)]
         ends = await self._until_it_works(lambda: Admin(pool).offsets(partitions, LATEST))
         found: dict[str, list[tuple[int, int]]] = {}

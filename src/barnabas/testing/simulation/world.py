@@ -198,14 +198,14 @@ class BrokerHost:
         disk: What is on it survives the process; a power cut takes what was not synced.
         slowness: By how much its disk is slower than usual.
         miss: How likely it is that the page cache does not hold what is read.
-        has_stopped: Whether the broker ended by itself: its disk failed.
+        is_stopping: Whether the broker was asked to stop, or stops as its disk failed.
     """
 
     def __init__(self, simulation: "Simulation", name: str, settings: Mapping[str, str]) -> None:
         self.name = name
         self.slowness = 1
         self.miss = 0.05
-        self.has_stopped = False
+        self.is_stopping = False
         self._simulation = simulation
         self._settings = dict(settings)
         self.disk = MemoryDisk(simulation.clock.now_ms, simulation.note)
@@ -245,7 +245,7 @@ class BrokerHost:
         simulation = self._simulation
         self._start_count += 1
         simulation.network.power_on(self.name)
-        self.has_stopped = False
+        self.is_stopping = False
         process = self._process = Process(f"{self.name}#{self._start_count}")
         simulation.note(f"start {process.name}")
         copy_context().run(self._begin, process)
@@ -270,7 +270,9 @@ class BrokerHost:
         try:
             await node.start()
             self._simulation.note(f"up {process.name}")
-            self._simulation.note(f"stopping {process.name}: {await stopping}")
+            reason = await stopping
+            self.is_stopping = True
+            self._simulation.note(f"stopping {process.name}: {reason}")
             await node.stop()
         except Exception as error:
             self._simulation.note(f"failed {process.name}: {error}")
@@ -289,7 +291,6 @@ class BrokerHost:
         process = self._process
         assert process is not None
         self._process = None
-        self.has_stopped = how == "end"
         process.is_alive = False
         self._graves.append(process)
         self._simulation.note(f"{how} {process.name}")
