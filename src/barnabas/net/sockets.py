@@ -125,6 +125,8 @@ class SocketNetwork:
         self._loop = loop
 
     def bind(self, host: str, port: int, options: SocketOptions) -> SocketAcceptor:
+        if not _may_be_a_name(host):
+            raise StartupError(f"the listener's host {host!r} is no host name")
         try:
             # As bytes (a name in the configuration is ASCII): for text Python loads its tables of Unicode names, 2 ms.
             family, kind, protocol, _, address = socket.getaddrinfo(
@@ -132,8 +134,6 @@ class SocketNetwork:
             )[0]
         except socket.gaierror as error:
             raise StartupError(f"the listener's host {host!r} can't be resolved: {error.strerror}") from None
-        except UnicodeError:
-            raise StartupError(f"the listener's host {host!r} is no host name") from None
         sock = socket.socket(family, kind, protocol)
         try:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -149,6 +149,12 @@ class SocketNetwork:
 
     def host_name(self) -> str:
         return socket.getfqdn()
+
+
+def _may_be_a_name(host: str) -> bool:
+    """Whether it has the form of a name or address, or is empty: labels of 1 to 63 characters, all of them ASCII."""
+    labels = host.removesuffix(".").split(".")
+    return host.isascii() and (not host or all(0 < len(label) < 64 for label in labels))
 
 
 def _bind_failure(host: str, port: int, error: OSError) -> str:
