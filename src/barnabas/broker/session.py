@@ -8,6 +8,7 @@ Invariants:
 Source: semantics, connections and requests; ApiVersions.
 """
 
+import logging
 from collections.abc import Callable
 
 from barnabas.broker.context import ConnectionInfo, Services
@@ -17,6 +18,8 @@ from barnabas.core.errors import ProtocolError, UnanswerableError
 from barnabas.net.connection import Connection, Pause
 from barnabas.protocol.header import decode_request_header
 from barnabas.protocol.wire import MALFORMED, Budget, WireBuffer
+
+log = logging.getLogger(__name__)
 
 # A partition of a produce request holds a batch of at least 61 bytes and has a topic at most to itself: two elements in
 # 75 bytes. More elements than bytes allow are empty ones, which only a hostile peer sends.
@@ -142,6 +145,10 @@ class Session:
             current.settle_late()
         except (ProtocolError, UnanswerableError) as error:
             self._connection.close(str(error))
+        except Exception:
+            # A bug in the refusal itself: even then nobody waits for ever.
+            log.exception("a request could not even be refused")
+            self._connection.close("an error of ours")
 
     def finish(self, exchange: Exchange, answer: WireBuffer | None) -> None:
         """Its answer may leave; None where the protocol knows none. Then the next request's turn comes."""

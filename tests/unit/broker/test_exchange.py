@@ -15,7 +15,7 @@ from barnabas.core.errors import KafkaError, ProtocolError, StorageError
 from barnabas.core.executor import ThreadExecutor, submit
 from barnabas.core.pending import Pending, Spawner
 from barnabas.protocol.api_keys import FIRST_FLEXIBLE_VERSION, response_class
-from barnabas.protocol.messages.heartbeat import HeartbeatResponse
+from barnabas.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.protocol.wire import Message, Part, WireBuffer
 from tests.unit.broker.test_session import heartbeat, heartbeats, play, until  # noqa: F401  # play is a fixture
@@ -246,6 +246,19 @@ def test_a_late_protocol_error_closes_the_connection(play):  # noqa: F811
         assert await wire.answer() == b""
 
     play(story, heartbeats(handle))
+
+
+def test_a_refusal_that_fails_itself_closes_the_connection(play):  # noqa: F811
+    def handle(ctx, request):
+        pending: Pending[object] = Pending()
+        asyncio.get_running_loop().call_soon(pending.fail, ZeroDivisionError("a bug"))
+        return pending
+
+    async def story(wire):
+        await wire.send(heartbeat())
+        assert await wire.answer() == b""
+
+    play(story, Handler(HeartbeatRequest, 0, 4, handle, lambda ctx, request, error_code: bug()))
 
 
 def test_completing_an_answer_runs_no_other_request_inside(play):  # noqa: F811
