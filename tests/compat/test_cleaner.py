@@ -19,12 +19,12 @@ from barnabas.core.clock import SystemClock
 from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.executor import InlineExecutor, new_stop_signal
 from barnabas.core.types import TopicPartition
-from barnabas.log.checkpoint import OffsetCheckpoint
 from barnabas.log.cleaner.cleaner import Cleaner
+from barnabas.log.directories.checkpoint import OffsetCheckpoint
+from barnabas.log.disk.files import LocalFileSystem
 from barnabas.log.environment import LogEnvironment
-from barnabas.log.files import LocalFileSystem
 from barnabas.log.partition_log import PartitionLog
-from barnabas.log.recovery import open_log
+from barnabas.log.startup.recovery import open_log
 from barnabas.records.batch import BatchHeader
 from barnabas.records.formats import batches_of_any_magic, iterate_any_records, read_any_header
 from barnabas.testing.manual_clock import ManualClock

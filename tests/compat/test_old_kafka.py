@@ -15,8 +15,8 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaExcepti
 from confluent_kafka.admin import AdminClient, ConfigResource
 
 from barnabas.core.config.versions import KafkaVersion, kafka_version
-from barnabas.log.checkpoint import OffsetCheckpoint
-from barnabas.log.files import LocalFileSystem
+from barnabas.log.directories.checkpoint import OffsetCheckpoint
+from barnabas.log.disk.files import LocalFileSystem
 from barnabas.migration.needs import batch_heads
 from barnabas.protocol.api_keys import ApiKey
 from barnabas.protocol.messages.offset_commit import (

@@ -12,7 +12,7 @@ from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.executor import InlineExecutor
 from barnabas.core.types import TopicPartition
 from barnabas.log.environment import LogEnvironment
-from barnabas.log.recovery import open_log
+from barnabas.log.startup.recovery import open_log
 from barnabas.records.batch import Codec
 from barnabas.records.builder import BatchBuilder
 from barnabas.testing.manual_clock import ManualClock

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.handlers import HANDLERS
 from barnabas.protocol.api_keys import FIRST_FLEXIBLE_VERSION, ApiKey, request_class, response_class
 from barnabas.protocol.wire import WireBuffer
+from barnabas.requests.handlers import HANDLERS
 from barnabas.testing import Broker
 from tests.patience import PATIENCE_S
 

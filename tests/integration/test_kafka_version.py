@@ -7,8 +7,8 @@ import pytest
 
 from barnabas.core.clock import SystemClock
 from barnabas.core.errors import StartupError
-from barnabas.log.directory import LogDirectory
-from barnabas.log.files import LocalFileSystem
+from barnabas.log.directories.directory import LogDirectory
+from barnabas.log.disk.files import LocalFileSystem
 from barnabas.migration import apply
 from barnabas.testing import Broker
 

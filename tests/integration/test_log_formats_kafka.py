@@ -9,7 +9,7 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.executor import InlineExecutor
 from barnabas.core.types import TopicPartition
 from barnabas.log.environment import LogEnvironment
-from barnabas.log.recovery import open_log
+from barnabas.log.startup.recovery import open_log
 from barnabas.records.batch import Codec
 from barnabas.records.builder import BatchBuilder
 from barnabas.records.control import EndTransactionMarker, MarkerType, build_marker

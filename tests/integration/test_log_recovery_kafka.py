@@ -21,7 +21,7 @@ from barnabas.core.types import TopicPartition
 from barnabas.log.environment import LogEnvironment
 from barnabas.log.manager import LogManager
 from barnabas.log.partition_log import PartitionLog
-from barnabas.log.recovery import open_log
+from barnabas.log.startup.recovery import open_log
 from barnabas.records.batch import is_crc_valid, read_header
 from barnabas.records.builder import BatchBuilder
 from barnabas.records.record import iterate_records

@@ -14,8 +14,8 @@ import pytest
 from kazoo.client import KazooClient
 from kazoo.security import make_acl
 
-from barnabas.log.directory import LogDirectory
-from barnabas.log.files import LocalFileSystem
+from barnabas.log.directories.directory import LogDirectory
+from barnabas.log.disk.files import LocalFileSystem
 from barnabas.migration.directories import REGISTRY_FILE
 from barnabas.migration.tree_copy import read_tree
 from barnabas.registry import paths

@@ -16,10 +16,10 @@ from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.executor import InlineExecutor, new_stop_signal
 from barnabas.core.types import TopicPartition
 from barnabas.log.cleaner.cleaner import Cleaner
+from barnabas.log.disk.files import LocalRecordFile
 from barnabas.log.environment import LogEnvironment
-from barnabas.log.files import LocalRecordFile
 from barnabas.log.partition_log import PartitionLog
-from barnabas.log.recovery import open_log
+from barnabas.log.startup.recovery import open_log
 from barnabas.records.batch import Codec
 from barnabas.records.builder import BatchBuilder
 from barnabas.records.record import Record, iterate_records

@@ -24,8 +24,8 @@ from barnabas.protocol.messages.stop_replica import (
     StopReplicaRequest,
     StopReplicaTopicState,
 )
-from barnabas.replication.manager import ReplicaManager
-from barnabas.replication.partition import Partition
+from barnabas.replicas.manager import ReplicaManager
+from barnabas.replicas.partition import Partition
 from barnabas.testing.manual_clock import ManualClock
 from barnabas.testing.manual_executor import ManualExecutor
 

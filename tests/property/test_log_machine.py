@@ -16,7 +16,7 @@ from barnabas.core.executor import InlineExecutor
 from barnabas.core.types import TopicPartition
 from barnabas.log.environment import LogEnvironment
 from barnabas.log.partition_log import PartitionLog
-from barnabas.log.recovery import open_log
+from barnabas.log.startup.recovery import open_log
 from barnabas.records.batch import batches, read_header
 from barnabas.records.builder import BatchBuilder
 from barnabas.testing.faulty_disk import FaultyDisk

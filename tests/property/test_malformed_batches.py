@@ -8,8 +8,8 @@ from barnabas.core.executor import InlineExecutor
 from barnabas.core.types import TopicPartition
 from barnabas.log.environment import LogEnvironment
 from barnabas.log.partition_log import PartitionLog
-from barnabas.log.producer_snapshot import encode_snapshot
-from barnabas.log.recovery import open_log
+from barnabas.log.producers.producer_snapshot import encode_snapshot
+from barnabas.log.startup.recovery import open_log
 from barnabas.records.batch import CODEC_MASK, Codec
 from barnabas.testing.manual_clock import ManualClock
 from tests.property.malformed_batches import MAX_MESSAGE_BYTES, Kind, good_batch, kinds

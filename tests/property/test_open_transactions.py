@@ -9,10 +9,10 @@ from barnabas.core.executor import InlineExecutor
 from barnabas.core.types import TopicPartition
 from barnabas.inspection.log_listing import list_log
 from barnabas.inspection.open_transactions import find_open_transactions
+from barnabas.log.disk.files import LocalFileSystem
 from barnabas.log.environment import LogEnvironment
-from barnabas.log.files import LocalFileSystem
-from barnabas.log.open_transactions import open_transactions
-from barnabas.log.recovery import open_log
+from barnabas.log.producers.open_transactions import open_transactions
+from barnabas.log.startup.recovery import open_log
 from barnabas.records.control import MarkerType
 from barnabas.testing.manual_clock import ManualClock
 from tests.unit.inspection.conftest import batch, marker

@@ -12,8 +12,8 @@ from barnabas.core.executor import InlineExecutor
 from barnabas.core.types import TopicPartition
 from barnabas.log.environment import LogEnvironment
 from barnabas.log.partition_log import PartitionLog
-from barnabas.log.recovery import open_log
 from barnabas.log.retention import apply_retention
+from barnabas.log.startup.recovery import open_log
 from barnabas.records.builder import BatchBuilder
 from barnabas.testing.manual_clock import ManualClock
 

@@ -17,8 +17,8 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.executor import InlineExecutor
 from barnabas.core.types import TopicPartition
 from barnabas.log.environment import LogEnvironment
-from barnabas.log.producer_state import NEVER_OFFSET
-from barnabas.log.recovery import open_log
+from barnabas.log.producers.producer_state import NEVER_OFFSET
+from barnabas.log.startup.recovery import open_log
 from barnabas.records.batch import batches, read_header
 from barnabas.records.builder import BatchBuilder
 from barnabas.records.control import EndTransactionMarker, MarkerType, build_marker

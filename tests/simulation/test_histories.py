@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from barnabas.log.partition_log import PartitionLog
-from barnabas.log.producer_state import ProducerState
+from barnabas.log.producers.producer_state import ProducerState
 from tests.simulation.histories import History
 
 ROOT = Path(__file__).parents[2]

@@ -17,8 +17,8 @@ from barnabas.inspection.findings import DirectoryReport, Kind
 from barnabas.inspection.index_files import read_bytes
 from barnabas.inspection.log_check import LogCheck, LogState
 from barnabas.inspection.log_listing import DirectoryListing, list_directory
-from barnabas.log.checkpoint import parse_lines
-from barnabas.log.directory import CLEAN_SHUTDOWN_FILE, LOCK_FILE, META_FILE
+from barnabas.log.directories.checkpoint import parse_lines
+from barnabas.log.directories.directory import CLEAN_SHUTDOWN_FILE, LOCK_FILE, META_FILE
 
 RECOVERY_POINTS = "recovery-point-offset-checkpoint"
 HIGH_WATERMARKS = "replication-offset-checkpoint"

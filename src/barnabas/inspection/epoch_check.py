@@ -10,7 +10,7 @@ from barnabas.core.errors import StorageError
 from barnabas.inspection.findings import Kind, LogReport
 from barnabas.inspection.index_files import read_bytes
 from barnabas.inspection.stored_batch import StoredBatch
-from barnabas.log.checkpoint import parse_lines
+from barnabas.log.directories.checkpoint import parse_lines
 from barnabas.log.leader_epochs import EpochEntry
 
 

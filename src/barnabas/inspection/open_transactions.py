@@ -12,12 +12,12 @@ from itertools import zip_longest
 
 from barnabas.inspection.log_file import LogFile
 from barnabas.inspection.log_listing import LOG_SUFFIX, SNAPSHOT_SUFFIX, LogListing
-from barnabas.log.batch_reader import read_headers
-from barnabas.log.files import LocalFileSystem
-from barnabas.log.open_transactions import OpenTransaction, begin_ms
-from barnabas.log.producer_replay import replay
-from barnabas.log.producer_snapshot import CorruptSnapshotError, decode_snapshot
-from barnabas.log.producer_state import ProducerState
+from barnabas.log.disk.files import LocalFileSystem
+from barnabas.log.producers.open_transactions import OpenTransaction, begin_ms
+from barnabas.log.producers.producer_replay import replay
+from barnabas.log.producers.producer_snapshot import CorruptSnapshotError, decode_snapshot
+from barnabas.log.producers.producer_state import ProducerState
+from barnabas.log.segments.batch_reader import read_headers
 from barnabas.records.batch import BatchHeader
 from barnabas.records.errors import CorruptRecordsError
 

@@ -1,4 +1,4 @@
-"""The entries of a `.snapshot` file from outside: the layout stands in `log/producer_snapshot.py`.
+"""The entries of a `.snapshot` file from outside: the layout stands in `log/producers/producer_snapshot.py`.
 
 Source: KIP-98; log-format facts, producer snapshot.
 """

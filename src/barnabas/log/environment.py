@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from barnabas.core.clock import Clock
 from barnabas.core.executor import Executor
 from barnabas.core.timers import Timers
-from barnabas.log.files import FileSystem, LocalFileSystem
+from barnabas.log.disk.files import FileSystem, LocalFileSystem
 
 
 def _no_jitter(limit_ms: int) -> int:

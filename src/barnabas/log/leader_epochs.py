@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from barnabas.core.errors import StorageError
 from barnabas.core.types import NO_EPOCH, NO_OFFSET
-from barnabas.log.checkpoint import format_lines, parse_lines
-from barnabas.log.files import FileSystem
+from barnabas.log.directories.checkpoint import format_lines, parse_lines
+from barnabas.log.disk.files import FileSystem
 
 FILE_NAME = "leader-epoch-checkpoint"
 

@@ -17,19 +17,19 @@ from barnabas.core.config.versions import message_magic
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import StorageError
 from barnabas.core.types import NO_EPOCH, NO_TIMESTAMP, TopicPartition
-from barnabas.log.aborted_transaction import AbortedTransaction
 from barnabas.log.append_result import AppendResult
-from barnabas.log.cold_reads import Cached
 from barnabas.log.config import LogConfig
+from barnabas.log.disk.cold_reads import Cached
+from barnabas.log.disk.files import FileSlice
 from barnabas.log.environment import LogEnvironment
-from barnabas.log.files import FileSlice
 from barnabas.log.flusher import Flusher, Waiting
 from barnabas.log.leader_epochs import LeaderEpochs
-from barnabas.log.producer_replay import load_producers, read_batch_marker
-from barnabas.log.producer_snapshot import ProducerSnapshots
-from barnabas.log.producer_state import ProducerState
-from barnabas.log.segment import MAX_RELATIVE_OFFSET, Segment
-from barnabas.log.segment_chain import SegmentChain
+from barnabas.log.producers.producer_replay import load_producers, read_batch_marker
+from barnabas.log.producers.producer_snapshot import ProducerSnapshots
+from barnabas.log.producers.producer_state import ProducerState
+from barnabas.log.segments.aborted_transaction import AbortedTransaction
+from barnabas.log.segments.segment import MAX_RELATIVE_OFFSET, Segment
+from barnabas.log.segments.segment_chain import SegmentChain
 from barnabas.log.validate import read_client_batch, refuse_head
 from barnabas.records.batch import (
     CODEC_MASK,

@@ -10,7 +10,7 @@ Source: configuration page, retention.ms and retention.bytes; log-format facts, 
 from collections.abc import Callable
 
 from barnabas.log.partition_log import PartitionLog
-from barnabas.log.segment import Segment
+from barnabas.log.segments.segment import Segment
 
 DELETE = "delete"
 

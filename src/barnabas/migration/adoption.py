@@ -21,11 +21,11 @@ Source: zookeeper.md; log-format facts, files in a log dir.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from barnabas.controller.topic_rules import internal_topic
+from barnabas.administration.topic_rules import internal_topic
 from barnabas.core.config import BrokerConfig
 from barnabas.core.internal_topics import INTERNAL_TOPICS, TRANSACTION_STATE_TOPIC
 from barnabas.core.types import NO_PRODUCER_ID, TopicPartition
-from barnabas.log.open_transactions import OpenTransaction, effect
+from barnabas.log.producers.open_transactions import OpenTransaction, effect
 from barnabas.migration.directories import DirectoryFacts, LogFacts
 from barnabas.migration.findings import Finding, Kind, is_blocked, ranges
 from barnabas.migration.kafka_versions import NEWEST_KAFKA, Target

@@ -23,8 +23,8 @@ from barnabas.core.clock import Clock
 from barnabas.core.dice import system_dice
 from barnabas.core.errors import BarnabasError
 from barnabas.core.executor import InlineExecutor
-from barnabas.log.directory import LogDirectory
-from barnabas.log.files import LocalFileSystem
+from barnabas.log.directories.directory import LogDirectory
+from barnabas.log.disk.files import LocalFileSystem
 from barnabas.migration.adoption import AdoptionPlan, plan_adoption
 from barnabas.migration.directories import REGISTRY_FILE, DirectoryFacts, look_for_transactions, survey
 from barnabas.migration.fitting import check_fit, choose_target, fit, noted_target, target_nodes

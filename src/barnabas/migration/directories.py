@@ -23,11 +23,11 @@ from barnabas.inspection.log_listing import (
     list_log,
 )
 from barnabas.inspection.open_transactions import find_open_transactions
-from barnabas.log.checkpoint import OffsetCheckpoint, parse_lines
-from barnabas.log.directory import CLEAN_SHUTDOWN_FILE, Identity, LogDirectory
-from barnabas.log.files import LocalFileSystem, storage_errors
-from barnabas.log.open_transactions import OpenTransaction
-from barnabas.log.producer_snapshot import CorruptSnapshotError, decode_snapshot
+from barnabas.log.directories.checkpoint import OffsetCheckpoint, parse_lines
+from barnabas.log.directories.directory import CLEAN_SHUTDOWN_FILE, Identity, LogDirectory
+from barnabas.log.disk.files import LocalFileSystem, storage_errors
+from barnabas.log.producers.open_transactions import OpenTransaction
+from barnabas.log.producers.producer_snapshot import CorruptSnapshotError, decode_snapshot
 from barnabas.records.batch import HEADER_BYTES, LOG_OVERHEAD, MAGIC, MAGIC_POSITION, Codec, read_header
 from barnabas.records.errors import CorruptRecordsError
 from barnabas.records.record import iterate_records

@@ -16,8 +16,8 @@ from barnabas.core.clock import Clock
 from barnabas.core.config.versions import OLDEST, KafkaVersion, kafka_version
 from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC
 from barnabas.core.types import TopicPartition
-from barnabas.log.directory import LogDirectory
-from barnabas.log.files import LocalFileSystem
+from barnabas.log.directories.directory import LogDirectory
+from barnabas.log.disk.files import LocalFileSystem
 from barnabas.migration.adoption import AdoptionPlan
 from barnabas.migration.directories import LOG_START_OFFSETS_FILE, DirectoryFacts
 from barnabas.migration.findings import Finding

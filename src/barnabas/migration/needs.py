@@ -29,7 +29,7 @@ from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC
 from barnabas.core.types import TopicPartition
 from barnabas.groups.storage import GroupKey, OffsetKey, decode_key
 from barnabas.inspection.log_listing import LOG_SUFFIX, list_log
-from barnabas.log.files import storage_errors
+from barnabas.log.disk.files import storage_errors
 from barnabas.records.batch import CODEC_MASK, LOG_OVERHEAD, MAGIC, MAGIC_POSITION, Codec
 from barnabas.records.errors import CorruptRecordsError
 from barnabas.records.formats import iterate_any_records

@@ -16,8 +16,8 @@ from barnabas.core.clock import Clock, SystemClock
 from barnabas.core.dice import system_dice
 from barnabas.core.executor import Executor, OwnedExecutor, StopSignal, ThreadExecutor, new_stop_signal
 from barnabas.core.timers import LoopTimers, Timers
-from barnabas.log.files import FileSystem, LocalFileSystem
-from barnabas.log.page_cache import PageCache, system_page_cache
+from barnabas.log.disk.files import FileSystem, LocalFileSystem
+from barnabas.log.disk.page_cache import PageCache, system_page_cache
 from barnabas.net.channel import Network
 from barnabas.net.sockets import SocketNetwork
 from barnabas.registry.embedded import EmbeddedRegistry

@@ -11,18 +11,13 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 
-from barnabas.broker.context import ConnectionInfo, Services
-from barnabas.broker.handlers import HANDLERS
-from barnabas.broker.handlers.api_versions import unsupported_version
-from barnabas.broker.session import Session
-from barnabas.broker.table import RouteTable
+from barnabas.administration.producer_ids import ProducerIds
+from barnabas.administration.topics import TopicAdmin
 from barnabas.cluster.image import ClusterView, ImageChange
 from barnabas.cluster.watcher import TopicConfigWatcher
 from barnabas.controller.controller import Controller
 from barnabas.controller.local_link import LocalLink
-from barnabas.controller.producer_ids import ProducerIds
 from barnabas.controller.sender import Sender
-from barnabas.controller.topics import TopicAdmin
 from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.config.support import startup_warning
 from barnabas.core.config.versions import kafka_version
@@ -33,7 +28,7 @@ from barnabas.core.pending import Spawner
 from barnabas.core.purgatory import Purgatory
 from barnabas.core.types import TopicPartition
 from barnabas.groups.coordinator import GroupCoordinator
-from barnabas.log.cold_reads import ColdReads
+from barnabas.log.disk.cold_reads import ColdReads
 from barnabas.log.manager import CLOSING_THREAD_COUNT, LogManager
 from barnabas.net.channel import SocketOptions
 from barnabas.net.connection import Connection
@@ -45,8 +40,13 @@ from barnabas.protocol.api_keys import FIRST_FLEXIBLE_VERSION, response_class
 from barnabas.registry import bootstrap
 from barnabas.registry.store import Registry
 from barnabas.registry.znodes.brokers import BrokerRegistration
-from barnabas.replication.manager import ReplicaManager
-from barnabas.replication.partition import Partition
+from barnabas.replicas.manager import ReplicaManager
+from barnabas.replicas.partition import Partition
+from barnabas.requests.context import ConnectionInfo, Services
+from barnabas.requests.handlers import HANDLERS
+from barnabas.requests.handlers.api_versions import unsupported_version
+from barnabas.requests.session import Session
+from barnabas.requests.table import RouteTable
 from barnabas.security.authorizer import AllowAll
 from barnabas.server.environment import Environment
 from barnabas.server.watchdog import Watchdog

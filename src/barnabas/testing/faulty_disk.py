@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
-from barnabas.log.files import FileLock, LocalFileSystem, LocalRecordFile, storage_errors
+from barnabas.log.disk.files import FileLock, LocalFileSystem, LocalRecordFile, storage_errors
 from barnabas.records.batch import Buffer
 
 T = TypeVar("T")

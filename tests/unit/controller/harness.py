@@ -5,13 +5,13 @@ from collections.abc import Awaitable, Callable
 from random import Random
 from typing import TypeVar
 
+from barnabas.administration.topics import TopicAdmin
 from barnabas.cluster.image import ClusterView
 from barnabas.cluster.watcher import TopicConfigWatcher
 from barnabas.controller.controller import Controller
 from barnabas.controller.local_link import LocalLink
 from barnabas.controller.requests import ControlRequest
 from barnabas.controller.sender import BrokerLink, Delivered, Sender
-from barnabas.controller.topics import TopicAdmin
 from barnabas.core.config import BrokerConfig, Endpoint
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.executor import InlineExecutor

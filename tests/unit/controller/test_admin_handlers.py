@@ -5,11 +5,8 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.context import ConnectionInfo, RequestContext, Services
-from barnabas.broker.handlers import create_topics, delete_topics, describe_configs, init_producer_id, metadata
-from barnabas.broker.table import Handler
-from barnabas.controller.producer_ids import ProducerIds
-from barnabas.controller.topic_rules import NewTopic
+from barnabas.administration.producer_ids import ProducerIds
+from barnabas.administration.topic_rules import NewTopic
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.executor import InlineExecutor
 from barnabas.core.pending import Pending
@@ -26,6 +23,9 @@ from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from barnabas.protocol.wire import WireBuffer
 from barnabas.registry.znodes.topics import PartitionStateNode, encode_partition_state
+from barnabas.requests.context import ConnectionInfo, RequestContext, Services
+from barnabas.requests.handlers import create_topics, delete_topics, describe_configs, init_producer_id, metadata
+from barnabas.requests.table import Handler
 from barnabas.security.authorizer import AllowAll
 from tests.unit.controller.harness import Cluster, play, settle, until
 

@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from barnabas.controller.topic_rules import NewTopic
+from barnabas.administration.topic_rules import NewTopic
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import StorageError
 from barnabas.protocol.messages.leader_and_isr import LeaderAndIsrRequest

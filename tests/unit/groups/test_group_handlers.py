@@ -5,18 +5,6 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.context import ConnectionInfo, RequestContext, Services
-from barnabas.broker.handlers import (
-    describe_groups,
-    find_coordinator,
-    heartbeat,
-    join_group,
-    leave_group,
-    list_groups,
-    offset_commit,
-    offset_fetch,
-    sync_group,
-)
 from barnabas.cluster.image import ClusterView
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.executor import InlineExecutor
@@ -38,6 +26,18 @@ from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupReq
 from barnabas.protocol.wire import WireBuffer
 from barnabas.registry.embedded import EmbeddedRegistry
 from barnabas.registry.tree import Tree
+from barnabas.requests.context import ConnectionInfo, RequestContext, Services
+from barnabas.requests.handlers import (
+    describe_groups,
+    find_coordinator,
+    heartbeat,
+    join_group,
+    leave_group,
+    list_groups,
+    offset_commit,
+    offset_fetch,
+    sync_group,
+)
 from barnabas.security.authorizer import AllowAll
 
 

@@ -10,7 +10,7 @@ import pytest
 from barnabas.core.errors import StorageError
 from barnabas.inspection.directory_check import DirectoryCheck, running_broker
 from barnabas.inspection.findings import Kind
-from barnabas.log.files import LocalFileSystem
+from barnabas.log.disk.files import LocalFileSystem
 from tests.unit.inspection.conftest import LogFiles, batch
 
 
@@ -91,7 +91,7 @@ def test_a_directory_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_who_has_it_open(data_dir: Path) -> None:
-    program = "import sys; from pathlib import Path; from barnabas.log.files import LocalFileSystem\n"
+    program = "import sys; from pathlib import Path; from barnabas.log.disk.files import LocalFileSystem\n"
     program += "lock = LocalFileSystem().lock(Path(sys.argv[1])); print(lock is not None, flush=True); sys.stdin.read()"
     command = [sys.executable, "-c", program, str(data_dir / ".lock")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:

@@ -12,7 +12,7 @@ from barnabas.core.types import TopicPartition
 from barnabas.inspection.findings import Kind
 from barnabas.inspection.log_check import LogCheck, LogState
 from barnabas.log.environment import LogEnvironment
-from barnabas.log.recovery import open_log
+from barnabas.log.startup.recovery import open_log
 from barnabas.records.batch import Codec
 from barnabas.records.control import MarkerType
 from barnabas.testing.manual_clock import ManualClock

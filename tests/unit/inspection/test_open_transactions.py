@@ -4,7 +4,7 @@ import pytest
 
 from barnabas.inspection.log_listing import list_log
 from barnabas.inspection.open_transactions import find_open_transactions
-from barnabas.log.open_transactions import OpenTransaction
+from barnabas.log.producers.open_transactions import OpenTransaction
 from barnabas.records.control import MarkerType
 from tests.unit.inspection.conftest import LogFiles, batch, marker, snapshot
 

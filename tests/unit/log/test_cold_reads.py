@@ -3,8 +3,8 @@
 import pytest
 
 from barnabas.core.errors import StorageError
-from barnabas.log.cold_reads import PART_BYTES, READ_AHEAD_BYTES, ColdSlice, ColdWork, NotCachedError
-from barnabas.log.files import LocalFileSystem
+from barnabas.log.disk.cold_reads import PART_BYTES, READ_AHEAD_BYTES, ColdSlice, ColdWork, NotCachedError
+from barnabas.log.disk.files import LocalFileSystem
 from tests.unit.cold_disk import ColdDisk
 
 

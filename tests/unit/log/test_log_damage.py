@@ -219,13 +219,13 @@ def test_a_log_that_cant_be_opened_is_offline(start, root, written, make_batch, 
 def test_a_damaged_log_that_was_not_closed_is_recovered_later(start, root, written, make_batch, monkeypatch):
     """Opened after a kill, it is damaged below what recovery looks at; the directory is not called clean."""
     (root / ".kafka_cleanshutdown").unlink()
-    monkeypatch.setattr("barnabas.log.loading.open_log", _refusing(BAD))
+    monkeypatch.setattr("barnabas.log.startup.loading.open_log", _refusing(BAD))
     asyncio.run(start().close())
     assert not (root / ".kafka_cleanshutdown").exists()
 
 
 def _refusing(refused):
-    from barnabas.log.recovery import open_log
+    from barnabas.log.startup.recovery import open_log
 
     def refuse(env, topic_partition, *arguments, **named):
         if topic_partition == refused:

@@ -6,14 +6,19 @@ import pytest
 
 from barnabas.core.errors import StorageError
 from barnabas.core.types import TopicPartition
-from barnabas.log.checkpoint import OffsetCheckpoint
-from barnabas.log.files import LocalFileSystem
+from barnabas.log.directories.checkpoint import OffsetCheckpoint
+from barnabas.log.disk.files import LocalFileSystem
 from barnabas.log.leader_epochs import LeaderEpochs
-from barnabas.log.offset_index import OffsetIndex
-from barnabas.log.producer_snapshot import CorruptSnapshotError, ProducerSnapshots, decode_snapshot, encode_snapshot
-from barnabas.log.producer_state import ProducerBatch, ProducerEntry, ProducerState
-from barnabas.log.tail import KEPT_BATCHES, BatchTail
-from barnabas.log.time_index import TimeIndex
+from barnabas.log.producers.producer_snapshot import (
+    CorruptSnapshotError,
+    ProducerSnapshots,
+    decode_snapshot,
+    encode_snapshot,
+)
+from barnabas.log.producers.producer_state import ProducerBatch, ProducerEntry, ProducerState
+from barnabas.log.segments.offset_index import OffsetIndex
+from barnabas.log.segments.tail import KEPT_BATCHES, BatchTail
+from barnabas.log.segments.time_index import TimeIndex
 
 FILES = LocalFileSystem()
 

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from barnabas.core.errors import StorageError
-from barnabas.log import reservation
+from barnabas.log.disk import reservation
 
 SEGMENT_BYTES = 1024 * 1024
 

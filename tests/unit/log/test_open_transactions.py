@@ -9,7 +9,7 @@ from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.executor import InlineExecutor
 from barnabas.core.types import TopicPartition
 from barnabas.log.manager import LogManager
-from barnabas.log.open_transactions import MOST_WARNINGS, OpenTransaction, open_transactions
+from barnabas.log.producers.open_transactions import MOST_WARNINGS, OpenTransaction, open_transactions
 from barnabas.records.control import EndTransactionMarker, MarkerType, build_marker
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from barnabas.log.files import LocalFileSystem
-from barnabas.log.page_cache import EverythingCached, LinuxPageCache, system_page_cache
+from barnabas.log.disk.files import LocalFileSystem
+from barnabas.log.disk.page_cache import EverythingCached, LinuxPageCache, system_page_cache
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux can be asked")
 
@@ -36,7 +36,7 @@ def dropped(file):
 
 @pytest.fixture(params=["Cachestat", "Mincore"])
 def probe(request):
-    from barnabas.log import kernel_pages
+    from barnabas.log.disk import kernel_pages
 
     return getattr(kernel_pages, request.param)()
 

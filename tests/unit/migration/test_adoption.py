@@ -1,5 +1,5 @@
 from barnabas.core.types import TopicPartition
-from barnabas.log.open_transactions import OpenTransaction
+from barnabas.log.producers.open_transactions import OpenTransaction
 from barnabas.migration.adoption import plan_adoption
 from barnabas.migration.findings import Kind
 from barnabas.migration.tree_copy import is_carried

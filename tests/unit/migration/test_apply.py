@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from barnabas.core.errors import StartupError
-from barnabas.log.directory import LogDirectory
-from barnabas.log.files import LocalFileSystem
+from barnabas.log.directories.directory import LogDirectory
+from barnabas.log.disk.files import LocalFileSystem
 from barnabas.migration import apply
 from barnabas.migration.adoption import AdoptionPlan
 from barnabas.migration.directories import REGISTRY_FILE

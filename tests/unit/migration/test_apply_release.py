@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from barnabas.core.executor import InlineExecutor
-from barnabas.log.directory import LogDirectory
-from barnabas.log.files import LocalFileSystem
+from barnabas.log.directories.directory import LogDirectory
+from barnabas.log.disk.files import LocalFileSystem
 from barnabas.migration import apply
 from barnabas.migration.apply import MigrationError, Released
 from barnabas.migration.directories import REGISTRY_FILE

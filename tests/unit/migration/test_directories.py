@@ -4,11 +4,11 @@ from pathlib import Path
 import pytest
 
 from barnabas.core.types import TopicPartition
-from barnabas.log.directory import Identity, LogDirectory
-from barnabas.log.files import LocalFileSystem
-from barnabas.log.open_transactions import OpenTransaction
-from barnabas.log.producer_snapshot import encode_snapshot
-from barnabas.log.producer_state import ProducerEntry, ProducerState
+from barnabas.log.directories.directory import Identity, LogDirectory
+from barnabas.log.disk.files import LocalFileSystem
+from barnabas.log.producers.open_transactions import OpenTransaction
+from barnabas.log.producers.producer_snapshot import encode_snapshot
+from barnabas.log.producers.producer_state import ProducerEntry, ProducerState
 from barnabas.migration.directories import REGISTRY_FILE, LogFacts, look_for_transactions, survey
 from barnabas.records.builder import BatchBuilder
 from barnabas.server import node

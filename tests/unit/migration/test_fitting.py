@@ -8,8 +8,8 @@ import pytest
 
 from barnabas.core.config.versions import kafka_version
 from barnabas.core.errors import ConfigError
-from barnabas.log.directory import LogDirectory
-from barnabas.log.files import LocalFileSystem
+from barnabas.log.directories.directory import LogDirectory
+from barnabas.log.disk.files import LocalFileSystem
 from barnabas.migration import apply
 from barnabas.migration.directories import survey
 from barnabas.migration.findings import Kind

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from barnabas.core.types import TopicPartition
-from barnabas.log.directory import Identity
+from barnabas.log.directories.directory import Identity
 from barnabas.migration.directories import DirectoryFacts, LogFacts
 from barnabas.migration.findings import Finding, Kind
 from barnabas.migration.tree_copy import Nodes, TreeCopy, with_parents

@@ -82,9 +82,9 @@ DOOR = {
     "core/executor.py": {"concurrent", "threading"},
     # Gives memory back to the system.
     "core/memory.py": {"ctypes"},
-    "log/files.py": {"fcntl", "os", "shutil", "a file"},
-    "log/kernel_pages.py": {"ctypes", "mmap", "os"},
-    "log/reservation.py": {"ctypes", "os"},
+    "log/disk/files.py": {"fcntl", "os", "shutil", "a file"},
+    "log/disk/kernel_pages.py": {"ctypes", "mmap", "os"},
+    "log/disk/reservation.py": {"ctypes", "os"},
     # Memory of its own, not a file's.
     "log/cleaner/offset_map.py": {"mmap"},
     "records/compression/zstd.py": {"mmap"},
@@ -102,8 +102,8 @@ DOOR = {
     "core/standard_streams.py": {"os"},
     "server/main.py": {"os"},
     # Dates are written with a time that is given.
-    "log/directory.py": {"time"},
-    "log/open_transactions.py": {"time"},
+    "log/directories/directory.py": {"time"},
+    "log/producers/open_transactions.py": {"time"},
     # The settings file, read before there is a broker.
     "core/config/properties.py": {"a file"},
     "server/lifecycle.py": {"asyncio", "os", "signal"},
@@ -114,8 +114,8 @@ DOOR = {
 # Where the door is used for one thing alone: whatever else of that module is a way out.
 ALLOWED_NAMES = {
     "clients/channel.py": {"os.strerror", "socket.EAI_NONAME", "socket.gaierror"},
-    "log/directory.py": {"time.gmtime", "time.strftime"},
-    "log/open_transactions.py": {"time.gmtime", "time.strftime"},
+    "log/directories/directory.py": {"time.gmtime", "time.strftime"},
+    "log/producers/open_transactions.py": {"time.gmtime", "time.strftime"},
 }
 
 
@@ -233,7 +233,7 @@ def test_what_is_allowed_for_one_thing_is_used_for_that_alone():
 
 
 def test_dates_are_written_with_a_time_that_is_given():
-    for name in ("log/directory.py", "log/open_transactions.py"):
+    for name in ("log/directories/directory.py", "log/producers/open_transactions.py"):
         for node in nodes(ast.parse((SOURCE / name).read_text())):
             match node:
                 case ast.Call(func=ast.Attribute(value=ast.Name(id="time"), attr=function), args=arguments):

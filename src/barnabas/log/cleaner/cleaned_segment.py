@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from barnabas.core.types import NO_TIMESTAMP
-from barnabas.log.aborted_transaction import AbortedTransaction
 from barnabas.log.cleaner.swap import cleaned_path, segment_paths
-from barnabas.log.files import FileSystem
-from barnabas.log.offset_index import OffsetIndex
-from barnabas.log.time_index import TimeIndex
-from barnabas.log.txn_index import TransactionIndex
+from barnabas.log.disk.files import FileSystem
+from barnabas.log.segments.aborted_transaction import AbortedTransaction
+from barnabas.log.segments.offset_index import OffsetIndex
+from barnabas.log.segments.time_index import TimeIndex
+from barnabas.log.segments.txn_index import TransactionIndex
 from barnabas.records.batch import Buffer
 
 

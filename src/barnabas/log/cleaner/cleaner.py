@@ -31,7 +31,7 @@ from barnabas.log.config import CleanerConfig
 from barnabas.log.environment import LogEnvironment
 from barnabas.log.partition_log import COMPACT, PartitionLog
 from barnabas.log.retention import apply_retention
-from barnabas.log.segment import Segment
+from barnabas.log.segments.segment import Segment
 from barnabas.records.errors import CorruptRecordsError
 
 _logger = logging.getLogger(__name__)

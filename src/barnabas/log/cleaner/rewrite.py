@@ -19,7 +19,7 @@ from barnabas.log.cleaner.cleaned_segment import CleanedSegment, WrittenBatch
 from barnabas.log.cleaner.offset_map import OffsetMap
 from barnabas.log.cleaner.transactions import CleanedTransactions
 from barnabas.log.cleaner.walk import Kept, choose_kept, choose_marked, rebase_timestamps
-from barnabas.log.producer_replay import read_batch_marker
+from barnabas.log.producers.producer_replay import read_batch_marker
 from barnabas.records.batch import (
     ATTRIBUTES_POSITION,
     CODEC_MASK,

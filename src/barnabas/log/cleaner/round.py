@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from barnabas.log.aborted_transaction import AbortedTransaction
 from barnabas.log.cleaner.cleaned_segment import CleanedSegment
 from barnabas.log.cleaner.grouping import SegmentSizes, group_segments
 from barnabas.log.cleaner.offset_map import OffsetMap
@@ -20,10 +19,11 @@ from barnabas.log.cleaner.swap import remove_cleaned, segment_paths
 from barnabas.log.cleaner.throttle import Throttle
 from barnabas.log.cleaner.transactions import CleanedTransactions
 from barnabas.log.cleaner.walk import read_keys
-from barnabas.log.files import FileSystem
-from barnabas.log.producer_replay import read_batch_marker
-from barnabas.log.segment import TRANSACTION_INDEX_SUFFIX
-from barnabas.log.txn_index import TransactionIndex
+from barnabas.log.disk.files import FileSystem
+from barnabas.log.producers.producer_replay import read_batch_marker
+from barnabas.log.segments.aborted_transaction import AbortedTransaction
+from barnabas.log.segments.segment import TRANSACTION_INDEX_SUFFIX
+from barnabas.log.segments.txn_index import TransactionIndex
 from barnabas.records.batch import BATCH_LENGTH_POSITION, INT32, LOG_OVERHEAD, BatchHeader
 from barnabas.records.errors import CorruptRecordsError
 from barnabas.records.formats import AnyHeader

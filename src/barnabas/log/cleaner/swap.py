@@ -15,9 +15,9 @@ Source: log-format facts, load and recovery, cleaner.
 
 from pathlib import Path
 
-from barnabas.log.directory_files import CLEANED_SUFFIX, SWAP_SUFFIX
-from barnabas.log.files import FileSystem
-from barnabas.log.segment import (
+from barnabas.log.directories.directory_files import CLEANED_SUFFIX, SWAP_SUFFIX
+from barnabas.log.disk.files import FileSystem
+from barnabas.log.segments.segment import (
     LOG_SUFFIX,
     OFFSET_INDEX_SUFFIX,
     TIME_INDEX_SUFFIX,

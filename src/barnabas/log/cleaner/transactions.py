@@ -8,7 +8,7 @@ Source: KIP-98; log-format facts, cleaner.
 
 from collections.abc import Iterable
 
-from barnabas.log.aborted_transaction import AbortedTransaction
+from barnabas.log.segments.aborted_transaction import AbortedTransaction
 from barnabas.records.batch import BatchHeader
 from barnabas.records.control import EndTransactionMarker, MarkerType
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from random import Random
 
 from barnabas.core.errors import StorageError
-from barnabas.log.files import DirectoryEntry
+from barnabas.log.disk.files import DirectoryEntry
 from barnabas.records.batch import Buffer
 
 _SECTOR_BYTES = 512

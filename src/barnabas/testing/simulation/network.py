@@ -21,7 +21,7 @@ from random import Random
 from typing import Any
 
 from barnabas.core.errors import StartupError
-from barnabas.log.files import FileSlice
+from barnabas.log.disk.files import FileSlice
 from barnabas.net.channel import SocketOptions
 from barnabas.protocol.wire import Region
 from barnabas.testing.simulation.loop import VirtualLoop

@@ -19,7 +19,7 @@ from barnabas.core.clock import Clock
 from barnabas.core.config import BrokerConfig
 from barnabas.core.executor import Executor
 from barnabas.core.timers import LoopTimers
-from barnabas.log.files import RecordFile
+from barnabas.log.disk.files import RecordFile
 from barnabas.registry.embedded import EmbeddedRegistry
 from barnabas.registry.tree import Tree, Znode
 from barnabas.server.environment import Environment

@@ -1,0 +1,1 @@
+"""Log directories: their lock, identity, checkpoints, and the files in them."""

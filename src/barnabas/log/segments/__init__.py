@@ -1,0 +1,1 @@
+"""Segments: a log file, its indexes, and the chain of them that makes a log."""

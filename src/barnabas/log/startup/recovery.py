@@ -1,0 +1,186 @@
+"""Opens a log: trusts it after a clean stop, checks and mends it after a kill.
+
+After a kill every segment from the recovery point on is read whole: batches are checked (length, magic, CRC, ascending
+offsets), indexes and leader epochs are rebuilt, and at the first damaged batch the log is cut and later segments go.
+Producer state is read from the newest snapshot that can be trusted and brought up to the log end from the batches'
+headers.
+
+Invariant: an acknowledged batch that reached the page cache is never cut: the log is cut only where bytes are missing
+or wrong.
+
+Source: implementation page, log, guarantees; log-format facts, load and recovery.
+"""
+
+import logging
+from pathlib import Path
+from typing import NamedTuple
+
+from barnabas.core.config.versions import message_magic
+from barnabas.core.types import TopicPartition
+from barnabas.log.config import LogConfig
+from barnabas.log.directories.directory_files import read_directory
+from barnabas.log.environment import LogEnvironment
+from barnabas.log.leader_epochs import LeaderEpochs
+from barnabas.log.partition_log import LogParts, PartitionLog
+from barnabas.log.producers.producer_replay import load_producers, rebuild_transactions
+from barnabas.log.producers.producer_snapshot import ProducerSnapshots
+from barnabas.log.producers.producer_state import ProducerState
+from barnabas.log.segments.batch_reader import read_batches
+from barnabas.log.segments.segment import MAX_RELATIVE_OFFSET, Segment
+from barnabas.records.batch import MAGIC, BatchHeader, batch_crc
+from barnabas.records.errors import CorruptRecordsError
+from barnabas.records.legacy import message_crc
+
+_PROGRESS_INTERVAL_MS = 1_000
+
+_logger = logging.getLogger(__name__)
+
+
+def open_log(
+    env: LogEnvironment,
+    topic_partition: TopicPartition,
+    directory: Path,
+    config: LogConfig,
+    *,
+    was_clean: bool = False,
+    recovery_point: int = 0,
+    log_start_offset: int = 0,
+) -> PartitionLog:
+    """Open the log in `directory`, which is made when it is missing. Blocks: for an executor's thread.
+
+    Args:
+        env: The disk and the rest.
+        topic_partition: Whose log.
+        directory: Where it is.
+        config: The topic's settings.
+        was_clean: The broker closed all logs when it last stopped.
+        recovery_point: From the checkpoint; everything below is on disk. Not asked for after a clean stop.
+        log_start_offset: From the checkpoint.
+
+    Raises:
+        StorageError: The disk failed.
+        CorruptRecordsError: The log was damaged below the recovery point.
+    """
+    now_ms = env.clock.now_ms()
+    found = read_directory(env.files, directory, now_ms)
+    epochs = LeaderEpochs(env.files, directory)
+    snapshots = ProducerSnapshots(env.files, directory, found.snapshot_offsets)
+    segments = found.segments
+    first_unflushed = len(segments)
+    if was_clean:
+        epochs.load()
+    elif message_magic(config.message_format_version) < MAGIC:
+        first_unflushed = _first_unflushed(segments, recovery_point)
+    else:
+        # differs from Kafka (epochs-torn): there a torn or missing leader-epoch-checkpoint is an error.
+        # Without the epochs of the older segments all of them are read again.
+        first_unflushed = _first_unflushed(segments, recovery_point) if epochs.load_after_crash() else 0
+    told_ms = env.clock.monotonic_ms()
+    for index, segment in enumerate(segments):
+        if env.clock.monotonic_ms() - told_ms >= _PROGRESS_INTERVAL_MS:
+            told_ms = env.clock.monotonic_ms()
+            _logger.info("%s: %d of %d segments checked", directory, index, len(segments))
+        if index < first_unflushed and segment.base_offset not in found.damaged:
+            continue
+        recovered = _recover_segment(segment, config, epochs)
+        if recovered.has_markers:
+            rebuild_transactions(segments, index, snapshots, log_start_offset)
+        if recovered.is_cut and index >= first_unflushed:
+            # What is missing was never known to be on disk; below the recovery point damage costs its own segment only.
+            for later in segments[index + 1 :]:
+                _remove(env, later)
+            del segments[index + 1 :]
+            break
+
+    log_end_offset = segments[-1].read_next_offset() if segments else 0
+    if not segments or log_end_offset < log_start_offset:
+        for segment in segments:
+            _remove(env, segment)
+        segments = [Segment.create(env.files, directory, log_start_offset, now_ms)]
+        if config.preallocate:
+            segments[0].file.reserve(config.segment_bytes)
+        log_end_offset = log_start_offset
+    segments[-1].first_timestamp_ms = segments[-1].read_first_timestamp()
+    log_start_offset = max(log_start_offset, segments[0].base_offset)
+    epochs.truncate_from_end(log_end_offset)
+    epochs.truncate_from_start(log_start_offset)
+
+    if was_clean and not snapshots.offsets:
+        producers = ProducerState()
+    else:
+        producers = load_producers(env, segments, snapshots, log_start_offset, log_end_offset)
+    parts = LogParts(
+        segments,
+        epochs,
+        producers,
+        snapshots,
+        log_start_offset,
+        log_end_offset,
+        log_end_offset if was_clean else min(recovery_point, log_end_offset),
+    )
+    return PartitionLog(env, topic_partition, directory, config, parts)
+
+
+def _first_unflushed(segments: list[Segment], recovery_point: int) -> int:
+    """Index of the segment that holds the recovery point."""
+    below = sum(1 for segment in segments if segment.base_offset <= recovery_point)
+    return max(below - 1, 0)
+
+
+def _remove(env: LogEnvironment, segment: Segment) -> None:
+    segment.close()
+    for path in segment.paths:
+        env.files.remove(path)
+
+
+class _Recovered(NamedTuple):
+    """Whether something had to be cut off, and whether transactions end in what is left."""
+
+    is_cut: bool
+    has_markers: bool
+
+
+def _recover_segment(segment: Segment, config: LogConfig, epochs: LeaderEpochs) -> _Recovered:
+    """Check all batches of a segment and rebuild its indexes, but for that of the transactions, which is emptied."""
+    segment.forget_indexes()
+    segment.forget_transactions()
+    has_markers = False
+    file = segment.file
+    valid_position, next_offset = 0, segment.base_offset
+    reason = "an incomplete batch"
+    try:
+        for position, header, batch in read_batches(file, 0, file.size):
+            if isinstance(header, BatchHeader):
+                first_offset, crc = header.base_offset, batch_crc(batch, 0, len(batch))
+            else:
+                first_offset, crc = header.last_offset, message_crc(batch, 0, len(batch))
+            if crc != header.crc:
+                reason = "a wrong CRC"
+                break
+            # differs from Kafka (recovery-ascending-offsets): offsets must ascend, too; the base offset is not under
+            # the CRC.
+            if first_offset < next_offset or header.last_offset - segment.base_offset > MAX_RELATIVE_OFFSET:
+                reason = f"offset {first_offset} where at least {next_offset} must be"
+                break
+            segment.note(header, position, config.index_interval_bytes)
+            has_markers = has_markers or header.is_control
+            if header.leader_epoch > epochs.latest_epoch:
+                epochs.assign(header.leader_epoch, first_offset)
+            next_offset = header.last_offset + 1
+            valid_position = position + len(batch)
+    except CorruptRecordsError as error:
+        reason = str(error)
+    cut_bytes = file.size - valid_position
+    if cut_bytes:
+        _logger.warning(
+            "%s: cut at position %d, offset %d: %s (%d bytes lost)",
+            segment.path,
+            valid_position,
+            next_offset,
+            reason,
+            cut_bytes,
+        )
+        file.truncate(valid_position)
+    # A segment that was closed normally has an entry for its largest timestamp at the end: this one gets it, too.
+    segment.complete()
+    return _Recovered(cut_bytes > 0, has_markers)

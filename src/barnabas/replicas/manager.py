@@ -1,0 +1,350 @@
+"""All partitions that this broker hosts, and what the controller tells about them.
+
+Invariants: a partition is in the table from the moment its log is open until the controller stops it; a control
+request from a controller older than the newest one seen changes nothing; control requests leave what they would leave
+if logs were opened at once, in the order in which they came, however long a log takes to open.
+
+Source: semantics, replication (LeaderAndIsr, StopReplica); design page, replication.
+"""
+
+import logging
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from barnabas.core.config import TopicConfig
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import StorageError
+from barnabas.core.pending import Pending, completed
+from barnabas.core.purgatory import Purgatory
+from barnabas.core.types import TopicPartition
+from barnabas.log.append_result import AppendResult
+from barnabas.log.manager import LogManager
+from barnabas.log.partition_log import PartitionLog
+from barnabas.protocol.messages.leader_and_isr import (
+    LeaderAndIsrPartitionError,
+    LeaderAndIsrPartitionState2,
+    LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
+)
+from barnabas.protocol.messages.stop_replica import (
+    StopReplicaPartitionError,
+    StopReplicaPartitionState,
+    StopReplicaRequest,
+    StopReplicaResponse,
+)
+from barnabas.replicas.partition import Partition
+
+log = logging.getLogger(__name__)
+
+# A leader epoch in StopReplica that is always obeyed: the topic goes, or the sender knows no epoch.
+_EPOCH_DURING_DELETE = -2
+_NO_EPOCH = -1
+
+
+class LeadershipListener(Protocol):
+    """Who must know which partitions this broker leads (the coordinators)."""
+
+    def __call__(self, led: list[Partition], resigned: list[TopicPartition]) -> object: ...
+
+
+class _DelayedAppend:
+    """An append whose answer waits until it is safe."""
+
+    __slots__ = ("pending",)
+
+    def __init__(self) -> None:
+        self.pending: Pending[AppendResult] = Pending()
+
+    def try_complete(self) -> bool:
+        return self.pending.is_done
+
+    def expire(self) -> None:
+        self.pending.complete(AppendResult(ErrorCode.REQUEST_TIMED_OUT))
+
+    def fail(self, error: Exception) -> None:
+        self.pending.fail(error)
+
+
+class ReplicaManager:
+    """The partitions of one broker. Owned by the event loop."""
+
+    def __init__(
+        self,
+        broker_id: int,
+        logs: LogManager,
+        fetches: Purgatory,
+        topic_config: Callable[[str], TopicConfig],
+    ) -> None:
+        """Args:
+        fetches: Told of every append, under the partition; appends that must wait do so there too.
+        topic_config: A topic's settings as they are now.
+        """
+        self._broker_id = broker_id
+        self._logs = logs
+        self._topic_config = topic_config
+        self._fetches = fetches
+        self._offline: set[tuple[str, int]] = set()
+        logs.on_offline = self._take_offline
+        self._partitions: dict[tuple[str, int], Partition] = {}
+        # The newest state of a partition whose log is still being opened; gone when the partition was stopped.
+        self._awaited: dict[TopicPartition, LeaderAndIsrPartitionState2] = {}
+        self._controller_epoch = 0
+        self.on_leadership: LeadershipListener | None = None
+        # The host's lookup, bound once: produce and fetch call it for every partition of every request.
+        self.partition: Callable[[tuple[str, int]], Partition | None] = self._partitions.get
+
+    @property
+    def partitions(self) -> Iterable[Partition]:
+        return self._partitions.values()
+
+    @property
+    def partition_count(self) -> int:
+        return len(self._partitions)
+
+    def high_watermarks(self) -> dict[TopicPartition, int]:
+        """What the high watermark checkpoint holds."""
+        return {each.topic_partition: each.high_watermark for each in self._partitions.values()}
+
+    def append_now(
+        self, partition: Partition, records: memoryview, required_acks: int, is_any_format: bool = False
+    ) -> AppendResult:
+        """Append a client's records to a partition that this broker leads.
+
+        Args:
+            records: One batch; numbered in place.
+            required_acks: 0, 1 or -1.
+            is_any_format: They may be messages of format 0 or 1, and several.
+        """
+        # hot path: benchmarks/load (every produced batch)
+        if partition.leader != self._broker_id:
+            return AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        try:
+            result = partition.append(records, required_acks, is_client=True, is_any_format=is_any_format)
+        except StorageError as error:
+            return self.storage_failed(error)
+        if not result.error_code:
+            self._fetches.notify(partition.topic_partition)
+        return result
+
+    def append(
+        self,
+        topic_partition: TopicPartition,
+        records: bytearray,
+        required_acks: int,
+        timeout_ms: int,
+        *,
+        is_client: bool = False,
+    ) -> Pending[AppendResult]:
+        """Append batches of the broker's own (groups), answered once they are as safe as `required_acks` asks.
+
+        Args:
+            records: Whole batches; numbered in place.
+            required_acks: -1 waits for the in-sync replicas, which is this broker alone so far.
+            timeout_ms: How long that may take (flush.messages, or the in-sync replicas), else REQUEST_TIMED_OUT.
+        """
+        partition = self._partitions.get(topic_partition)
+        if partition is None:
+            return completed(AppendResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+        if not partition.is_leader:
+            return completed(AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER))
+        try:
+            result = partition.append(memoryview(records), required_acks, is_client=is_client)
+        except StorageError as error:
+            return completed(self.storage_failed(error))
+        if result.error_code != ErrorCode.NONE:
+            return completed(result)
+        self._fetches.notify(topic_partition)
+        if not partition.log.is_flush_due:
+            return completed(result)
+        delayed = _DelayedAppend()
+        self._fetches.watch(delayed, (), timeout_ms)
+
+        def flushed(error: BaseException | None) -> None:
+            self._fetches.forget(delayed)
+            delayed.pending.complete(result if error is None else AppendResult(ErrorCode.KAFKA_STORAGE_ERROR))
+
+        partition.log.flush(flushed)
+        return delayed.pending
+
+    def absence_of(self, topic_partition: tuple[str, int]) -> ErrorCode:
+        """Why `partition` does not know a partition, as far as this broker's own replicas tell."""
+        is_offline = topic_partition in self._offline
+        return ErrorCode.KAFKA_STORAGE_ERROR if is_offline else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+    def _take_offline(self, topic_partitions: list[TopicPartition]) -> None:
+        """The directory of some logs failed."""
+        for topic_partition in topic_partitions:
+            if self._partitions.pop(topic_partition, None) is not None:
+                self._offline.add(topic_partition)
+                # Who waits for data here learns that the partition is gone.
+                self._fetches.notify(topic_partition)
+        if self.on_leadership is not None and topic_partitions:
+            self.on_leadership([], topic_partitions)
+
+    def storage_failed(self, error: StorageError) -> AppendResult:
+        """The disk failed under a partition: nothing was appended, and its directory goes offline."""
+        self._logs.note_failure(error)
+        return AppendResult(ErrorCode.KAFKA_STORAGE_ERROR)
+
+    def update_topic_config(self, topic: str) -> None:
+        """A topic's settings changed: its partitions take them over."""
+        config = self._topic_config(topic)
+        for partition in list(self._partitions.values()):
+            if partition.topic_partition.topic == topic:
+                partition.min_insync_replicas = config.min_insync_replicas
+                try:
+                    partition.log.update_config(config)
+                except StorageError as error:
+                    self.storage_failed(error)
+
+    def leader_and_isr(self, request: LeaderAndIsrRequest) -> Pending[LeaderAndIsrResponse]:
+        """Do what the controller says about leaders; logs that do not exist yet are created off the loop."""
+        if request.controller_epoch < self._controller_epoch:
+            return completed(LeaderAndIsrResponse(ErrorCode.STALE_CONTROLLER_EPOCH))
+        self._controller_epoch = request.controller_epoch
+        change = _LeadershipChange(self, request)
+        return change.pending
+
+    def stop_replica(self, request: StopReplicaRequest) -> Pending[StopReplicaResponse]:
+        """Stop hosting partitions, and delete their logs where the request says so."""
+        if request.controller_epoch < self._controller_epoch:
+            return completed(StopReplicaResponse(ErrorCode.STALE_CONTROLLER_EPOCH))
+        self._controller_epoch = request.controller_epoch
+        errors = []
+        resigned = []
+        for topic in request.topic_states:
+            for state in topic.partition_states:
+                key = TopicPartition(topic.topic_name, state.partition_index)
+                error_code = self._stop(key, state)
+                if error_code == ErrorCode.NONE:
+                    resigned.append(key)
+                errors.append(StopReplicaPartitionError(key.topic, key.partition, error_code))
+        if self.on_leadership is not None and resigned:
+            self.on_leadership([], resigned)
+        return completed(StopReplicaResponse(ErrorCode.NONE, errors))
+
+    def _stop(self, key: TopicPartition, state: StopReplicaPartitionState) -> ErrorCode:
+        is_obeyed = state.leader_epoch in (_EPOCH_DURING_DELETE, _NO_EPOCH)
+        if not is_obeyed and state.leader_epoch <= self._leader_epoch(key):
+            return ErrorCode.FENCED_LEADER_EPOCH
+        self._awaited.pop(key, None)
+        if self._partitions.pop(key, None) is not None:
+            # Who waits for data here learns that the partition is gone.
+            self._fetches.notify(key)
+        if state.delete_partition:
+            self._offline.discard(key)
+            self._logs.delete(key)
+        return ErrorCode.NONE
+
+    def _leader_epoch(self, key: TopicPartition) -> int:
+        """The newest leader epoch that the controller named since the partition is hosted; -2 when it isn't."""
+        awaited, partition = self._awaited.get(key), self._partitions.get(key)
+        if awaited is not None:
+            return awaited.leader_epoch
+        return _EPOCH_DURING_DELETE if partition is None else partition.leader_epoch
+
+    def await_log(self, key: TopicPartition, state: LeaderAndIsrPartitionState2) -> Pending[PartitionLog | None]:
+        """Open the log of a partition, for `apply_state`; what was awaited before is not applied any more."""
+        self._awaited[key] = state
+        return self._logs.get_or_create(key, is_new=state.is_new)
+
+    def apply_state(
+        self, key: TopicPartition, state: LeaderAndIsrPartitionState2, opened: PartitionLog | None
+    ) -> tuple[ErrorCode, Partition | None]:
+        """Make one partition what the controller says, its log being open, unless something newer came meanwhile.
+
+        Args:
+            opened: The log; None where it could not be created.
+
+        Returns:
+            The error, and the partition if this broker leads it now.
+        """
+        if self._awaited.get(key) is not state:
+            # What came later counts; this was overtaken, and is answered as if it had been done before that.
+            return ErrorCode.NONE, None
+        del self._awaited[key]
+        if opened is None:
+            self._offline.add(key)
+            return ErrorCode.KAFKA_STORAGE_ERROR, None
+        partition = self._partitions.get(key)
+        if partition is None:
+            min_insync_replicas = self._topic_config(key.topic).min_insync_replicas
+            partition = self._partitions[key] = Partition(key, self._broker_id, opened, min_insync_replicas)
+            partition.high_watermark = self._logs.checkpointed_high_watermark(key)
+        if state.leader != self._broker_id:
+            partition.resign(state.leader, state.leader_epoch)
+            return ErrorCode.NONE, None
+        isr, replicas = tuple(state.isr), tuple(state.replicas)
+        try:
+            partition.become_leader(state.leader_epoch, isr, replicas, partition.high_watermark)
+        except StorageError as error:
+            return self.storage_failed(error).error_code, None
+        self._fetches.notify(key)
+        return ErrorCode.NONE, partition
+
+    def refusal(self, key: TopicPartition, state: LeaderAndIsrPartitionState2) -> ErrorCode:
+        """Why a state is not taken over; NONE where it is."""
+        if state.leader_epoch <= self._leader_epoch(key):
+            return ErrorCode.STALE_CONTROLLER_EPOCH
+        if self._broker_id not in state.replicas:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return ErrorCode.NONE
+
+    def tell_leadership(self, led: list[tuple[Partition, int]], others: list[TopicPartition]) -> None:
+        """Tell the listener what came of a request, as far as it is still so.
+
+        Args:
+            led: Partitions that this broker came to lead, with the leader epochs.
+            others: Partitions that it does not lead by that request.
+        """
+        still_led = [
+            partition
+            for partition, leader_epoch in led
+            if self._partitions.get(partition.topic_partition) is partition
+            and (partition.is_leader, partition.leader_epoch) == (True, leader_epoch)
+        ]
+        resigned = [key for key in others if (hosted := self._partitions.get(key)) is not None and not hosted.is_leader]
+        if self.on_leadership is not None and (still_led or resigned):
+            self.on_leadership(still_led, resigned)
+
+
+class _LeadershipChange:
+    """One LeaderAndIsr request while its logs are being created."""
+
+    def __init__(self, replicas: ReplicaManager, request: LeaderAndIsrRequest) -> None:
+        self._replicas = replicas
+        self._errors: list[LeaderAndIsrPartitionError] = []
+        self._led: list[tuple[Partition, int]] = []
+        self._others: list[TopicPartition] = []
+        self.pending: Pending[LeaderAndIsrResponse] = Pending()
+        # One more than there are partitions: nothing is answered before all have been asked for.
+        self._open_count = 1
+        for topic in request.topic_states:
+            for state in topic.partition_states:
+                self._begin(TopicPartition(topic.topic_name, state.partition_index), state)
+        self._one_done()
+
+    def _begin(self, key: TopicPartition, state: LeaderAndIsrPartitionState2) -> None:
+        refusal = self._replicas.refusal(key, state)
+        if refusal:
+            self._errors.append(LeaderAndIsrPartitionError(key.topic, key.partition, refusal))
+            return
+        self._open_count += 1
+
+        def opened(partition_log: PartitionLog | None) -> None:
+            error_code, led = self._replicas.apply_state(key, state, partition_log)
+            self._errors.append(LeaderAndIsrPartitionError(key.topic, key.partition, error_code))
+            if led is not None:
+                self._led.append((led, led.leader_epoch))
+            else:
+                self._others.append(key)
+            self._one_done()
+
+        self._replicas.await_log(key, state).then(opened)
+
+    def _one_done(self) -> None:
+        self._open_count -= 1
+        if self._open_count:
+            return
+        self._replicas.tell_leadership(self._led, self._others)
+        self.pending.complete(LeaderAndIsrResponse(ErrorCode.NONE, self._errors))

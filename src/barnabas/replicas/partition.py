@@ -1,0 +1,136 @@
+"""One partition that this broker hosts: its log, who leads it, and up to where it is replicated.
+
+Invariants: consumers read below the high watermark; it never goes back on a leader; it is the least log end offset of
+the in-sync replicas. (Followers come with replication: until then the leader is the only replica in sync.)
+
+Source: design page, replication; semantics, replication.
+"""
+
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.types import NO_EPOCH, TopicPartition
+from barnabas.log.append_result import AppendResult
+from barnabas.log.partition_log import PartitionLog
+from barnabas.log.producers.producer_state import NEVER_OFFSET
+from barnabas.log.retention import DELETE
+
+_HIGH_WATERMARK = -1
+
+
+class Partition:
+    """A hosted partition. Owned by the event loop."""
+
+    __slots__ = (
+        "broker_id",
+        "high_watermark",
+        "in_sync_replicas",
+        "leader",
+        "leader_epoch",
+        "log",
+        "min_insync_replicas",
+        "replicas",
+        "topic_partition",
+    )
+
+    def __init__(
+        self, topic_partition: TopicPartition, broker_id: int, log: PartitionLog, min_insync_replicas: int
+    ) -> None:
+        """Args:
+        min_insync_replicas: The topic's min.insync.replicas; set again when the topic's settings change.
+        """
+        self.min_insync_replicas = min_insync_replicas
+        self.topic_partition = topic_partition
+        self.broker_id = broker_id
+        self.log = log
+        self.leader = -1
+        self.leader_epoch = -1
+        self.in_sync_replicas: tuple[int, ...] = ()
+        self.replicas: tuple[int, ...] = ()
+        self.high_watermark = log.log_start_offset
+
+    @property
+    def is_leader(self) -> bool:
+        return self.leader == self.broker_id
+
+    @property
+    def last_stable_offset(self) -> int:
+        """Up to where consumers read that want committed records only: never above the high watermark."""
+        unstable_offset = self.log.first_unstable_offset
+        return self.high_watermark if self.high_watermark < unstable_offset else unstable_offset
+
+    def become_leader(
+        self, leader_epoch: int, in_sync_replicas: tuple[int, ...], replicas: tuple[int, ...], high_watermark: int
+    ) -> None:
+        """Lead from `leader_epoch` on.
+
+        Args:
+            high_watermark: The one known before (checkpointed, or the current one).
+        """
+        self.leader = self.broker_id
+        self.leader_epoch = leader_epoch
+        self.in_sync_replicas = in_sync_replicas
+        self.replicas = replicas
+        self.high_watermark = max(self.log.log_start_offset, min(high_watermark, self.log.log_end_offset))
+        self.log.note_high_watermark(self.high_watermark)
+        self.log.begin_leader_epoch(leader_epoch)
+        self._advance_high_watermark()
+
+    def resign(self, leader: int, leader_epoch: int) -> None:
+        """Another broker, or none (-1), leads from `leader_epoch` on."""
+        self.leader = leader
+        self.leader_epoch = leader_epoch
+
+    def append(
+        self, records: memoryview, required_acks: int, *, is_client: bool, is_any_format: bool = False
+    ) -> AppendResult:
+        """Append as the leader.
+
+        Args:
+            records: Whole batches; numbered in place.
+            required_acks: -1 also asks for min.insync.replicas.
+            is_client, is_any_format: See `PartitionLog.append`.
+        """
+        # hot path: benchmarks/load (every produced batch)
+        log = self.log
+        if required_acks == -1 and len(self.in_sync_replicas) < self.min_insync_replicas:
+            return AppendResult(ErrorCode.NOT_ENOUGH_REPLICAS, log_start_offset=log.log_start_offset)
+        result = log.append(records, self.leader_epoch, is_client=is_client, is_any_format=is_any_format)
+        if not result.error_code:
+            self._advance_high_watermark()
+        return result
+
+    def delete_records(self, offset: int) -> ErrorCode:
+        """Let the log begin at `offset`, or at the high watermark (-1).
+
+        Returns:
+            Why it doesn't; NONE also where it begins there or later already.
+        """
+        if not self.is_leader:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if DELETE not in self.log.config.cleanup_policy:
+            return ErrorCode.POLICY_VIOLATION
+        start_offset = self.high_watermark if offset == _HIGH_WATERMARK else offset
+        if not 0 <= start_offset <= self.high_watermark:
+            return ErrorCode.OFFSET_OUT_OF_RANGE
+        self.log.increment_log_start_offset(start_offset)
+        return ErrorCode.NONE
+
+    def check_leader_epoch(self, current_leader_epoch: int, is_any_replica: bool = False) -> ErrorCode:
+        """Compare the epoch that a client believes in (-1: it doesn't say) with this broker's.
+
+        Args:
+            is_any_replica: A follower will do.
+        """
+        if not self.is_leader and not is_any_replica:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if current_leader_epoch in (NO_EPOCH, self.leader_epoch):
+            return ErrorCode.NONE
+        if current_leader_epoch < self.leader_epoch:
+            return ErrorCode.FENCED_LEADER_EPOCH
+        return ErrorCode.UNKNOWN_LEADER_EPOCH
+
+    def _advance_high_watermark(self) -> None:
+        if len(self.in_sync_replicas) <= 1:
+            log = self.log
+            self.high_watermark = log.log_end_offset
+            if log.producers.first_unstable_offset != NEVER_OFFSET:
+                log.note_high_watermark(log.log_end_offset)

@@ -1,0 +1,142 @@
+"""Fetch answers for clients that do not know what the log holds: older formats, and codecs.
+
+An answer is read as for everybody. Where the topic's message.format.version is newer than the client's formats its
+batches are then read, converted one by one, and put into the answer in place of the file's bytes; in the executor,
+since that takes time. Each partition that has data gets at least one converted batch, and all of them together little
+more than `MOST_CONVERTED_BYTES`.
+
+Invariant: whatever was asked for, no more than that and one unpacked batch is in memory for one answer.
+
+# differs from Kafka (down-converted-size): it promises the size of the unconverted records and fills up what conversion
+# saves with a message that is cut short; here an answer is as large as what it holds, and ends sooner where there is
+# much.
+
+Source: semantics, Fetch, data format; KIP-283.
+"""
+
+from typing import NamedTuple
+
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import BarnabasError, StorageError
+from barnabas.core.executor import submit
+from barnabas.core.pending import Pending, completed
+from barnabas.log.disk.files import FileSlice
+from barnabas.log.partition_log import PartitionLog
+from barnabas.log.segments.batch_reader import read_batches
+from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, PartitionData
+from barnabas.records.errors import CorruptRecordsError
+from barnabas.requests.context import RequestContext
+
+FIRST_VERSION_WITH_BATCHES = 4
+FIRST_VERSION_WITH_ZSTD = 10
+MOST_CONVERTED_BYTES = 1024 * 1024
+
+_FIRST_VERSION_WITH_TIMESTAMPS = 2
+_OVERFLOW_BYTES = 12
+
+
+class _Conversion(NamedTuple):
+    data: PartitionData
+    part: FileSlice
+    wanted: FetchPartition
+
+
+def adapt_answer(
+    ctx: RequestContext, request: FetchRequest, answer: FetchResponse | Pending[FetchResponse]
+) -> Pending[FetchResponse]:
+    """Make the answer of a Fetch below version 10 what its client can read."""
+    if isinstance(answer, Pending):
+        return answer.followed(lambda response: _adapt(ctx, request, response))
+    return _adapt(ctx, request, answer)
+
+
+def _adapt(ctx: RequestContext, request: FetchRequest, response: FetchResponse) -> Pending[FetchResponse]:
+    wanted = {(topic.topic, each.partition): each for topic in request.topics for each in topic.partitions}
+    conversions = []
+    for topic in response.responses:
+        for data in topic.partitions:
+            key = (topic.topic, data.partition_index)
+            partition = ctx.services.replicas.partition(key)
+            if data.error_code or partition is None:
+                continue
+            error_code = _refusal(ctx, request, partition.log)
+            if error_code:
+                _refuse(data, error_code)
+            elif isinstance(data.records, FileSlice) and partition.log.magic > _newest_magic(ctx):
+                conversions.append(_Conversion(data, data.records, wanted[key]))
+    if not conversions:
+        return completed(response)
+    newest_magic = _newest_magic(ctx)
+
+    def work() -> list[bytearray | BarnabasError]:
+        left_bytes = min(MOST_CONVERTED_BYTES, request.max_bytes)
+        results = []
+        for each in conversions:
+            most_bytes = min(left_bytes, each.wanted.partition_max_bytes)
+            result = _convert(each.part, newest_magic, each.wanted.fetch_offset, most_bytes)
+            left_bytes -= len(result) if isinstance(result, bytearray) else 0
+            results.append(result)
+        return results
+
+    def converted(results: list[bytearray | BarnabasError]) -> FetchResponse:
+        for each, result in zip(conversions, results, strict=True):
+            if isinstance(result, bytearray):
+                each.data.records = result
+            else:
+                _refuse(each.data, _error_code(ctx, result))
+        return response
+
+    return submit(ctx.services.executor, work).shaped(converted)
+
+
+def _newest_magic(ctx: RequestContext) -> int:
+    if ctx.api_version >= FIRST_VERSION_WITH_BATCHES:
+        return 2
+    return 1 if ctx.api_version >= _FIRST_VERSION_WITH_TIMESTAMPS else 0
+
+
+def _refusal(ctx: RequestContext, request: FetchRequest, log: PartitionLog) -> ErrorCode:
+    if log.config.compression_type == "zstd":
+        return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+    is_consumer = request.replica_id < 0
+    if log.magic > _newest_magic(ctx) and is_consumer and not log.config.message_downconversion_enable:
+        return ErrorCode.UNSUPPORTED_VERSION
+    return ErrorCode.NONE
+
+
+def _refuse(data: PartitionData, error_code: ErrorCode) -> None:
+    data.error_code = error_code
+    data.high_watermark = data.last_stable_offset = data.log_start_offset = -1
+    data.aborted_transactions = None
+    data.records = b""
+
+
+def _error_code(ctx: RequestContext, error: BarnabasError) -> ErrorCode:
+    if isinstance(error, StorageError):
+        ctx.services.replicas.storage_failed(error)
+        # KAFKA_STORAGE_ERROR came later than these versions.
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER
+    is_corrupt = isinstance(error, CorruptRecordsError)
+    return ErrorCode.CORRUPT_MESSAGE if is_corrupt else ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+
+
+def _convert(part: FileSlice, to_magic: int, first_offset: int, most_bytes: int) -> bytearray | BarnabasError:
+    """Convert whole batches up to so many bytes; the first one whatever its size."""
+    from barnabas.records.convert import UnsupportedCodecError, down_convert, overflow_message
+
+    result = bytearray()
+    has_batches = False
+    try:
+        for _, _, batch in read_batches(part.file, part.position, part.position + part.length):
+            has_batches = True
+            for converted in down_convert((batch,), to_magic, first_offset):
+                if result and len(result) + len(converted) > most_bytes:
+                    return result
+                result += converted
+    except (CorruptRecordsError, StorageError, UnsupportedCodecError) as error:
+        # What comes before it is good; the client will ask for this batch next.
+        return result or error
+    if has_batches and not result:
+        # As Kafka: its clients take it for a message that is larger than they asked for.
+        result += overflow_message(_OVERFLOW_BYTES)
+    return result

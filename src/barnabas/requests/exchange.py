@@ -1,0 +1,231 @@
+"""The life of one request, from a decoded frame to the last byte of its answer.
+
+    admit ─► handle ─► settle(answer | error) ─► throttle ─► encode ─► send ─► measure
+                │ waits        ▲
+                └── Pending ───┘ at the end of the turn in which it ended
+
+`Session` admits it: a header, a route and a body. The rest happens here, and here alone:
+
+- **Every failure, early or late**, becomes an error answer in the request's own shape: an exception in the handler,
+  after a wait, in an executor or in the encoding of the answer. Where no answer can be made (acks=0, or the refusal
+  can't be encoded either) the connection closes. Nothing ends in silence.
+- **The throttle time** is stamped into whatever answer leaves, and the connection takes no further request until it is
+  over. The answer itself leaves at once, as in Kafka since 2.0.
+- **The times** of each stage are noted, for Kafka's request metrics.
+
+Invariants: an exchange settles once; what it waited for is settled at the end of the turn, never inside of the call
+that completed it; who leaves cancels what his request waits for.
+
+Source: semantics, connections and requests, quotas; KIP-219 (throttling after the answer).
+"""
+
+import logging
+from collections.abc import Callable
+from struct import Struct
+from typing import TYPE_CHECKING, Any, Protocol
+
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import KafkaError, ProtocolError, StorageError, UnanswerableError
+from barnabas.core.pending import Pending
+from barnabas.protocol.wire import WireBuffer
+from barnabas.records.errors import CorruptRecordsError
+from barnabas.requests.context import ConnectionInfo, RequestContext, Services
+
+if TYPE_CHECKING:
+    from barnabas.requests.table import Route
+
+log = logging.getLogger(__name__)
+
+_SIZE = Struct(">i")
+_START = b"\0\0\0\0"
+
+
+class Conversation(Protocol):
+    """What an exchange asks of the connection that it came in through: `Session`."""
+
+    now_ns: Callable[[], int]
+
+    def hold(self, exchange: "Exchange") -> None:
+        """Its answer is pending: take no further request."""
+        ...
+
+    def settle_soon(self, exchange: "Exchange") -> None:
+        """Call its `settle_late` at the end of this turn of the loop."""
+        ...
+
+    def finish(self, exchange: "Exchange", answer: WireBuffer | None) -> None:
+        """Send its answer (None: the protocol knows none), and go on with the next request."""
+        ...
+
+
+class Exchange(RequestContext):
+    """One request and its answer; handlers see it as their context.
+
+    Attributes:
+        route: The API in its version.
+        received_ns, admitted_ns, handled_ns, settled_ns, queued_ns: When each stage ended; see `request_times`.
+    """
+
+    __slots__ = (
+        "_has_failed",
+        "_outcome",
+        "_pending",
+        "_request",
+        "_session",
+        "admitted_ns",
+        "handled_ns",
+        "queued_ns",
+        "received_ns",
+        "route",
+        "settled_ns",
+    )
+
+    def __init__(
+        self,
+        services: Services,
+        connection: ConnectionInfo,
+        client_id: str,
+        api_version: int,
+        correlation_id: int,
+        route: "Route",
+        request: object,
+        session: "Conversation",
+        received_ns: int,
+        admitted_ns: int,
+    ) -> None:
+        # hot path: benchmarks/load (every request); the attributes of the context are set here to save a call
+        self.services = services
+        self.connection = connection
+        self.client_id = client_id
+        self.api_version = api_version
+        self.correlation_id = correlation_id
+        self.throttle_time_ms = 0
+        self.route = route
+        self.received_ns = received_ns
+        self.admitted_ns = admitted_ns
+        self._request = request
+        self._session = session
+        self._pending: Pending[Any] | None = None
+        self._outcome: Any = None
+        self._has_failed = False
+
+    def begin(self) -> None:
+        """Handle the request: answer it, or begin to wait.
+
+        Raises:
+            ProtocolError, UnanswerableError: The connection must close.
+        """
+        try:
+            answer = self.route.handle(self, self._request)
+        except Exception as error:
+            self.handled_ns = self.settled_ns = self._session.now_ns()
+            self._refuse(error)
+            return
+        self.handled_ns = self.settled_ns = self._session.now_ns()
+        if isinstance(answer, Pending):
+            self._wait_for(answer)
+        else:
+            self._settle(answer)
+
+    def cancel(self) -> None:
+        """The peer is gone: nobody waits for the answer."""
+        pending, self._pending = self._pending, None
+        if pending is not None:
+            pending.cancel()
+
+    def measure(self, sent_ns: int) -> None:
+        """The answer has left: note how long everything took."""
+        self.route.times.add(
+            self.received_ns, self.admitted_ns, self.handled_ns, self.settled_ns, self.queued_ns, sent_ns
+        )
+
+    # --- a late answer
+
+    def _wait_for(self, pending: Pending[Any]) -> None:
+        if pending.is_done and pending.error is None:
+            self._settle(pending.value)
+            return
+        self._pending = pending
+        self._session.hold(self)
+        pending.then(self._completed, self._failed)
+
+    def _completed(self, response: object) -> None:
+        self._outcome = response
+        self._session.settle_soon(self)
+
+    def _failed(self, error: BaseException) -> None:
+        self._outcome = error
+        self._session.settle_soon(self)
+
+    def settle_late(self) -> None:
+        """What was waited for is there, and the turn in which it came is over.
+
+        Raises:
+            ProtocolError, UnanswerableError: The connection must close.
+        """
+        if self._pending is None:
+            return
+        self._pending = None
+        self.settled_ns = self._session.now_ns()
+        outcome, self._outcome = self._outcome, None
+        if isinstance(outcome, BaseException):
+            self._refuse(outcome)
+        else:
+            self._settle(outcome)
+
+    # --- the answer, or the refusal in its place
+
+    def _settle(self, response: Any) -> None:
+        # hot path: benchmarks/load (every answer)
+        route = self.route
+        if self.throttle_time_ms:
+            if response is not None and route.has_throttle_time:
+                response.throttle_time_ms = self.throttle_time_ms
+            route.times.throttle_ms += self.throttle_time_ms
+        if response is None:
+            self.queued_ns = self.settled_ns
+            self._session.finish(self, None)
+            return
+        out = WireBuffer(_START)
+        out += _SIZE.pack(self.correlation_id)
+        if route.has_tagged_header:
+            out.append(0)
+        try:
+            route.encode(response, out)
+        except Exception as error:
+            self._refuse(error)
+            return
+        _SIZE.pack_into(out, 0, out.total_bytes() - 4)
+        self.queued_ns = self._session.now_ns()
+        self._session.finish(self, out)
+
+    def _refuse(self, error: BaseException) -> None:
+        """Answer with an error in the request's shape.
+
+        Raises:
+            ProtocolError, UnanswerableError: There is no such answer.
+        """
+        route = self.route
+        if isinstance(error, (ProtocolError, UnanswerableError)):
+            raise error
+        code = error_code_of(error)
+        if code is ErrorCode.UNKNOWN_SERVER_ERROR:
+            log.error("%s version %d of %s failed", route.name, self.api_version, self.client_id, exc_info=error)
+        if self._has_failed:
+            raise UnanswerableError(f"{route.name} failed, and so did saying so") from error
+        self._has_failed = True
+        route.times.failure_count += 1
+        self._settle(route.refuse(self, self._request, code))
+
+
+def error_code_of(error: BaseException) -> ErrorCode:
+    """What a client is told of an exception; UNKNOWN_SERVER_ERROR where it is a bug of ours."""
+    match error:
+        case KafkaError():
+            return error.code
+        case StorageError():
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        case CorruptRecordsError():
+            return ErrorCode.CORRUPT_MESSAGE
+        case _:
+            return ErrorCode.UNKNOWN_SERVER_ERROR

@@ -1,0 +1,100 @@
+"""CreateTopics (API key 19, v0-6): make topics, or only check whether they could be made.
+
+Source: protocol guide, CreateTopics; semantics, topics and partitions.
+"""
+
+import asyncio
+from collections import Counter
+
+from barnabas.administration.topic_rules import NewTopic
+from barnabas.administration.topics import TopicResult
+from barnabas.core.config import TopicConfig
+from barnabas.core.config.describe import describe_topic
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.pending import Pending
+from barnabas.protocol.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfigs,
+    CreatableTopicResult,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from barnabas.requests.context import RequestContext
+from barnabas.requests.table import Handler
+
+_FIRST_VERSION_WITH_CONFIGS = 5
+_TOPICS_PER_TURN = 100
+_MOST_MESSAGE_CHARACTERS = 1_000
+
+
+def create_topics(
+    ctx: RequestContext, request: CreateTopicsRequest
+) -> CreateTopicsResponse | Pending[CreateTopicsResponse]:
+    """Create what can be created; each topic has its own result."""
+    if not ctx.services.topics.is_controller:
+        return _refuse_all(request, ErrorCode.NOT_CONTROLLER)
+    return ctx.services.spawner.spawn(_create(ctx, request))
+
+
+async def _create(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTopicsResponse:
+    times_named = Counter(topic.name for topic in request.topics)
+    wanted = [_new_topic(topic) for topic in request.topics if times_named[topic.name] == 1]
+    results = await ctx.services.topics.create(wanted, request.timeout_ms, request.validate_only)
+    has_configs = ctx.api_version >= _FIRST_VERSION_WITH_CONFIGS
+    by_name = {}
+    for number, result in enumerate(results):
+        if number % _TOPICS_PER_TURN == 0:
+            # There may be very many, and others must not wait for them.
+            await asyncio.sleep(0)
+        by_name[result.name] = _shape(result, has_configs)
+    answers = [
+        by_name.get(topic.name)
+        or CreatableTopicResult(
+            topic.name, error_code=ErrorCode.INVALID_REQUEST, error_message="the request names this topic twice"
+        )
+        for topic in request.topics
+    ]
+    return CreateTopicsResponse(topics=answers)
+
+
+def _new_topic(topic: CreatableTopic) -> NewTopic:
+    return NewTopic(
+        topic.name,
+        topic.num_partitions,
+        topic.replication_factor,
+        [(assignment.partition_index, assignment.broker_ids) for assignment in topic.assignments],
+        [(config.name, config.value) for config in topic.configs],
+    )
+
+
+def _shape(result: TopicResult, has_configs: bool) -> CreatableTopicResult:
+    return CreatableTopicResult(
+        result.name,
+        error_code=result.error_code,
+        # It may repeat a name that leaves no room for anything else in a string of the protocol.
+        error_message=result.message and result.message[:_MOST_MESSAGE_CHARACTERS],
+        num_partitions=result.partition_count,
+        replication_factor=result.replication_factor,
+        configs=[] if result.config is None or not has_configs else _configs(result.config),
+    )
+
+
+def _configs(config: TopicConfig) -> list[CreatableTopicConfigs]:
+    return [
+        CreatableTopicConfigs(entry.name, entry.value, entry.is_read_only, entry.source, entry.is_sensitive)
+        for entry in describe_topic(config)
+    ]
+
+
+def _refuse_all(request: CreateTopicsRequest, error_code: ErrorCode) -> CreateTopicsResponse:
+    return CreateTopicsResponse(
+        topics=[CreatableTopicResult(topic.name, error_code=error_code, error_message=None) for topic in request.topics]
+    )
+
+
+def refuse(ctx: RequestContext, request: CreateTopicsRequest, error_code: ErrorCode) -> CreateTopicsResponse:
+    """The same answer for all that was asked: the request failed as a whole."""
+    return _refuse_all(request, error_code)
+
+
+HANDLER = Handler(CreateTopicsRequest, 0, 6, create_topics, refuse)

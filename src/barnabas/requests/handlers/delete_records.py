@@ -1,0 +1,63 @@
+"""DeleteRecords (API key 21, v0-2): let partitions begin at a later offset.
+
+The log start moves at once; segments below it go with the next retention check. This broker being the only replica, its
+log start is the low watermark that the answer waits for.
+
+Source: protocol guide, DeleteRecords; semantics, topics and partitions; KIP-107.
+"""
+
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import StorageError
+from barnabas.core.internal_topics import INTERNAL_TOPICS
+from barnabas.protocol.messages.delete_records import (
+    DeleteRecordsPartitionResult,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopicResult,
+)
+from barnabas.requests.context import RequestContext
+from barnabas.requests.fanout import resolve
+from barnabas.requests.table import Handler
+from barnabas.security.authorizer import Operation
+
+
+def delete_records(ctx: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
+    """Move each partition's log start."""
+    topics = []
+    for topic in request.topics:
+        results = []
+        for wanted in topic.partitions:
+            low_watermark, error_code = _delete(ctx, topic.name, wanted.partition_index, wanted.offset)
+            results.append(DeleteRecordsPartitionResult(wanted.partition_index, low_watermark, error_code))
+        topics.append(DeleteRecordsTopicResult(topic.name, results))
+    return DeleteRecordsResponse(topics=topics)
+
+
+def _delete(ctx: RequestContext, name: str, index: int, offset: int) -> tuple[int, ErrorCode]:
+    """The low watermark, -1 with an error, and the error."""
+    partition = resolve(ctx, Operation.DELETE, name, index)
+    if isinstance(partition, ErrorCode):
+        return -1, partition
+    if name in INTERNAL_TOPICS:
+        return -1, ErrorCode.INVALID_TOPIC_EXCEPTION
+    try:
+        error_code = partition.delete_records(offset)
+    except StorageError as error:
+        error_code = ctx.services.replicas.storage_failed(error).error_code
+    return -1 if error_code else partition.log.log_start_offset, error_code
+
+
+def refuse(ctx: RequestContext, request: DeleteRecordsRequest, error_code: ErrorCode) -> DeleteRecordsResponse:
+    """The same answer for all that was asked: the request failed as a whole."""
+    return DeleteRecordsResponse(
+        topics=[
+            DeleteRecordsTopicResult(
+                topic.name,
+                [DeleteRecordsPartitionResult(each.partition_index, -1, error_code) for each in topic.partitions],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+HANDLER = Handler(DeleteRecordsRequest, 0, 2, delete_records, refuse)

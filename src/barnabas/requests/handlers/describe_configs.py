@@ -1,0 +1,164 @@
+"""DescribeConfigs (API key 32, v0-3): the settings of topics and of this broker, and where they come from.
+
+Source: protocol guide, DescribeConfigs; semantics, configs.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from barnabas.administration.topic_rules import check_name
+from barnabas.core.config import TopicConfig
+from barnabas.core.config.describe import ConfigEntry, describe_broker, describe_topic
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import KafkaError
+from barnabas.core.pending import Pending
+from barnabas.protocol.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+    DescribeConfigsSynonym,
+)
+from barnabas.requests.context import RequestContext
+from barnabas.requests.table import Handler
+
+TOPIC = 2
+BROKER = 4
+BROKER_LOGGER = 8
+
+_RESOURCES_PER_TURN = 20
+_LOGGER_SOURCE = 6
+_LOGGER_LEVELS = {50: "FATAL", 40: "ERROR", 30: "WARN", 20: "INFO", 10: "DEBUG"}
+
+
+def describe_configs(
+    ctx: RequestContext, request: DescribeConfigsRequest
+) -> DescribeConfigsResponse | Pending[DescribeConfigsResponse]:
+    """Describe each resource; one that cannot be described has its own error."""
+    # differs from Kafka (describe-configs-twice): what is asked for again is answered once. An answer is far larger
+    # than its question, and this bounds it by what there is.
+    resources = list(
+        {
+            (each.resource_type, each.resource_name, tuple(each.configuration_keys or ())): each
+            for each in request.resources
+        }.values()
+    )
+    if len(resources) <= _RESOURCES_PER_TURN:
+        return DescribeConfigsResponse(results=[_describe(ctx, request, resource) for resource in resources])
+    return ctx.services.spawner.spawn(_describe_many(ctx, request, resources))
+
+
+async def _describe_many(
+    ctx: RequestContext, request: DescribeConfigsRequest, resources: list[DescribeConfigsResource]
+) -> DescribeConfigsResponse:
+    """Describe some at a time: others must not wait for a request that names very many."""
+    results = []
+    for number, resource in enumerate(resources, 1):
+        results.append(_describe(ctx, request, resource))
+        if number % _RESOURCES_PER_TURN == 0:
+            await asyncio.sleep(0)
+    return DescribeConfigsResponse(results=results)
+
+
+def _describe(
+    ctx: RequestContext, request: DescribeConfigsRequest, resource: DescribeConfigsResource
+) -> DescribeConfigsResult:
+    result = DescribeConfigsResult(
+        resource_type=resource.resource_type, resource_name=resource.resource_name, error_message=""
+    )
+    try:
+        result.configs = _find(ctx, request, resource)
+    except KafkaError as error:
+        result.error_code = error.code
+        # An unknown topic is told without words, as Kafka does.
+        result.error_message = "" if error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION else error.message
+    return result
+
+
+def _find(
+    ctx: RequestContext, request: DescribeConfigsRequest, resource: DescribeConfigsResource
+) -> list[DescribeConfigsResourceResult]:
+    name, keys = resource.resource_name, resource.configuration_keys
+    if resource.resource_type == TOPIC:
+        check_name(name)
+        return _shape_all(request, describe_topic(_topic_config(ctx, name), keys))
+    if resource.resource_type == BROKER:
+        if not name:
+            # The defaults of all brokers that were set while they ran: nothing can set them yet.
+            return []
+        _check_broker(ctx, name)
+        return _shape_all(request, describe_broker(ctx.services.config, keys))
+    if resource.resource_type == BROKER_LOGGER:
+        _check_broker(ctx, name)
+        return _loggers(lambda logger: not keys or logger in keys)
+    raise KafkaError(ErrorCode.INVALID_REQUEST, f"resource type {resource.resource_type} has no settings")
+
+
+def _topic_config(ctx: RequestContext, topic: str) -> TopicConfig:
+    cluster = ctx.services.cluster
+    if topic not in cluster.image.topics:
+        raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    return TopicConfig.from_broker(ctx.services.config).with_overrides(cluster.topic_overrides(topic))
+
+
+def _check_broker(ctx: RequestContext, name: str) -> None:
+    own_id = ctx.services.config.broker_id
+    if name != str(own_id):
+        raise KafkaError(
+            ErrorCode.INVALID_REQUEST, f"this broker has id {own_id}: ask broker {name!r} itself for its settings"
+        )
+
+
+def _shape_all(request: DescribeConfigsRequest, entries: list[ConfigEntry]) -> list[DescribeConfigsResourceResult]:
+    return [
+        DescribeConfigsResourceResult(
+            entry.name,
+            entry.value,
+            entry.is_read_only,
+            # Kafka 2.7.2 says so in version 0 whatever the source.
+            False,
+            entry.source,
+            entry.is_sensitive,
+            [DescribeConfigsSynonym(each.name, each.value, each.source) for each in entry.synonyms]
+            if request.include_synonyms
+            else [],
+            entry.type_code,
+            # differs from Kafka (setting-documentation): the settings' documentation is not carried in the broker.
+            None,
+        )
+        for entry in entries
+    ]
+
+
+def _loggers(is_wanted: Callable[[str], bool]) -> list[DescribeConfigsResourceResult]:
+    """The levels of this process's loggers, under the names of log4j's levels."""
+    names = ["root", *sorted(logging.root.manager.loggerDict)]
+    return [
+        DescribeConfigsResourceResult(
+            name,
+            _level_name(logging.getLogger(None if name == "root" else name).getEffectiveLevel()),
+            config_source=_LOGGER_SOURCE,
+            documentation=None,
+        )
+        for name in names
+        if is_wanted(name)
+    ]
+
+
+def _level_name(level: int) -> str:
+    return next((name for least, name in _LOGGER_LEVELS.items() if level >= least), "TRACE")
+
+
+def refuse(ctx: RequestContext, request: DescribeConfigsRequest, error_code: ErrorCode) -> DescribeConfigsResponse:
+    """The same answer for all that was asked: the request failed as a whole."""
+    return DescribeConfigsResponse(
+        results=[
+            DescribeConfigsResult(error_code, None, each.resource_type, each.resource_name)
+            for each in request.resources
+        ]
+    )
+
+
+HANDLER = Handler(DescribeConfigsRequest, 0, 3, describe_configs, refuse)

@@ -1,0 +1,68 @@
+"""DescribeGroups (API key 15, v0-5): the state of groups and their members.
+
+Source: protocol guide, DescribeGroups; semantics, group coordinator.
+"""
+
+from barnabas.core.error_code import ErrorCode
+from barnabas.groups.group import Group, Phase
+from barnabas.protocol.messages.describe_groups import (
+    DescribedGroup,
+    DescribedGroupMember,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+)
+from barnabas.requests.context import RequestContext
+from barnabas.requests.table import Handler
+
+# What may be done with a group where nobody is refused anything: READ (3), DELETE (6) and DESCRIBE (8), as bits.
+_ALL_OPERATIONS = 1 << 3 | 1 << 6 | 1 << 8
+_OPERATIONS_NOT_ASKED_FOR = -(1 << 31)
+
+
+def describe_groups(ctx: RequestContext, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
+    """Describe each group on its own."""
+    described = [_describe(ctx, group_id, request.include_authorized_operations) for group_id in request.groups]
+    return DescribeGroupsResponse(groups=described)
+
+
+def _describe(ctx: RequestContext, group_id: str, includes_operations: bool) -> DescribedGroup:
+    error_code, group = ctx.services.groups.describe(group_id)
+    if error_code is not ErrorCode.NONE:
+        return DescribedGroup(error_code, group_id)
+    operations = _ALL_OPERATIONS if includes_operations else _OPERATIONS_NOT_ASKED_FOR
+    if group is None:
+        return DescribedGroup(ErrorCode.NONE, group_id, Phase.DEAD.value, "", "", [], operations)
+    protocol_name = (group.protocol_name or "") if group.phase is Phase.STABLE else ""
+    return DescribedGroup(
+        ErrorCode.NONE,
+        group_id,
+        group.phase.value,
+        group.protocol_type or "",
+        protocol_name,
+        _members(group),
+        operations,
+    )
+
+
+def _members(group: Group) -> list[DescribedGroupMember]:
+    """The members; what they asked for and got only stands while the group is stable."""
+    is_stable = group.phase is Phase.STABLE
+    return [
+        DescribedGroupMember(
+            member.member_id,
+            member.group_instance_id,
+            member.client_id,
+            member.client_host,
+            member.metadata(group.protocol_name) if is_stable else b"",
+            member.assignment if is_stable else b"",
+        )
+        for member in group.members.values()
+    ]
+
+
+def refuse(ctx: RequestContext, request: DescribeGroupsRequest, error_code: ErrorCode) -> DescribeGroupsResponse:
+    """The same answer for all that was asked: the request failed as a whole."""
+    return DescribeGroupsResponse(groups=[DescribedGroup(error_code, group_id) for group_id in request.groups])
+
+
+HANDLER = Handler(DescribeGroupsRequest, 0, 5, describe_groups, refuse)

@@ -1,0 +1,363 @@
+"""Fetch (API key 1, v0-12): read record batches, waiting for them where there are none.
+
+Records leave as slices of the log's files: nothing is copied. Sessions are answered with id 0, as Kafka does when its
+cache is full: every fetch names all its partitions.
+
+A partition's answer never goes beyond one segment. So a fetch that has not got its min bytes waits for more only while
+all that may still come would be in the segments that it began in.
+
+Source: protocol guide, Fetch; semantics, Fetch; Kafka 2.7.2's `DelayedFetch.tryComplete`; KIP-74, KIP-227.
+"""
+
+import logging
+from typing import Any, NamedTuple
+
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import StorageError
+from barnabas.core.pending import Pending
+from barnabas.core.types import TopicPartition
+from barnabas.log.disk.cold_reads import ColdSlice, ColdWork, NotCachedError
+from barnabas.log.disk.files import FileSlice
+from barnabas.log.partition_log import PartitionLog
+from barnabas.protocol.messages.fetch import (
+    AbortedTransaction,
+    EpochEndOffset,
+    FetchableTopicResponse,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    LeaderIdAndEpoch,
+    PartitionData,
+)
+from barnabas.records.errors import CorruptRecordsError
+from barnabas.replicas.partition import Partition
+from barnabas.requests.context import RequestContext
+from barnabas.requests.down_conversion import FIRST_VERSION_WITH_ZSTD, adapt_answer
+from barnabas.requests.fanout import resolve
+from barnabas.requests.table import Handler
+from barnabas.security.authorizer import Operation
+
+logger = logging.getLogger(__name__)
+
+_FIRST_VERSION_WITH_STORAGE_ERROR = 6
+# Before, a batch larger than what was asked for was cut, and its reader had to ask for more.
+_FIRST_VERSION_WITH_WHOLE_BATCH = 3
+_MOST_COLD_READS = 4
+_FINAL_EPOCH = -1
+_INITIAL_EPOCH = 0
+_READ_COMMITTED = 1
+
+
+def fetch(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Pending[FetchResponse]:
+    """Answer with what there is, or wait until there is enough."""
+    answer = _fetch(ctx, request)
+    return answer if ctx.api_version >= FIRST_VERSION_WITH_ZSTD else adapt_answer(ctx, request, answer)
+
+
+def _fetch(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Pending[FetchResponse]:
+    if request.session_epoch not in (_FINAL_EPOCH, _INITIAL_EPOCH):
+        return FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+    reading = _Reading(ctx, request)
+    reading.read()
+    if not reading.cold and (reading.is_complete or request.max_wait_ms <= 0 or reading.names_one_twice):
+        return reading.response()
+    delayed = _DelayedFetch(ctx, request)
+    delayed.go_on(reading)
+    return delayed.pending
+
+
+class _Start(NamedTuple):
+    """Where a fetch began to read a partition: an offset, and where the segment begins that it is in."""
+
+    offset: int
+    segment_base_offset: int
+
+
+# A partition that was read: its log, from where up to where it may be read, and what was found. A bare tuple, as one is
+# made for each partition of each fetch.
+_Span = tuple[TopicPartition, PartitionLog, int, int, FileSlice | None]
+
+
+class _Reading:
+    """One pass over the partitions of a request.
+
+    Attributes:
+        cold: What has to be read from a disk first.
+        spans: The partitions that could be read.
+        is_complete: The answer is as it should be: enough data, or an error.
+        topics: The answer.
+    """
+
+    __slots__ = (
+        "_cached",
+        "_ctx",
+        "_failures",
+        "_is_committed",
+        "_left_bytes",
+        "_min_bytes",
+        "_request",
+        "cold",
+        "is_complete",
+        "spans",
+        "topics",
+    )
+
+    def __init__(
+        self,
+        ctx: RequestContext,
+        request: FetchRequest,
+        failures: dict[TopicPartition, StorageError] | None = None,
+        *,
+        may_wait_for_disk: bool = False,
+    ) -> None:
+        """Args:
+        failures: Why partitions could not be read off the event loop.
+        may_wait_for_disk: Read what is not in the page cache here and now.
+        """
+        self._ctx = ctx
+        self._request = request
+        self._failures = failures
+        self._cached = None if may_wait_for_disk else ctx.services.cold_reads
+        self.cold: dict[TopicPartition, ColdWork[Any] | ColdSlice] = {}
+        self._left_bytes = min(request.max_bytes, ctx.services.config.fetch_max_bytes)
+        self._min_bytes = min(request.min_bytes, self._left_bytes)
+        self._is_committed = request.isolation_level == _READ_COMMITTED
+        self.is_complete = False
+        self.spans: list[_Span] = []
+        self.topics: list[FetchableTopicResponse] = []
+
+    def read(self) -> None:
+        """Read every partition in the request's order, as far as the byte limits go."""
+        # hot path: benchmarks/load (every fetch request, twice when it waits)
+        total_bytes = 0
+        may_exceed = self._ctx.api_version >= _FIRST_VERSION_WITH_WHOLE_BATCH
+        for topic in self._request.topics:
+            name = topic.topic
+            answers = []
+            for wanted in topic.partitions:
+                data, read_bytes = self._read_partition(
+                    name, wanted, self._left_bytes - total_bytes, may_exceed and total_bytes == 0
+                )
+                if data.error_code or data.diverging_epoch.epoch >= 0:
+                    self.is_complete = True
+                total_bytes += read_bytes
+                answers.append(data)
+            self.topics.append(FetchableTopicResponse(name, answers))
+        if total_bytes >= self._min_bytes or not self.spans:
+            self.is_complete = True
+
+    @property
+    def keys(self) -> list[TopicPartition]:
+        """The partitions that could be read."""
+        return [span[0] for span in self.spans]
+
+    @property
+    def names_one_twice(self) -> bool:
+        """Whether a partition stands in the request again. Waiting, every append to it would read it for each time.
+
+        # differs from Kafka (fetch-partition-twice): it collapses them, and waits.
+        """
+        return len(set(self.keys)) < len(self.spans)
+
+    def response(self) -> FetchResponse:
+        return FetchResponse(responses=self.topics)
+
+    def _read_partition(
+        self, name: str, wanted: FetchPartition, left_bytes: int, is_first: bool
+    ) -> tuple[PartitionData, int]:
+        """One partition's answer, and how many bytes of records it holds."""
+        key = TopicPartition(name, wanted.partition)
+        partition = resolve(self._ctx, Operation.READ, name, wanted.partition)
+        if isinstance(partition, ErrorCode):
+            return _refusal(wanted, _translated(partition, self._ctx.api_version)), 0
+        error_code = partition.check_leader_epoch(wanted.current_leader_epoch)
+        log = partition.log
+        offset = wanted.fetch_offset
+        # Before the range: a reader ahead of a log that was cut is told where to go back to.
+        diverging = _NO_DIVERGENCE
+        if wanted.last_fetched_epoch >= 0 and not error_code:
+            error_code, diverging = _divergence(partition, wanted)
+        is_diverging = diverging is not _NO_DIVERGENCE
+        if not error_code and not is_diverging and not log.log_start_offset <= offset <= log.log_end_offset:
+            error_code = ErrorCode.OFFSET_OUT_OF_RANGE
+        if error_code:
+            return _refusal(wanted, error_code), 0
+        high_watermark = partition.high_watermark
+        last_stable_offset = partition.last_stable_offset
+        end_offset = last_stable_offset if self._is_committed else high_watermark
+        data = PartitionData(
+            wanted.partition,
+            0,
+            high_watermark,
+            last_stable_offset,
+            log.log_start_offset,
+            diverging,
+            _NO_LEADER,
+            # A consumer that reads uncommitted data is told nothing about transactions, not even that there are none.
+            [] if self._is_committed else None,
+            -1,
+            b"",
+        )
+        found = None
+        if not is_diverging and offset < end_offset and (left_bytes > 0 or is_first):
+            try:
+                if self._failures and key in self._failures:
+                    raise self._failures[key]
+                max_bytes = min(wanted.partition_max_bytes, left_bytes)
+                found = log.read(offset, max_bytes, end_offset, is_first, self._cached)
+                if found is not None and self._is_committed:
+                    aborted = log.aborted_transactions(offset, found)
+                    data.aborted_transactions = [AbortedTransaction(each[0], each[1]) for each in aborted]
+            except NotCachedError as missing:
+                self.cold[key] = missing.work
+                return data, 0
+            except (StorageError, CorruptRecordsError) as error:
+                return _refusal(wanted, self._read_failed(key, error)), 0
+        self.spans.append((key, log, offset, end_offset, found))
+        if found is None:
+            return data, 0
+        data.records = found
+        return data, found.length
+
+    def _read_failed(self, key: TopicPartition, error: StorageError | CorruptRecordsError) -> ErrorCode:
+        """What a reader is told of a log that can't be read; a failed disk also goes offline."""
+        logger.error("%s can't be read: %s", key, error)
+        if isinstance(error, CorruptRecordsError):
+            return ErrorCode.CORRUPT_MESSAGE
+        self._ctx.services.replicas.storage_failed(error)
+        return _translated(ErrorCode.KAFKA_STORAGE_ERROR, self._ctx.api_version)
+
+
+# Shared by all answers: building two objects for each partition of each answer costs more than the rest of it.
+_NO_DIVERGENCE = EpochEndOffset()
+_NO_LEADER = LeaderIdAndEpoch()
+
+
+def _translated(error_code: ErrorCode, api_version: int) -> ErrorCode:
+    """The same for a client that does not know it."""
+    if error_code == ErrorCode.KAFKA_STORAGE_ERROR and api_version < _FIRST_VERSION_WITH_STORAGE_ERROR:
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER
+    return error_code
+
+
+def _refusal(wanted: FetchPartition, error_code: ErrorCode) -> PartitionData:
+    return PartitionData(wanted.partition, error_code, -1, -1, -1, _NO_DIVERGENCE, _NO_LEADER, None, -1, b"")
+
+
+class _DelayedFetch:
+    """A fetch that waits for data, or for the disk."""
+
+    __slots__ = ("_cold_count", "_ctx", "_deadline_ms", "_failures", "_request", "_starts", "pending")
+
+    def __init__(self, ctx: RequestContext, request: FetchRequest) -> None:
+        self._ctx = ctx
+        self._request = request
+        self._deadline_ms = ctx.services.clock.monotonic_ms() + request.max_wait_ms
+        self._cold_count = 0
+        self._failures: dict[TopicPartition, StorageError] = {}
+        self._starts: dict[TopicPartition, _Start] = {}
+        self.pending: Pending[FetchResponse] = Pending()
+        self.pending.on_cancel = self._forget
+
+    def go_on(self, reading: _Reading) -> None:
+        """Do what a pass over the partitions makes necessary: read from the disk, answer, or wait for data."""
+        if reading.cold:
+            self._read_from_disk(reading.cold)
+            return
+        left_ms = self._deadline_ms - self._ctx.services.clock.monotonic_ms()
+        if left_ms <= 0 or reading.names_one_twice or self._is_due(reading):
+            self.pending.complete(reading.response())
+        else:
+            self._ctx.services.fetches.watch(self, reading.keys, left_ms)
+
+    def try_complete(self) -> bool:
+        reading = self._read()
+        if reading.cold:
+            self._forget()
+            self._read_from_disk(reading.cold)
+            return False
+        is_due = self._is_due(reading)
+        if is_due:
+            self.pending.complete(reading.response())
+        return is_due
+
+    def expire(self) -> None:
+        self._deadline_ms = 0
+        self.go_on(self._read())
+
+    def fail(self, error: Exception) -> None:
+        self.pending.fail(error)
+
+    def _is_due(self, reading: _Reading) -> bool:
+        """Whether the answer has all that may be waited for."""
+        if reading.is_complete:
+            return True
+        for key, log, offset, end_offset, found in reading.spans:
+            start = self._starts.get(key)
+            if start is None:
+                start = self._starts[key] = _start_of(log, offset, end_offset, found)
+            # The end is in a newer segment: no more comes in that one. Or in an older one, as the log was cut.
+            if end_offset != start.offset and log.segment_base_offset(end_offset) != start.segment_base_offset:
+                return True
+        return False
+
+    def _read(self) -> _Reading:
+        # What was read may have left the page cache again: some day the fetch must get on.
+        may_wait_for_disk = self._cold_count >= _MOST_COLD_READS
+        reading = _Reading(self._ctx, self._request, self._failures, may_wait_for_disk=may_wait_for_disk)
+        reading.read()
+        return reading
+
+    def _read_from_disk(self, cold: dict[TopicPartition, ColdWork[Any] | ColdSlice]) -> None:
+        cold_reads = self._ctx.services.cold_reads
+        assert cold_reads is not None, "only with it anything is found missing"
+        self._cold_count += 1
+
+        def read(failures: list[BaseException | None]) -> None:
+            if self.pending.is_done:
+                return
+            for (key, work), failure in zip(cold.items(), failures, strict=True):
+                # An index file may be missing because its segment was deleted meanwhile: the next pass will tell.
+                if isinstance(failure, StorageError) and isinstance(work, ColdSlice):
+                    self._failures[key] = failure
+            try:
+                self.go_on(self._read())
+            except Exception as error:
+                self.pending.fail(error)
+
+        cold_reads.read(list(cold.values()), read)
+
+    def _forget(self) -> None:
+        self._ctx.services.fetches.forget(self)
+
+
+def _start_of(log: PartitionLog, offset: int, end_offset: int, found: FileSlice | None) -> _Start:
+    if found is None and offset < end_offset:
+        # Compaction left nothing from there on: the reader is at the end.
+        offset = log.log_end_offset
+    return _Start(offset, log.segment_base_offset(offset, found))
+
+
+def _divergence(partition: Partition, wanted: FetchPartition) -> tuple[ErrorCode, EpochEndOffset]:
+    """Where the reader's history and this log's part; `_NO_DIVERGENCE` where they are one."""
+    epoch, end_offset = partition.log.end_offset_for_epoch(wanted.last_fetched_epoch)
+    if end_offset < 0:
+        return ErrorCode.OFFSET_OUT_OF_RANGE, _NO_DIVERGENCE
+    if epoch < wanted.last_fetched_epoch or end_offset < wanted.fetch_offset:
+        return ErrorCode.NONE, EpochEndOffset(epoch, end_offset)
+    return ErrorCode.NONE, _NO_DIVERGENCE
+
+
+def refuse(ctx: RequestContext, request: FetchRequest, error_code: ErrorCode) -> FetchResponse:
+    """The same answer for all that was asked: the request failed as a whole."""
+    translated = _translated(error_code, ctx.api_version)
+    return FetchResponse(
+        error_code=translated,
+        responses=[
+            FetchableTopicResponse(topic.topic, [_refusal(each, translated) for each in topic.partitions])
+            for topic in request.topics
+        ],
+    )
+
+
+HANDLER = Handler(FetchRequest, 0, 12, fetch, refuse)

@@ -1,0 +1,73 @@
+"""FindCoordinator (API key 10, v0-3): which broker coordinates a group.
+
+Source: protocol guide, FindCoordinator; semantics, FindCoordinator.
+"""
+
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC
+from barnabas.core.pending import Pending
+from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from barnabas.requests.context import RequestContext
+from barnabas.requests.table import Handler
+
+_GROUP = 0
+_TRANSACTION = 1
+_NO_NODE = -1
+
+# differs from Kafka (coordinator-created): the first caller is answered once the topic that it made necessary is there;
+# Kafka lets it ask again. That long it may take.
+_CREATION_TIMEOUT_MS = 2_000
+
+_MESSAGES = {
+    ErrorCode.COORDINATOR_NOT_AVAILABLE: "The coordinator is not available.",
+    ErrorCode.UNKNOWN_SERVER_ERROR: "The server experienced an unexpected error when processing the request.",
+    ErrorCode.INVALID_REQUEST: "Transactions are not implemented yet.",
+}
+
+
+def find_coordinator(
+    ctx: RequestContext, request: FindCoordinatorRequest
+) -> FindCoordinatorResponse | Pending[FindCoordinatorResponse]:
+    """Name the leader of the group's partition; the topic is created when it is missing."""
+    if request.key_type == _TRANSACTION:
+        # differs from Kafka (transaction-coordinator): no transactions yet. This code stops a transactional producer at
+        # once, with the message.
+        return _refusal(ErrorCode.INVALID_REQUEST)
+    if request.key_type != _GROUP:
+        return _refusal(ErrorCode.UNKNOWN_SERVER_ERROR)
+    services = ctx.services
+    if services.cluster.image.partition_count(GROUP_OFFSETS_TOPIC):
+        return _coordinator(ctx, request.key)
+
+    async def create() -> FindCoordinatorResponse:
+        await services.topics.ensure_internal(GROUP_OFFSETS_TOPIC, _CREATION_TIMEOUT_MS)
+        return _coordinator(ctx, request.key)
+
+    return services.spawner.spawn(create(), lambda error: _refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE))
+
+
+def _coordinator(ctx: RequestContext, group_id: str) -> FindCoordinatorResponse:
+    image = ctx.services.cluster.image
+    state = image.partition(GROUP_OFFSETS_TOPIC, ctx.services.groups.partition_for(group_id))
+    broker = None if state is None else image.brokers.get(state.leader)
+    endpoint = None if broker is None else broker.endpoints.get(ctx.connection.listener_name)
+    if broker is None or endpoint is None:
+        return _refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    host, port = endpoint
+    return FindCoordinatorResponse(
+        error_code=ErrorCode.NONE, error_message="NONE", node_id=broker.broker_id, host=host, port=port
+    )
+
+
+def _refusal(error_code: ErrorCode) -> FindCoordinatorResponse:
+    return FindCoordinatorResponse(
+        error_code=error_code, error_message=_MESSAGES.get(error_code), node_id=_NO_NODE, host="", port=-1
+    )
+
+
+def refuse(ctx: RequestContext, request: FindCoordinatorRequest, error_code: ErrorCode) -> FindCoordinatorResponse:
+    """The same answer for all that was asked: the request failed as a whole."""
+    return _refusal(error_code)
+
+
+HANDLER = Handler(FindCoordinatorRequest, 0, 3, find_coordinator, refuse)

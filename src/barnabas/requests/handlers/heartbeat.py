@@ -1,0 +1,24 @@
+"""Heartbeat (API key 12, v0-2): a group member says that it is alive.
+
+Source: protocol guide, Heartbeat; design page, consumer group membership.
+"""
+
+from barnabas.core.error_code import ErrorCode
+from barnabas.groups.events import Heartbeat
+from barnabas.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from barnabas.requests.context import RequestContext
+from barnabas.requests.table import Handler
+
+
+def heartbeat(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
+    """Extend a member's session, or tell it why it must rejoin."""
+    event = Heartbeat(request.member_id, request.generation_id)
+    return HeartbeatResponse(error_code=ctx.services.groups.heartbeat(request.group_id, event))
+
+
+def refuse(ctx: RequestContext, request: HeartbeatRequest, error_code: ErrorCode) -> HeartbeatResponse:
+    """The same answer for all that was asked: the request failed as a whole."""
+    return HeartbeatResponse(error_code=error_code)
+
+
+HANDLER = Handler(HeartbeatRequest, 0, 2, heartbeat, refuse)

@@ -1,0 +1,56 @@
+"""JoinGroup (API key 11, v0-4): become a member of a group, or take part in its next generation.
+
+Source: protocol guide, JoinGroup; semantics, group coordinator.
+"""
+
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.pending import Pending
+from barnabas.groups.events import NO_MEMBER_ID, Join, JoinAnswer
+from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
+from barnabas.requests.context import RequestContext
+from barnabas.requests.table import Handler
+
+_FIRST_VERSION_WITH_REBALANCE_TIMEOUT = 1
+_FIRST_VERSION_WITH_REQUIRED_MEMBER_ID = 4
+
+
+def join_group(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupResponse | Pending[JoinGroupResponse]:
+    """Join; the answer comes when the group has gathered."""
+    has_rebalance_timeout = ctx.api_version >= _FIRST_VERSION_WITH_REBALANCE_TIMEOUT
+    groups = ctx.services.groups
+    event = Join(
+        request.member_id,
+        groups.new_member_id(ctx.client_id) if request.member_id == NO_MEMBER_ID else NO_MEMBER_ID,
+        ctx.api_version >= _FIRST_VERSION_WITH_REQUIRED_MEMBER_ID,
+        ctx.client_id,
+        f"/{ctx.connection.host}",
+        request.rebalance_timeout_ms if has_rebalance_timeout else request.session_timeout_ms,
+        request.session_timeout_ms,
+        request.protocol_type,
+        tuple((protocol.name, protocol.metadata) for protocol in request.protocols),
+    )
+    return groups.join(request.group_id, event).shaped(_response)
+
+
+def _response(answer: JoinAnswer) -> JoinGroupResponse:
+    return JoinGroupResponse(
+        error_code=answer.error_code,
+        generation_id=answer.generation,
+        protocol_type=answer.protocol_type,
+        # Null can only be said from version 7 on.
+        protocol_name=answer.protocol_name or "",
+        leader=answer.leader_id,
+        member_id=answer.member_id,
+        members=[
+            JoinGroupResponseMember(member.member_id, member.group_instance_id, member.metadata)
+            for member in answer.members
+        ],
+    )
+
+
+def refuse(ctx: RequestContext, request: JoinGroupRequest, error_code: ErrorCode) -> JoinGroupResponse:
+    """The same answer for all that was asked: the request failed as a whole."""
+    return _response(JoinAnswer(error_code, request.member_id))
+
+
+HANDLER = Handler(JoinGroupRequest, 0, 4, join_group, refuse)

@@ -1,0 +1,146 @@
+"""Metadata (API key 3, v0-9): which brokers are alive, which topics there are, who leads their partitions.
+
+A topic that is asked for by name and does not exist is created on the way where that is allowed; its metadata says
+LEADER_NOT_AVAILABLE until it is there.
+
+Source: protocol guide, Metadata; semantics, Metadata.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+
+from barnabas.cluster.image import ClusterImage, PartitionState
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.internal_topics import INTERNAL_TOPICS
+from barnabas.core.pending import Pending
+from barnabas.protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from barnabas.requests.context import RequestContext
+from barnabas.requests.table import Handler
+
+NO_LEADER = -1
+
+# Bits are 1 << operation code. Without an authorizer, everything that the resource knows is allowed.
+_CLUSTER_OPERATIONS = sum(1 << code for code in (5, 7, 8, 9, 10, 11, 12))
+_TOPIC_OPERATIONS = sum(1 << code for code in (3, 4, 5, 6, 7, 8, 10, 11))
+_NOT_ASKED = -(1 << 31)
+
+
+def metadata(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse | Pending[MetadataResponse]:
+    """Answer from the image; wait only for the creation of topics to begin."""
+    services = ctx.services
+    image = services.cluster.image
+    if request.topics is None or (ctx.api_version == 0 and not request.topics):
+        return _respond(ctx, request, image.topics, {})
+    names = dict.fromkeys(topic.name or "" for topic in request.topics)
+    missing = [name for name in names if name not in image.topics]
+    known = [name for name in names if name in image.topics]
+    may_create = request.allow_auto_topic_creation and services.config.auto_create_topics_enable
+    wanted = [name for name in missing if may_create or name in INTERNAL_TOPICS]
+    errors = dict.fromkeys(missing, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    if not wanted:
+        return _respond(ctx, request, known, errors)
+    return services.spawner.spawn(
+        _create(ctx, request, known, wanted, errors),
+        lambda _: _respond(ctx, request, known, errors | dict.fromkeys(wanted, ErrorCode.UNKNOWN_SERVER_ERROR)),
+    )
+
+
+async def _create(
+    ctx: RequestContext,
+    request: MetadataRequest,
+    known: list[str],
+    wanted: list[str],
+    errors: dict[str, ErrorCode],
+) -> MetadataResponse:
+    created = await ctx.services.topics.auto_create(wanted)
+    return _respond(ctx, request, known, errors | created)
+
+
+def _respond(
+    ctx: RequestContext, request: MetadataRequest, known: Iterable[str], errors: Mapping[str, ErrorCode]
+) -> MetadataResponse:
+    image = ctx.services.cluster.image
+    listener_name = ctx.connection.listener_name
+    operations = _TOPIC_OPERATIONS if request.include_topic_authorized_operations else _NOT_ASKED
+    describe = partial(_partition, image, listener_name, ctx.api_version)
+    topics = [
+        MetadataResponseTopic(
+            ErrorCode.NONE,
+            name,
+            is_internal=name in INTERNAL_TOPICS,
+            partitions=[describe(index, state) for index, state in image.topics.get(name, {}).items()],
+            topic_authorized_operations=operations,
+        )
+        for name in known
+    ]
+    topics += [
+        MetadataResponseTopic(error_code, name, is_internal=name in INTERNAL_TOPICS)
+        for name, error_code in errors.items()
+    ]
+    return MetadataResponse(
+        brokers=_brokers(image, listener_name),
+        cluster_id=image.cluster_id,
+        controller_id=image.controller_id,
+        topics=topics,
+        cluster_authorized_operations=_CLUSTER_OPERATIONS
+        if request.include_cluster_authorized_operations
+        else _NOT_ASKED,
+    )
+
+
+def _brokers(image: ClusterImage, listener_name: str) -> list[MetadataResponseBroker]:
+    """The live brokers that can be reached through the listener that the client uses."""
+    return [
+        MetadataResponseBroker(broker.broker_id, *broker.endpoints[listener_name], broker.rack)
+        for broker in image.brokers.values()
+        if listener_name in broker.endpoints
+    ]
+
+
+def _partition(
+    image: ClusterImage, listener_name: str, api_version: int, index: int, state: PartitionState
+) -> MetadataResponsePartition:
+    replicas, isr = list(state.replicas), list(state.isr)
+    error_code = _leader_error(image, listener_name, api_version, state)
+    if api_version == 0:
+        # The oldest clients take every listed replica for a live one.
+        replicas = [replica for replica in replicas if _is_reachable(image, listener_name, replica)]
+        isr = [replica for replica in isr if _is_reachable(image, listener_name, replica)]
+        if not error_code and (len(replicas) < len(state.replicas) or len(isr) < len(state.isr)):
+            return MetadataResponsePartition(
+                ErrorCode.REPLICA_NOT_AVAILABLE, index, state.leader, state.leader_epoch, replicas, isr
+            )
+    leader = NO_LEADER if error_code else state.leader
+    return MetadataResponsePartition(error_code, index, leader, state.leader_epoch, replicas, isr, list(state.offline))
+
+
+def _leader_error(image: ClusterImage, listener_name: str, api_version: int, state: PartitionState) -> ErrorCode:
+    if _is_reachable(image, listener_name, state.leader):
+        return ErrorCode.NONE
+    if state.leader in image.brokers and api_version >= 6:
+        return ErrorCode.LISTENER_NOT_FOUND
+    return ErrorCode.LEADER_NOT_AVAILABLE
+
+
+def _is_reachable(image: ClusterImage, listener_name: str, broker_id: int) -> bool:
+    broker = image.brokers.get(broker_id)
+    return broker is not None and listener_name in broker.endpoints
+
+
+def refuse(ctx: RequestContext, request: MetadataRequest, error_code: ErrorCode) -> MetadataResponse:
+    """The same answer for all that was asked: the request failed as a whole."""
+    names = [topic.name or "" for topic in request.topics or ()]
+    return MetadataResponse(
+        controller_id=NO_LEADER,
+        topics=[MetadataResponseTopic(error_code, name, is_internal=name in INTERNAL_TOPICS) for name in names],
+        cluster_authorized_operations=_NOT_ASKED,
+    )
+
+
+HANDLER = Handler(MetadataRequest, 0, 9, metadata, refuse)

@@ -1,0 +1,106 @@
+"""OffsetFetch (API key 9, v0-7): how far a group has read.
+
+Version 0 reads from the registry, all others from what the group committed.
+
+Source: protocol guide, OffsetFetch; semantics, group coordinator; KIP-447 (require stable).
+"""
+
+from collections.abc import Iterable
+
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.pending import Pending
+from barnabas.core.types import NO_EPOCH, NO_OFFSET, TopicPartition
+from barnabas.groups.legacy_offsets import fetch_offsets
+from barnabas.protocol.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    OffsetFetchResponsePartition,
+    OffsetFetchResponseTopic,
+)
+from barnabas.requests.context import RequestContext
+from barnabas.requests.table import Handler
+
+_VERSION_OF_THE_REGISTRY = 0
+_FIRST_VERSION_WITH_GROUP_ERROR = 2
+
+
+def offset_fetch(
+    ctx: RequestContext, request: OffsetFetchRequest
+) -> OffsetFetchResponse | Pending[OffsetFetchResponse]:
+    """List the committed offsets of some partitions, or of all that have one."""
+    wanted = None if request.topics is None else _partitions(request)
+    if ctx.api_version == _VERSION_OF_THE_REGISTRY:
+        return _fetch_from_registry(ctx, request, wanted or [])
+    groups = ctx.services.groups
+    error_code, offsets = groups.fetch_offsets(request.group_id, wanted)
+    if error_code is not ErrorCode.NONE:
+        return _refusal(ctx, error_code, wanted or [])
+    unstable = groups.unstable_partitions(request.group_id) if request.require_stable else frozenset()
+    answers = []
+    for key in offsets if wanted is None else wanted:
+        committed = offsets.get(key)
+        if key in unstable:
+            answers.append((key, _missing(key, ErrorCode.UNSTABLE_OFFSET_COMMIT)))
+        elif committed is None:
+            answers.append((key, _missing(key, ErrorCode.NONE)))
+        else:
+            answer = OffsetFetchResponsePartition(
+                key.partition, committed.offset, committed.leader_epoch, committed.metadata, ErrorCode.NONE
+            )
+            answers.append((key, answer))
+    return OffsetFetchResponse(topics=_by_topic(answers))
+
+
+def _fetch_from_registry(
+    ctx: RequestContext, request: OffsetFetchRequest, wanted: list[TopicPartition]
+) -> Pending[OffsetFetchResponse]:
+    image = ctx.services.cluster.image
+
+    async def fetch() -> OffsetFetchResponse:
+        known = [key for key in wanted if image.partition(*key) is not None]
+        found = await fetch_offsets(ctx.services.registry, request.group_id, known)
+        answers = []
+        for key in wanted:
+            offset = found.get(key, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            if isinstance(offset, ErrorCode):
+                answers.append((key, _missing(key, offset)))
+            else:
+                answers.append((key, OffsetFetchResponsePartition(key.partition, offset, NO_EPOCH, "", ErrorCode.NONE)))
+        return OffsetFetchResponse(topics=_by_topic(answers))
+
+    return ctx.services.spawner.spawn(fetch())
+
+
+def _refusal(ctx: RequestContext, error_code: ErrorCode, wanted: Iterable[TopicPartition]) -> OffsetFetchResponse:
+    """The group's error; versions without a place for it repeat it for each partition."""
+    if ctx.api_version >= _FIRST_VERSION_WITH_GROUP_ERROR:
+        return OffsetFetchResponse(error_code=error_code)
+    return OffsetFetchResponse(topics=_by_topic((key, _missing(key, error_code)) for key in wanted))
+
+
+def _missing(key: TopicPartition, error_code: ErrorCode) -> OffsetFetchResponsePartition:
+    return OffsetFetchResponsePartition(key.partition, NO_OFFSET, NO_EPOCH, "", error_code)
+
+
+def _partitions(request: OffsetFetchRequest) -> list[TopicPartition]:
+    return [TopicPartition(topic.name, index) for topic in request.topics or () for index in topic.partition_indexes]
+
+
+def _by_topic(
+    answers: Iterable[tuple[TopicPartition, OffsetFetchResponsePartition]],
+) -> list[OffsetFetchResponseTopic]:
+    topics: dict[str, OffsetFetchResponseTopic] = {}
+    for key, answer in answers:
+        topic = topics.get(key.topic)
+        if topic is None:
+            topic = topics[key.topic] = OffsetFetchResponseTopic(key.topic)
+        topic.partitions.append(answer)
+    return list(topics.values())
+
+
+def refuse(ctx: RequestContext, request: OffsetFetchRequest, error_code: ErrorCode) -> OffsetFetchResponse:
+    """The same answer for all that was asked: the request failed as a whole."""
+    return _refusal(ctx, error_code, _partitions(request))
+
+
+HANDLER = Handler(OffsetFetchRequest, 0, 7, offset_fetch, refuse)

@@ -1,0 +1,57 @@
+"""OffsetForLeaderEpoch (API key 23, v0-3): where an epoch ended in this leader's log.
+
+A client compares it with what it has read, to see whether records it read were lost in a change of leaders.
+
+Source: protocol guide, OffsetForLeaderEpoch; KIP-101, KIP-320; semantics, OffsetForLeaderEpoch.
+"""
+
+from barnabas.core.error_code import ErrorCode
+from barnabas.protocol.messages.offset_for_leader_epoch import (
+    EpochEndOffset,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopicResult,
+)
+from barnabas.requests.context import RequestContext
+from barnabas.requests.fanout import resolve
+from barnabas.requests.table import Handler
+from barnabas.security.authorizer import Operation
+
+
+def offset_for_leader_epoch(ctx: RequestContext, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
+    """Look each partition's epoch up."""
+    return OffsetForLeaderEpochResponse(
+        topics=[
+            OffsetForLeaderTopicResult(topic.topic, [_look_up(ctx, topic.topic, wanted) for wanted in topic.partitions])
+            for topic in request.topics
+        ]
+    )
+
+
+def _look_up(ctx: RequestContext, name: str, wanted: OffsetForLeaderPartition) -> EpochEndOffset:
+    partition = resolve(ctx, Operation.DESCRIBE, name, wanted.partition)
+    if isinstance(partition, ErrorCode):
+        return EpochEndOffset(partition, wanted.partition)
+    error_code = partition.check_leader_epoch(wanted.current_leader_epoch)
+    if error_code:
+        return EpochEndOffset(error_code, wanted.partition)
+    epoch, end_offset = partition.log.end_offset_for_epoch(wanted.leader_epoch)
+    return EpochEndOffset(ErrorCode.NONE, wanted.partition, epoch, end_offset)
+
+
+def refuse(
+    ctx: RequestContext, request: OffsetForLeaderEpochRequest, error_code: ErrorCode
+) -> OffsetForLeaderEpochResponse:
+    """The same answer for all that was asked: the request failed as a whole."""
+    return OffsetForLeaderEpochResponse(
+        topics=[
+            OffsetForLeaderTopicResult(
+                topic.topic, [EpochEndOffset(error_code, each.partition) for each in topic.partitions]
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+HANDLER = Handler(OffsetForLeaderEpochRequest, 0, 3, offset_for_leader_epoch, refuse)

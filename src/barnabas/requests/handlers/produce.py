@@ -1,0 +1,210 @@
+"""Produce (API key 0, v0-8): append record batches to partitions.
+
+Source: protocol guide, Produce; semantics, Produce.
+"""
+
+from functools import partial
+
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import ProtocolError, UnanswerableError
+from barnabas.core.internal_topics import INTERNAL_TOPICS
+from barnabas.core.pending import Pending
+from barnabas.log.append_result import AppendResult
+from barnabas.log.partition_log import PartitionLog
+from barnabas.protocol.messages.produce import (
+    BatchIndexAndErrorMessage,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+from barnabas.records.batch import (
+    ATTRIBUTES_POSITION,
+    CODEC_MASK,
+    HEADER_BYTES,
+    MAGIC,
+    MAGIC_POSITION,
+    TRANSACTIONAL_BIT,
+    Codec,
+)
+from barnabas.requests.context import RequestContext
+from barnabas.requests.fanout import resolve
+from barnabas.requests.table import Handler
+from barnabas.security.authorizer import Operation
+
+_FIRST_VERSION_WITH_BATCHES = 3
+_FIRST_VERSION_WITH_STORAGE_ERROR = 4
+_FIRST_VERSION_WITH_ZSTD = 7
+_ACKS = (-1, 0, 1)
+# The Java admin client repairs internal topics under this name.
+_ADMIN_CLIENT_ID = "__admin_client"
+
+
+def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Pending[ProduceResponse] | None:
+    """Append each partition's batch as its leader; without acks there is no answer at all.
+
+    Raises:
+        ProtocolError: Records are missing.
+        UnanswerableError: Something failed for a client that wants no answer.
+    """
+    # hot path: benchmarks/load (every produce request)
+    acks = request.acks
+    if _is_transactional(request) and request.transactional_id is None:
+        return refuse(ctx, request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    is_any_format = ctx.api_version < _FIRST_VERSION_WITH_BATCHES
+    replicas = ctx.services.replicas
+    responses = []
+    unflushed: list[tuple[PartitionLog, PartitionProduceResponse]] = []
+    for topic in request.topic_data:
+        name = topic.name
+        refusal = _refusal(ctx, name, acks)
+        answers = []
+        for data in topic.partition_data:
+            index = data.index
+            records = data.records
+            assert isinstance(records, memoryview)
+            partition = resolve(ctx, Operation.WRITE, name, index)
+            if isinstance(partition, ErrorCode):
+                absent = AppendResult(partition)
+                _translate(absent, ctx.api_version)
+                answers.append(_answer(index, absent))
+                continue
+            error_code = refusal or _request_error(ctx, records)
+            if error_code:
+                answers.append(PartitionProduceResponse(index, error_code, -1))
+                continue
+            result = replicas.append_now(partition, records, acks, is_any_format)
+            if result.error_code:
+                _translate(result, ctx.api_version)
+            answers.append(_answer(index, result))
+            if partition.log.is_flush_due and not result.error_code:
+                unflushed.append((partition.log, answers[-1]))
+        responses.append(TopicProduceResponse(name, answers))
+    if acks == 0:
+        _close_on_error(responses)
+        return None
+    if unflushed:
+        return _when_flushed(ctx, unflushed, ProduceResponse(responses))
+    return ProduceResponse(responses)
+
+
+def _is_transactional(request: ProduceRequest) -> bool:
+    """Whether the first batch of some partition belongs to a transaction.
+
+    Raises:
+        ProtocolError: Records are missing. Before anything is appended: the client of a closed connection sends all of
+            it again.
+    """
+    is_transactional = False
+    for topic in request.topic_data:
+        for data in topic.partition_data:
+            records = data.records
+            if not records:
+                raise ProtocolError("a produce request without records")
+            assert isinstance(records, memoryview)
+            if len(records) >= HEADER_BYTES and records[MAGIC_POSITION] == MAGIC:
+                is_transactional |= bool(records[ATTRIBUTES_POSITION + 1] & TRANSACTIONAL_BIT)
+    return is_transactional
+
+
+def _when_flushed(
+    ctx: RequestContext, unflushed: list[tuple[PartitionLog, PartitionProduceResponse]], response: ProduceResponse
+) -> Pending[ProduceResponse]:
+    """Answer once flush.messages is kept: what is acknowledged is on disk, and what is not on disk is refused."""
+    pending: Pending[ProduceResponse] = Pending()
+    left_count = len(unflushed)
+
+    def one_done(answer: PartitionProduceResponse, error: BaseException | None) -> None:
+        nonlocal left_count
+        left_count -= 1
+        if error is not None:
+            result = AppendResult(ErrorCode.KAFKA_STORAGE_ERROR)
+            _translate(result, ctx.api_version)
+            _refuse(answer, result)
+        if left_count == 0:
+            pending.complete(response)
+
+    for log, answer in unflushed:
+        log.flush(partial(one_done, answer))
+    return pending
+
+
+def _refuse(answer: PartitionProduceResponse, result: AppendResult) -> None:
+    """Say of a partition whose records are in the log already that they are not."""
+    answer.error_code = result.error_code
+    answer.base_offset = result.base_offset
+    answer.log_append_time_ms = result.append_time_ms
+    answer.log_start_offset = result.log_start_offset
+
+
+def _refusal(ctx: RequestContext, name: str, acks: int) -> ErrorCode:
+    """What is wrong with the request or the topic as a whole."""
+    if acks not in _ACKS:
+        return ErrorCode.INVALID_REQUIRED_ACKS
+    if name in INTERNAL_TOPICS and ctx.client_id != _ADMIN_CLIENT_ID:
+        return ErrorCode.INVALID_TOPIC_EXCEPTION
+    return ErrorCode.NONE
+
+
+def _request_error(ctx: RequestContext, records: memoryview) -> ErrorCode:
+    """What a batch may not be in this version of the request; the rest is the log's business."""
+    if len(records) < HEADER_BYTES or records[MAGIC_POSITION] != MAGIC:
+        return ErrorCode.NONE
+    attributes = records[ATTRIBUTES_POSITION + 1]
+    if (
+        attributes & CODEC_MASK == Codec.ZSTD
+        and _FIRST_VERSION_WITH_BATCHES <= ctx.api_version < _FIRST_VERSION_WITH_ZSTD
+    ):
+        return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+    if attributes & TRANSACTIONAL_BIT:
+        # differs from Kafka (transactional-batch): without a transaction coordinator no transaction can be open here.
+        return ErrorCode.INVALID_TXN_STATE
+    return ErrorCode.NONE
+
+
+def _translate(result: AppendResult, api_version: int) -> None:
+    """Name an error so that the client knows it."""
+    if result.error_code == ErrorCode.KAFKA_STORAGE_ERROR and api_version < _FIRST_VERSION_WITH_STORAGE_ERROR:
+        result.error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+def _answer(index: int, result: AppendResult) -> PartitionProduceResponse:
+    if result.message is None and not result.record_errors:
+        return PartitionProduceResponse(
+            index, result.error_code, result.base_offset, result.append_time_ms, result.log_start_offset
+        )
+    return PartitionProduceResponse(
+        index,
+        result.error_code,
+        result.base_offset,
+        result.append_time_ms,
+        result.log_start_offset,
+        [BatchIndexAndErrorMessage(batch_index, message) for batch_index, message in result.record_errors],
+        result.message,
+    )
+
+
+def _close_on_error(responses: list[TopicProduceResponse]) -> None:
+    for topic in responses:
+        for answer in topic.partition_responses:
+            if answer.error_code:
+                name = ErrorCode(answer.error_code).name
+                raise UnanswerableError(f"{name} for {topic.name}-{answer.index}, produced with acks=0")
+
+
+def refuse(ctx: RequestContext, request: ProduceRequest, error_code: ErrorCode) -> ProduceResponse:
+    """The same answer for all that was asked: the request failed as a whole."""
+    if request.acks == 0:
+        raise UnanswerableError(f"{error_code.name} for a produce request with acks=0")
+    responses = []
+    for topic in request.topic_data:
+        answers = []
+        for data in topic.partition_data:
+            result = AppendResult(error_code)
+            _translate(result, ctx.api_version)
+            answers.append(_answer(data.index, result))
+        responses.append(TopicProduceResponse(topic.name, answers))
+    return ProduceResponse(responses)
+
+
+HANDLER = Handler(ProduceRequest, 0, 8, produce, refuse)

@@ -1,0 +1,35 @@
+"""SyncGroup (API key 14, v0-2): hand in the assignments as the leader, get one's own.
+
+Source: protocol guide, SyncGroup; semantics, group coordinator.
+"""
+
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.pending import Pending
+from barnabas.groups.events import Sync, SyncAnswer
+from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from barnabas.requests.context import RequestContext
+from barnabas.requests.table import Handler
+
+
+def sync_group(ctx: RequestContext, request: SyncGroupRequest) -> SyncGroupResponse | Pending[SyncGroupResponse]:
+    """Wait for the member's assignment."""
+    assignments = {each.member_id: each.assignment for each in request.assignments}
+    event = Sync(request.member_id, request.generation_id, assignments)
+    return ctx.services.groups.sync(request.group_id, event).shaped(_response)
+
+
+def _response(answer: SyncAnswer) -> SyncGroupResponse:
+    return SyncGroupResponse(
+        error_code=answer.error_code,
+        protocol_type=answer.protocol_type,
+        protocol_name=answer.protocol_name,
+        assignment=answer.assignment,
+    )
+
+
+def refuse(ctx: RequestContext, request: SyncGroupRequest, error_code: ErrorCode) -> SyncGroupResponse:
+    """The same answer for all that was asked: the request failed as a whole."""
+    return SyncGroupResponse(error_code=error_code)
+
+
+HANDLER = Handler(SyncGroupRequest, 0, 2, sync_group, refuse)

@@ -1,0 +1,165 @@
+"""One connection's requests: frame ─► header ─► route ─► body ─► `Exchange` ─► answer.
+
+Invariants:
+- Answers leave in the order of the requests: while one is pending no further frame is taken.
+- A frame that is no request costs its own connection and one log line; one that fails is answered (`exchange.py`).
+- A request other than Produce with more than `max_array_elements` array elements in all is refused.
+
+Source: semantics, connections and requests; ApiVersions.
+"""
+
+import logging
+from collections.abc import Callable
+
+from barnabas.core.errors import ProtocolError, UnanswerableError
+from barnabas.net.connection import Connection, Pause
+from barnabas.protocol.header import decode_request_header
+from barnabas.protocol.wire import MALFORMED, Budget, WireBuffer
+from barnabas.requests.context import ConnectionInfo, Services
+from barnabas.requests.exchange import Exchange
+from barnabas.requests.table import API_VERSIONS_KEY, RouteTable
+
+log = logging.getLogger(__name__)
+
+# A partition of a produce request holds a batch of at least 61 bytes and has a topic at most to itself: two elements in
+# 75 bytes. More elements than bytes allow are empty ones, which only a hostile peer sends.
+# differs from Kafka (produce-array-elements): memory is its only limit.
+LEAST_PRODUCE_ELEMENT_BYTES = 32
+# And however large the frame is, so many times the limit of other requests: what is beyond holds up the loop.
+MOST_PRODUCE_ELEMENTS_FACTOR = 2
+
+
+class Session:
+    """The frame handler of one connection.
+
+    Attributes:
+        now_ns: The clock by which requests are measured.
+    """
+
+    __slots__ = (
+        "_budget",
+        "_connection",
+        "_current",
+        "_info",
+        "_max_array_elements",
+        "_routes",
+        "_services",
+        "_unsent",
+        "now_ns",
+    )
+
+    def __init__(
+        self,
+        connection: Connection,
+        info: ConnectionInfo,
+        services: Services,
+        routes: RouteTable,
+        max_array_elements: int,
+    ) -> None:
+        self._connection = connection
+        self._info = info
+        self._services = services
+        self._routes = routes
+        self._max_array_elements = max_array_elements
+        self._budget = Budget(max_array_elements)
+        self._current: Exchange | None = None
+        self._unsent: list[Exchange] = []
+        self.now_ns: Callable[[], int] = services.clock.monotonic_ns
+
+    # --- what the connection tells
+
+    def on_frame(self, frame: memoryview) -> None:
+        """Answer one request, now or later.
+
+        Raises:
+            ProtocolError: The frame is no request that this broker serves; nothing was changed by it.
+            UnanswerableError: It failed, and there is no answer that could say so.
+        """
+        # hot path: benchmarks/load (every request)
+        admitted_ns = self.now_ns()
+        api_key, api_version, correlation_id, client_id, position = decode_request_header(frame)
+        route = self._routes.find(api_key, api_version)
+        if route is None:
+            if api_key != API_VERSIONS_KEY:
+                raise ProtocolError(f"API key {api_key} version {api_version} is not served")
+            # A newer client asks first of all what there is; it reads this answer in version 0 whatever it asked.
+            route = self._routes.unsupported_api_versions
+            request: object = None
+        else:
+            most_elements = self._max_array_elements
+            if not route.is_limited:
+                most_elements = min(
+                    len(frame) // LEAST_PRODUCE_ELEMENT_BYTES, MOST_PRODUCE_ELEMENTS_FACTOR * most_elements
+                )
+            # One for all requests of the connection: only one is decoded at a time.
+            budget = self._budget
+            budget.elements_left = most_elements
+            try:
+                request, _ = route.decode(frame, position, budget)
+            except (*MALFORMED, ProtocolError) as error:
+                raise ProtocolError(f"{route.name} version {api_version} is malformed: {error}") from None
+        Exchange(
+            self._services,
+            self._info,
+            client_id or "",
+            api_version,
+            correlation_id,
+            route,
+            request,
+            self,
+            self._connection.received_ns,
+            admitted_ns,
+        ).begin()
+
+    def on_sent(self) -> None:
+        """The socket has taken everything that was queued."""
+        # hot path: benchmarks/load (every answer)
+        sent_ns = self.now_ns()
+        for exchange in self._unsent:
+            exchange.measure(sent_ns)
+        self._unsent.clear()
+
+    def on_closed(self) -> None:
+        """The peer is gone: nobody waits for the pending answer."""
+        # differs from Kafka (leaving-peer): it notices when the answer is sent.
+        current, self._current = self._current, None
+        if current is not None:
+            current.cancel()
+
+    # --- what an exchange asks for
+
+    def hold(self, exchange: Exchange) -> None:
+        self._current = exchange
+        self._connection.pause(Pause.ANSWER)
+
+    def settle_soon(self, exchange: Exchange) -> None:
+        """Settle it at the end of this turn of the loop."""
+        self._connection.turns.add(self._settle_late)
+
+    def _settle_late(self) -> None:
+        current, self._current = self._current, None
+        if current is None:
+            # The peer left meanwhile.
+            return
+        try:
+            current.settle_late()
+        except (ProtocolError, UnanswerableError) as error:
+            self._connection.close(str(error))
+        except Exception:
+            # A bug in the refusal itself: even then nobody waits for ever.
+            log.exception("a request could not even be refused")
+            self._connection.close("an error of ours")
+
+    def finish(self, exchange: Exchange, answer: WireBuffer | None) -> None:
+        """Its answer may leave; None where the protocol knows none. Then the next request's turn comes."""
+        # hot path: benchmarks/load (every answer)
+        connection = self._connection
+        if exchange.throttle_time_ms:
+            connection.pause(Pause.THROTTLE)
+            self._services.timers.call_later(exchange.throttle_time_ms, connection.resume, Pause.THROTTLE)
+        if answer is None:
+            exchange.measure(exchange.queued_ns)
+            connection.resume(Pause.ANSWER)
+        else:
+            self._unsent.append(exchange)
+            connection.send(answer)

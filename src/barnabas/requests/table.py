@@ -1,0 +1,150 @@
+"""From an API key and version to the functions that decode, handle and encode it.
+
+The one table (`barnabas.requests.handlers.HANDLERS`) also makes the answer of ApiVersions: what is offered is what is
+handled.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from barnabas.core.error_code import ErrorCode
+from barnabas.protocol.wire import Budget, Message, WireBuffer
+from barnabas.requests.context import RequestContext
+from barnabas.requests.request_times import RequestTimes
+
+
+@dataclass(slots=True, frozen=True)
+class Handler:
+    """One API: what it is decoded into, the versions that are served, and the function that answers.
+
+    Attributes:
+        handle: Takes the context and the request; gives the response, a `Pending` of it, or None where the
+            protocol knows no answer (Produce with acks=0). Typed loosely: each handler knows its own message.
+        refuse: Takes the context, the request and an error code; gives the answer when the request failed as a whole:
+            the error in every place where a client of that version looks for one.
+    """
+
+    request_class: type[Message]
+    min_version: int
+    max_version: int
+    handle: Callable[[RequestContext, Any], object]
+    refuse: Callable[[RequestContext, Any, ErrorCode], object]
+
+    @property
+    def api_key(self) -> int:
+        return self.request_class.API_KEY
+
+
+class Route:
+    """One API in one version, resolved once at start."""
+
+    __slots__ = (
+        "api_version",
+        "decode",
+        "encode",
+        "handle",
+        "has_tagged_header",
+        "has_throttle_time",
+        "is_limited",
+        "name",
+        "refuse",
+        "times",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        api_version: int,
+        decode: Callable[[memoryview, int, Budget], tuple[object, int]],
+        encode: Callable[[Any, WireBuffer], None],
+        handle: Callable[[RequestContext, Any], object],
+        refuse: Callable[[RequestContext, Any, ErrorCode], object],
+        times: RequestTimes,
+        has_tagged_header: bool,
+        has_throttle_time: bool,
+        is_limited: bool,
+    ) -> None:
+        """Args:
+        times: Of the API in all its versions.
+        has_tagged_header: Whether the answer's header carries a tagged section.
+        has_throttle_time: Whether the answer has a field for the throttle time (in this version or another).
+        is_limited: Whether the limit on array elements holds (all but Produce).
+        """
+        self.name = name
+        self.api_version = api_version
+        self.decode = decode
+        self.encode = encode
+        self.handle = handle
+        self.refuse = refuse
+        self.times = times
+        self.has_tagged_header = has_tagged_header
+        self.has_throttle_time = has_throttle_time
+        self.is_limited = is_limited
+
+
+class RouteTable:
+    """All routes of a broker, keyed by API key and version.
+
+    Attributes:
+        times: How long the requests of each API took.
+    """
+
+    def __init__(
+        self,
+        handlers: Iterable[Handler],
+        response_class: Callable[[int], type[Message]],
+        first_flexible: Callable[[int], int],
+        unsupported_api_versions: Callable[[RequestContext, Any], object],
+    ) -> None:
+        """Args:
+        response_class: The class of the answers of an API key.
+        first_flexible: The first flexible version of an API key, above all others where there is none.
+        unsupported_api_versions: Answers ApiVersions in a version that is not served.
+        """
+        self.handlers = tuple(handlers)
+        self._response_class = response_class
+        self._first_flexible = first_flexible
+        self._routes: dict[int, Route] = {}
+        self.times = {
+            each.api_key: RequestTimes(each.request_class.SCHEMA_NAME.removesuffix("Request")) for each in self.handlers
+        }
+        for handler in self.handlers:
+            for version in range(handler.min_version, handler.max_version + 1):
+                self._routes[handler.api_key << 16 | version] = self._route(handler, version, handler.handle)
+        own = next(each for each in self.handlers if each.api_key == API_VERSIONS_KEY)
+        # Whatever version was asked for, this answer is read in version 0; the request is not decoded.
+        self.unsupported_api_versions = self._route(own, 0, unsupported_api_versions)
+
+    @property
+    def offered(self) -> list[tuple[int, int, int]]:
+        """API key, lowest and highest version of all that is served, by key."""
+        return sorted((each.api_key, each.min_version, each.max_version) for each in self.handlers)
+
+    def find(self, api_key: int, api_version: int) -> Route | None:
+        """The route, or None where the API or the version is not served."""
+        return self._routes.get(api_key << 16 | api_version)
+
+    def _route(self, handler: Handler, version: int, handle: Callable[[RequestContext, Any], object]) -> Route:
+        decode = handler.request_class.DECODERS[version]
+        response = self._response_class(handler.api_key)
+        encode = response.ENCODERS[version]
+        if decode is None or encode is None:
+            raise ValueError(f"{handler.request_class.SCHEMA_NAME} has no version {version}")
+        return Route(
+            handler.request_class.SCHEMA_NAME,
+            version,
+            decode,
+            encode,
+            handle,
+            handler.refuse,
+            self.times[handler.api_key],
+            # ApiVersions is answered before versions are agreed on: its header never changes.
+            version >= self._first_flexible(handler.api_key) and handler.api_key != API_VERSIONS_KEY,
+            "throttle_time_ms" in response.__slots__,
+            handler.api_key != PRODUCE_KEY,
+        )
+
+
+PRODUCE_KEY = 0
+API_VERSIONS_KEY = 18

@@ -1,0 +1,216 @@
+"""A broker's data path in one process: handlers over a replica manager over logs on a disk, one topic per name."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from barnabas.cluster.image import ClusterView
+from barnabas.core.config import BrokerConfig, TopicConfig
+from barnabas.core.executor import InlineExecutor
+from barnabas.core.pending import Pending, Spawner
+from barnabas.core.purgatory import Purgatory
+from barnabas.core.types import TopicPartition
+from barnabas.log.disk.files import FileSlice
+from barnabas.log.manager import LogManager
+from barnabas.protocol.api_keys import response_class
+from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.protocol.messages.leader_and_isr import (
+    LeaderAndIsrPartitionState2,
+    LeaderAndIsrRequest,
+    LeaderAndIsrTopicState,
+)
+from barnabas.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.protocol.wire import WireBuffer
+from barnabas.replicas.manager import ReplicaManager
+from barnabas.requests.context import ConnectionInfo, RequestContext, Services
+from barnabas.requests.handlers import fetch, list_offsets, produce
+from barnabas.security.authorizer import AllowAll
+from barnabas.testing.faulty_disk import FaultyDisk
+from barnabas.testing.manual_clock import ManualClock
+
+BROKER_ID = 1
+
+
+class DataPath:
+    """Sends requests to the handlers as the session would.
+
+    Attributes:
+        errors: What failed in the background.
+    """
+
+    def __init__(self, directory: Path, **settings: str) -> None:
+        self.clock = ManualClock()
+        self.disk = FaultyDisk()
+        self.errors: list[BaseException] = []
+        self._directory = directory
+        self._settings = settings
+        self._topic_configs: dict[str, TopicConfig] = {}
+        self._leader_epoch = 0
+        self.start()
+
+    def start(self) -> None:
+        """Open what is in the directory."""
+        config = BrokerConfig.from_properties({"log.dirs": str(self._directory), **self._settings}, None, "test")
+        self.config = config
+        self.logs = LogManager(
+            config,
+            self.clock,
+            self.clock,
+            InlineExecutor(),
+            lambda partition: self.topic_config(partition.topic),
+            self.errors.append,
+            files=self.disk,
+        )
+        asyncio.run(self._open())
+        self._due: list[tuple[Callable[..., object], tuple[object, ...]]] = []
+        fetches = Purgatory(self.clock, lambda callback, *args: self._due.append((callback, args)))
+        self.replicas = ReplicaManager(BROKER_ID, self.logs, fetches, self.topic_config)
+        self.services = Services(
+            config=config,
+            clock=self.clock,
+            timers=self.clock,
+            spawner=Spawner(self.errors.append),
+            executor=InlineExecutor(),
+            cluster=ClusterView("cluster"),
+            replicas=self.replicas,
+            fetches=fetches,
+            groups=None,
+            topics=None,
+            producer_ids=None,
+            registry=None,
+            authorizer=AllowAll(),
+            offered=[],
+        )
+        for topic in self._topic_configs:
+            self._lead(topic)
+
+    async def _open(self) -> None:
+        await self.logs.lock()
+        await self.logs.load("cluster", BROKER_ID)
+
+    def stop(self) -> None:
+        """Close all logs cleanly."""
+        asyncio.run(self.logs.close())
+
+    def topic_config(self, topic: str) -> TopicConfig:
+        known = self._topic_configs.get(topic)
+        return known if known is not None else TopicConfig.from_broker(self.config)
+
+    def create(self, topic: str, **overrides: object) -> None:
+        """Lead partition 0 of a new topic with some settings; an underscore stands for a dot."""
+        named = {name.replace("_", "."): str(value) for name, value in overrides.items()}
+        self._topic_configs[topic] = TopicConfig.from_broker(self.config).with_overrides(named)
+        self._lead(topic)
+
+    def _lead(self, topic: str) -> None:
+        self._be_told(topic, BROKER_ID, [BROKER_ID])
+
+    def follow(self, topic: str) -> None:
+        """Become a follower of partition 0."""
+        self._be_told(topic, BROKER_ID + 1, [BROKER_ID + 1, BROKER_ID])
+
+    def _be_told(self, topic: str, leader: int, replicas: list[int]) -> None:
+        self._leader_epoch += 1
+        state = LeaderAndIsrPartitionState2(
+            partition_index=0,
+            controller_epoch=1,
+            leader=leader,
+            leader_epoch=self._leader_epoch,
+            isr=replicas,
+            replicas=replicas,
+        )
+        request = LeaderAndIsrRequest(controller_epoch=1, topic_states=[LeaderAndIsrTopicState(topic, [state])])
+        answer = self.replicas.leader_and_isr(request)
+        assert answer.is_done
+        assert [each.error_code for each in answer.value.partition_errors] == [0]
+
+    def log(self, topic: str):
+        """The log of partition 0."""
+        return self.partition(topic).log
+
+    def partition(self, topic: str):
+        partition = self.replicas.partition(TopicPartition(topic, 0))
+        assert partition is not None
+        return partition
+
+    def run_due(self) -> None:
+        """Do what the purgatory put off to the next turn of the loop."""
+        while self._due:
+            callback, args = self._due.pop(0)
+            callback(*args)
+
+    def begin(self, handler, version: int, request) -> object:
+        """Handle a request as it is decoded from the wire; gives the response or a pending one."""
+        assert handler.min_version <= version <= handler.max_version
+        out = WireBuffer()
+        request.encode(version, out)
+        decoded, _ = handler.request_class.decode(version, memoryview(bytearray(out)))
+        connection = ConnectionInfo("10.1.2.3", 5_000, "PLAINTEXT")
+        return handler.handle(RequestContext(self.services, connection, "client", version, 1), decoded)
+
+    def finish(self, handler, version: int, response):
+        """The response as the client decodes it; slices of files are read."""
+        if isinstance(response, Pending):
+            self.run_due()
+            assert response.is_done
+            response = response.value
+        out = WireBuffer()
+        response.encode(version, out)
+        data = bytearray()
+        position = 0
+        for at, part in out.regions:
+            assert isinstance(part, FileSlice)
+            data += out[position:at] + part.read()
+            position = at
+        data += out[position:]
+        decoded, end = response_class(handler.api_key).decode(version, memoryview(data))
+        assert end == len(data)
+        return decoded
+
+    def call(self, handler, version: int, request):
+        return self.finish(handler, version, self.begin(handler, version, request))
+
+    def produce(self, topic: str, records: bytes, version: int = 8, *, acks: int = 1, transactional_id=None):
+        """One partition's answer."""
+        data = [TopicProduceData(topic, partition_data=[PartitionProduceData(0, bytes(records))])]
+        request = ProduceRequest(transactional_id, acks, 1_000, data)
+        (answered,) = self.call(produce.HANDLER, version, request).responses
+        return answered.partition_responses[0]
+
+    def fetch_request(self, topic: str, offset: int = 0, *, max_bytes=1 << 20, wait_ms=0, isolation=0, total=1 << 24):
+        wanted = FetchPartition(0, fetch_offset=offset, partition_max_bytes=max_bytes)
+        return FetchRequest(
+            replica_id=-1,
+            max_wait_ms=wait_ms,
+            min_bytes=1,
+            max_bytes=total,
+            isolation_level=isolation,
+            topics=[FetchTopic(topic, partitions=[wanted])],
+        )
+
+    def fetch(self, topic: str, offset: int = 0, version: int = 11, **options: int):
+        """One partition's answer."""
+        answer = self.call(fetch.HANDLER, version, self.fetch_request(topic, offset, **options))
+        return answer.responses[0].partitions[0]
+
+    def list_offsets(self, topic: str, timestamp: int, version: int = 5, *, isolation=0, count=1, replica_id=-1):
+        """One partition's answer."""
+        wanted = ListOffsetsPartition(0, timestamp=timestamp, max_num_offsets=count)
+        request = ListOffsetsRequest(replica_id, isolation, [ListOffsetsTopic(topic, [wanted])])
+        return self.call(list_offsets.HANDLER, version, request).topics[0].partitions[0]
+
+
+@pytest.fixture
+def data_path(tmp_path: Path) -> DataPath:
+    return DataPath(tmp_path / "data")
+
+
+@pytest.fixture
+def make_data_path(tmp_path: Path) -> Callable[..., DataPath]:
+    def make(**settings: str) -> DataPath:
+        return DataPath(tmp_path / "data", **{name.replace("_", "."): value for name, value in settings.items()})
+
+    return make

@@ -1,0 +1,332 @@
+"""The life of a request: whatever fails, and whenever, its client gets an answer in its request's shape."""
+
+import asyncio
+import struct
+import threading
+from pathlib import Path
+
+import pytest
+
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import KafkaError, ProtocolError, StorageError
+from barnabas.core.executor import ThreadExecutor, submit
+from barnabas.core.pending import Pending, Spawner
+from barnabas.protocol.api_keys import FIRST_FLEXIBLE_VERSION, response_class
+from barnabas.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.protocol.wire import Message, Part, WireBuffer
+from barnabas.requests.context import ConnectionInfo, RequestContext
+from barnabas.requests.handlers import HANDLERS
+from barnabas.requests.table import Handler
+from tests.unit.requests.test_session import heartbeat, heartbeats, play, until  # noqa: F401  # play is a fixture
+
+VECTORS: dict[tuple[str, int], list[bytes]] = {}
+for _line in (Path(__file__).resolve().parents[2] / "golden/message-vectors.tsv").read_text().splitlines():
+    if not _line.startswith("#"):
+        _name, _version, _body, _ = _line.split("\t")
+        VECTORS.setdefault((_name, int(_version)), []).append(b"" if _body == "-" else bytes.fromhex(_body))
+
+
+def request_frame(handler: Handler, version: int, body: bytes, correlation_id: int = 7) -> bytes:
+    """A request with a body that Kafka's own client wrote."""
+    header = struct.pack(">hhih", handler.api_key, version, correlation_id, 2) + b"me"
+    return header + (b"\0" if version >= FIRST_FLEXIBLE_VERSION[handler.api_key] else b"") + body
+
+
+def bodies(handler: Handler, version: int) -> list[bytes]:
+    """Requests that want an answer."""
+    if handler.api_key != 0:
+        return VECTORS[handler.request_class.SCHEMA_NAME, version]
+    # Kafka's own are random: most want none, or have fewer bytes than a batch.
+    out = WireBuffer()
+    topics = [TopicProduceData("t", partition_data=[PartitionProduceData(0, bytes(100))])]
+    ProduceRequest(None, 1, 1_000, topics).encode(version, out)
+    return [bytes(out)]
+
+
+def names_something(part: Part) -> bool:
+    """Whether no array is empty, so that there is a place for an error."""
+    for name in part.__slots__:
+        value = getattr(part, name)
+        if isinstance(value, list) and not (value and all(names_something(e) for e in value if isinstance(e, Part))):
+            return False
+    return True
+
+
+def bug() -> None:
+    raise ZeroDivisionError("a bug")
+
+
+def in_the_handler(spawner, executor):
+    return lambda ctx, request: bug()
+
+
+def after_a_wait(spawner, executor):
+    def handle(ctx, request):
+        pending = Pending()
+        asyncio.get_running_loop().call_soon(pending.fail, ZeroDivisionError("a bug"))
+        return pending
+
+    return handle
+
+
+def in_a_callback_after_a_wait(spawner, executor):
+    def handle(ctx, request):
+        pending = Pending()
+        asyncio.get_running_loop().call_soon(pending.complete, None)
+        return pending.shaped(lambda _: bug())
+
+    return handle
+
+
+def in_a_coroutine(spawner, executor):
+    async def fails() -> None:
+        await asyncio.sleep(0)
+        bug()
+
+    return lambda ctx, request: spawner.spawn(fails())
+
+
+def in_an_executor(spawner, executor):
+    return lambda ctx, request: submit(executor, bug)
+
+
+def in_the_encoding(spawner, executor):
+    # No response that any version could say.
+    return lambda ctx, request: object()
+
+
+def in_the_encoding_after_a_wait(spawner, executor):
+    def handle(ctx, request):
+        pending = Pending()
+        asyncio.get_running_loop().call_soon(pending.complete, object())
+        return pending
+
+    return handle
+
+
+FAILURES = [
+    in_the_handler,
+    after_a_wait,
+    in_a_callback_after_a_wait,
+    in_a_coroutine,
+    in_an_executor,
+    in_the_encoding,
+    in_the_encoding_after_a_wait,
+]
+
+
+def error_codes(part: Part) -> set[int]:
+    """All error codes that an answer holds, wherever they stand."""
+    found: set[int] = set()
+    for name in part.__slots__:
+        value = getattr(part, name)
+        if name == "error_code":
+            found.add(value)
+        for each in value if isinstance(value, list) else [value]:
+            if isinstance(each, Part):
+                found |= error_codes(each)
+    return found - {0}
+
+
+@pytest.mark.parametrize("fails", FAILURES)
+@pytest.mark.parametrize("handler", HANDLERS, ids=lambda handler: handler.request_class.SCHEMA_NAME)
+def test_a_request_that_fails_is_answered_in_its_own_shape(play, handler, fails):  # noqa: F811
+    """Every API, every version: an answer with the code where its client looks for it; the next request goes on."""
+
+    async def story(wire):
+        for version in range(handler.min_version, handler.max_version + 1):
+            for body in bodies(handler, version):
+                decoded, _ = handler.request_class.decode(version, memoryview(bytearray(body)))
+                await wire.send(request_frame(handler, version, body), heartbeat(99))
+                data = await wire.answer()
+                assert data[:4] == struct.pack(">i", 7), f"version {version}: the connection closed"
+                is_tagged = version >= FIRST_FLEXIBLE_VERSION[handler.api_key] and handler.api_key != 18
+                response = response_class(handler.api_key)
+                answered, end = response.decode(version, memoryview(data), 5 if is_tagged else 4)
+                assert end == len(data)
+                assert answered == refusal(wire, handler, version, decoded, ErrorCode.UNKNOWN_SERVER_ERROR)
+                assert (await wire.answer())[:4] == struct.pack(">i", 99)
+        assert not wire.connection.is_closed
+
+    with_loop(play, story, handler, fails)
+
+
+def refusal(wire, handler: Handler, version: int, request: Part, code: ErrorCode) -> Message:
+    """What a client of that version reads when its request is refused as a whole."""
+    info = ConnectionInfo("10.1.2.3", 5_000, "PLAINTEXT")
+    out = WireBuffer()
+    answer = handler.refuse(RequestContext(wire.services, info, "me", version, 1), request, code)
+    assert isinstance(answer, Message)
+    answer.encode(version, out)
+    return response_class(handler.api_key).decode(version, memoryview(out))[0]
+
+
+@pytest.mark.parametrize("handler", HANDLERS, ids=lambda handler: handler.request_class.SCHEMA_NAME)
+def test_a_refusal_names_its_error_for_all_that_was_asked(play, handler):  # noqa: F811
+    async def story(wire):
+        version = handler.max_version
+        for body in bodies(handler, version):
+            request, _ = handler.request_class.decode(version, memoryview(bytearray(body)))
+            if not names_something(request):
+                continue
+            assert error_codes(refusal(wire, handler, version, request, ErrorCode.NOT_CONTROLLER)) == {
+                ErrorCode.NOT_CONTROLLER
+            }
+
+    play(story)
+
+
+def with_loop(play, story, handler, fails) -> None:  # noqa: F811
+    errors: list[BaseException] = []
+    spawner = Spawner(errors.append)
+    others = [] if handler.api_key == 12 else [heartbeats(lambda ctx, request: HeartbeatResponse(0, 0))]
+    executors = []
+
+    def handle(ctx, request):
+        if not executors:
+            executors.append(ThreadExecutor(asyncio.get_running_loop(), "test"))
+        # Of Heartbeat the second request is the one that goes well.
+        if handler.api_key == 12 and ctx.correlation_id == 99:
+            return HeartbeatResponse(0, 0)
+        return fails(spawner, executors[0])(ctx, request)
+
+    made = Handler(handler.request_class, handler.min_version, handler.max_version, handle, handler.refuse)
+    if handler.api_key == 18:
+        play(story, *others, api_versions=made, most_elements=1_000)
+    else:
+        play(story, made, *others, most_elements=1_000)
+    for executor in executors:
+        executor.close()
+    assert threading.active_count() < 20
+
+
+@pytest.mark.parametrize("fails", FAILURES)
+def test_a_failed_produce_without_acks_closes_the_connection(play, fails):  # noqa: F811
+    """There is no answer that could say it."""
+    handler = next(each for each in HANDLERS if each.api_key == 0)
+
+    async def story(wire):
+        body = struct.pack(">hhii", -1, 0, 1_000, 0)
+        await wire.send(request_frame(handler, 3, body))
+        assert await wire.answer() == b""
+        assert wire.connection.is_closed
+
+    with_loop(play, story, handler, fails)
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (KafkaError(ErrorCode.NOT_CONTROLLER), ErrorCode.NOT_CONTROLLER),
+        (StorageError("the disk failed"), ErrorCode.KAFKA_STORAGE_ERROR),
+        (RuntimeError("a bug"), ErrorCode.UNKNOWN_SERVER_ERROR),
+        (MemoryError(), ErrorCode.UNKNOWN_SERVER_ERROR),
+    ],
+)
+def test_an_error_is_told_by_its_code(play, error, code):  # noqa: F811
+    def handle(ctx, request):
+        raise error
+
+    async def story(wire):
+        await wire.send(heartbeat())
+        assert await wire.answer() == struct.pack(">ih", 7, code)
+
+    play(story, heartbeats(handle))
+
+
+def test_a_late_protocol_error_closes_the_connection(play):  # noqa: F811
+    def handle(ctx, request):
+        pending = Pending()
+        asyncio.get_running_loop().call_soon(pending.fail, ProtocolError("no such thing"))
+        return pending
+
+    async def story(wire):
+        await wire.send(heartbeat())
+        assert await wire.answer() == b""
+
+    play(story, heartbeats(handle))
+
+
+def test_a_refusal_that_fails_itself_closes_the_connection(play):  # noqa: F811
+    def handle(ctx, request):
+        pending: Pending[object] = Pending()
+        asyncio.get_running_loop().call_soon(pending.fail, ZeroDivisionError("a bug"))
+        return pending
+
+    async def story(wire):
+        await wire.send(heartbeat())
+        assert await wire.answer() == b""
+
+    play(story, Handler(HeartbeatRequest, 0, 4, handle, lambda ctx, request, error_code: bug()))
+
+
+def test_completing_an_answer_runs_no_other_request_inside(play):  # noqa: F811
+    """The next request of the same client is handled after whoever completed this one has gone on."""
+    waiting: list[Pending] = []
+    events: list[str] = []
+
+    def handle(ctx, request):
+        events.append(request.group_id)
+        if request.group_id != "first":
+            return HeartbeatResponse(0, 0)
+        waiting.append(Pending())
+        return waiting[-1]
+
+    async def story(wire):
+        await wire.send(heartbeat(1, b"first"), heartbeat(2, b"second"))
+        await until(lambda: waiting)
+        waiting[0].complete(HeartbeatResponse(0, 0))
+        events.append("completed")
+        assert [(await wire.answer())[:4] for _ in range(2)] == [struct.pack(">i", 1), struct.pack(">i", 2)]
+
+    play(story, heartbeats(handle))
+    assert events == ["first", "completed", "second"]
+
+
+def test_a_throttled_client_is_answered_at_once_and_then_held(play, data_path):  # noqa: F811
+    def handle(ctx, request):
+        ctx.throttle_time_ms = 250
+        return HeartbeatResponse(0, 0)
+
+    async def story(wire):
+        await wire.send(heartbeat1(1), heartbeat1(2))
+        assert await wire.answer() == struct.pack(">iih", 1, 250, 0)
+        for _ in range(100):
+            await asyncio.sleep(0)
+        data_path.clock.advance(249)
+        assert not wire.has_answer()
+        data_path.clock.advance(1)
+        assert await wire.answer() == struct.pack(">iih", 2, 250, 0)
+        assert wire.table.times[12].throttle_ms == 500
+
+    play(story, heartbeats(handle))
+
+
+def heartbeat1(correlation_id: int) -> bytes:
+    """Version 1, whose answer has a throttle time."""
+    frame = bytearray(heartbeat(correlation_id))
+    frame[2:4] = struct.pack(">h", 1)
+    return bytes(frame)
+
+
+def test_the_stages_of_a_request_are_measured(play, data_path):  # noqa: F811
+    waiting: list[Pending] = []
+
+    def handle(ctx, request):
+        data_path.clock.advance(3)
+        waiting.append(Pending())
+        return waiting[-1]
+
+    async def story(wire):
+        await wire.send(heartbeat())
+        await until(lambda: waiting)
+        data_path.clock.advance(20)
+        waiting[0].complete(HeartbeatResponse(0, 0))
+        await wire.answer()
+        times = wire.table.times[12]
+        assert (times.count, times.failure_count) == (1, 0)
+        assert (times.local_ns, times.remote_ns) == (3_000_000, 20_000_000)
+        assert times.slowest_ns == 23_000_000
+
+    play(story, heartbeats(handle))
