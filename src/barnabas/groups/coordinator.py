@@ -334,45 +334,74 @@ class GroupCoordinator:
                     answer = self._replies.reply(group_id, effect, caller)
                     if answer is not None:
                         answers.append(answer)
-        for append in appends:
-            self._append(group, append, caller, now_ms)
-        for answer in answers:
-            answer()
+        try:
+            for append in appends:
+                self._append(group, append, caller, now_ms)
+        finally:
+            # Whoever is answered did not bring the append that failed.
+            for answer in answers:
+                answer()
 
     def _append(
         self, group: Group, effect: StoreGroup | StoreOffsets | AppendTombstones, caller: Caller, now_ms: int
     ) -> None:
+        codec, reader = self._codec, self._reader
         match effect:
             case StoreOffsets(offsets):
-                batch = offsets_batch(group.group_id, offsets, now_ms, self._codec, self._reader)
-                self._write(group, batch, partial(self._on_offsets_stored, group, offsets, caller))
+                self._write(
+                    group,
+                    lambda: [offsets_batch(group.group_id, offsets, now_ms, codec, reader)],
+                    partial(self._on_offsets_stored, group, offsets, caller),
+                )
             case StoreGroup(generation, assignments):
-                batch = group_batch(group, assignments, now_ms, self._codec, self._reader)
-                self._write(group, batch, partial(self._on_group_stored, group, generation, assignments))
+                self._write(
+                    group,
+                    lambda: [group_batch(group, assignments, now_ms, codec, reader)],
+                    partial(self._on_group_stored, group, generation, assignments),
+                )
             case AppendTombstones(partitions, is_group_removed):
-                for batch in tombstone_batches(group.group_id, partitions, is_group_removed, now_ms, self._codec):
-                    # A tombstone that gets lost is written again the next time the group is looked at after a load.
-                    self._write(group, batch, _ignore, _NO_ACKS)
+                # A tombstone that gets lost is written again the next time the group is looked at after a load.
+                self._write(
+                    group,
+                    lambda: tombstone_batches(group.group_id, partitions, is_group_removed, now_ms, codec),
+                    _ignore,
+                    _NO_ACKS,
+                )
             case _:
                 assert_never(effect)
 
     def _write(
         self,
         group: Group,
-        batch: bytearray,
+        make_batches: Callable[[], list[bytearray]],
         then: Callable[[AppendResult], object],
         required_acks: int | None = None,
     ) -> None:
-        """Append a batch to the group's partition."""
+        """Append batches to the group's partition.
+
+        Args:
+            then: Told what became of each; of an error also where none could be made, or the append raised or failed
+                later: somebody may wait for it.
+        """
         config = self._config
         acks = config.offsets_commit_required_acks if required_acks is None else required_acks
         topic_partition = TopicPartition(GROUP_OFFSETS_TOPIC, group.partition)
+
+        def failed(error: BaseException) -> None:
+            log.error("cannot append to %s for group %s", topic_partition, group.group_id, exc_info=error)
+            is_disk = isinstance(error, StorageError)
+            then(AppendResult(ErrorCode.KAFKA_STORAGE_ERROR if is_disk else ErrorCode.UNKNOWN_SERVER_ERROR))
+
         try:
-            pending = self._replicas.append(topic_partition, batch, acks, config.offsets_commit_timeout_ms)
-        except StorageError as error:
-            log.error("cannot append to %s: %s", topic_partition, error)
-            pending = completed(AppendResult(ErrorCode.KAFKA_STORAGE_ERROR))
-        pending.then(then)
+            appended = [
+                self._replicas.append(topic_partition, batch, acks, config.offsets_commit_timeout_ms)
+                for batch in make_batches()
+            ]
+        except Exception as error:
+            failed(error)
+            return
+        for pending in appended:
+            pending.then(then, failed)
 
     def _on_offsets_stored(
         self, group: Group, offsets: Mapping[TopicPartition, CommittedOffset], caller: Caller, result: AppendResult

@@ -125,11 +125,13 @@ class MemoryPartition:
 
 
 class MemoryReplicas:
-    """Partitions in memory. `error_code` fails every append; with `is_slow` the answers come by `release`."""
+    """Partitions in memory. `error_code` fails every append, `failure` is raised by it; with `is_slow` the answers come
+    by `release`."""
 
     def __init__(self) -> None:
         self.partitions: dict[TopicPartition, MemoryPartition] = {}
         self.error_code = ErrorCode.NONE
+        self.failure: Exception | None = None
         self.is_slow = False
         self.waiting: list[tuple[Pending[AppendResult], AppendResult]] = []
 
@@ -139,6 +141,8 @@ class MemoryReplicas:
     def append(
         self, topic_partition: TopicPartition, records: bytearray, required_acks: int, timeout_ms: int, /
     ) -> Pending[AppendResult]:
+        if self.failure is not None:
+            raise self.failure
         if self.error_code is not ErrorCode.NONE:
             return completed(AppendResult(self.error_code))
         result = AppendResult(ErrorCode.NONE, self.partitions[topic_partition].log.append(records))

@@ -233,6 +233,43 @@ def test_failed_append_fails_the_commit_and_the_sync(service, make_join):
     assert value_of(commit) is ErrorCode.INVALID_COMMIT_OFFSET_SIZE
 
 
+def test_an_append_that_raises_fails_the_commit_and_the_sync(service, make_join, caplog):
+    join = service.groups.join("g", make_join(new_member_id="m1"))
+    service.clock.advance(0)
+    service.replicas.failure = RuntimeError("a bug")
+    sync = service.groups.sync("g", Sync("m1", value_of(join).generation, {}))
+    assert value_of(sync).error_code is ErrorCode.UNKNOWN_SERVER_ERROR
+    commit = service.groups.commit("h", Commit("", -1, {T0: CommittedOffset(5)}))
+    assert value_of(commit) is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert not service.groups.unstable_partitions("h")
+    assert "a bug" in caplog.text
+
+
+def test_an_append_that_fails_later_fails_the_commit(service):
+    service.replicas.is_slow = True
+    commit = service.groups.commit("g", Commit("", -1, {T0: CommittedOffset(5)}))
+    ((appended, _),) = service.replicas.waiting
+
+    appended.fail(RuntimeError("a bug"))
+
+    assert value_of(commit) is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert not service.groups.unstable_partitions("g")
+
+
+def test_an_append_that_raises_costs_nobody_the_answer_behind_it(service, make_join):
+    """Who waits in a group whose members go: the offsets are removed, and he is answered all the same."""
+    generation = become_stable(service, make_join)
+    service.groups.commit("g", Commit("m1", generation, {T0: CommittedOffset(5)}))
+    late = service.groups.join("g", make_join(new_member_id="m2"))
+    assert not late.is_done
+    service.replicas.failure = RuntimeError("a bug")
+
+    service.groups.on_topics_deleted(["t"])
+    service.groups.on_partition_resigned(service.groups.partition_for("g"))
+
+    assert value_of(late).error_code is ErrorCode.NOT_COORDINATOR
+
+
 def test_offsets_expire_and_stay_gone(service):
     now_ms = service.clock.now_ms()
     service.groups.commit("g", Commit("", -1, {T0: CommittedOffset(5, commit_timestamp_ms=now_ms)}))
