@@ -74,6 +74,22 @@ def test_several_partitions_have_an_answer_each(path):
     assert path.log("u").log_end_offset == 2
 
 
+def test_a_partition_that_is_named_twice_gets_the_later_records_and_one_answer(path):
+    path.create("u")
+
+    def data(topic, *records):
+        return TopicProduceData(topic, partition_data=[PartitionProduceData(0, bytes(each)) for each in records])
+
+    request = ProduceRequest(None, 1, 1_000, [data("t", batch(1), batch(2)), data("u", batch(1)), data("t", batch(3))])
+    answered = path.call(produce.HANDLER, NEWEST, request).responses
+
+    assert [(topic.name, len(topic.partition_responses)) for topic in answered] == [("t", 1), ("u", 1)]
+    assert (path.log("t").log_end_offset, path.log("u").log_end_offset) == (3, 1)
+    twice = ProduceRequest(None, 1, 1_000, [data("t", batch(1), batch(2))])
+    assert len(path.call(produce.HANDLER, NEWEST, twice).responses[0].partition_responses) == 1
+    assert path.log("t").log_end_offset == 5
+
+
 # --- refusals, in the order of the checks
 
 
