@@ -42,7 +42,7 @@ def _varint(number: int) -> bytes:
     return bytes(out)
 
 
-def _record_batch(size: int) -> bytes:
+def record_batch(size: int) -> bytes:
     """Build a batch of one record without a key."""
     body = b"\0" + _varint(0) + _varint(0) + _varint(-1) + _varint(size) + b"x" * size + _varint(0)
     now_ms = int(time.time() * 1000)
@@ -60,7 +60,7 @@ def _string(text: str) -> bytes:
 
 
 def _produce(topic: str, size: int) -> bytes:
-    return produce_request(topic, _record_batch(size))
+    return produce_request(topic, record_batch(size))
 
 
 def produce_request(topic: str, batch: bytes) -> bytes:
@@ -69,12 +69,14 @@ def produce_request(topic: str, batch: bytes) -> bytes:
     return _frame(0, 7, head + struct.pack(">iii", 1, 0, len(batch)) + batch)
 
 
-def _fetch(topic: str, offset: int) -> bytes:
+def fetch_request(topic: str, offset: int) -> bytes:
+    """Return a whole frame: Fetch v4 of partition 0 that waits 5 s for a byte."""
     head = struct.pack(">iiiibi", -1, 5_000, 1, _FETCH_MAX_BYTES, 0, 1) + _string(topic)
     return _frame(1, 4, head + struct.pack(">iiqi", 1, 0, offset, _FETCH_MAX_BYTES))
 
 
-def _connect(address: str) -> socket.socket:
+def connect(address: str) -> socket.socket:
+    """Return a connection without delays."""
     host, port = address.rsplit(":", 1)
     connection = socket.create_connection((host, int(port)), timeout=60)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -98,9 +100,14 @@ def produce_error(answer: bytes, topic: str) -> int:
     return int(struct.unpack_from(">h", answer, 22 + len(topic))[0])
 
 
+def base_offset(answer: bytes, topic: str) -> int:
+    """Return the base offset of a Produce v7's answer."""
+    return int(struct.unpack_from(">q", answer, 24 + len(topic))[0])
+
+
 def prepare(address: str, topic: str) -> socket.socket:
     """Connect, and produce until the topic is created and led."""
-    connection = _connect(address)
+    connection = connect(address)
     for _ in range(100):
         connection.sendall(_frame(3, 1, struct.pack(">i", 1) + _string(topic)))
         receive(connection)
@@ -136,11 +143,11 @@ def latency(address: str, topic: str, count: int, size: int) -> dict[str, float]
 
 def end_to_end(address: str, topic: str, count: int, size: int) -> dict[str, float]:
     """Time from sending a produce to receiving it on a fetch that already waits."""
-    producer, consumer, request, times_s = prepare(address, topic), _connect(address), _produce(topic, size), []
+    producer, consumer, request, times_s = prepare(address, topic), connect(address), _produce(topic, size), []
     producer.sendall(request)
-    offset = struct.unpack_from(">q", receive(producer), 24 + len(topic))[0] + 1
+    offset = base_offset(receive(producer), topic) + 1
     for _ in range(count):
-        consumer.sendall(_fetch(topic, offset))
+        consumer.sendall(fetch_request(topic, offset))
         # Long enough for the fetch to be parked at the broker.
         time.sleep(0.0005)
         start = time.perf_counter()
@@ -158,7 +165,7 @@ def flood(address: str, topic: str, count: int, size: int, connection_count: int
     request = _produce(topic, size)
     times_s: list[float] = []
     connections = {
-        connection.fileno(): connection for connection in (_connect(address) for _ in range(connection_count))
+        connection.fileno(): connection for connection in (connect(address) for _ in range(connection_count))
     }
     poller, sent_at = select.epoll(), {}
     for descriptor, connection in connections.items():
@@ -184,7 +191,7 @@ def pipeline(address: str, seconds: int, connection_count: int) -> dict[str, flo
     burst = _frame(18, 0, b"") * 1_000
     poller, connections, unsent = select.epoll(), {}, {}
     for _ in range(connection_count):
-        connection = _connect(address)
+        connection = connect(address)
         connection.setblocking(False)
         connections[connection.fileno()] = connection
         unsent[connection.fileno()] = memoryview(b"")
