@@ -1,24 +1,34 @@
-"""Reads topics' settings from the registry, and sees when somebody changes them.
+"""Reads settings from the registry, and sees when somebody changes them.
 
-Whoever changes an entity writes its node first and then a sequential notification under /config/changes. A broker
-handles the notifications that it has not seen yet in order, reads the node again, and deletes notifications older
-than 15 minutes.
+An entity is what settings are kept for, and is named as its node below /config: `topics/t`, `brokers/0`,
+`brokers/<default>`, `clients/c`, `users/u`, `users/u/clients/c` (names URL-encoded, see `paths.sanitize`). Whoever
+changes one writes its node and a sequential notification under /config/changes (`registry/configs.py`). A broker
+handles the notifications that it has not seen yet in order, reads the nodes again, and deletes notifications older than
+15 minutes.
 
-Invariant: the settings of a topic are in the view before its first LeaderAndIsr request is carried out.
+Whoever goes by the settings of one type of entity (`topics`, ...) subscribes to it and is told of each entity as it is
+at the start, and then whenever it is another than it was told last.
 
-Source: zookeeper.md, configs.
+Invariants:
+
+- Everything is done in one queue, a piece at a time: nobody is told of something older after something newer.
+- A change is told once, after its notification was seen; several of one entity that are seen together are told as one.
+- No change is lost: what can't be read is read again later, and where the session broke, so that notifications may have
+  come and been deleted meanwhile, everything is read again.
+- The settings of a topic were told before its first LeaderAndIsr request is carried out (`load`).
+
+Source: zookeeper.md, configs; Kafka 2.7.2, DynamicConfigManager, ZkNodeChangeNotificationListener.
 """
 
-import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 
-from barnabas.cluster.image import ClusterView
 from barnabas.core.clock import Clock
-from barnabas.core.pending import Spawner
+from barnabas.core.pending import Pending, Spawner
 from barnabas.core.timers import Timers
 from barnabas.registry import paths
-from barnabas.registry.store import NoNodeError, Registry, RegistryClosedError, RegistryError, WatchEvent
+from barnabas.registry.store import EventType, NoNodeError, Registry, RegistryClosedError, RegistryError, WatchEvent
 from barnabas.registry.znodes.configs import decode_change, decode_config
 
 log = logging.getLogger(__name__)
@@ -27,97 +37,235 @@ NOTIFICATION_LIFETIME_MS = 15 * 60 * 1000
 RETRY_BACKOFF_MS = 500
 
 OverridesListener = Callable[[str, Mapping[str, str]], object]
+"""Told of an entity, without its type, and of its settings; none where its node is gone."""
 
 
-class TopicConfigWatcher:
-    """Keeps the topic settings of a `ClusterView` as they are in the registry."""
+class ConfigWatcher:
+    """Tells who goes by settings in the registry what they are. Owned by the event loop."""
 
-    def __init__(
-        self,
-        registry: Registry,
-        view: ClusterView,
-        clock: Clock,
-        timers: Timers,
-        spawner: Spawner,
-        on_change: OverridesListener,
-    ) -> None:
-        """Args:
-        on_change: Told of a topic's settings when they changed after `start`; they are in the view already.
-        """
+    def __init__(self, registry: Registry, clock: Clock, timers: Timers, spawner: Spawner) -> None:
         self._registry = registry
-        self._view = view
         self._clock = clock
         self._timers = timers
         self._spawner = spawner
-        self._on_change = on_change
+        self._listeners: dict[str, list[OverridesListener]] = {}
+        self._queue: deque[tuple[Callable[[], Awaitable[None]], Pending[None]]] = deque()
+        self._is_working = False
+        self._is_look_due = False
+        # Whether notifications may have been missed: then what was told is compared with everything that is there.
+        self._is_stale = False
         self._last_seen = -1
-        self._turn = asyncio.Lock()
+        # When those that are still there were written.
+        self._written_ms: dict[str, int] = {}
+        # What was told last; entities without settings are left out.
+        self._told: dict[str, dict[str, str]] = {}
+
+    def subscribe(self, entity_type: str, listener: OverridesListener) -> None:
+        """Tell `listener` of the settings of each entity of a type; before `start`."""
+        self._listeners.setdefault(entity_type, []).append(listener)
 
     async def start(self) -> None:
-        """Read the settings of every topic and begin to watch.
+        """Tell of every entity as it is, and begin to watch.
 
         Raises:
             NoNodeError: The persistent paths were not created yet.
         """
-        await self._process(is_start=True)
-        await self.load(await self._registry.children(paths.CONFIG_TOPICS))
+        await self._do(self._begin)
 
-    async def load(self, topics: Iterable[str]) -> None:
-        """Read the settings of topics into the view."""
-        for topic in topics:
-            self._view.set_topic_overrides(topic, await self._read(topic))
+    async def load(self, entities: Iterable[str]) -> None:
+        """Read entities now and tell of them, whether they changed or not.
 
-    async def _read(self, topic: str) -> dict[str, str]:
+        Raises:
+            RegistryError: They could not be read.
+        """
+        wanted = list(entities)
+        await self._do(lambda: self._load(wanted))
+
+    def forget(self, entity: str) -> None:
+        """What has these settings is gone for good: one of its name is a new one."""
+        self._told.pop(entity, None)
+
+    # --- one thing after the other
+
+    async def _do(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Have work done in its turn; raises what it raises."""
+        await self._enqueue(work).future()
+
+    def _enqueue(self, work: Callable[[], Awaitable[None]]) -> Pending[None]:
+        done: Pending[None] = Pending()
+        self._queue.append((work, done))
+        if not self._is_working:
+            self._is_working = True
+            self._spawner.spawn(self._work())
+        return done
+
+    async def _work(self) -> None:
         try:
-            data, _ = await self._registry.get(paths.topic_config(topic))
+            while self._queue:
+                work, done = self._queue.popleft()
+                try:
+                    await work()
+                except Exception as error:
+                    done.fail(error)
+                else:
+                    done.complete(None)
+        finally:
+            self._is_working = False
+
+    # --- who changed
+
+    def _changed(self, event: WatchEvent) -> None:
+        if event.type is EventType.NONE:
+            self._is_stale = True
+        self._look_soon()
+
+    def _look_soon(self) -> None:
+        """Look for notifications in turn; however often it is asked for meanwhile."""
+        if not self._is_look_due:
+            self._is_look_due = True
+            self._enqueue(self._look).then(lambda _: None, self._look_again)
+
+    def _look_again(self, error: BaseException) -> None:
+        if isinstance(error, RegistryClosedError):
+            log.debug("the registry closed while a change of settings was read")
+        elif isinstance(error, RegistryError):
+            # The watch is not set any more: without another try no change would ever be seen.
+            log.warning("changed settings could not be read, trying again: %s", error)
+            self._timers.call_later(RETRY_BACKOFF_MS, self._look_soon)
+        else:
+            log.error("changed settings could not be taken over", exc_info=error)
+
+    async def _begin(self) -> None:
+        # Before the entities are read: what changes from then on has a notification that is not among these.
+        for name in await self._new_notifications():
+            await self._read_notification(name)
+            self._last_seen = max(self._last_seen, _number(name))
+        await self._delete_old()
+        await self._read_all(is_start=True)
+
+    async def _look(self) -> None:
+        self._is_look_due = False
+        names = await self._new_notifications()
+        # In the order in which they changed first.
+        changed: dict[str, None] = {}
+        for name in names:
+            entity = await self._read_notification(name)
+            if entity is not None:
+                changed[entity] = None
+        if self._is_stale:
+            # Before: the session may be gone again while they are read.
+            self._is_stale = False
+            try:
+                await self._read_all()
+            except RegistryError:
+                self._is_stale = True
+                raise
+        else:
+            for entity in changed:
+                await self._read_changed(entity)
+        # Not before: what could not be read is still to be seen.
+        self._last_seen = max([self._last_seen, *map(_number, names)])
+        await self._delete_old()
+
+    async def _new_notifications(self) -> list[str]:
+        """The notifications that were not seen yet, in order; who comes after them is told by a watch."""
+        names = await self._registry.children(paths.CONFIG_CHANGES, self._changed)
+        self._written_ms = {name: self._written_ms[name] for name in names if name in self._written_ms}
+        return sorted((name for name in names if _number(name) > self._last_seen), key=_number)
+
+    async def _read_notification(self, name: str) -> str | None:
+        """Which entity a notification is about; None where it says nothing that could be."""
+        try:
+            data, stat = await self._registry.get(paths.child(paths.CONFIG_CHANGES, name))
+        except NoNodeError:
+            # Another broker deleted it, so it is 15 minutes old, and this one was away.
+            self._is_stale = True
+            return None
+        self._written_ms[name] = stat.ctime
+        entity = decode_change(data)
+        if entity is None:
+            log.warning("the notification %s of a change of settings is not one, and is passed over", name)
+            return None
+        return entity
+
+    async def _delete_old(self) -> None:
+        now_ms = self._clock.now_ms()
+        for name, written_ms in list(self._written_ms.items()):
+            if now_ms - written_ms <= NOTIFICATION_LIFETIME_MS:
+                continue
+            try:
+                await self._registry.delete(paths.child(paths.CONFIG_CHANGES, name))
+            except NoNodeError:
+                # Another broker was faster.
+                pass
+            del self._written_ms[name]
+
+    # --- what they are now
+
+    async def _load(self, entities: Iterable[str]) -> None:
+        for entity in entities:
+            self._tell(entity, await self._read(entity))
+
+    async def _read_changed(self, entity: str) -> None:
+        if entity.partition("/")[0] not in self._listeners:
+            log.warning("a change of settings of %s is ignored: nothing here goes by them", entity)
+            return
+        overrides = await self._read(entity)
+        if overrides != self._told.get(entity, {}):
+            self._tell(entity, overrides)
+
+    async def _read_all(self, is_start: bool = False) -> None:
+        """Read every entity that somebody subscribed to, and tell of those that are others than were told."""
+        there: set[str] = set()
+        for entity_type in self._listeners:
+            for entity in await self._entities(entity_type):
+                there.add(entity)
+                overrides = await self._read(entity)
+                if is_start or overrides != self._told.get(entity, {}):
+                    self._tell(entity, overrides)
+        for entity in [each for each in self._told if each not in there]:
+            self._tell(entity, {})
+
+    async def _entities(self, entity_type: str) -> list[str]:
+        """All entities of a type that have a node."""
+        found = []
+        # What is for all comes before what stands on it.
+        for name in sorted(await self._children(entity_type), key=lambda name: (name != paths.DEFAULT_ENTITY, name)):
+            entity = f"{entity_type}/{name}"
+            found.append(entity)
+            if entity_type == paths.USERS:
+                clients = f"{entity}/{paths.CLIENTS}"
+                found += [f"{clients}/{client}" for client in await self._children(clients)]
+        return found
+
+    async def _children(self, entity: str) -> list[str]:
+        try:
+            return await self._registry.children(paths.config(entity))
+        except NoNodeError:
+            return []
+
+    async def _read(self, entity: str) -> dict[str, str]:
+        try:
+            data, _ = await self._registry.get(paths.config(entity))
         except NoNodeError:
             return {}
         return decode_config(data)
 
-    def _changed(self, event: WatchEvent) -> None:
-        self._read_again()
+    def _tell(self, entity: str, overrides: dict[str, str]) -> None:
+        if overrides:
+            self._told[entity] = overrides
+        else:
+            self._told.pop(entity, None)
+        entity_type, _, name = entity.partition("/")
+        for listener in self._listeners.get(entity_type, ()):
+            try:
+                listener(name, overrides)
+            except Exception:
+                # A bug of the one that was told: the others, and those that are told next, are no part of it.
+                log.exception("changed settings of %s could not be taken over", entity)
 
-    def _read_again(self) -> None:
-        self._spawner.spawn(self._process_quietly())
 
-    async def _process_quietly(self) -> None:
-        try:
-            await self._process(is_start=False)
-        except RegistryClosedError:
-            log.debug("the registry closed while a change of settings was read")
-        except RegistryError as error:
-            # The watch is not set any more: without another try no change would ever be seen.
-            log.warning("changed settings could not be read, trying again: %s", error)
-            self._timers.call_later(RETRY_BACKOFF_MS, self._read_again)
-
-    async def _process(self, is_start: bool) -> None:
-        async with self._turn:
-            names = await self._registry.children(paths.CONFIG_CHANGES, self._changed)
-            for name in names:
-                number = name.removeprefix(paths.CONFIG_CHANGE_PREFIX)
-                if not number.isdecimal():
-                    continue
-                is_new = int(number) > self._last_seen
-                await self._process_one(paths.child(paths.CONFIG_CHANGES, name), is_new and not is_start)
-                # Not before: one that could not be read is still to be seen.
-                self._last_seen = max(self._last_seen, int(number))
-
-    async def _process_one(self, path: str, is_new: bool) -> None:
-        try:
-            data, stat = await self._registry.get(path)
-            if is_new:
-                await self._apply(decode_change(data))
-            if self._clock.now_ms() - stat.ctime > NOTIFICATION_LIFETIME_MS:
-                await self._registry.delete(path)
-        except NoNodeError:
-            # Another broker was faster to delete it.
-            return
-
-    async def _apply(self, entity_path: str | None) -> None:
-        kind, _, topic = (entity_path or "").partition("/")
-        if kind != "topics" or not topic:
-            log.warning("a change of settings of %s is ignored: only topics are known", entity_path)
-            return
-        overrides = await self._read(topic)
-        self._view.set_topic_overrides(topic, overrides)
-        self._on_change(topic, overrides)
+def _number(name: str) -> int:
+    """The number of a notification; -1: it is none."""
+    number = name.removeprefix(paths.CONFIG_CHANGE_PREFIX)
+    return int(number) if name.startswith(paths.CONFIG_CHANGE_PREFIX) and number.isdecimal() else -1

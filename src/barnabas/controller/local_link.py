@@ -6,13 +6,14 @@ Source: design page, a single broker is a cluster of one.
 from typing import Protocol, assert_never
 
 from barnabas.cluster.image import ClusterView
-from barnabas.cluster.watcher import TopicConfigWatcher
+from barnabas.cluster.watcher import ConfigWatcher
 from barnabas.controller.requests import ControlRequest
 from barnabas.controller.sender import Delivered
 from barnabas.core.pending import Pending, Spawner
 from barnabas.protocol.messages.leader_and_isr import LeaderAndIsrRequest, LeaderAndIsrResponse
 from barnabas.protocol.messages.stop_replica import StopReplicaRequest, StopReplicaResponse
 from barnabas.protocol.messages.update_metadata import UpdateMetadataRequest
+from barnabas.registry import paths
 
 
 class Replicas(Protocol):
@@ -28,7 +29,7 @@ class LocalLink:
 
     __slots__ = ("_configs", "_replicas", "_spawner", "_view")
 
-    def __init__(self, replicas: Replicas, view: ClusterView, configs: TopicConfigWatcher, spawner: Spawner) -> None:
+    def __init__(self, replicas: Replicas, view: ClusterView, configs: ConfigWatcher, spawner: Spawner) -> None:
         self._replicas = replicas
         self._view = view
         self._configs = configs
@@ -68,5 +69,5 @@ class LocalLink:
         loading.then(loaded)
 
     async def _load(self, topics: list[str]) -> bool:
-        await self._configs.load(topics)
+        await self._configs.load(f"{paths.TOPICS}/{topic}" for topic in topics)
         return True

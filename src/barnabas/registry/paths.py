@@ -20,6 +20,10 @@ CONFIG_CLIENTS = "/config/clients"
 CONFIG_USERS = "/config/users"
 CONFIG_BROKERS = "/config/brokers"
 CONFIG_CHANGES = "/config/changes"
+TOPICS, BROKERS, CLIENTS, USERS = "topics", "brokers", "clients", "users"
+"""The types of entities that have settings, as they are named below /config."""
+DEFAULT_ENTITY = "<default>"
+"""The one that stands for all of its type."""
 CONFIG_CHANGE_PREFIX = "config_change_"
 ISR_CHANGES = "/isr_change_notification"
 LOG_DIR_EVENTS = "/log_dir_event_notification"
@@ -102,6 +106,11 @@ def partition_state(topic_name: str, partition_index: int) -> str:
 
 def delete_topic(topic_name: str) -> str:
     return f"{DELETE_TOPICS}/{topic_name}"
+
+
+def config(entity: str) -> str:
+    """Where the settings of an entity are, such as `topics/t` or `brokers/<default>`."""
+    return f"/config/{entity}"
 
 
 def topic_config(topic_name: str) -> str:

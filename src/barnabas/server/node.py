@@ -8,13 +8,13 @@ Source: design page, section 2; semantics, controller.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from barnabas.administration.producer_ids import ProducerIds
 from barnabas.administration.topics import TopicAdmin
 from barnabas.cluster.image import ClusterView, ImageChange
-from barnabas.cluster.watcher import TopicConfigWatcher
+from barnabas.cluster.watcher import ConfigWatcher
 from barnabas.controller.controller import Controller
 from barnabas.controller.local_link import LocalLink
 from barnabas.controller.sender import Sender
@@ -37,7 +37,7 @@ from barnabas.net.memory import ReceiveMemory
 from barnabas.net.reactor import Reactor
 from barnabas.net.turns import Turns
 from barnabas.protocol.api_keys import FIRST_FLEXIBLE_VERSION, response_class
-from barnabas.registry import bootstrap
+from barnabas.registry import bootstrap, paths
 from barnabas.registry.store import Registry
 from barnabas.registry.znodes.brokers import BrokerRegistration
 from barnabas.replicas.manager import ReplicaManager
@@ -99,6 +99,7 @@ class Node:
         self._registry: Registry | None = None
         self._controller: Controller | None = None
         self._groups: GroupCoordinator | None = None
+        self._replicas: ReplicaManager | None = None
 
     async def start(self) -> None:
         """Come up: once this returns clients can connect.
@@ -128,7 +129,8 @@ class Node:
         await self._write_what_kafka_reads(registry)
         self.broker_id = self.config.broker_id = await self._choose_broker_id(registry, logs)
         view = self._view = ClusterView(self.cluster_id)
-        configs = TopicConfigWatcher(registry, view, self._clock, self._timers, self._spawner, self._on_topic_config)
+        configs = self._configs = ConfigWatcher(registry, self._clock, self._timers, self._spawner)
+        configs.subscribe(paths.TOPICS, self._on_topic_config)
         await configs.start()
         await logs.load(self.cluster_id, self.broker_id)
         self._close_recovery_executors()
@@ -331,8 +333,11 @@ class Node:
             )
         return config.for_logs()
 
-    def _on_topic_config(self, topic: str, overrides: object) -> None:
-        self._replicas.update_topic_config(topic)
+    def _on_topic_config(self, topic: str, overrides: Mapping[str, str]) -> None:
+        is_changed = overrides != self._view.topic_overrides(topic)
+        self._view.set_topic_overrides(topic, overrides)
+        if is_changed and self._replicas is not None:
+            self._replicas.update_topic_config(topic)
 
     def _on_leadership(self, led: list[Partition], resigned: list[TopicPartition]) -> None:
         groups = self._groups
@@ -346,6 +351,8 @@ class Node:
                 groups.on_partition_resigned(topic_partition.partition)
 
     def _on_image(self, change: ImageChange) -> None:
+        for topic in change.deleted_topics:
+            self._configs.forget(f"{paths.TOPICS}/{topic}")
         if change.deleted_topics and self._groups is not None:
             self._groups.on_topics_deleted(change.deleted_topics)
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from barnabas.administration.topics import TopicAdmin
 from barnabas.cluster.image import ClusterView
-from barnabas.cluster.watcher import TopicConfigWatcher
+from barnabas.cluster.watcher import ConfigWatcher
 from barnabas.controller.controller import Controller
 from barnabas.controller.local_link import LocalLink
 from barnabas.controller.requests import ControlRequest
@@ -97,17 +97,10 @@ class Cluster:
         self.config = config
         self.replicas = NotedReplicas()
         self.links: dict[int, NotedLink] = {}
-        self.changed_configs: list[tuple[str, dict[str, str]]] = []
         self.spawner = Spawner(errors.append)
         self.view = ClusterView("cluster")
-        self.configs = TopicConfigWatcher(
-            registry,
-            self.view,
-            clock,
-            clock,
-            self.spawner,
-            lambda topic, overrides: self.changed_configs.append((topic, dict(overrides))),
-        )
+        self.configs = ConfigWatcher(registry, clock, clock, self.spawner)
+        self.configs.subscribe(paths.TOPICS, self.view.set_topic_overrides)
         self.controller = Controller(
             0, registry, clock, clock, Sender(clock, self._link_to), "PLAINTEXT", config.delete_topic_enable
         )

@@ -2,12 +2,14 @@
 
     entity          {"version":1,"config":{"cleanup.policy":"compact"}}; missing or null: no overrides
     config_change   v2 {"version":2,"entity_path":"topics/t"}, v1 {"version":1,"entity_type":"topics","entity_name":"t"}
+                    (of topics and clients only); those of 0.8, a mere string, say nothing, as Kafka has it
 
-Source: zookeeper.md, configs.
+Source: zookeeper.md, configs; Kafka 2.7.2, DynamicConfigManager.
 """
 
 from collections.abc import Mapping
 
+from barnabas.registry import paths
 from barnabas.registry.znodes.payload import dump, load, strings
 
 
@@ -30,13 +32,18 @@ def encode_change(entity_path: str) -> bytes:
 
 
 def decode_change(data: bytes | None) -> str | None:
-    """The path below /config of what changed; None: a notification of another kind."""
+    """The path below /config of what changed, of two elements or more; None: it names nothing that could have."""
     payload = load(data)
     match payload.get("version"):
         case 2:
             entity_path = payload.get("entity_path")
-            return entity_path if isinstance(entity_path, str) else None
-        case 1:
-            return f"{payload.get('entity_type')}/{payload.get('entity_name')}"
+        case 1 if payload.get("entity_type") in _VERSION_1_TYPES and isinstance(payload.get("entity_name"), str):
+            entity_path = f"{payload['entity_type']}/{payload['entity_name']}"
         case _:
             return None
+    if not isinstance(entity_path, str) or "/" not in entity_path or not paths.is_valid(paths.config(entity_path)):
+        return None
+    return entity_path
+
+
+_VERSION_1_TYPES = (paths.TOPICS, paths.CLIENTS)
