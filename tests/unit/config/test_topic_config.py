@@ -128,3 +128,14 @@ def test_what_another_program_wrote_counts_as_far_as_it_can_be():
         "Invalid value x for configuration segment.bytes",
     ]
     assert config.with_possible({"retention.ms": "5"})[1] == []
+
+
+def test_lags_of_the_broker_that_contradict_each_other_or_the_topics_do_not_make_topics_impossible() -> None:
+    broker = BrokerConfig.from_properties(
+        {"log.cleaner.min.compaction.lag.ms": "2000", "log.cleaner.max.compaction.lag.ms": "1000"}
+    )
+    config = TopicConfig.from_broker(broker)
+    assert config.with_overrides({"retention.ms": "5"}).retention_ms == 5
+    assert config.with_possible({"max.compaction.lag.ms": "500"})[1] == []
+    with pytest.raises(ConfigError, match=r"min\.compaction\.lag\.ms \(7\) > max\.compaction\.lag\.ms \(6\)"):
+        config.with_overrides({"min.compaction.lag.ms": "7", "max.compaction.lag.ms": "6"})

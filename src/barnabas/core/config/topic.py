@@ -15,6 +15,8 @@ from barnabas.core.config.tables import TopicFields
 from barnabas.core.config.versions import MESSAGE_FORMAT_VERSION, kafka_version
 from barnabas.core.errors import ConfigError
 
+_COMPACTION_LAGS = ("min.compaction.lag.ms", "max.compaction.lag.ms")
+
 
 class TopicConfig(TopicFields):
     """All settings of one topic.
@@ -73,10 +75,14 @@ class TopicConfig(TopicFields):
                 setattr(config, attribute_name(name), parse(setting, text))
             except ConfigError as error:
                 raise ConfigError(f"Invalid value {text} for configuration {name}: {error}") from None
-        if config.min_compaction_lag_ms > config.max_compaction_lag_ms:
+        # Among themselves, as Kafka does: what the broker's settings are must not make every topic impossible.
+        least_ms, most_ms = (
+            int(getattr(config, attribute_name(name)) if name in overrides else TOPIC_SETTINGS[name].default or 0)
+            for name in _COMPACTION_LAGS
+        )
+        if least_ms > most_ms:
             raise ConfigError(
-                f"conflict topic config setting min.compaction.lag.ms ({config.min_compaction_lag_ms}) > "
-                f"max.compaction.lag.ms ({config.max_compaction_lag_ms})"
+                f"conflict topic config setting min.compaction.lag.ms ({least_ms}) > max.compaction.lag.ms ({most_ms})"
             )
         return config
 
