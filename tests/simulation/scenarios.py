@@ -15,6 +15,8 @@
 | `create-topic t partitions=1` | |
 | `produce NAME t-0 n=3` | by an idempotent producer; tells the offsets once all were acknowledged |
 | `begin NAME t-0 n=3`, `end NAME` | the same, but goes on meanwhile; `end` tells what came of it |
+| `alter topics/t name=value ...` | settings in the registry, as another program changes them |
+| `earliest t-0` | where a partition begins |
 | `read t-0` | what a consumer finds from the beginning |
 | `join NAME g t`, `leave NAME` | a member of a group; tells what it was assigned and where it goes on |
 | `commit NAME t-0=5` | |
@@ -29,13 +31,14 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from zlib import crc32
 
-from barnabas.clients.admin import LATEST, Admin, NewTopic
+from barnabas.clients.admin import EARLIEST, LATEST, Admin, NewTopic
 from barnabas.clients.consumer import Consumer
 from barnabas.clients.group import GroupMember
 from barnabas.clients.pool import Pool
 from barnabas.clients.producer import Producer, RecordMetadata
 from barnabas.core.errors import BarnabasError
 from barnabas.core.types import TopicPartition
+from barnabas.registry.configs import change_config
 from barnabas.testing.simulation.world import PORT, BrokerHost, Simulation
 from tests.simulation.histories import BROKER, SERVERS, SETTINGS
 
@@ -186,6 +189,16 @@ class Story:
 
     async def _produce(self, values: dict[str, str], name: str, place: str) -> list[str]:
         return [*await self._begin(values, name, place), *await self._end(values, name)]
+
+    async def _alter(self, values: dict[str, str], entity: str) -> list[str]:
+        session = self.host.registry.session
+        assert session is not None
+        await change_config(session, entity, values)
+        return []
+
+    async def _earliest(self, values: dict[str, str], place: str) -> list[str]:
+        offsets = await Admin(self._pool("admin")).offsets([_place(place)], EARLIEST)
+        return [f"{place} begins at {offsets[_place(place)]}"]
 
     async def _read(self, values: dict[str, str], place: str) -> list[str]:
         topic, _, partition = place.rpartition("-")

@@ -21,6 +21,7 @@ from barnabas.core.config.support import (
     HONOURED,
     PARTLY_HONOURED,
     REFUSED,
+    SET_AT_START_ONLY,
     TOPIC_ONLY_VALUE,
     TOPIC_WITHOUT_EFFECT,
     WITHOUT_EFFECT,
@@ -154,6 +155,14 @@ allowed; the broker then does not start. What the file sets and does nothing yet
 | not yet | accepted, said at start, ignored |
 | refused | the broker does not start with it |
 
+How a setting may change while the broker runs is Kafka's update mode: `read-only` is never; `cluster-wide` is for all
+brokers or for one, `per-broker` for one only. What is set so wins over the file, and for one broker over for all. It
+stands in the cluster's registry as Kafka's brokers have it in ZooKeeper (`/config/brokers/<default>` and
+`/config/brokers/<id>`, topics' own in `/config/topics`), and takes effect at once, also for topics that inherit it; the
+three settings about listeners do not, here. A number of threads can change to half or twice of what it is in one step.
+DescribeConfigs tells each value's source, and all others that it won over. The admin API that sets them is not there
+yet.
+
 Without a file the broker has these settings, and Kafka's defaults for the rest:
 
 ```properties
@@ -177,10 +186,11 @@ created. `unclean.leader.election.enable` is about what a single broker never do
 def _document(broker: list[Json], topic: list[Json]) -> str:
     single = "\n".join(f"{name}={value}" for name, value in SINGLE_BROKER_PROPERTIES.items())
     lines = [_DOCUMENT_HEAD.format(single=single)]
-    lines += ["## Broker settings", "", "| setting | default | allowed | status |", "| --- | --- | --- | --- |"]
+    lines += ["## Broker settings", "", "| setting | default | allowed | update mode | status |"]
+    lines.append("| --- | --- | --- | --- | --- |")
     for name in sorted(str(entry["name"]) for entry in broker):
         setting = BROKER_SETTINGS[name]
-        lines.append(f"| `{name}` | {_shown(setting)} | {_allowed(setting)} | {_status(name)} |")
+        lines.append(f"| `{name}` | {_shown(setting)} | {_allowed(setting)} | {_update_mode(name)} | {_status(name)} |")
     lines += [
         _TOPIC_HEAD,
         "| setting | default | broker's setting | allowed | only |",
@@ -205,6 +215,11 @@ def _shown(setting: Setting) -> str:
 def _allowed(setting: Setting) -> str:
     choices = setting.choices or ()
     return f"a version from {choices[0]} to {choices[-1]}" if len(choices) > 20 else allowed(setting)
+
+
+def _update_mode(name: str) -> str:
+    mode = BROKER_SETTINGS[name].extra
+    return f"read-only ({mode} in Kafka)" if name in SET_AT_START_ONLY else mode
 
 
 def _status(name: str) -> str:

@@ -36,6 +36,10 @@ def submit(executor: Executor, work: Callable[[], T]) -> Pending[T]:
 class OwnedExecutor(Executor, Protocol):
     """An executor together with the duty to end it."""
 
+    def resize(self, thread_count: int) -> None:
+        """Have another number of threads from now on; what was given to those before is still done."""
+        ...
+
     def close(self) -> None:
         """Wait for what runs, drop what has not begun."""
         ...
@@ -82,7 +86,7 @@ class InlineExecutor:
 class ThreadExecutor:
     """A few named threads beside the event loop."""
 
-    __slots__ = ("_loop", "_pool")
+    __slots__ = ("_loop", "_name", "_pool", "_retired")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, name: str, thread_count: int = 1) -> None:
         """Args:
@@ -91,7 +95,9 @@ class ThreadExecutor:
         thread_count: With 1, work runs in the order it was given.
         """
         self._loop = loop
+        self._name = name
         self._pool = ThreadPoolExecutor(thread_count, thread_name_prefix=name)
+        self._retired: list[ThreadPoolExecutor] = []
 
     def run(
         self,
@@ -113,6 +119,13 @@ class ThreadExecutor:
 
         self._pool.submit(work).add_done_callback(hand_over)
 
+    def resize(self, thread_count: int) -> None:
+        """Have another number of threads from now on; what was given to those before is still done."""
+        self._pool.shutdown(wait=False)
+        self._retired.append(self._pool)
+        self._pool = ThreadPoolExecutor(thread_count, thread_name_prefix=self._name)
+
     def close(self) -> None:
         """Wait for what runs, drop what has not begun."""
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        for pool in (*self._retired, self._pool):
+            pool.shutdown(wait=True, cancel_futures=True)

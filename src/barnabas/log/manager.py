@@ -327,6 +327,11 @@ class LogManager:
         )
         self._cleaner.start()
 
+    def cleaner_settings_changed(self) -> None:
+        """The settings of compaction are others now: the cleaner goes by them at once."""
+        if self._cleaner is not None:
+            self._cleaner.settings_changed()
+
     def _repeat(self, delay_ms: int, interval_ms: int, task: Callable[[], object]) -> None:
         """Run a task after a delay and then at each interval, until `close`."""
 

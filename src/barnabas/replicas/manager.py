@@ -7,6 +7,7 @@ if logs were opened at once, in the order in which they came, however long a log
 Source: semantics, replication (LeaderAndIsr, StopReplica); design page, replication.
 """
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterable
 from typing import Protocol
@@ -39,6 +40,7 @@ log = logging.getLogger(__name__)
 # A leader epoch in StopReplica that is always obeyed: the topic goes, or the sender knows no epoch.
 _EPOCH_DURING_DELETE = -2
 _NO_EPOCH = -1
+_UPDATES_PER_TURN = 100
 
 
 class LeadershipListener(Protocol):
@@ -189,13 +191,31 @@ class ReplicaManager:
     def update_topic_config(self, topic: str) -> None:
         """A topic's settings changed: its partitions take them over."""
         config = self._topic_config(topic)
-        for partition in list(self._partitions.values()):
-            if partition.topic_partition.topic == topic:
-                partition.min_insync_replicas = config.min_insync_replicas
-                try:
-                    partition.log.update_config(config)
-                except StorageError as error:
-                    self.storage_failed(error)
+        for partition in [each for each in self._partitions.values() if each.topic_partition.topic == topic]:
+            self._update_config(partition, config)
+
+    async def update_all_configs(self) -> None:
+        """What topics inherit changed: all partitions take it over, some in a turn of the loop."""
+        partitions = list(self._partitions.values())
+        for start in range(0, len(partitions), _UPDATES_PER_TURN):
+            # Not kept any longer: the settings may change again meanwhile.
+            configs: dict[str, TopicConfig] = {}
+            for partition in partitions[start : start + _UPDATES_PER_TURN]:
+                topic = partition.topic_partition.topic
+                # It may have gone meanwhile, with its log.
+                if self._partitions.get(partition.topic_partition) is partition:
+                    config = configs.get(topic)
+                    if config is None:
+                        config = configs[topic] = self._topic_config(topic)
+                    self._update_config(partition, config)
+            await asyncio.sleep(0)
+
+    def _update_config(self, partition: Partition, config: TopicConfig) -> None:
+        partition.min_insync_replicas = config.min_insync_replicas
+        try:
+            partition.log.update_config(config)
+        except StorageError as error:
+            self.storage_failed(error)
 
     def leader_and_isr(self, request: LeaderAndIsrRequest) -> Pending[LeaderAndIsrResponse]:
         """Do what the controller says about leaders; logs that do not exist yet are created off the loop."""
@@ -268,9 +288,11 @@ class ReplicaManager:
             return ErrorCode.KAFKA_STORAGE_ERROR, None
         partition = self._partitions.get(key)
         if partition is None:
-            min_insync_replicas = self._topic_config(key.topic).min_insync_replicas
-            partition = self._partitions[key] = Partition(key, self._broker_id, opened, min_insync_replicas)
+            config = self._topic_config(key.topic)
+            partition = self._partitions[key] = Partition(key, self._broker_id, opened, config.min_insync_replicas)
             partition.high_watermark = self._logs.checkpointed_high_watermark(key)
+            # They may have changed while the log was opened.
+            self._update_config(partition, config)
         if state.leader != self._broker_id:
             partition.resign(state.leader, state.leader_epoch)
             return ErrorCode.NONE, None

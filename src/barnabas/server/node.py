@@ -19,6 +19,8 @@ from barnabas.controller.controller import Controller
 from barnabas.controller.local_link import LocalLink
 from barnabas.controller.sender import Sender
 from barnabas.core.config import BrokerConfig, TopicConfig
+from barnabas.core.config.live import Layer, LiveConfig
+from barnabas.core.config.settings import BROKER_SETTINGS, TOPIC_SETTINGS
 from barnabas.core.config.support import startup_warning
 from barnabas.core.config.versions import kafka_version
 from barnabas.core.errors import BarnabasError, StartupError, StorageError
@@ -57,6 +59,8 @@ log = logging.getLogger(__name__)
 REGISTRY_FILE = "registry.sqlite"
 # As many reads as a disk gets at once for consumers that lag.
 _COLD_READ_THREAD_COUNT = 4
+_TOPIC_DEFAULTS = frozenset(setting.extra for setting in TOPIC_SETTINGS.values())
+_CLEANER_SETTINGS = frozenset(name for name in BROKER_SETTINGS if name.startswith("log.cleaner."))
 
 
 class Node:
@@ -131,7 +135,10 @@ class Node:
         view = self._view = ClusterView(self.cluster_id)
         configs = self._configs = ConfigWatcher(registry, self._clock, self._timers, self._spawner)
         configs.subscribe(paths.TOPICS, self._on_topic_config)
+        configs.subscribe(paths.BROKERS, self._on_broker_config)
+        live = self._live = self._new_live_config()
         await configs.start()
+        live.is_serving = True
         await logs.load(self.cluster_id, self.broker_id)
         self._close_recovery_executors()
         replicas = self._replicas = ReplicaManager(self.broker_id, logs, self._fetches, self._topic_config)
@@ -338,6 +345,29 @@ class Node:
         self._view.set_topic_overrides(topic, overrides)
         if is_changed and self._replicas is not None:
             self._replicas.update_topic_config(topic)
+
+    def _on_broker_config(self, broker: str, overrides: Mapping[str, str]) -> None:
+        if broker == paths.DEFAULT_ENTITY:
+            self._live.set_overrides(Layer.ALL_BROKERS, overrides)
+        elif broker == str(self.broker_id):
+            self._live.set_overrides(Layer.THIS_BROKER, overrides)
+
+    def _new_live_config(self) -> LiveConfig:
+        """The settings that others may change, with those who made something of them and must make it anew."""
+        config, live = self.config, LiveConfig(self.config)
+        live.subscribe(["background.threads"], lambda: self._log_executor.resize(config.background_threads))
+        live.subscribe(["log.cleaner.threads"], lambda: self._cleaner_executor.resize(config.log_cleaner_threads))
+        live.subscribe(_CLEANER_SETTINGS, self._on_cleaner_settings)
+        live.subscribe(_TOPIC_DEFAULTS, self._on_topic_defaults)
+        return live
+
+    def _on_cleaner_settings(self) -> None:
+        if self._logs is not None:
+            self._logs.cleaner_settings_changed()
+
+    def _on_topic_defaults(self) -> None:
+        if self._replicas is not None:
+            self._spawner.spawn(self._replicas.update_all_configs())
 
     def _on_leadership(self, led: list[Partition], resigned: list[TopicPartition]) -> None:
         groups = self._groups

@@ -7,6 +7,7 @@ import pytest
 
 from barnabas.administration.producer_ids import ProducerIds
 from barnabas.administration.topic_rules import NewTopic
+from barnabas.core.config.live import Layer, LiveConfig
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.executor import InlineExecutor
 from barnabas.core.pending import Pending
@@ -298,6 +299,7 @@ def test_delete_topics_where_that_is_disabled(version: int, error_code: ErrorCod
 def test_describe_configs(version: int) -> None:
     async def story(cluster: Cluster, client: Client) -> None:
         await cluster.topics.create([NewTopic("t", 1, 1, configs=[("retention.ms", "5")])], 1000)
+        LiveConfig(cluster.config).set_overrides(Layer.ALL_BROKERS, {"log.segment.bytes": "1000"})
         request = DescribeConfigsRequest(
             [
                 DescribeConfigsResource(2, "t", None),
@@ -330,7 +332,8 @@ def test_describe_configs(version: int) -> None:
         assert [each.name for each in some.configs] == ["segment.bytes"]
         assert (everything.error_message, unknown.error_message, unknown.configs) == ("", "", [])
         assert [(each.name, each.value) for each in broker.configs] == [("num.partitions", "1")]
-        assert defaults.configs == []
+        assert [(each.name, each.value) for each in defaults.configs] == [("log.segment.bytes", "1000")]
+        assert [(each.value, each.config_source) for each in some.configs] == [("1000", 3 if version else -1)]
         assert [each.name for each in logger.configs] == ["root"]
         if version >= 1:
             assert retention.config_source == 1

@@ -413,3 +413,33 @@ def test_leadership_that_is_over_is_not_told_later(replicas, executor, heard):
     executor.release()
     assert errors(pending) == (0, [0, 0])
     assert heard[1:] == [([], [PARTITION]), ([TopicPartition("t", 1)], [])]
+
+
+def test_settings_that_topics_inherit_are_taken_over_by_all_partitions_some_in_a_turn(replicas, monkeypatch) -> None:
+    monkeypatch.setattr("barnabas.replicas.manager._UPDATES_PER_TURN", 2)
+    for partition in range(5):
+        replicas.leader_and_isr(leaders(partition=partition))
+
+    def taken_over() -> list[int]:
+        return [each.min_insync_replicas for each in replicas.partitions if each.log.config.retention_ms == 7]
+
+    async def story() -> None:
+        changed = TopicConfig.from_broker(BrokerConfig.from_properties({"log.retention.ms": "7"}))
+        changed.min_insync_replicas = 2
+        replicas._topic_config = lambda topic: changed
+        update = asyncio.ensure_future(replicas.update_all_configs())
+        await asyncio.sleep(0)
+        assert taken_over() == [2, 2]
+        await update
+        assert taken_over() == [2] * 5
+
+    asyncio.run(story())
+
+
+def test_settings_that_changed_while_a_log_was_opened_are_taken_over(replicas, executor) -> None:
+    executor.is_holding = True
+    replicas.leader_and_isr(leaders())
+    changed = TopicConfig.from_broker(BrokerConfig.from_properties({"log.retention.ms": "7"}))
+    replicas._topic_config = lambda topic: changed
+    executor.release()
+    assert replicas.partition(PARTITION).log.config.retention_ms == 7

@@ -8,7 +8,7 @@ minutes, else hours.
 Source: Apache Kafka 2.7 documentation, broker configs; schemas/configs.json.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from barnabas.core.config import listeners as _listeners
 from barnabas.core.config.listeners import Endpoint
@@ -20,6 +20,7 @@ from barnabas.core.config.settings import (
     Value,
     allowed,
     attribute_name,
+    format_value,
     parse,
     split_list,
 )
@@ -54,15 +55,28 @@ class BrokerConfig(BrokerFields):
     Attributes:
         explicit: What is set, as text, by name; the rest has its default.
         given: The names that a person set, in a file or as overrides.
+        default_overrides: What was set for all brokers while this one runs, as text, by name; see `LiveConfig`.
+        broker_overrides: What was set for this broker while it runs.
         endpoints: Where to listen.
         advertised_endpoints: What clients are told; an empty host stands for the machine's own name, and a port 0
             for the one that the system chose.
         inter_broker_listener: The name of the listener on which brokers meet.
     """
 
-    __slots__ = ("_own", "advertised_endpoints", "endpoints", "explicit", "given", "inter_broker_listener")
+    __slots__ = (
+        "_own",
+        "advertised_endpoints",
+        "broker_overrides",
+        "default_overrides",
+        "endpoints",
+        "explicit",
+        "given",
+        "inter_broker_listener",
+    )
 
     explicit: dict[str, str]
+    default_overrides: dict[str, str]
+    broker_overrides: dict[str, str]
     given: frozenset[str]
     endpoints: list[Endpoint]
     advertised_endpoints: list[Endpoint]
@@ -72,6 +86,8 @@ class BrokerConfig(BrokerFields):
         """Use `from_properties`."""
         self.explicit = dict(explicit)
         self.given = frozenset(explicit)
+        self.default_overrides = {}
+        self.broker_overrides = {}
         self._own = dict(own)
         for name, setting in BROKER_SETTINGS.items():
             setattr(self, attribute_name(name), own.get(name, setting.default_value))
@@ -156,6 +172,26 @@ class BrokerConfig(BrokerFields):
         if name not in self.given:
             self._own[name] = self.explicit[name] = version.name
             setattr(self, attribute_name(name), version.name)
+
+    def take_over(self, other: "BrokerConfig", names: Collection[str]) -> set[str]:
+        """Become like another one in some settings, and in what each setting was given.
+
+        Returns:
+            Which of those settings changed: they, or others that win over them, have another value now.
+        """
+        changed = set()
+        for name in names:
+            attribute = attribute_name(name)
+            value = getattr(other, attribute)
+            if value != getattr(self, attribute):
+                setattr(self, attribute, value)
+                changed.add(name)
+        self._own = dict(other._own)
+        return changed
+
+    def text(self, name: str) -> str | None:
+        """The value that counts, as text."""
+        return format_value(getattr(self, attribute_name(name)))
 
     def raw(self, name: str) -> Value:
         """What this very setting was given or has by default, without regard to those that win over it."""

@@ -1,8 +1,9 @@
 """What DescribeConfigs tells of a broker's or a topic's settings.
 
-A setting's synonyms are all places that give it a value, strongest first: what the file sets (each name in its order
-of precedence), then the defaults. Those before the first with the setting's own name are left out, as Kafka does: with
-log.retention.hours alone in the file, log.retention.ms has no synonym and counts as a default.
+A setting's synonyms are all places that give it a value, strongest first: what was set for this broker while it runs
+(each name in its order of precedence), what was set for all brokers, what the file sets, the defaults. Those before the
+first with the setting's own name are left out, as Kafka does: with log.retention.hours alone in the file,
+log.retention.ms has no synonym and counts as a default.
 
 Source: semantics of DescribeConfigs (API key 32), checked against Kafka 2.7.2.
 """
@@ -12,7 +13,14 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from barnabas.core.config.broker import BrokerConfig
-from barnabas.core.config.settings import BROKER_SETTINGS, TOPIC_SETTINGS, Setting, attribute_name, format_value
+from barnabas.core.config.settings import (
+    BROKER_DYNAMIC_ONLY_SETTINGS,
+    BROKER_SETTINGS,
+    TOPIC_SETTINGS,
+    Setting,
+    attribute_name,
+    format_value,
+)
 from barnabas.core.config.tables import PRECEDENCE
 from barnabas.core.config.topic import TopicConfig
 
@@ -63,8 +71,27 @@ class ConfigEntry(NamedTuple):
 
 def describe_broker(config: BrokerConfig, names: Collection[str] | None = None) -> list[ConfigEntry]:
     """Describe the broker's settings; only those in `names` unless it is None or empty (unknown ones are left out)."""
-    wanted = [*BROKER_SETTINGS, *(name for name in config.explicit if name not in BROKER_SETTINGS)]
+    given = {**config.explicit, **config.default_overrides, **config.broker_overrides}
+    wanted = [*BROKER_SETTINGS, *(name for name in given if name not in BROKER_SETTINGS)]
     return [_broker_entry(config, name) for name in wanted if not names or name in names]
+
+
+def describe_broker_defaults(config: BrokerConfig, names: Collection[str] | None = None) -> list[ConfigEntry]:
+    """Describe what was set for all brokers while they run; only those in `names` unless it is None or empty."""
+    entries = []
+    for name, text in config.default_overrides.items():
+        if names and name not in names:
+            continue
+        entry = _broker_entry(config, name)
+        synonyms = [each for each in entry.synonyms if each.source is ConfigSource.DYNAMIC_DEFAULT_BROKER]
+        entries.append(
+            entry._replace(
+                value=None if entry.is_sensitive else text,
+                source=ConfigSource.DYNAMIC_DEFAULT_BROKER,
+                synonyms=synonyms,
+            )
+        )
+    return entries
 
 
 def describe_topic(config: TopicConfig, names: Collection[str] | None = None) -> list[ConfigEntry]:
@@ -74,43 +101,48 @@ def describe_topic(config: TopicConfig, names: Collection[str] | None = None) ->
 
 def _broker_entry(config: BrokerConfig, name: str) -> ConfigEntry:
     setting = BROKER_SETTINGS.get(name)
+    dynamic_only = BROKER_DYNAMIC_ONLY_SETTINGS.get(name)
+    # What has no declared type might be a secret.
+    is_sensitive = setting.is_sensitive if setting is not None else dynamic_only is None
+    synonyms = _broker_synonyms(config, name, is_sensitive)
+    source = synonyms[0].source if synonyms else ConfigSource.DEFAULT
     if setting is None:
-        # What has no declared type might be a secret.
-        synonyms = [ConfigSynonym(name, None, ConfigSource.STATIC_BROKER)]
-        return ConfigEntry(name, None, ConfigSource.STATIC_BROKER, True, True, synonyms, 0)
-    synonyms = _broker_synonyms(config, setting)
+        value = synonyms[0].value if synonyms else None
+        type_code = 0 if dynamic_only is None else TYPE_CODES[dynamic_only.type]
+        return ConfigEntry(name, value, source, True, is_sensitive, synonyms, type_code)
+    value = None if is_sensitive else format_value(config.raw(name))
     return ConfigEntry(
-        name,
-        None if setting.is_sensitive else format_value(config.raw(name)),
-        synonyms[0].source if synonyms else ConfigSource.DEFAULT,
-        setting.extra == "read-only",
-        setting.is_sensitive,
-        synonyms,
-        TYPE_CODES[setting.type],
+        name, value, source, setting.extra == "read-only", is_sensitive, synonyms, TYPE_CODES[setting.type]
     )
 
 
 def _topic_entry(config: TopicConfig, setting: Setting) -> ConfigEntry:
     value = format_value(getattr(config, attribute_name(setting.name)))
     fallback = BROKER_SETTINGS.get(setting.extra)
-    synonyms = _broker_synonyms(config.broker, fallback) if fallback is not None else []
+    synonyms = [] if fallback is None else _broker_synonyms(config.broker, fallback.name, fallback.is_sensitive)
     if setting.name in config.overrides:
         synonyms.insert(0, ConfigSynonym(setting.name, value, ConfigSource.TOPIC))
     source = synonyms[0].source if synonyms else ConfigSource.DEFAULT
     return ConfigEntry(setting.name, value, source, False, False, synonyms, TYPE_CODES[setting.type])
 
 
-def _broker_synonyms(config: BrokerConfig, setting: Setting) -> list[ConfigSynonym]:
-    names = PRECEDENCE.get(setting.name, (setting.name,))
-    given: list[ConfigSynonym] = []
+def _broker_synonyms(config: BrokerConfig, own_name: str, is_sensitive: bool) -> list[ConfigSynonym]:
+    names = PRECEDENCE.get(own_name, (own_name,))
+    layers = (
+        (config.broker_overrides, ConfigSource.DYNAMIC_BROKER),
+        (config.default_overrides, ConfigSource.DYNAMIC_DEFAULT_BROKER),
+        (config.explicit, ConfigSource.STATIC_BROKER),
+    )
+    given = [
+        ConfigSynonym(name, None if is_sensitive else texts[name], source)
+        for texts, source in layers
+        for name in names
+        if name in texts
+    ]
     for name in names:
-        if name in config.explicit:
-            value = None if setting.is_sensitive else config.explicit[name]
-            given.append(ConfigSynonym(name, value, ConfigSource.STATIC_BROKER))
-    for name in names:
-        default = format_value(BROKER_SETTINGS[name].default_value)
+        default = format_value(BROKER_SETTINGS[name].default_value) if name in BROKER_SETTINGS else None
         if default is not None:
             given.append(ConfigSynonym(name, default, ConfigSource.DEFAULT))
-    while given and given[0].name != setting.name:
+    while given and given[0].name != own_name:
         del given[0]
     return given

@@ -69,7 +69,7 @@ class Cleaner:
         stopped: StopSignal,
     ) -> None:
         """Args:
-        config: The broker's settings.
+        config: The broker's settings, which change: a round goes by those that it began with, but for its speed.
         env: What the logs have, too.
         executor: The cleaner's own threads, log.cleaner.threads of them.
         logs: All open logs.
@@ -85,7 +85,7 @@ class Cleaner:
         self._high_watermarks = high_watermarks
         self._note_clean = note_clean
         self._stopped = stopped
-        self._throttle = Throttle(config.log_cleaner_io_max_bytes_per_second, env.clock, self._stopped.wait)
+        self._throttle = Throttle(lambda: config.log_cleaner_io_max_bytes_per_second, env.clock, self._stopped.wait)
         self._unclean_logs: dict[TopicPartition, PartitionLog] = {}
         self._running: dict[TopicPartition, _Running] = {}
         self._timer: Timer | None = None
@@ -94,6 +94,11 @@ class Cleaner:
     def start(self) -> None:
         """Begin to look for work."""
         self._look_after(0)
+
+    def settings_changed(self) -> None:
+        """Look for work at once, by the settings as they are now."""
+        if not self._stopped.is_set():
+            self._look_after(0)
 
     def close(self) -> Pending[None]:
         """Begin no more, and stop what runs; completes when no thread touches a log any more."""

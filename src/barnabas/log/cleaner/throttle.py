@@ -1,6 +1,7 @@
 """Keeps what the cleaner reads and writes below log.cleaner.io.max.bytes.per.second.
 
 Invariant: measured over each interval of 300 ms or more, the rate is at most what is allowed, by waiting at its end.
+What is allowed may change at any time, and then counts at once, also for who waits.
 
 Source: design page, log compaction; configuration page, log.cleaner.io.max.bytes.per.second.
 """
@@ -16,15 +17,15 @@ _INTERVAL_MS = 300
 class Throttle:
     """One for all threads of the cleaner: who goes too fast holds up the others, too."""
 
-    __slots__ = ("_bytes_per_s", "_clock", "_interval_bytes", "_interval_start_ms", "_lock", "_wait")
+    __slots__ = ("_allowed_bytes_per_s", "_clock", "_interval_bytes", "_interval_start_ms", "_lock", "_wait")
 
-    def __init__(self, bytes_per_s: float, clock: Clock, wait: Callable[[float], object]) -> None:
+    def __init__(self, allowed_bytes_per_s: Callable[[], float], clock: Clock, wait: Callable[[float], object]) -> None:
         """Args:
-        bytes_per_s: What is allowed.
+        allowed_bytes_per_s: What is allowed now; asked for in the cleaner's threads.
         clock: Time.
-        wait: Given seconds, comes back when they are over or nobody is interested any more.
+        wait: Given seconds, comes back when they are over, or with True when nobody is interested any more.
         """
-        self._bytes_per_s = max(bytes_per_s, 1.0)
+        self._allowed_bytes_per_s = allowed_bytes_per_s
         self._clock = clock
         self._wait = wait
         self._lock = Lock()
@@ -35,11 +36,16 @@ class Throttle:
         """Note bytes that were read or written; waits where they were too many."""
         with self._lock:
             self._interval_bytes += byte_count
-            elapsed_ms = self._clock.monotonic_ms() - self._interval_start_ms
-            if elapsed_ms < _INTERVAL_MS and self._interval_bytes < self._bytes_per_s * _INTERVAL_MS / 1000:
+            elapsed_ms: float = self._clock.monotonic_ms() - self._interval_start_ms
+            if elapsed_ms < _INTERVAL_MS and self._interval_bytes < self._bytes_per_s() * _INTERVAL_MS / 1000:
                 return
-            early_ms = self._interval_bytes / self._bytes_per_s * 1000 - elapsed_ms
-            if early_ms > 0:
-                self._wait(early_ms / 1000)
+            while (early_ms := self._interval_bytes / self._bytes_per_s() * 1000 - elapsed_ms) > 0:
+                step_ms = min(early_ms, _INTERVAL_MS)
+                if self._wait(step_ms / 1000):
+                    break
+                elapsed_ms += step_ms
             self._interval_start_ms = self._clock.monotonic_ms()
             self._interval_bytes = 0
+
+    def _bytes_per_s(self) -> float:
+        return max(self._allowed_bytes_per_s(), 1.0)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from barnabas.administration.topic_rules import check_name
 from barnabas.core.config import TopicConfig
-from barnabas.core.config.describe import ConfigEntry, describe_broker, describe_topic
+from barnabas.core.config.describe import ConfigEntry, describe_broker, describe_broker_defaults, describe_topic
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.pending import Pending
@@ -86,8 +86,7 @@ def _find(
         return _shape_all(request, describe_topic(_topic_config(ctx, name), keys))
     if resource.resource_type == BROKER:
         if not name:
-            # The defaults of all brokers that were set while they ran: nothing can set them yet.
-            return []
+            return _shape_all(request, describe_broker_defaults(ctx.services.config, keys))
         _check_broker(ctx, name)
         return _shape_all(request, describe_broker(ctx.services.config, keys))
     if resource.resource_type == BROKER_LOGGER:

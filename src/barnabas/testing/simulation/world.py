@@ -61,7 +61,7 @@ class VirtualExecutor:
     def __init__(self, loop: VirtualLoop, delay_us: Callable[[], int], thread_count: int) -> None:
         self._loop = loop
         self._delay_us = delay_us
-        self._idle_count = thread_count
+        self._thread_count = self._idle_count = thread_count
         self._waiting: list[Callable[[], object]] = []
         self._running: dict[int, Callable[[], object]] = {}
         self._count = 0
@@ -101,9 +101,16 @@ class VirtualExecutor:
         self._loop.call_at((self._loop.now_us + self._delay_us()) / 1_000_000, callback, *args, context=context)
 
     def _begin_next(self) -> None:
-        if self._idle_count and self._waiting:
+        # It is negative while there are fewer threads than still run.
+        if self._idle_count > 0 and self._waiting:
             self._idle_count -= 1
             self._waiting.pop(0)()
+
+    def resize(self, thread_count: int) -> None:
+        self._idle_count += thread_count - self._thread_count
+        self._thread_count = thread_count
+        for _ in range(self._idle_count):
+            self._begin_next()
 
     def close(self) -> None:
         self._is_closed = True
@@ -145,9 +152,14 @@ class RollingPageCache:
 
 
 class MemoryRegistry:
-    """Keeps what was committed; survives the end of the process and of the machine. See `RegistryDoor`."""
+    """Keeps what was committed; survives the end of the process and of the machine. See `RegistryDoor`.
+
+    Attributes:
+        session: The one of the broker that runs, or ran last.
+    """
 
     def __init__(self) -> None:
+        self.session: EmbeddedRegistry | None = None
         self._nodes: dict[str, Znode] = {}
         self._zxid = 0
         self._is_kept = False
@@ -157,7 +169,8 @@ class MemoryRegistry:
 
     async def open(self, path: Path, clock: Clock, executor: Executor) -> EmbeddedRegistry:
         self._is_kept = True
-        return EmbeddedRegistry(Tree(dict(self._nodes), self._zxid), self, clock, executor)
+        self.session = EmbeddedRegistry(Tree(dict(self._nodes), self._zxid), self, clock, executor)
+        return self.session
 
     def commit(self, changes: Mapping[str, Znode | None], zxid: int) -> None:
         for path, node in changes.items():
@@ -196,6 +209,7 @@ class BrokerHost:
     Attributes:
         name: Its address.
         disk: What is on it survives the process; a power cut takes what was not synced.
+        registry: What its broker keeps of the cluster.
         slowness: By how much its disk is slower than usual.
         miss: How likely it is that the page cache does not hold what is read.
         is_stopping: Whether the broker was asked to stop, or stops as its disk failed.
@@ -209,7 +223,7 @@ class BrokerHost:
         self._simulation = simulation
         self._settings = dict(settings)
         self.disk = MemoryDisk(simulation.clock.now_ms, simulation.note)
-        self._registry = MemoryRegistry()
+        self.registry = MemoryRegistry()
         self._process: Process | None = None
         self._start_count = 0
         self._graves: list[Process] = []
@@ -233,7 +247,7 @@ class BrokerHost:
             self.disk,
             RollingPageCache(simulation.new_dice(), self.miss),
             simulation.network.host(self.name),
-            self._registry,
+            self.registry,
             UnlimitedMachine(),
         )
 

@@ -381,3 +381,20 @@ def test_times_of_the_files_are_kept(
     os.utime(log.segments[0].path, ns=(123_000_000, 123_000_000))
     make_cleaner(log)
     assert {path.stat().st_mtime_ns for path in log.segments[0].paths if path.exists()} == {123_000_000}
+
+
+def test_looks_at_once_when_its_settings_changed(
+    log: PartitionLog, append: Append, make_cleaner: MakeCleaner, clock: ManualClock
+) -> None:
+    cleaner = make_cleaner(log, log_cleaner_backoff_ms=500)
+    append([(b"a", b"1"), (b"a", b"2")])
+    log.roll()
+    cleaner.settings_changed()
+    clock.advance(0)
+    assert len(rows(log)) == 1
+    cleaner.close()
+    cleaner.settings_changed()
+    append([(b"a", b"1"), (b"a", b"2")])
+    log.roll()
+    clock.advance(5_000)
+    assert len(rows(log)) == 3
