@@ -116,6 +116,11 @@ class KafkaServer:
         return f"{self.host}:{self.port}"
 
     @property
+    def zookeeper_connect(self) -> str:
+        """`host:port` of its ZooKeeper."""
+        return f"127.0.0.1:{self._zookeeper_port}"
+
+    @property
     def pid(self) -> int:
         """The broker's process id."""
         if self._broker is None:
@@ -155,7 +160,7 @@ class KafkaServer:
         settings = {
             **ONE_BROKER,
             "listeners": f"PLAINTEXT://{self.bootstrap_servers}",
-            "zookeeper.connect": f"127.0.0.1:{self._zookeeper_port}",
+            "zookeeper.connect": self.zookeeper_connect,
             "zookeeper.session.timeout.ms": "6000",
             "log.dirs": str(self.data_dir),
             **self._config,
