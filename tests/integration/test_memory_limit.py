@@ -27,9 +27,9 @@ KEPT_MB = 16
 class LimitedBroker(Broker):
     """As started from a shell with `ulimit -v`."""
 
-    def _command(self, ready_fd: int) -> list[str]:
+    def _command(self, ready_fd: int, control_fd: int) -> list[str]:
         limited = f'ulimit -v {ADDRESS_SPACE_KB}; exec "$@"'
-        return ["/bin/sh", "-c", limited, "sh", *super()._command(ready_fd)]
+        return ["/bin/sh", "-c", limited, "sh", *super()._command(ready_fd, control_fd)]
 
 
 @pytest.fixture

@@ -40,6 +40,7 @@ class Route:
     """One API in one version, resolved once at start."""
 
     __slots__ = (
+        "api_key",
         "api_version",
         "decode",
         "encode",
@@ -55,6 +56,7 @@ class Route:
     def __init__(
         self,
         name: str,
+        api_key: int,
         api_version: int,
         decode: Callable[[memoryview, int, Budget], tuple[object, int]],
         encode: Callable[[Any, WireBuffer], None],
@@ -72,6 +74,7 @@ class Route:
         is_limited: Whether the limit on array elements holds (all but Produce).
         """
         self.name = name
+        self.api_key = api_key
         self.api_version = api_version
         self.decode = decode
         self.encode = encode
@@ -125,6 +128,10 @@ class RouteTable:
         """The route, or None where the API or the version is not served."""
         return self._routes.get(api_key << 16 | api_version)
 
+    def of(self, api_key: int) -> list[Route]:
+        """The routes of all versions of an API that are served; none where the API is not."""
+        return [route for key, route in self._routes.items() if key >> 16 == api_key]
+
     def _route(self, handler: Handler, version: int, handle: Callable[[RequestContext, Any], object]) -> Route:
         decode = handler.request_class.DECODERS[version]
         response = self._response_class(handler.api_key)
@@ -133,6 +140,7 @@ class RouteTable:
             raise ValueError(f"{handler.request_class.SCHEMA_NAME} has no version {version}")
         return Route(
             handler.request_class.SCHEMA_NAME,
+            handler.api_key,
             version,
             decode,
             encode,

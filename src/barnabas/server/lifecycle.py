@@ -10,11 +10,15 @@ import logging
 import os
 import signal
 import sys
+from typing import TYPE_CHECKING
 
 from barnabas.core.config import BrokerConfig
 from barnabas.server.environment import machine_environment
 from barnabas.server.node import Node
 from barnabas.server.open_files import raise_open_file_limit
+
+if TYPE_CHECKING:
+    from barnabas.server.control import ControlChannel
 
 log = logging.getLogger(__name__)
 
@@ -24,11 +28,12 @@ _COLLECTOR_THRESHOLDS = (20_000, 20, 50)
 _SWITCH_INTERVAL_S = 0.001
 
 
-def run(config: BrokerConfig, ready_fd: int | None = None) -> None:
+def run(config: BrokerConfig, ready_fd: int | None = None, control_fd: int | None = None) -> None:
     """Run a broker until SIGTERM or SIGINT.
 
     Args:
         ready_fd: Gets one line of JSON once clients can connect, and is then closed.
+        control_fd: A socket by which the test kit intercepts requests; see `control.py`.
 
     Raises:
         BarnabasError: The broker can't start, or can't go on.
@@ -37,7 +42,7 @@ def run(config: BrokerConfig, ready_fd: int | None = None) -> None:
     loop = _new_event_loop()
     asyncio.set_event_loop(loop)
     try:
-        loop.run_until_complete(_serve(config, ready_fd))
+        loop.run_until_complete(_serve(config, ready_fd, control_fd))
     finally:
         loop.run_until_complete(loop.shutdown_asyncgens())
         asyncio.set_event_loop(None)
@@ -53,7 +58,7 @@ def _new_event_loop() -> asyncio.AbstractEventLoop:
     return uvloop.new_event_loop()
 
 
-async def _serve(config: BrokerConfig, ready_fd: int | None) -> None:
+async def _serve(config: BrokerConfig, ready_fd: int | None, control_fd: int | None) -> None:
     loop = asyncio.get_running_loop()
     stopping: asyncio.Future[str] = loop.create_future()
 
@@ -63,9 +68,13 @@ async def _serve(config: BrokerConfig, ready_fd: int | None) -> None:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop, number.name)
-    node = Node(machine_environment(loop), config, stop)
+    env = machine_environment(loop)
+    node = Node(env, config, stop)
+    control = None if control_fd is None else await _open_control(control_fd)
     try:
         await node.start()
+        if control is not None and node.routes is not None:
+            control.attach(node.routes, env.timers)
         _announce(node, ready_fd)
         gc.freeze()
         gc.set_threshold(*_COLLECTOR_THRESHOLDS)
@@ -74,9 +83,18 @@ async def _serve(config: BrokerConfig, ready_fd: int | None) -> None:
         reason = await stopping
         log.info("stopping: %s", reason)
     finally:
+        if control is not None:
+            control.close()
         await node.stop()
     if node.failure is not None:
         raise node.failure
+
+
+async def _open_control(control_fd: int) -> "ControlChannel":
+    # Not at the top: a broker that no test kit started does without it.
+    from barnabas.server.control import open_control_channel
+
+    return await open_control_channel(control_fd)
 
 
 def _announce(node: Node, ready_fd: int | None) -> None:

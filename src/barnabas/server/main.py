@@ -77,6 +77,12 @@ def parser(prog: str = "barnabas broker") -> argparse.ArgumentParser:
         metavar="N",
         help="write one line of JSON (host, port, cluster_id, broker_id) to this descriptor once clients can connect",
     )
+    made.add_argument(
+        "--control-fd",
+        type=int,
+        metavar="N",
+        help="a socket on this descriptor by which barnabas.testing intercepts requests",
+    )
     made.add_argument("--die-with-parent", action="store_true", help="stop at once when the parent process ends")
     made.add_argument(
         "--parent-pid",
@@ -108,11 +114,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         die_with_parent(options.parent_pid or os.getppid())
     _set_up_logging(options.log_level)
     try:
-        _check_descriptor(options.ready_fd)
+        _check_descriptor("--ready-fd", options.ready_fd)
+        _check_descriptor("--control-fd", options.control_fd)
         config = load_config(options)
         from barnabas.server.lifecycle import run
 
-        run(config, options.ready_fd)
+        run(config, options.ready_fd, options.control_fd)
     except BarnabasError as error:
         print(f"barnabas broker: {error}", file=sys.stderr)
         return 1
@@ -121,12 +128,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _check_descriptor(ready_fd: int | None) -> None:
+def _check_descriptor(option: str, fd: int | None) -> None:
     try:
-        if ready_fd is not None:
-            os.fstat(ready_fd)
+        if fd is not None:
+            os.fstat(fd)
     except OSError:
-        raise ConfigError(f"--ready-fd {ready_fd}: is no open descriptor") from None
+        raise ConfigError(f"{option} {fd}: is no open descriptor") from None
 
 
 def load_config(options: argparse.Namespace) -> BrokerConfig:

@@ -70,6 +70,7 @@ class Node:
         address: Where clients connect, once started.
         broker_id, cluster_id: As registered, once started.
         failure: Why the broker could not go on; None after an orderly stop.
+        routes: Who handles which request; None before it is started.
     """
 
     def __init__(self, env: Environment, config: BrokerConfig, stop: Callable[[str], object]) -> None:
@@ -98,6 +99,7 @@ class Node:
         self._fetches = Purgatory(self._timers, env.loop.call_soon)
         self._turns = Turns(env.loop.call_soon)
         self._listeners: list[Listener] = []
+        self.routes: RouteTable | None = None
         self._warned_topics: set[str] = set()
         self._logs: LogManager | None = None
         self._registry: Registry | None = None
@@ -172,7 +174,9 @@ class Node:
         )
         # Kafka's default asks for three brokers, and its clients only see that they have to wait.
         topics.warn_of_too_few_brokers(GROUP_OFFSETS_TOPIC)
-        routes = RouteTable(HANDLERS, response_class, FIRST_FLEXIBLE_VERSION.__getitem__, unsupported_version)
+        routes = self.routes = RouteTable(
+            HANDLERS, response_class, FIRST_FLEXIBLE_VERSION.__getitem__, unsupported_version
+        )
         services = Services(
             self.config,
             self._clock,

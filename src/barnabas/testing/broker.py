@@ -14,26 +14,25 @@ import contextlib
 import json
 import os
 import select
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
 from barnabas.core.errors import StartupError
+from barnabas.testing.control import Control
+from barnabas.testing.interception import Selection
+from barnabas.testing.seen_request import SeenRequest
+from barnabas.testing.vanishing_directory import VanishingDirectory
 
 ConfigValue = str | int | float | Sequence[str]
 
 _STOP_TIMEOUT_S = 60.0
-
-# Waits until the test's process is gone. Once more after a moment: a broker that is killed may still write a file.
-_CLEANER = 'read -r line; for seconds in 0 1 2; do sleep "$seconds"; rm -rf -- "$1"; done'
 
 _HAVE_ARGUMENTS = {
     "listeners": "host and port",
@@ -80,10 +79,11 @@ class Broker:
         self._log_level = log_level
         self._start_timeout_s = start_timeout_s
         self._cluster_id: str | None = None
-        self._directory: _VanishingDirectory | None = None
+        self._directory: VanishingDirectory | None = None
         self._process: _Process | None = None
         self._abandon: weakref.finalize[[], Broker] | None = None
         self._last_log = ""
+        self._control = Control()
 
     @property
     def host(self) -> str:
@@ -153,6 +153,33 @@ class Broker:
                 self._last_log = self._log_path.read_text(encoding="utf-8", errors="replace")
         return self._last_log
 
+    def on(
+        self,
+        api: str,
+        *,
+        version: int | None = None,
+        client_id: str | None = None,
+        topic: str | None = None,
+        group: str | None = None,
+        where: Callable[[SeenRequest], bool] | None = None,
+    ) -> Selection:
+        """Select requests that reach this broker, to fail, drop, hold, change or watch them.
+
+        Args:
+            api: Kafka's name of the API, such as "Produce" or "OffsetCommit".
+            version: Only requests of this version.
+            client_id: Only those of this client.
+            topic: Only those that name this topic, or ask for all.
+            group: Only those that name this consumer group.
+            where: Only those for which this is true; called in a thread of the kit's.
+
+        Raises:
+            ValueError: Kafka 2.7 has no such API.
+        """
+        return Selection(
+            self._control, api, version=version, client_id=client_id, topic=topic, group=group, where=where
+        )
+
     def start(self) -> "Broker":
         """Start the process and wait until clients can connect.
 
@@ -166,7 +193,7 @@ class Broker:
         if self.is_running:
             raise RuntimeError("the broker is running already")
         if self._directory is None:
-            self._directory = _VanishingDirectory()
+            self._directory = VanishingDirectory()
         try:
             self._launch()
         except BaseException:
@@ -200,6 +227,7 @@ class Broker:
         else:
             # Nobody will read the data: there is nothing to write down.
             self.kill()
+        self._control.close()
         self.log_text()
         if self._directory is not None:
             self._directory.remove()
@@ -232,14 +260,17 @@ class Broker:
 
     def _launch(self) -> None:
         ready_fd, child_fd = os.pipe()
+        control = self._control.open()
         try:
             try:
-                self._process = _Process(self._command(child_fd), self._log_path, child_fd)
+                command = self._command(child_fd, control.fileno())
+                self._process = _Process(command, self._log_path, (child_fd, control.fileno()))
                 if self._abandon is not None:
                     self._abandon.detach()
                 self._abandon = weakref.finalize(self, self._process.abandon)
             finally:
                 os.close(child_fd)
+                control.close()
             line = _read_line(ready_fd, time.monotonic() + self._start_timeout_s)
         finally:
             os.close(ready_fd)
@@ -252,12 +283,12 @@ class Broker:
         ready = json.loads(line)
         self._host, self._port, self._cluster_id = ready["host"], ready["port"], ready["cluster_id"]
 
-    def _command(self, ready_fd: int) -> list[str]:
+    def _command(self, ready_fd: int, control_fd: int) -> list[str]:
         # -P: modules in the test's working directory must not stand in for the library's.
         command = [sys.executable, "-P", "-m", "barnabas.server.main", "--die-with-parent"]
         command += ["--parent-pid", str(os.getpid())]
         command += ["--host", self._host, "--port", str(self._port), "--data-dir", str(self.data_dir)]
-        command += ["--ready-fd", str(ready_fd), "--log-level", self._log_level]
+        command += ["--ready-fd", str(ready_fd), "--control-fd", str(control_fd), "--log-level", self._log_level]
         for setting in self._settings:
             command += ["--override", setting]
         return command
@@ -274,7 +305,7 @@ class _Process:
     until it ends: a test may start its broker in a thread that ends before.
     """
 
-    def __init__(self, command: list[str], log_path: Path, inherited_fd: int) -> None:
+    def __init__(self, command: list[str], log_path: Path, inherited_fds: Sequence[int]) -> None:
         self._owner_pid = os.getpid()
         self._popen: subprocess.Popen[bytes] | None = None
         self._error: OSError | None = None
@@ -288,7 +319,7 @@ class _Process:
                         stdin=subprocess.DEVNULL,
                         stdout=log,
                         stderr=log,
-                        pass_fds=(inherited_fd,),
+                        pass_fds=inherited_fds,
                         start_new_session=True,
                     )
             except OSError as error:
@@ -330,31 +361,6 @@ class _Process:
         """Kill the process, unless this is a fork of the one that started it."""
         if os.getpid() == self._owner_pid and self.is_running:
             self.end(signal.SIGKILL)
-
-
-class _VanishingDirectory:
-    """A temporary directory that is removed on request, at exit, or when this process is gone."""
-
-    def __init__(self) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="barnabas-"))
-        self._cleaner = subprocess.Popen(
-            ["/bin/sh", "-c", _CLEANER, "sh", str(self.path)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        self.remove = weakref.finalize(self, _remove, self.path, self._cleaner, os.getpid())
-
-
-def _remove(path: Path, cleaner: "subprocess.Popen[bytes]", owner_pid: int) -> None:
-    if os.getpid() != owner_pid:
-        return
-    shutil.rmtree(path, ignore_errors=True)
-    cleaner.kill()
-    cleaner.wait()
-    assert cleaner.stdin is not None
-    cleaner.stdin.close()
 
 
 def _read_line(fd: int, deadline: float) -> bytes | None:

@@ -106,6 +106,8 @@ DOOR = {
     "log/producers/open_transactions.py": {"time"},
     # The settings file, read before there is a broker.
     "core/config/properties.py": {"a file"},
+    # The socket that the test kit gave.
+    "server/control.py": {"socket"},
     "server/lifecycle.py": {"asyncio", "os", "signal"},
     "server/open_files.py": {"resource"},
     "server/receive_memory.py": {"os", "resource", "a file"},

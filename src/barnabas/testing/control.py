@@ -1,0 +1,282 @@
+"""The test's end of the socket to its broker: hears of requests, and says what becomes of them.
+
+Everything is decided in one thread of this process, in the order in which the broker took the requests. Any thread may
+add and remove interceptions.
+
+Source: `requests/control_messages.py` for what is said.
+"""
+
+import contextlib
+import socket
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+from barnabas.protocol.api_keys import ApiKey, request_class, response_class
+from barnabas.protocol.wire import UNLIMITED_ELEMENTS, Budget, Message, WireBuffer
+from barnabas.requests.control_messages import Fields, Splitter, Verdict, encode
+from barnabas.testing.seen_request import SeenRequest, api_name
+
+# Gets the decoded message; changes it, or returns another one of its class.
+ChangeRequest: TypeAlias = Callable[[Any], Message | None]
+ChangeAnswer: TypeAlias = Callable[[Any, SeenRequest], Message | None]
+
+_READ_BYTES = 65_536
+_PROCESS_SHIFT = 40
+_AS_IT_CAME = Verdict()
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What is done with a request.
+
+    Attributes:
+        verdict: What the broker is told.
+        holds: Say nothing yet: whoever holds it says so later.
+        change_request, change_answer: Of the test; None leaves it as it is.
+    """
+
+    verdict: Verdict = _AS_IT_CAME
+    holds: bool = False
+    change_request: ChangeRequest | None = None
+    change_answer: ChangeAnswer | None = None
+
+
+class Taker(Protocol):
+    """Who wants to hear of the requests of an API: an `Interception`."""
+
+    api: ApiKey
+
+    def selects(self, request: SeenRequest) -> bool:
+        """Whether it is one of those that are meant."""
+        ...
+
+    def take(self, number: int, request: SeenRequest, *, may_act: bool) -> Action | None:
+        """Note a request that is meant; what to do with it. `Control.changed` is held."""
+        ...
+
+    def note(self, error: Exception) -> None:
+        """A function of the test raised this."""
+        ...
+
+
+class _Change(NamedTuple):
+    """An answer that is to be changed once it is there."""
+
+    taker: Taker
+    change: ChangeAnswer
+    api_key: int
+    request: SeenRequest
+
+
+class Control:
+    """The socket to a broker's process; when that is started again, a new one.
+
+    Attributes:
+        changed: Guards what the takers know, and is notified of every request.
+    """
+
+    def __init__(self) -> None:
+        self.changed = threading.Condition()
+        self._takers: list[Taker] = []
+        self._socket: socket.socket | None = None
+        self._thread: threading.Thread | None = None
+        self._sending = threading.Lock()
+        self._watch_id = self._heard_id = 0
+        self._not_served: list[int] = []
+        self._changes: dict[int, _Change] = {}
+        # Each process numbers its requests anew: what was held for one is nothing to the next.
+        self._process_count = 0
+
+    # --- the process
+
+    def open(self) -> socket.socket:
+        """Make the socket for a new process: what is watched is the first thing that it will hear.
+
+        Returns:
+            The process's end; the caller closes it.
+        """
+        self.close()
+        ours, theirs = socket.socketpair()
+        with self.changed:
+            self._changes.clear()
+            self._process_count += 1
+            self._socket = ours
+        self._send_watch()
+        self._thread = threading.Thread(
+            target=self._listen,
+            args=(ours, self._process_count << _PROCESS_SHIFT),
+            name="barnabas-control",
+            daemon=True,
+        )
+        self._thread.start()
+        return theirs
+
+    def close(self) -> None:
+        """Part with the process; what was added stays for the next one."""
+        with self.changed:
+            ours, self._socket = self._socket, None
+            self.changed.notify_all()
+        if ours is None:
+            return
+        # Wakes the thread, which closes it; the process may have ended before.
+        with contextlib.suppress(OSError):
+            ours.shutdown(socket.SHUT_RDWR)
+
+    # --- interceptions
+
+    def add(self, taker: Taker) -> None:
+        """Tell it of requests from now on: the broker, if it is running, knows of it when this returns.
+
+        Raises:
+            ValueError: The broker does not serve the API.
+        """
+        with self.changed:
+            self._takers.append(taker)
+        if int(taker.api) in self._tell():
+            self.remove(taker)
+            raise ValueError(f"the broker does not serve {api_name(taker.api)}")
+
+    def remove(self, taker: Taker) -> None:
+        """Tell it of no more requests; harmless when it was removed already."""
+        with self.changed:
+            if taker not in self._takers:
+                return
+            self._takers.remove(taker)
+        self._tell()
+
+    def say(self, number: int, verdict: Verdict, changed_request: WireBuffer | None = None) -> None:
+        """Tell the broker what becomes of a request, and what to handle in its place.
+
+        Args:
+            number: As in `Taker.take`; that of a process that has ended is ignored.
+        """
+        is_changed = changed_request is not None
+        self._answer(number, {"op": "verdict", "verdict": verdict._asdict(), "is_changed": is_changed}, changed_request)
+
+    def _answer(self, number: int, fields: Fields, body: WireBuffer | None) -> None:
+        process, request_id = divmod(number, 1 << _PROCESS_SHIFT)
+        with self._sending:
+            if process == self._process_count:
+                self._send({**fields, "id": request_id}, body or b"")
+
+    def _tell(self) -> list[int]:
+        """Say what is watched, and wait until it holds; which of these APIs the broker does not serve."""
+        watch_id = self._send_watch()
+        if threading.current_thread() is self._thread:
+            # A function of the test: the answer will be read after it.
+            return []
+        with self.changed:
+            self.changed.wait_for(lambda: self._heard_id >= watch_id or self._socket is None)
+            return [] if self._socket is None else self._not_served
+
+    def _send_watch(self) -> int:
+        # One after the other, so that the last one that the broker hears is the newest.
+        with self._sending:
+            with self.changed:
+                self._watch_id += 1
+                api_keys = sorted({int(taker.api) for taker in self._takers})
+            self._send({"op": "watch", "id": self._watch_id, "api_keys": api_keys})
+            return self._watch_id
+
+    def _send(self, fields: Fields, body: bytes | bytearray = b"") -> None:
+        ours = self._socket
+        if ours is not None:
+            try:
+                ours.sendall(encode(fields, body))
+            except OSError:
+                # The process has ended: nobody waits for this.
+                self._lost(ours)
+
+    # --- in the thread
+
+    def _listen(self, ours: socket.socket, first_number: int) -> None:
+        splitter = Splitter()
+        with ours:
+            while data := _received(ours):
+                for fields, body in splitter.feed(data):
+                    self._hear(fields, first_number, body)
+        self._lost(ours)
+
+    def _lost(self, ours: socket.socket) -> None:
+        """The process has ended: whoever waits for its word waits no longer."""
+        with self.changed:
+            if self._socket is ours:
+                self._heard_id = self._watch_id
+                self._not_served = []
+                self.changed.notify_all()
+
+    def _hear(self, fields: Fields, first_number: int, body: bytearray) -> None:
+        match fields["op"]:
+            case "watching":
+                with self.changed:
+                    self._heard_id = fields["id"]
+                    self._not_served = fields["not_served"]
+                    self.changed.notify_all()
+            case "request":
+                self._decide(first_number + fields["id"], fields, body)
+            case "answer":
+                self._change(first_number + fields["id"], body)
+
+    def _decide(self, number: int, fields: Fields, body: bytearray) -> None:
+        api_key, api_version = fields["api_key"], fields["api_version"]
+        message = _decoded(request_class(api_key), api_version, body)
+        request = SeenRequest(api_name(ApiKey(api_key)), api_version, fields["client_id"], message)
+        with self.changed:
+            # The last one comes first.
+            takers = [taker for taker in reversed(self._takers) if int(taker.api) == api_key]
+        meant = [taker for taker in takers if taker.selects(request)]
+        action, actor = None, None
+        with self.changed:
+            for taker in meant:
+                taken = taker.take(number, request, may_act=action is None)
+                if taken is not None:
+                    action, actor = taken, taker
+            self.changed.notify_all()
+        if action is None or actor is None:
+            self.say(number, _AS_IT_CAME)
+        elif not action.holds:
+            self._act(number, action, actor, api_key, request, body)
+
+    def _act(
+        self, number: int, action: Action, taker: Taker, api_key: int, request: SeenRequest, body: bytearray
+    ) -> None:
+        changed_request = None
+        if action.change_request is not None:
+            try:
+                # Of its own: the test keeps the one that came.
+                mine = _decoded(request_class(api_key), request.api_version, body)
+                changed_request = WireBuffer()
+                (action.change_request(mine) or mine).encode(request.api_version, changed_request)
+            except Exception as error:
+                taker.note(error)
+                changed_request = None
+        if action.change_answer is not None:
+            self._changes[number] = _Change(taker, action.change_answer, api_key, request)
+        self.say(number, action.verdict, changed_request)
+
+    def _change(self, number: int, body: bytearray) -> None:
+        change = self._changes.pop(number)
+        version = change.request.api_version
+        changed = WireBuffer(body)
+        try:
+            answer = _decoded(response_class(change.api_key), version, body)
+            out = WireBuffer()
+            (change.change(answer, change.request) or answer).encode(version, out)
+            changed = out
+        except Exception as error:
+            change.taker.note(error)
+        self._answer(number, {"op": "answer"}, changed)
+
+
+def _received(ours: socket.socket) -> bytes:
+    """What the process says next; nothing when it has ended."""
+    try:
+        return ours.recv(_READ_BYTES)
+    except OSError:
+        return b""
+
+
+def _decoded(message_class: type[Message], version: int, body: bytearray) -> Message:
+    return message_class.decode(version, memoryview(bytes(body)), 0, Budget(UNLIMITED_ELEMENTS))[0]

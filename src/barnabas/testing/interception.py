@@ -1,0 +1,244 @@
+"""Requests that a test takes in hand on their way into its broker: how a client's error paths are tested.
+
+    with broker.on("Produce", topic="views").fail(ErrorCode.NOT_LEADER_OR_FOLLOWER, times=3) as refused:
+        producer.produce("views", b"/index.html")
+        assert producer.flush(10) == 0
+    assert refused.count == 4
+
+`Broker.on` makes a `Selection`, which says which requests; each of its methods makes an `Interception`, which says what
+becomes of them, from that call on until `remove` or the end of its `with` block.
+
+Invariants:
+- A request is among those seen before anything is done with it, and so before its client has an answer.
+- What a function of the test raises does not leave a client waiting: the request, or its answer, goes on as it was, and
+  the end of the block (or `remove`) raises it.
+"""
+
+from collections.abc import Callable
+from types import TracebackType
+
+from barnabas.core.error_code import ErrorCode
+from barnabas.protocol.api_keys import ApiKey
+from barnabas.requests.control_messages import Verdict
+from barnabas.testing.control import Action, ChangeAnswer, ChangeRequest, Control
+from barnabas.testing.seen_request import SeenRequest, api_named
+
+_WAIT_S = 30.0
+
+
+class Selection:
+    """Some of the requests that reach a broker; each method begins to do something with them.
+
+    `times` is how many of them it is done with, None all of them. Those that come later are seen and left alone.
+    """
+
+    def __init__(
+        self,
+        control: Control,
+        api: str,
+        *,
+        version: int | None = None,
+        client_id: str | None = None,
+        topic: str | None = None,
+        group: str | None = None,
+        where: Callable[[SeenRequest], bool] | None = None,
+    ) -> None:
+        """Args:
+        api: Kafka's name of the API, such as "Produce".
+        version: Of the API.
+        topic: The request names it, or asks for all topics; it may name others too.
+        group: The request names it.
+        where: Whatever else must hold.
+
+        Raises:
+            ValueError: There is no such API.
+        """
+        self._control = control
+        self._api = api_named(api)
+
+        def matches(request: SeenRequest) -> bool:
+            topics = request.topics
+            return (
+                (version is None or request.api_version == version)
+                and (client_id is None or request.client_id == client_id)
+                and (topic is None or topics is None or topic in topics)
+                and (group is None or group in request.groups)
+                and (where is None or where(request))
+            )
+
+        self._matches = matches
+
+    def watch(self) -> "Interception":
+        """Only see them."""
+        return self._begin(Action(), 0)
+
+    def fail(self, error_code: ErrorCode, *, times: int | None = None, handles_first: bool = False) -> "Interception":
+        """Answer with an error, in every place where a client of that version looks for one.
+
+        Args:
+            handles_first: Do what was asked before: its client hears of an error although its records are written.
+
+        Raises:
+            ValueError: NONE is no error.
+        """
+        if error_code == ErrorCode.NONE:
+            raise ValueError("NONE is no error")
+        return self._begin(Action(Verdict(error_code=int(error_code), handles_first=handles_first)), times)
+
+    def drop(self, *, times: int | None = None, handles_first: bool = False) -> "Interception":
+        """Close their connections instead of answering.
+
+        Args:
+            handles_first: Do what was asked before: only the answer is lost.
+        """
+        return self._begin(Action(Verdict(drops=True, handles_first=handles_first)), times)
+
+    def ignore(self, *, times: int | None = None, handles_first: bool = False) -> "Interception":
+        """Never answer. The connection stays open, and no later request of it is handled.
+
+        Args:
+            handles_first: Do what was asked before: only the answer is lost.
+        """
+        return self._begin(Action(Verdict(ignores=True, handles_first=handles_first)), times)
+
+    def delay(self, delay_s: float, *, times: int | None = None) -> "Interception":
+        """Handle them at once, and keep the answers back for some time.
+
+        Raises:
+            ValueError: The time is negative.
+        """
+        if delay_s < 0:
+            raise ValueError(f"delay_s={delay_s:g}: must not be negative")
+        return self._begin(Action(Verdict(delay_ms=delay_s * 1000)), times)
+
+    def hold(self, *, times: int | None = None) -> "Interception":
+        """Let them wait, not handled, until `Interception.release` or the end of the block."""
+        return self._begin(Action(holds=True), times)
+
+    def change_request(self, change: ChangeRequest, *, times: int | None = None) -> "Interception":
+        """Let the broker handle something else.
+
+        Args:
+            change: Takes the decoded request; changes it, or returns another one of the same class.
+        """
+        return self._begin(Action(change_request=change), times)
+
+    def change_answer(self, change: ChangeAnswer, *, times: int | None = None) -> "Interception":
+        """Handle them, and answer something else.
+
+        Args:
+            change: Takes the decoded answer and the request; changes the answer, or returns another one of the same
+                class.
+        """
+        return self._begin(Action(Verdict(shows_answer=True), change_answer=change), times)
+
+    def _begin(self, action: Action, times: int | None) -> "Interception":
+        if times is not None and times < 0:
+            raise ValueError(f"times={times}: must not be negative")
+        made = Interception(self._control, self._api, self._matches, action, times)
+        self._control.add(made)
+        return made
+
+
+class Interception:
+    """What is done with some requests, from its making until `remove` or the end of its `with` block.
+
+    Where several of them could act on a request the newest does, as long as its `times` last; all of them see it. It
+    goes on when the broker is started again.
+
+    Attributes:
+        api: Whose requests they are.
+    """
+
+    def __init__(
+        self,
+        control: Control,
+        api: ApiKey,
+        matches: Callable[[SeenRequest], bool],
+        action: Action,
+        times: int | None,
+    ) -> None:
+        self.api = api
+        self._control = control
+        self._matches = matches
+        self._action = action
+        self._times_left = times
+        self._requests: list[SeenRequest] = []
+        self._held: list[int] = []
+        self._error: Exception | None = None
+
+    @property
+    def requests(self) -> list[SeenRequest]:
+        """All that were selected so far, in the order in which the broker took them."""
+        with self._control.changed:
+            return list(self._requests)
+
+    @property
+    def count(self) -> int:
+        """How many were selected so far, those that were left alone among them."""
+        return len(self.requests)
+
+    def wait_for(self, count: int = 1, timeout_s: float = _WAIT_S) -> list[SeenRequest]:
+        """Wait until so many were selected; all that were.
+
+        Raises:
+            TimeoutError: They did not come in time.
+        """
+        with self._control.changed:
+            if not self._control.changed.wait_for(lambda: len(self._requests) >= count, timeout_s):
+                raise TimeoutError(f"{len(self._requests)} of {count} requests came in {timeout_s:g} s")
+            return list(self._requests)
+
+    def release(self) -> None:
+        """Let the requests that are held now be handled; those that come later are held again."""
+        with self._control.changed:
+            held, self._held = self._held, []
+        for number in held:
+            self._control.say(number, Verdict())
+
+    def remove(self) -> None:
+        """Leave requests alone from now on, and release those that are held. Harmless when it was done already.
+
+        Raises:
+            Exception: The first that a function of the test (`where`, a change) let out.
+        """
+        self._control.remove(self)
+        self.release()
+        with self._control.changed:
+            error, self._error = self._error, None
+        if error is not None:
+            raise error
+
+    def __enter__(self) -> "Interception":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.remove()
+
+    # --- for `Control`, in its thread
+
+    def selects(self, request: SeenRequest) -> bool:
+        """Whether the request is meant; not where `where` raises."""
+        try:
+            return self._matches(request)
+        except Exception as error:
+            self.note(error)
+            return False
+
+    def take(self, number: int, request: SeenRequest, *, may_act: bool) -> Action | None:
+        """Note a request that is meant; what to do with it. `Control.changed` is held."""
+        acts = may_act and self._times_left != 0
+        if acts and self._times_left is not None:
+            self._times_left -= 1
+        seen = SeenRequest(request.api, request.api_version, request.client_id, request.message, acts)
+        self._requests.append(seen)
+        if acts and self._action.holds:
+            self._held.append(number)
+        return self._action if acts else None
+
+    def note(self, error: Exception) -> None:
+        """Keep the first one for `remove`."""
+        with self._control.changed:
+            self._error = self._error or error

@@ -1,0 +1,90 @@
+"""A request that a broker got, as a test sees it, and what it is about."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from barnabas.protocol.api_keys import ApiKey
+from barnabas.protocol.wire import Message
+
+_TOPIC_RESOURCE = 2
+_GROUP_KEY = 0
+_FIRST_METADATA_VERSION_WITH_NULL = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SeenRequest:
+    """A request as the broker got it.
+
+    Attributes:
+        api: Kafka's name of the API, such as "Produce".
+        client_id: As sent; a null one is "".
+        message: The decoded request, of `barnabas.protocol.messages`; changing it has no effect.
+        is_taken: Whether the interception acted on it. False where its `times` were used up, where a later interception
+            acted instead, and where it only watches.
+    """
+
+    api: str
+    api_version: int
+    client_id: str
+    message: Any = field(repr=False)
+    is_taken: bool = False
+
+    @property
+    def topics(self) -> frozenset[str] | None:
+        """The topics that it names; None where it asks for all of them."""
+        return _topics(self.message, self.api_version)
+
+    @property
+    def groups(self) -> frozenset[str]:
+        """The consumer groups that it names."""
+        return _groups(self.message)
+
+
+def api_name(api: ApiKey) -> str:
+    """Kafka's name of an API: "OffsetCommit"."""
+    return "".join(word.title() for word in api.name.split("_"))
+
+
+def api_named(name: str) -> ApiKey:
+    """The API of a name as Kafka writes it.
+
+    Raises:
+        ValueError: Kafka 2.7 has none of that name.
+    """
+    for api in ApiKey:
+        if api_name(api) == name:
+            return api
+    raise ValueError(f"{name!r} is no API; Kafka writes them as in Produce, Fetch, OffsetCommit")
+
+
+def _topics(message: Message, api_version: int) -> frozenset[str] | None:
+    for name in ("topics", "topic_data", "topic_names", "resources"):
+        if name not in message.__slots__:
+            continue
+        named = getattr(message, name)
+        is_old_metadata = message.API_KEY == ApiKey.METADATA and api_version < _FIRST_METADATA_VERSION_WITH_NULL
+        if named is None or (is_old_metadata and not named):
+            return None
+        return frozenset(topic for each in named if (topic := _topic(each)) is not None)
+    return frozenset()
+
+
+def _topic(element: Any) -> str | None:
+    """The topic that an element of one of these arrays is about; None where it is about something else."""
+    if isinstance(element, str):
+        return element
+    slots = element.__slots__
+    if "resource_type" in slots:
+        return str(element.resource_name) if element.resource_type == _TOPIC_RESOURCE else None
+    return str(element.topic if "topic" in slots else element.name)
+
+
+def _groups(message: Message) -> frozenset[str]:
+    slots = message.__slots__
+    if "group_id" in slots:
+        return frozenset([message.group_id])  # type: ignore[attr-defined]  # each class has attributes of its own
+    if "groups" in slots:
+        return frozenset(message.groups)  # type: ignore[attr-defined]
+    if "key_type" in slots and message.key_type == _GROUP_KEY:  # type: ignore[attr-defined]
+        return frozenset([message.key])  # type: ignore[attr-defined]
+    return frozenset()

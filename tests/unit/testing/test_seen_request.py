@@ -1,0 +1,68 @@
+"""What a request is about, as the filters of the test kit see it."""
+
+import pytest
+
+from barnabas.protocol.api_keys import ApiKey, request_class
+from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest
+from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from barnabas.protocol.messages.describe_groups import DescribeGroupsRequest
+from barnabas.protocol.messages.fetch import FetchRequest, FetchTopic
+from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
+from barnabas.protocol.messages.heartbeat import HeartbeatRequest
+from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
+from barnabas.protocol.messages.produce import ProduceRequest, TopicProduceData
+from barnabas.protocol.wire import Message
+from barnabas.testing.seen_request import SeenRequest, api_name, api_named
+
+
+def seen(message: Message, version: int = 4) -> SeenRequest:
+    return SeenRequest("Any", version, "client", message)
+
+
+def test_an_api_has_the_name_of_its_messages():
+    for api in ApiKey:
+        assert f"{api_name(api)}Request" == request_class(api).SCHEMA_NAME
+        assert api_named(api_name(api)) is api
+
+
+def test_a_name_that_is_none_is_told_how_they_are_written():
+    with pytest.raises(ValueError, match="'produce' is no API; Kafka writes them as in Produce"):
+        api_named("produce")
+
+
+@pytest.mark.parametrize(
+    ("message", "topics"),
+    [
+        (ProduceRequest(topic_data=[TopicProduceData("a"), TopicProduceData("b")]), {"a", "b"}),
+        (FetchRequest(topics=[FetchTopic("a")]), {"a"}),
+        (MetadataRequest([MetadataRequestTopic(name="a")]), {"a"}),
+        (MetadataRequest(None), None),
+        (MetadataRequest([]), set()),
+        (OffsetFetchRequest("g", [OffsetFetchRequestTopic("a")]), {"a"}),
+        (OffsetFetchRequest("g", None), None),
+        (DeleteTopicsRequest(["a", "b"]), {"a", "b"}),
+        (DescribeConfigsRequest([DescribeConfigsResource(2, "a"), DescribeConfigsResource(4, "0")]), {"a"}),
+        (HeartbeatRequest("g"), set()),
+    ],
+)
+def test_topics(message, topics):
+    assert seen(message).topics == topics
+
+
+def test_the_oldest_metadata_asks_for_all_topics_by_naming_none():
+    assert seen(MetadataRequest([]), version=0).topics is None
+
+
+@pytest.mark.parametrize(
+    ("message", "groups"),
+    [
+        (HeartbeatRequest("g"), {"g"}),
+        (DescribeGroupsRequest(["g", "h"]), {"g", "h"}),
+        (FindCoordinatorRequest("g"), {"g"}),
+        (FindCoordinatorRequest("a transaction", 1), set()),
+        (FetchRequest(), set()),
+    ],
+)
+def test_groups(message, groups):
+    assert seen(message).groups == groups
