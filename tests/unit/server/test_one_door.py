@@ -17,10 +17,11 @@ PACKAGES = (
     "security",
     "cluster",
     "clients",
-    "replication",
+    "replicas",
     "controller",
     "groups",
-    "broker",
+    "administration",
+    "requests",
     "server",
 )
 
@@ -206,6 +207,11 @@ def modules() -> list[str]:
         for path in (SOURCE / package).rglob("*.py")
         if path.parent.name != "messages"
     )
+
+
+def test_every_package_of_a_broker_is_looked_at():
+    outside = {"cli", "inspection", "migration", "pipeline", "testing"}
+    assert {each.name for each in SOURCE.iterdir() if (each / "__init__.py").exists()} == outside | set(PACKAGES)
 
 
 def test_nothing_but_the_door_reads_the_world():
