@@ -117,7 +117,11 @@ class KafkaPythonConsumer:
         """Help a consumer that lost its join.
 
         kafka-python 3.0.12 forgets the answer of a join that comes between two polls (`need_rejoin` is false by then,
-        and nobody takes the assignment): on a busy machine it neither reads nor sends heartbeats from then on.
+        and nobody takes the assignment): on a busy machine it neither reads nor sends heartbeats from then on. It does
+        so whoever answers: beside four busy loops on two cores, of 60 groups of two members polled every 100 ms
+        without this help, 10 did not come to an assignment within 15 s with Kafka 2.7.2, and 8 with Barnabas. All but
+        two of either were in the state above, their group stable at the broker; in the other two the first member's
+        join waited for the second, which took itself for stable and noticed nothing.
         """
         now_s = time.monotonic()
         if self._consumer.assignment():
