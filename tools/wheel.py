@@ -7,6 +7,7 @@ that shares all libraries with this one, and is built anew when the sources chan
 copy of the sources: no extension module may stay among them.
 """
 
+import compileall
 import fcntl
 import hashlib
 import os
@@ -122,6 +123,8 @@ def _install(wheel: Path, target: Path) -> None:
     (site,) = staging.glob("lib/python*/site-packages")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(site)
+    # As pip does: a broker that starts need not.
+    compileall.compile_dir(site, quiet=1, stripdir=str(staging), prependdir=str(target))
     # A directory that a .pth file names is searched after the wheel, and its own .pth files (the link to our sources
     # among them) are not followed.
     (site / "shared.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
