@@ -2,10 +2,15 @@
 
 import os
 import signal
+import time
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests import times
+from tests.compat import figures
+from tests.times import PARTS, Timed, part_of
 
 # How long an example takes says something about the machine, not about the code.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -15,11 +20,44 @@ settings.load_profile("patient")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+_start_s = time.monotonic()
 _REAL_LOG = Path(__file__).resolve().parents[2] / "shared" / "data" / "access.log.gz"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite", action="store_true", help="write what is seen into tests/golden/scenarios")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the parts that have the longest files, so that none of them is left over for one worker at the end.
+
+    Within a part the order stays as random as it is.
+    """
+    order = {part: place for place, part in enumerate(PARTS)}
+    items.sort(key=lambda item: order.get(part_of(item.nodeid), len(order)))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Print tables; here, as the process that gathers what workers report reads no other conftest.py."""
+    reports = [
+        report
+        for of_outcome in terminalreporter.stats.values()
+        for report in of_outcome
+        if isinstance(report, pytest.TestReport)
+    ]
+    worker_count = len(config.getoption("tx", None) or ["this process"])
+    sections = {
+        "handed over": figures.table(figures.rows_in(reports)),
+        "times": times.table(
+            (Timed(report.nodeid, report.duration) for report in reports), time.monotonic() - _start_s, worker_count
+        ),
+    }
+    for title, lines in sections.items():
+        if lines:
+            terminalreporter.section(title)
+            for line in lines:
+                terminalreporter.write_line(line)
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ from typing import Protocol
 import pytest
 
 from tests.compat.clients import FACTORIES, Client
-from tests.compat.figures import PROPERTY, Row, Tell, table
+from tests.compat.figures import PROPERTY, Row, Tell
 from tools.kafka.server import ONE_BROKER, KafkaServer
 
 TARGET = os.environ.get("BARNABAS_COMPAT_TARGET", "barnabas")
@@ -106,26 +106,13 @@ def name() -> str:
 
 @pytest.fixture
 def tell(request: pytest.FixtureRequest, record_property: Callable[[str, object], None]) -> Tell:
-    """Note what a broker showed; all of it is printed as a table at the end of the run."""
+    """Note what a broker showed; tests/conftest.py prints all of it as a table at the end of the run."""
     story = request.node.name.removeprefix("test_")
 
     def tell(who: str, records: Mapping[str, Sequence[int]], committed: Mapping[str, int]) -> None:
         ends = {topic: max(offsets, default=-1) + 1 for topic, offsets in records.items()}
         count = sum(map(len, records.values()))
-        record_property(PROPERTY, Row(story, who, len(records), count, ends, committed))
+        # As plain values: a report may come from another process.
+        record_property(PROPERTY, tuple(Row(story, who, len(records), count, ends, dict(committed))))
 
     return tell
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    rows = [
-        value
-        for outcome in ("passed", "failed")
-        for report in terminalreporter.getreports(outcome)
-        for name, value in report.user_properties
-        if name == PROPERTY and report.when == "call"
-    ]
-    if rows:
-        terminalreporter.section("handed over")
-        for line in table(rows):
-            terminalreporter.write_line(line)

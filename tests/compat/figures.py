@@ -9,6 +9,8 @@ from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple, Protocol
 
+import pytest
+
 PROPERTY = "handed over"
 """Under this name a row stands in the report of its test."""
 
@@ -41,6 +43,16 @@ class Tell(Protocol):
         committed: By group and topic.
         """
         ...
+
+
+def rows_in(reports: Iterable[pytest.TestReport]) -> list[Row]:
+    """What tests noted, those that failed too; their reports may come from another process, as plain values."""
+    return [
+        Row(*value)
+        for report in reports
+        for name, value in report.user_properties
+        if name == PROPERTY and report.when == "call"
+    ]
 
 
 def table(rows: Iterable[Row]) -> list[str]:

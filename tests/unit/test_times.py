@@ -1,0 +1,42 @@
+"""The table of times at the end of a run."""
+
+import pytest
+
+from tests.times import PARTS, Timed, part_of, table
+
+PHASES = [
+    Timed("tests/unit/net/test_framing.py::test_a", 0.1),
+    Timed("tests/unit/net/test_framing.py::test_a", 2.0),
+    Timed("tests/unit/net/test_framing.py::test_b[tests/x]", 1.0),
+    Timed("tests/compat/test_kcat.py::test_c", 30.0),
+]
+
+
+def test_a_run_of_several_parts_is_summed_up_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BARNABAS_CHECKS_S", "38")
+    assert table(PHASES, 20.0, 2) == [
+        "| part | tests | seconds |",
+        "| --- | --- | --- |",
+        "| compat | 1 | 30 |",
+        "| unit | 2 | 3 |",
+        "| all, 2 at once | 3 | 20 |",
+        "| scripts/check before them | | 38 |",
+        "",
+        "slowest:",
+        "  30.0 s  tests/compat/test_kcat.py::test_c",
+        "   2.1 s  tests/unit/net/test_framing.py::test_a",
+        "   1.0 s  tests/unit/net/test_framing.py::test_b[tests/x]",
+    ]
+
+
+def test_a_run_of_one_part_prints_nothing() -> None:
+    assert table(PHASES[:3], 3.0, 1) == []
+
+
+def test_every_directory_of_tests_is_a_part(request: pytest.FixtureRequest) -> None:
+    directories = {path.parent.name for path in (request.config.rootpath / "tests").glob("*/test_*.py")}
+    assert directories == set(PARTS)
+
+
+def test_a_test_outside_of_the_parts_is_one_of_its_own() -> None:
+    assert part_of("benchmarks/micro/test_crc.py::test_crc") == "benchmarks"
