@@ -17,7 +17,7 @@ Source: semantics facts, Produce, checks 8 and 9; Kafka 2.7.2's answers in tests
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import NO_TIMESTAMP
@@ -45,6 +45,10 @@ from barnabas.records.record import (
     read_payload,
     read_varint,
 )
+
+if TYPE_CHECKING:
+    # The compiler's integer of 64 bits, which takes no memory; uncompiled nobody looks at the types of locals.
+    from mypy_extensions import i64
 
 NO_TIMESTAMP_LIMIT_MS = 2**63 - 1
 
@@ -209,7 +213,14 @@ def scan_payload(payload: bytes, record_count: int) -> Scan:
     """
     # hot path: one loop without a call for the usual record, whose lengths and deltas are varints of one or two bytes
     # (benchmarks/micro/test_walk.py). Compiled, too, it pays to have them inline (docs/adr/0004).
-    position, total = 0, len(payload)
+    position: i64 = 0
+    total: i64 = len(payload)
+    number: i64
+    second: i64
+    end: i64
+    # What may leave 64 bits stays the language's own integer.
+    length: int
+    delta_ms: int
     least_ms: int | None = None
     largest_ms = index_of_largest = 0
     is_numbered, has_null_key, has_headers = True, False, False

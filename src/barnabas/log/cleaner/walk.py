@@ -10,11 +10,15 @@ Source: implementation page, message format; log-format facts, cleaner.
 
 from collections.abc import Callable, Sequence
 from itertools import compress
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.records.builder import encode_varint
 from barnabas.records.errors import CorruptRecordsError
 from barnabas.records.record import LONGEST_INT32, LONGEST_INT64, read_varint
+
+if TYPE_CHECKING:
+    # The compiler's integer of 64 bits, which takes no memory; uncompiled nobody looks at the types of locals.
+    from mypy_extensions import i64
 
 
 class Kept(NamedTuple):
@@ -45,58 +49,65 @@ def read_keys(
     """
     # hot path: no call for the usual record, whose numbers are varints of one or two bytes; keys are copied, and
     # nothing behind them is looked at (benchmarks/micro/test_cleaner.py).
+    at: i64 = position
+    number: i64
+    second: i64
+    next_at: i64
+    key_end: i64
+    delta: int  # what may leave 64 bits when it is added to stays the language's own integer
     keys: list[bytes | None] = []
     offsets: list[int] = []
     add_key, add_offset = keys.append, offsets.append
     try:
         for _ in range(record_count):
-            number = data[position]
-            position += 1
+            number = data[at]
+            at += 1
             if number >= 0x80:
-                if (second := data[position]) < 0x80:
+                if (second := data[at]) < 0x80:
                     number += (second << 7) - 0x80
-                    position += 1
+                    at += 1
                 else:
-                    length, position = read_varint(data, position - 1, LONGEST_INT32)
+                    length, at = read_varint(data, at - 1, LONGEST_INT32)
                     number = length << 1 if length >= 0 else 1
-            next_position = position + (number >> 1)
+            next_at = at + (number >> 1)
 
-            position += 1
-            while data[position] >= 0x80:
-                position += 1
-            number = data[position + 1]
-            position += 2
+            at += 1
+            while data[at] >= 0x80:
+                at += 1
+            number = data[at + 1]
+            at += 2
             if number >= 0x80:
-                if (second := data[position]) < 0x80:
+                if (second := data[at]) < 0x80:
                     number += (second << 7) - 0x80
-                    position += 1
+                    at += 1
                 else:
-                    delta, position = read_varint(data, position - 1, LONGEST_INT32)
+                    delta, at = read_varint(data, at - 1, LONGEST_INT32)
                     number = delta << 1
-            add_offset(base_offset + (number >> 1))
+            delta = number >> 1
+            add_offset(base_offset + delta)
 
-            number = data[position]
-            position += 1
+            number = data[at]
+            at += 1
             if number >= 0x80:
-                if (second := data[position]) < 0x80:
+                if (second := data[at]) < 0x80:
                     number += (second << 7) - 0x80
-                    position += 1
+                    at += 1
                 else:
-                    length, position = read_varint(data, position - 1, LONGEST_INT32)
+                    length, at = read_varint(data, at - 1, LONGEST_INT32)
                     number = length << 1 if length >= 0 else 1
             if number & 1:
                 add_key(None)
             else:
-                key_end = position + (number >> 1)
-                add_key(data[position:key_end])
-                position = key_end
-            if position >= next_position:
+                key_end = at + (number >> 1)
+                add_key(data[at:key_end])
+                at = key_end
+            if at >= next_at:
                 raise CorruptRecordsError(f"a record of batch {base_offset} is shorter than its key")
-            position = next_position
+            at = next_at
     except IndexError:
         raise CorruptRecordsError(f"the records of batch {base_offset} end within a number") from None
-    if position != end:
-        raise CorruptRecordsError(f"the records of batch {base_offset} end at {position}, not at {end}")
+    if at != end:
+        raise CorruptRecordsError(f"the records of batch {base_offset} end at {at}, not at {end}")
     return keys, offsets
 
 
@@ -126,53 +137,61 @@ def choose_kept(
         CorruptRecordsError: They are no such records.
     """
     # hot path: as `read_keys`.
+    at: i64 = position
+    number: i64
+    second: i64
+    next_at: i64
+    key_end: i64
+    start: i64
+    run_start: i64 = -1
+    delta: int  # what may leave 64 bits when it is added to stays the language's own integer
     runs: list[tuple[int, int]] = []
     kept_count = 0
-    run_start = -1
     try:
         for _ in range(record_count):
-            start = position
-            number = data[position]
-            position += 1
+            start = at
+            number = data[at]
+            at += 1
             if number >= 0x80:
-                if (second := data[position]) < 0x80:
+                if (second := data[at]) < 0x80:
                     number += (second << 7) - 0x80
-                    position += 1
+                    at += 1
                 else:
-                    length, position = read_varint(data, position - 1, LONGEST_INT32)
+                    length, at = read_varint(data, at - 1, LONGEST_INT32)
                     number = length << 1 if length >= 0 else 1
-            next_position = position + (number >> 1)
+            next_at = at + (number >> 1)
 
-            position += 1
-            while data[position] >= 0x80:
-                position += 1
-            number = data[position + 1]
-            position += 2
+            at += 1
+            while data[at] >= 0x80:
+                at += 1
+            number = data[at + 1]
+            at += 2
             if number >= 0x80:
-                if (second := data[position]) < 0x80:
+                if (second := data[at]) < 0x80:
                     number += (second << 7) - 0x80
-                    position += 1
+                    at += 1
                 else:
-                    delta, position = read_varint(data, position - 1, LONGEST_INT32)
+                    delta, at = read_varint(data, at - 1, LONGEST_INT32)
                     number = delta << 1
-            offset = base_offset + (number >> 1)
+            delta = number >> 1
+            offset = base_offset + delta
 
-            number = data[position]
-            position += 1
+            number = data[at]
+            at += 1
             if number >= 0x80:
-                if (second := data[position]) < 0x80:
+                if (second := data[at]) < 0x80:
                     number += (second << 7) - 0x80
-                    position += 1
+                    at += 1
                 else:
-                    length, position = read_varint(data, position - 1, LONGEST_INT32)
+                    length, at = read_varint(data, at - 1, LONGEST_INT32)
                     number = length << 1 if length >= 0 else 1
-            key_end = position + (number >> 1)
-            if key_end >= next_position:
+            key_end = at + (number >> 1)
+            if key_end >= next_at:
                 raise CorruptRecordsError(f"a record of batch {base_offset} is shorter than its key")
             # An odd length is a negative one: no key, or no value.
             if offset >= end_offset or (
                 not number & 1
-                and newest_offset(data[position:key_end], -1) <= offset
+                and newest_offset(data[at:key_end], -1) <= offset
                 and (keeps_tombstones or not data[key_end] & 1)
             ):
                 kept_count += 1
@@ -181,11 +200,11 @@ def choose_kept(
             elif run_start >= 0:
                 runs.append((run_start, start))
                 run_start = -1
-            position = next_position
+            at = next_at
     except IndexError:
         raise CorruptRecordsError(f"the records of batch {base_offset} end within a number") from None
-    if position != end:
-        raise CorruptRecordsError(f"the records of batch {base_offset} end at {position}, not at {end}")
+    if at != end:
+        raise CorruptRecordsError(f"the records of batch {base_offset} end at {at}, not at {end}")
     if run_start >= 0:
         runs.append((run_start, end))
     return Kept(runs, kept_count)
@@ -208,36 +227,42 @@ def choose_marked(
         CorruptRecordsError: They are no such records.
     """
     # hot path: as `read_keys`.
+    at: i64 = position
+    number: i64
+    second: i64
+    next_at: i64
+    start: i64
+    run_start: i64 = -1
+    run_end: i64 = -1
     runs: list[tuple[int, int]] = []
     kept_count = 0
-    run_start = run_end = -1
     wanted = compress(range(record_count), stays)
     next_index = next(wanted)
     try:
         for index in range(record_count):
-            start = position
-            number = data[position]
-            position += 1
+            start = at
+            number = data[at]
+            at += 1
             if number >= 0x80:
-                if (second := data[position]) < 0x80:
+                if (second := data[at]) < 0x80:
                     number += (second << 7) - 0x80
-                    position += 1
+                    at += 1
                 else:
-                    length, position = read_varint(data, position - 1, LONGEST_INT32)
+                    length, at = read_varint(data, at - 1, LONGEST_INT32)
                     number = length << 1 if length >= 0 else 1
-            next_position = position + (number >> 1)
+            next_at = at + (number >> 1)
             if index == next_index:
-                if keeps_tombstones or _has_value(data, position):
+                if keeps_tombstones or _has_value(data, at):
                     kept_count += 1
                     if run_end != start:
                         if run_end >= 0:
                             runs.append((run_start, run_end))
                         run_start = start
-                    run_end = next_position
+                    run_end = next_at
                 next_index = next(wanted, -1)
                 if next_index < 0:
                     break
-            position = next_position
+            at = next_at
     except IndexError:
         raise CorruptRecordsError(f"the records of batch {base_offset} end within a number") from None
     if run_end > len(data):
@@ -272,8 +297,15 @@ def rebase_timestamps(records: bytes, *, is_log_append_time: bool) -> tuple[byte
     # hot path: as `read_keys`.
     changed: list[bytes] = []
     add = changed.append
-    position = largest = 0
-    total = len(records)
+    position: i64 = 0
+    total: i64 = len(records)
+    number: i64
+    second: i64
+    length: i64
+    rest: i64
+    end: i64
+    delta: int  # what may leave 64 bits stays the language's own integer
+    largest = 0
     try:
         _, attributes_position = read_varint(records, 0, LONGEST_INT32)
         base, _ = read_varint(records, attributes_position + 1, LONGEST_INT64)
