@@ -20,6 +20,7 @@ COMPILED = (
     "records/legacy",
     "records/message_set",
     "records/record",
+    "records/transcode",
     "records/walk",
 )
 

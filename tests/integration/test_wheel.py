@@ -18,6 +18,7 @@ TESTS = (
     "tests/property/test_compiled.py",
     "tests/property/test_records.py",
     "tests/property/test_records_formats.py",
+    "tests/property/test_transcode.py",
     "tests/golden/test_vectors.py",
 )
 

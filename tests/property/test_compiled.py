@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import barnabas
 from barnabas.log.cleaner import walk as cleaner_walk
-from barnabas.records import assign, batch, builder, convert, formats, legacy, message_set, record, walk
+from barnabas.records import assign, batch, builder, convert, formats, legacy, message_set, record, transcode, walk
 from tests.property.malformed_batches import kinds
 
 NOW_MS = 1_600_000_000_000
@@ -59,7 +59,7 @@ def outcome(run: Callable[[], object]) -> object:
 
 SOURCES = {
     module: source_of(module)
-    for module in (assign, builder, cleaner_walk, convert, formats, legacy, message_set, record, walk)
+    for module in (assign, builder, cleaner_walk, convert, formats, legacy, message_set, record, transcode, walk)
 }
 
 Call = Callable[[Callable[[ModuleType], ModuleType], bytes, int], object]
@@ -99,6 +99,10 @@ CALLS: dict[str, Call] = {
     "iterate_messages": lambda of, data, number: of(legacy).iterate_messages(data, MAX_BYTES),
     "iterate_records": lambda of, data, number: of(record).iterate_records(data, MAX_BYTES),
     "batches_of_any_magic": lambda of, data, number: of(formats).batches_of_any_magic(data),
+    "scan_messages": lambda of, data, number: of(transcode).scan_messages(data, number % 2),
+    "messages_of_records": lambda of, data, number: of(transcode).messages_of_records(
+        data, number, 1 << 62, -(1 << 62), number % 2, None, 1, MAX_BYTES, is_relative=number % 3 == 0
+    ),
     "down_convert": lambda of, data, number: of(convert).down_convert([data], number % 2, 1, MAX_BYTES),
     "assign_offsets": _assigned,
 }

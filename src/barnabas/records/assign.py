@@ -32,6 +32,7 @@ from barnabas.records.batch import (
     INT32,
     LOG_OVERHEAD,
     MAGIC,
+    MAGIC_POSITION,
     BatchHeader,
     Buffer,
     Codec,
@@ -42,7 +43,14 @@ from barnabas.records.batch import (
     set_leader_epoch,
     set_max_timestamp,
 )
-from barnabas.records.convert import ProducerFields, Written, write_batch, write_messages
+from barnabas.records.convert import (
+    ProducerFields,
+    Written,
+    write_batch,
+    write_batch_of_messages,
+    write_messages,
+    write_messages_of_batch,
+)
 from barnabas.records.errors import CorruptRecordsError
 from barnabas.records.formats import (
     AnyHeader,
@@ -51,8 +59,9 @@ from barnabas.records.formats import (
     iterate_any_records,
     read_any_header,
 )
-from barnabas.records.record import MAX_UNCOMPRESSED_BYTES, Record, read_payload
-from barnabas.records.walk import RecordRefusal, Walked, WalkRules, walk_batch
+from barnabas.records.record import MAX_UNCOMPRESSED_BYTES, Record
+from barnabas.records.transcode import number_messages
+from barnabas.records.walk import RecordRefusal, Walked, WalkRules, walk_batch, walk_usual_messages
 
 
 @dataclass(slots=True)
@@ -109,12 +118,14 @@ class _Produced:
         header: The first one's.
         batch_count: How many there are.
         source_codec: The last codec that is one.
+        walked: What their records came to, where it is known already.
     """
 
     data: View
     header: AnyHeader
     batch_count: int
     source_codec: int
+    walked: Walked | None = None
 
 
 def assign_offsets(records: bytearray | memoryview, target: AppendTarget, now_ms: int) -> Assigned | RecordRefusal:
@@ -128,7 +139,7 @@ def assign_offsets(records: bytearray | memoryview, target: AppendTarget, now_ms
     Returns:
         The data to append, or why nothing of it is appended; then `records` is as it was.
     """
-    produced = _read_heads(records, target)
+    produced = _read_usual_messages(records, target, now_ms) or _read_heads(records, target)
     if produced is None:
         return Assigned(b"", 0, target.base_offset - 1, NO_TIMESTAMP, -1, is_rewritten=False)
     if isinstance(produced, RecordRefusal):
@@ -149,21 +160,17 @@ def assign_offsets(records: bytearray | memoryview, target: AppendTarget, now_ms
     return _number_in_place(produced, walked, target, now_ms)
 
 
-def recompress(batch: Buffer, codec: int, max_bytes: int = MAX_UNCOMPRESSED_BYTES) -> bytearray:
+def recompress(batch: Buffer, payload: Buffer, codec: int) -> bytearray:
     """Put the records of one batch of magic 2 into another codec, byte for byte as they are.
 
     Args:
         batch: One whole batch whose header and CRC have been checked. It stays as it is.
+        payload: Its records, decompressed.
         codec: The new codec.
-        max_bytes: How large the records may become when they are decompressed.
 
     Returns:
         The batch with everything else in its header as it was, and its CRC right.
-
-    Raises:
-        CorruptRecordsError: The compressed data is damaged or too large.
     """
-    payload: Buffer = read_payload(batch, read_header(batch), max_bytes)
     if codec != Codec.NONE:
         from barnabas.records.compression import compress
 
@@ -174,6 +181,20 @@ def recompress(batch: Buffer, codec: int, max_bytes: int = MAX_UNCOMPRESSED_BYTE
     INT16.pack_into(data, ATTRIBUTES_POSITION, attributes & ~CODEC_MASK | codec)
     set_crc(data, 0, len(data))
     return data
+
+
+def _read_usual_messages(records: bytearray | memoryview, target: AppendTarget, now_ms: int) -> _Produced | None:
+    """Heads and records of messages without codec that break no rule, in one pass; None for everything else."""
+    if len(records) <= legacy.MESSAGE_ATTRIBUTES_POSITION or records[MAGIC_POSITION] >= MAGIC:
+        return None
+    if records[legacy.MESSAGE_ATTRIBUTES_POSITION] & CODEC_MASK:
+        return None
+    walked = walk_usual_messages(
+        bytes(records), records[MAGIC_POSITION], target.rules, now_ms, target.max_message_bytes
+    )
+    if walked is None:
+        return None
+    return _Produced(memoryview(records), read_any_header(records), walked.record_count, Codec.NONE, walked)
 
 
 def _read_heads(records: bytearray | memoryview, target: AppendTarget) -> _Produced | RecordRefusal | None:
@@ -209,6 +230,8 @@ def _refuse_head(batch: memoryview, header: AnyHeader, target: AppendTarget) -> 
 
 def _walk(produced: _Produced, target: AppendTarget, now_ms: int, *, is_rebuilt: bool) -> Walked | RecordRefusal:
     """Walk all batches; what they come to together."""
+    if produced.walked is not None:
+        return produced.walked
     total: Walked | None = None
     for batch in batches_of_any_magic(produced.data):
         header = read_any_header(batch)
@@ -275,9 +298,10 @@ def _rebuild(
         written = _write(produced, walked, codec, target, now_ms)
     except CorruptRecordsError as error:
         return RecordRefusal(ErrorCode.INVALID_RECORD, str(error))
-    size = max(len(batch) for batch in batches_of_any_magic(written.data))
-    if size > target.max_message_bytes:
-        return _too_large(size, target)
+    if len(written.data) > target.max_message_bytes:
+        size = max(len(batch) for batch in batches_of_any_magic(written.data))
+        if size > target.max_message_bytes:
+            return _too_large(size, target)
     return Assigned(*written, is_rewritten=True)
 
 
@@ -296,12 +320,23 @@ def _refuse_rebuild(walked: Walked, codec: int, magic: int) -> RecordRefusal | N
 def _write(produced: _Produced, walked: Walked, codec: int, target: AppendTarget, now_ms: int) -> Written:
     append_time_ms = None if target.rules.is_create_time else now_ms
     header = produced.header
-    if target.magic == MAGIC and header.magic == MAGIC and walked.is_numbered:
+    payload = walked.payload
+    if payload is not None and target.magic == MAGIC and header.magic == MAGIC and walked.is_numbered:
         # The records are as they have to be: only the codec changes.
-        data = recompress(produced.data, codec, target.max_bytes)
+        data = recompress(produced.data, payload, codec)
         assigned = _number_in_place(_Produced(memoryview(data), read_header(data), 1, codec), walked, target, now_ms)
         last_offset = assigned.last_offset
         return Written(data, assigned.record_count, last_offset, assigned.max_timestamp_ms, last_offset)
+    if payload is not None and target.magic == MAGIC > header.magic:
+        return write_batch_of_messages(
+            payload, header.magic, codec, target.base_offset, target.leader_epoch, append_time_ms, target.max_bytes
+        )
+    if payload is not None and target.magic < MAGIC and isinstance(header, BatchHeader) and walked.is_numbered:
+        written = write_messages_of_batch(
+            payload, header, target.magic, codec, target.base_offset, append_time_ms, target.max_bytes
+        )
+        if written is not None:
+            return written
     records = _records(produced.data, target.max_bytes)
     if target.magic < MAGIC:
         return write_messages(records, target.magic, codec, target.base_offset, append_time_ms, target.max_bytes)
@@ -325,6 +360,8 @@ def _number_in_place(produced: _Produced, walked: Walked, target: AppendTarget, 
     elif has_codec:
         timestamp_ms = walked.max_timestamp_ms if append_time_ms is None else append_time_ms
         _patch_message(produced.data, last_offset, timestamp_ms, is_log_append_time=append_time_ms is not None)
+    elif produced.walked is not None and append_time_ms is None:
+        number_messages(produced.data, target.base_offset)
     else:
         for offset, message in enumerate(batches_of_any_magic(produced.data), target.base_offset):
             own_ms = max(read_any_header(message).max_timestamp_ms, NO_TIMESTAMP)

@@ -32,6 +32,7 @@ class BatchBuilder:
     """Collects records, then gives their batch.
 
     Attributes:
+        max_timestamp_ms: Their largest timestamp; 0 before the first.
         record_count: Records so far.
         uncompressed_bytes: What the batch takes without compression so far, header included.
     """
@@ -41,10 +42,10 @@ class BatchBuilder:
         "_base_sequence",
         "_base_timestamp_ms",
         "_codec",
-        "_max_timestamp_ms",
         "_payload",
         "_producer_epoch",
         "_producer_id",
+        "max_timestamp_ms",
         "record_count",
         "uncompressed_bytes",
     )
@@ -69,7 +70,7 @@ class BatchBuilder:
         self._producer_epoch = producer_epoch
         self._base_sequence = base_sequence
         self._base_timestamp_ms = 0
-        self._max_timestamp_ms = 0
+        self.max_timestamp_ms = 0
         self._payload = bytearray()
         self.record_count = 0
         self.uncompressed_bytes = HEADER_BYTES
@@ -77,9 +78,9 @@ class BatchBuilder:
     def append(self, timestamp_ms: int, key: bytes | None, value: bytes | None, headers: Iterable[Header] = ()) -> None:
         """Add a record; it gets the next offset."""
         if self.record_count == 0:
-            self._base_timestamp_ms = self._max_timestamp_ms = timestamp_ms
-        elif timestamp_ms > self._max_timestamp_ms:
-            self._max_timestamp_ms = timestamp_ms
+            self._base_timestamp_ms = self.max_timestamp_ms = timestamp_ms
+        elif timestamp_ms > self.max_timestamp_ms:
+            self.max_timestamp_ms = timestamp_ms
         body = b"".join(
             (
                 b"\x00",
@@ -95,6 +96,20 @@ class BatchBuilder:
         self._payload += body
         self.record_count += 1
         self.uncompressed_bytes += len(length) + len(body)
+
+    def take_run(self, data: bytes, record_count: int, base_timestamp_ms: int, max_timestamp_ms: int) -> None:
+        """Take records that are encoded already instead of appending each; nothing was appended before.
+
+        Args:
+            data: One record after the other, their offset deltas 0, 1, 2...
+            record_count: How many.
+            base_timestamp_ms: What their timestamp deltas are added to.
+            max_timestamp_ms: The largest of their timestamps.
+        """
+        self._payload += data
+        self._base_timestamp_ms, self.max_timestamp_ms = base_timestamp_ms, max_timestamp_ms
+        self.record_count = record_count
+        self.uncompressed_bytes += len(data)
 
     def build(self, base_offset: int = 0, leader_epoch: int = NO_EPOCH) -> bytearray:
         """The batch; the builder can go on collecting, and build again.
@@ -121,7 +136,7 @@ class BatchBuilder:
             self._attributes,
             self.record_count - 1,
             self._base_timestamp_ms,
-            self._max_timestamp_ms,
+            self.max_timestamp_ms,
             self._producer_id,
             self._producer_epoch,
             self._base_sequence,

@@ -19,12 +19,13 @@ from typing import NamedTuple
 
 from barnabas.core.errors import BarnabasError
 from barnabas.core.types import NO_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, NO_TIMESTAMP
-from barnabas.records.batch import MAGIC, MAGIC_POSITION, Buffer, Codec, set_max_timestamp
+from barnabas.records.batch import MAGIC, MAGIC_POSITION, BatchHeader, Buffer, Codec, set_max_timestamp
 from barnabas.records.builder import BatchBuilder
 from barnabas.records.errors import CorruptRecordsError
 from barnabas.records.formats import AnyHeader, iterate_any_records, read_any_header
 from barnabas.records.message_set import MessageSetBuilder
-from barnabas.records.record import MAX_UNCOMPRESSED_BYTES, Record
+from barnabas.records.record import MAX_UNCOMPRESSED_BYTES, Record, read_payload
+from barnabas.records.transcode import messages_of_records, records_of_messages
 
 _OVERFLOW_HEAD = Struct(">qi")
 _LEAST_OVERFLOW_LENGTH = 61
@@ -131,6 +132,10 @@ def write_messages(
     builder = MessageSetBuilder(magic, codec, append_time_ms, max_bytes)
     for offset, record in enumerate(records, base_offset):
         builder.append(offset, record.timestamp_ms, record.key, record.value)
+    return _written(builder, codec, base_offset, append_time_ms)
+
+
+def _written(builder: MessageSetBuilder, codec: int, base_offset: int, append_time_ms: int | None) -> Written:
     data = builder.build()
     offset_of_max = builder.offset_of_max_timestamp if append_time_ms is None else base_offset
     if codec != Codec.NONE or offset_of_max < 0:
@@ -169,21 +174,91 @@ def write_batch(
         producer.base_sequence,
         is_transactional=producer.is_transactional,
     )
-    max_timestamp_ms = NO_TIMESTAMP
     for record in records:
-        max_timestamp_ms = max(max_timestamp_ms, record.timestamp_ms)
         builder.append(record.timestamp_ms, record.key, record.value, record.headers)
         if builder.uncompressed_bytes > max_bytes:
             raise CorruptRecordsError(f"a batch of more than {max_bytes} bytes")
+    return _written_batch(builder, base_offset, leader_epoch, append_time_ms)
+
+
+def _written_batch(builder: BatchBuilder, base_offset: int, leader_epoch: int, append_time_ms: int | None) -> Written:
     try:
         data = builder.build(base_offset, leader_epoch)
     except struct.error:
         raise CorruptRecordsError("timestamps or offsets that do not fit 64 bits") from None
+    max_timestamp_ms = max(builder.max_timestamp_ms, NO_TIMESTAMP)
     if append_time_ms is not None:
         max_timestamp_ms = append_time_ms
         set_max_timestamp(data, 0, len(data), append_time_ms, is_log_append_time=True)
     last_offset = base_offset + builder.record_count - 1
     return Written(data, builder.record_count, last_offset, max_timestamp_ms, last_offset)
+
+
+def write_messages_of_batch(
+    payload: bytes,
+    header: BatchHeader,
+    magic: int,
+    codec: int,
+    base_offset: int,
+    append_time_ms: int | None = None,
+    max_bytes: int = MAX_UNCOMPRESSED_BYTES,
+) -> Written | None:
+    """As `write_messages`, in one pass over the records of a batch that are numbered 0, 1, 2...
+
+    Args:
+        payload: They, decompressed.
+        header: The batch's, which does not say log append time.
+        magic, codec, base_offset, append_time_ms, max_bytes: As there.
+
+    Returns:
+        None where something about them is out of the ordinary.
+
+    Raises:
+        CorruptRecordsError: It becomes larger, or a record is damaged.
+    """
+    builder = MessageSetBuilder(magic, codec, append_time_ms, max_bytes)
+    is_relative = magic > 0 and codec != Codec.NONE
+    run = messages_of_records(
+        payload,
+        header.record_count,
+        base_offset,
+        header.base_timestamp_ms,
+        magic,
+        append_time_ms,
+        base_offset,
+        max_bytes,
+        is_relative=is_relative,
+    )
+    if run is None:
+        return None
+    builder.take_run(run)
+    return _written(builder, codec, base_offset, append_time_ms)
+
+
+def write_batch_of_messages(
+    messages: bytes,
+    magic: int,
+    codec: int,
+    base_offset: int,
+    leader_epoch: int,
+    append_time_ms: int | None,
+    max_bytes: int = MAX_UNCOMPRESSED_BYTES,
+) -> Written:
+    """As `write_batch`, in one pass over messages.
+
+    Args:
+        messages: What `transcode.scan_messages` has found to be good.
+        magic: Theirs.
+        codec, base_offset, leader_epoch, append_time_ms, max_bytes: As there.
+
+    Raises:
+        CorruptRecordsError: It becomes larger.
+    """
+    builder = BatchBuilder(Codec(codec))
+    builder.take_run(*records_of_messages(messages, magic))
+    if builder.uncompressed_bytes > max_bytes:
+        raise CorruptRecordsError(f"a batch of more than {max_bytes} bytes")
+    return _written_batch(builder, base_offset, leader_epoch, append_time_ms)
 
 
 def _down_convert_batch(batch: Buffer, to_magic: int, first_offset: int, max_bytes: int) -> bytearray | None:
@@ -194,6 +269,21 @@ def _down_convert_batch(batch: Buffer, to_magic: int, first_offset: int, max_byt
         raise UnsupportedCodecError(f"the batch at offset {header.last_offset} is compressed with zstd")
     builder = _down_builder(header, to_magic, max_bytes)
     has_codec = header.codec != Codec.NONE
+    if isinstance(header, BatchHeader):
+        run = messages_of_records(
+            read_payload(batch, header, max_bytes),
+            header.record_count,
+            header.base_offset,
+            header.base_timestamp_ms,
+            to_magic,
+            header.max_timestamp_ms if header.is_log_append_time else None,
+            header.base_offset if has_codec else first_offset,
+            max_bytes,
+            is_relative=to_magic > 0 and has_codec,
+        )
+        if run is not None:
+            builder.take_run(run)
+            return builder.build() if builder.record_count else None
     try:
         for record in iterate_any_records(batch, max_bytes):
             if has_codec or record.offset >= first_offset:

@@ -13,6 +13,7 @@ from barnabas.core.types import NO_TIMESTAMP
 from barnabas.records.batch import INT32, LOG_APPEND_TIME_BIT, Buffer, Codec
 from barnabas.records.errors import CorruptRecordsError
 from barnabas.records.record import MAX_UNCOMPRESSED_BYTES
+from barnabas.records.transcode import MessageRun
 
 _HEAD = Struct(">qiI")
 _BODY_HEAD = (Struct(">bb"), Struct(">bbq"))
@@ -113,6 +114,19 @@ class MessageSetBuilder:
         self.record_count += 1
         if len(self._messages) > self._max_bytes:
             raise CorruptRecordsError(f"a message set of more than {self._max_bytes} bytes")
+
+    def take_run(self, run: MessageRun) -> None:
+        """Take messages that are written already instead of appending each; nothing was appended before.
+
+        Args:
+            run: Made for this set's magic, append time and codec.
+        """
+        self._messages += run.data
+        self._base_offset = run.first_offset
+        self.record_count = run.message_count
+        self.last_offset = run.last_offset
+        self.max_timestamp_ms = run.max_timestamp_ms
+        self.offset_of_max_timestamp = run.offset_of_max_timestamp
 
     def build(self) -> bytearray:
         """The set.

@@ -45,6 +45,7 @@ from barnabas.records.record import (
     read_payload,
     read_varint,
 )
+from barnabas.records.transcode import MessageScan, scan_messages
 
 if TYPE_CHECKING:
     # The compiler's integer of 64 bits, which takes no memory; uncompiled nobody looks at the types of locals.
@@ -110,6 +111,7 @@ class Walked(NamedTuple):
         least_timestamp_ms: The smallest timestamp, -1 where there is none.
         is_numbered: Whether their offsets are 0, 1, 2... in the batch as it was sent.
         has_headers: Whether a record has a header.
+        payload: The records, decompressed, or the messages where they are as usual (`transcode`); else None.
     """
 
     record_count: int
@@ -118,6 +120,7 @@ class Walked(NamedTuple):
     least_timestamp_ms: int
     is_numbered: bool
     has_headers: bool
+    payload: bytes | None = None
 
 
 def walk_batch(
@@ -189,9 +192,12 @@ def walk_payload(
             return refusal
     if not scan.is_numbered and not is_rebuilt:
         return RecordRefusal(ErrorCode.INVALID_RECORD, "the offset deltas of the records are not 0, 1, 2...")
+    index_of_largest = scan.index_of_largest
     if not header.record_count or largest_ms <= NO_TIMESTAMP:
-        return Walked(header.record_count, NO_TIMESTAMP, -1, least_ms, scan.is_numbered, scan.has_headers)
-    return Walked(header.record_count, largest_ms, scan.index_of_largest, least_ms, scan.is_numbered, scan.has_headers)
+        largest_ms, index_of_largest = NO_TIMESTAMP, -1
+    return Walked(
+        header.record_count, largest_ms, index_of_largest, least_ms, scan.is_numbered, scan.has_headers, payload
+    )
 
 
 class Scan(NamedTuple):
@@ -359,7 +365,69 @@ def _walk_message(message: Buffer, rules: WalkRules, now_ms: int, max_bytes: int
         payload = decompress_value(header, value, max_bytes)
     except CorruptRecordsError as error:
         return _refuse_compressed(header, error)
-    return _walk_inner(inner_messages(header, payload), header, rules, now_ms)
+    return _walk_usual_wrapper(payload, header, rules, now_ms) or _walk_inner(
+        inner_messages(header, payload), header, rules, now_ms
+    )
+
+
+def _walk_usual_wrapper(payload: bytes, header: MessageHeader, rules: WalkRules, now_ms: int) -> Walked | None:
+    """Walk the messages in a wrapper in one pass; None where something is out of the ordinary."""
+    scan = scan_messages(payload, header.magic)
+    if scan is None or header.is_log_append_time or _may_break_rules(scan, rules, now_ms):
+        return None
+    is_numbered = True
+    if header.magic > 0:
+        # As `inner_messages`: the last one stands for the wrapper's offset, unless that is 0.
+        start_offset = header.offset - scan.last_offset if header.offset else 0
+        if start_offset < 0:
+            return None
+        is_numbered = scan.is_contiguous and start_offset + scan.first_offset == 0
+    return _walked_messages(scan, payload, is_numbered=is_numbered)
+
+
+def walk_usual_messages(
+    data: bytes, magic: int, rules: WalkRules, now_ms: int, max_message_bytes: int
+) -> Walked | None:
+    """Walk a run of messages without codec, and check their CRCs, in one pass.
+
+    Args:
+        data: Nothing but whole messages.
+        magic: That of the first one.
+        rules: The topic's settings.
+        now_ms: What timestamps are compared with.
+        max_message_bytes: The largest message that is accepted.
+
+    Returns:
+        None where something is out of the ordinary, or is refused.
+    """
+    scan = scan_messages(data, magic)
+    if scan is None or scan.largest_bytes > max_message_bytes or _may_break_rules(scan, rules, now_ms):
+        return None
+    return _walked_messages(scan, data, is_numbered=False)
+
+
+def _may_break_rules(scan: MessageScan, rules: WalkRules, now_ms: int) -> bool:
+    if rules.is_compacted and scan.has_null_key:
+        return True
+    limit_ms = rules.timestamp_difference_max_ms
+    least_ms, largest_ms = scan.least_timestamp_ms, scan.max_timestamp_ms
+    return least_ms < NO_TIMESTAMP or (
+        rules.is_create_time
+        and largest_ms != NO_TIMESTAMP
+        and (now_ms - least_ms > limit_ms or largest_ms - now_ms > limit_ms)
+    )
+
+
+def _walked_messages(scan: MessageScan, data: bytes, *, is_numbered: bool) -> Walked:
+    return Walked(
+        scan.message_count,
+        scan.max_timestamp_ms,
+        scan.index_of_max_timestamp,
+        scan.least_timestamp_ms,
+        is_numbered,
+        has_headers=False,
+        payload=data,
+    )
 
 
 def _walk_inner(

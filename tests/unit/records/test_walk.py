@@ -3,11 +3,12 @@
 import pytest
 
 from barnabas.core.error_code import ErrorCode
-from barnabas.records.batch import HEADER, Codec
+from barnabas.records.batch import HEADER, Codec, read_header
 from barnabas.records.builder import BatchBuilder, encode_varint
 from barnabas.records.compression import compress
 from barnabas.records.errors import CorruptRecordsError
 from barnabas.records.message_set import MessageSetBuilder
+from barnabas.records.record import read_payload
 from barnabas.records.walk import RecordRefusal, Scan, Walked, WalkRules, scan_payload, walk_batch
 
 NOW_MS = 1_600_000_000_000
@@ -43,8 +44,10 @@ def test_the_walk_says_what_the_records_come_to(codec: Codec) -> None:
         builder.append(NOW_MS + number * 37 % 211, b"key", bytes(number * 10), [("h", None)] if number == 7 else ())
     largest_ms = max(NOW_MS + number * 37 % 211 for number in range(300))
     first = next(number for number in range(300) if NOW_MS + number * 37 % 211 == largest_ms)
-    result = walk_batch(builder.build(), WalkRules(1_000, is_compacted=True), NOW_MS)
-    assert result == Walked(300, largest_ms, first, NOW_MS, is_numbered=True, has_headers=True)
+    batch = builder.build()
+    result = walk_batch(batch, WalkRules(1_000, is_compacted=True), NOW_MS)
+    payload = read_payload(batch, read_header(batch))
+    assert result == Walked(300, largest_ms, first, NOW_MS, is_numbered=True, has_headers=True, payload=payload)
 
 
 def test_lengths_and_deltas_of_any_width_are_read() -> None:
@@ -118,7 +121,7 @@ def test_bombs_and_damage_are_refused(codec: Codec) -> None:
 
 
 def test_an_emptied_batch_has_nothing_to_say() -> None:
-    assert walk_batch(batch_with(b"", 0), WalkRules(), NOW_MS) == Walked(0, -1, -1, NOW_MS, True, False)
+    assert walk_batch(batch_with(b"", 0), WalkRules(), NOW_MS) == Walked(0, -1, -1, NOW_MS, True, False, b"")
 
 
 def test_no_walk_is_needed_where_no_rule_looks_at_records() -> None:
