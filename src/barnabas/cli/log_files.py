@@ -11,7 +11,8 @@ from barnabas.cli.options import flag
 from barnabas.cli.output import Bar, progress
 from barnabas.core.errors import BarnabasError
 from barnabas.core.types import TopicPartition
-from barnabas.inspection.log_listing import LOG_SUFFIX, is_data_directory, is_log, list_directory
+from barnabas.inspection.log_listing import is_data_directory, is_log, list_directory
+from barnabas.log.file_names import LOG_SUFFIX
 
 DEFAULT_DIRECTORY = Path("barnabas-data")
 

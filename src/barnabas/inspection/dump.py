@@ -29,15 +29,15 @@ from barnabas.inspection.index_files import (
 )
 from barnabas.inspection.index_files import lookup as index_lookup
 from barnabas.inspection.log_file import LogFile
-from barnabas.inspection.log_listing import (
+from barnabas.inspection.snapshot_file import SnapshotEntry, read_snapshot
+from barnabas.inspection.stored_batch import StoredBatch, StoredRecord
+from barnabas.log.file_names import (
     LOG_SUFFIX,
     OFFSET_INDEX_SUFFIX,
     SNAPSHOT_SUFFIX,
     TIME_INDEX_SUFFIX,
     TRANSACTION_INDEX_SUFFIX,
 )
-from barnabas.inspection.snapshot_file import SnapshotEntry, read_snapshot
-from barnabas.inspection.stored_batch import StoredBatch, StoredRecord
 from barnabas.records.control import read_marker
 from barnabas.records.errors import CorruptRecordsError
 from barnabas.records.record import Record

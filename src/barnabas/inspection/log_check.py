@@ -16,18 +16,17 @@ from barnabas.inspection.findings import Kind, LogReport
 from barnabas.inspection.index_check import OffsetIndexCheck, TimeIndexCheck
 from barnabas.inspection.index_files import OFFSET_ENTRY_BYTES, TIME_ENTRY_BYTES
 from barnabas.inspection.log_file import LogFile
-from barnabas.inspection.log_listing import (
+from barnabas.inspection.log_listing import LogListing, list_log
+from barnabas.inspection.producer_check import ProducerCheck
+from barnabas.inspection.stored_batch import StoredBatch, StoredRecord
+from barnabas.log.file_names import (
     EPOCHS_FILE,
     LOG_SUFFIX,
     OFFSET_INDEX_SUFFIX,
     SNAPSHOT_SUFFIX,
     TIME_INDEX_SUFFIX,
     TRANSACTION_INDEX_SUFFIX,
-    LogListing,
-    list_log,
 )
-from barnabas.inspection.producer_check import ProducerCheck
-from barnabas.inspection.stored_batch import StoredBatch, StoredRecord
 from barnabas.records.control import read_marker
 from barnabas.records.errors import CorruptRecordsError
 from barnabas.records.record import Record

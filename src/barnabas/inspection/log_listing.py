@@ -13,20 +13,25 @@ from pathlib import Path
 
 from barnabas.core.errors import StorageError
 from barnabas.core.types import TopicPartition
+from barnabas.log.file_names import (
+    CLEANED_SUFFIX,
+    DELETED_SUFFIX,
+    EPOCHS_FILE,
+    LOG_SUFFIX,
+    SEGMENT_SUFFIXES,
+    SNAPSHOT_SUFFIX,
+    SWAP_SUFFIX,
+    file_name,
+)
 
-LOG_SUFFIX = ".log"
-OFFSET_INDEX_SUFFIX = ".index"
-TIME_INDEX_SUFFIX = ".timeindex"
-TRANSACTION_INDEX_SUFFIX = ".txnindex"
-SNAPSHOT_SUFFIX = ".snapshot"
-INDEX_SUFFIXES = (OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
-DUMPED_SUFFIXES = (LOG_SUFFIX, *INDEX_SUFFIXES, SNAPSHOT_SUFFIX)
-EPOCHS_FILE = "leader-epoch-checkpoint"
+DUMPED_SUFFIXES = (*SEGMENT_SUFFIXES, SNAPSHOT_SUFFIX)
 
 # What every broker since Kafka 0.8 has in each of its log.dirs, once it ran for a moment.
 _DATA_DIRECTORY_FILES = ("meta.properties", "recovery-point-offset-checkpoint", "replication-offset-checkpoint")
 
-_FILE = re.compile(r"(\d{20})\.(log|index|timeindex|txnindex|snapshot)(\.deleted|\.cleaned|\.swap)?", re.ASCII)
+_KINDS = "|".join(map(re.escape, DUMPED_SUFFIXES))
+_LEFTOVERS = "|".join(map(re.escape, (DELETED_SUFFIX, CLEANED_SUFFIX, SWAP_SUFFIX)))
+_FILE = re.compile(rf"(\d{{20}})({_KINDS})({_LEFTOVERS})?", re.ASCII)
 _LOG = re.compile(r"(.+)-(\d+)", re.ASCII)
 _FORMER = re.compile(r"(.+)-(\d+)\.[0-9a-f]{32}-(delete|future)", re.ASCII)
 
@@ -54,7 +59,7 @@ class LogListing:
 
     def file(self, offset: int, suffix: str) -> Path:
         """A file of this log by its offset."""
-        return self.path / f"{offset:020}{suffix}"
+        return self.path / file_name(offset, suffix)
 
     def has(self, path: Path) -> bool:
         """Whether the listing names a file."""
@@ -99,9 +104,9 @@ def list_log(path: Path) -> LogListing:
                 listing.strangers.append(entry.name)
         elif match[3]:
             listing.leftovers.append(entry.name)
-        elif match[2] == "log":
+        elif match[2] == LOG_SUFFIX:
             listing.segments.append(int(match[1]))
-        elif match[2] == "snapshot":
+        elif match[2] == SNAPSHOT_SUFFIX:
             listing.snapshots.append(int(match[1]))
         elif not entry.with_suffix(LOG_SUFFIX).exists():
             listing.orphans.append(entry.name)

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from itertools import zip_longest
 
 from barnabas.inspection.log_file import LogFile
-from barnabas.inspection.log_listing import LOG_SUFFIX, SNAPSHOT_SUFFIX, LogListing
+from barnabas.inspection.log_listing import LogListing
 from barnabas.log.disk.files import LocalFileSystem
+from barnabas.log.file_names import LOG_SUFFIX, SNAPSHOT_SUFFIX
 from barnabas.log.producers.open_transactions import OpenTransaction, begin_ms
 from barnabas.log.producers.producer_replay import replay
 from barnabas.log.producers.producer_snapshot import CorruptSnapshotError, decode_snapshot

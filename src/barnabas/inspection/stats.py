@@ -16,8 +16,9 @@ from pathlib import Path
 from barnabas.core.errors import StorageError
 from barnabas.core.types import TopicPartition
 from barnabas.inspection.log_file import LogFile
-from barnabas.inspection.log_listing import LOG_SUFFIX, list_log
+from barnabas.inspection.log_listing import list_log
 from barnabas.inspection.stored_batch import StoredBatch
+from barnabas.log.file_names import LOG_SUFFIX
 from barnabas.records.batch import Codec
 from barnabas.records.errors import CorruptRecordsError
 

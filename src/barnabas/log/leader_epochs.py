@@ -16,8 +16,7 @@ from barnabas.core.errors import StorageError
 from barnabas.core.types import NO_EPOCH, NO_OFFSET
 from barnabas.log.directories.checkpoint import format_lines, parse_lines
 from barnabas.log.disk.files import FileSystem
-
-FILE_NAME = "leader-epoch-checkpoint"
+from barnabas.log.file_names import EPOCHS_FILE
 
 
 class EpochEntry(NamedTuple):
@@ -41,7 +40,7 @@ class LeaderEpochs:
 
     def __init__(self, files: FileSystem, directory: Path) -> None:
         self._files = files
-        self.path = directory / FILE_NAME
+        self.path = directory / EPOCHS_FILE
         self._entries: list[EpochEntry] = []
         self._is_kept = True
         self.latest_epoch = NO_EPOCH

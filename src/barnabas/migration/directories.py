@@ -13,19 +13,12 @@ from barnabas.core.errors import StartupError, StorageError
 from barnabas.core.internal_topics import TRANSACTION_STATE_TOPIC
 from barnabas.core.types import NO_EPOCH, NO_PRODUCER_ID, TopicPartition
 from barnabas.inspection.directory_check import CLEANER_OFFSETS, running_broker
-from barnabas.inspection.log_listing import (
-    EPOCHS_FILE,
-    LOG_SUFFIX,
-    SNAPSHOT_SUFFIX,
-    TIME_INDEX_SUFFIX,
-    LogListing,
-    list_directory,
-    list_log,
-)
+from barnabas.inspection.log_listing import LogListing, list_directory, list_log
 from barnabas.inspection.open_transactions import find_open_transactions
 from barnabas.log.directories.checkpoint import OffsetCheckpoint, parse_lines
 from barnabas.log.directories.directory import CLEAN_SHUTDOWN_FILE, Identity, LogDirectory
 from barnabas.log.disk.files import LocalFileSystem, storage_errors
+from barnabas.log.file_names import EPOCHS_FILE, LOG_SUFFIX, SNAPSHOT_SUFFIX, TIME_INDEX_SUFFIX
 from barnabas.log.producers.open_transactions import OpenTransaction
 from barnabas.log.producers.producer_snapshot import CorruptSnapshotError, decode_snapshot
 from barnabas.records.batch import HEADER_BYTES, LOG_OVERHEAD, MAGIC, MAGIC_POSITION, Codec, read_header

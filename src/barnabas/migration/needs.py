@@ -28,8 +28,9 @@ from barnabas.core.errors import ConfigError, ProtocolError
 from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC
 from barnabas.core.types import TopicPartition
 from barnabas.groups.storage import GroupKey, OffsetKey, decode_key
-from barnabas.inspection.log_listing import LOG_SUFFIX, list_log
+from barnabas.inspection.log_listing import list_log
 from barnabas.log.disk.files import storage_errors
+from barnabas.log.file_names import LOG_SUFFIX
 from barnabas.records.batch import CODEC_MASK, LOG_OVERHEAD, MAGIC, MAGIC_POSITION, Codec
 from barnabas.records.errors import CorruptRecordsError
 from barnabas.records.formats import iterate_any_records

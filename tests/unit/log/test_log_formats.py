@@ -4,7 +4,7 @@ import pytest
 
 from barnabas.core.config.versions import message_magic
 from barnabas.core.error_code import ErrorCode
-from barnabas.log.segments.segment import file_name
+from barnabas.log.file_names import file_name
 from barnabas.records.batch import MAGIC_POSITION, Codec, read_header
 from barnabas.records.builder import BatchBuilder
 from barnabas.records.formats import batches_of_any_magic, is_any_crc_valid, iterate_any_records, read_any_header

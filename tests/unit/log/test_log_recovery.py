@@ -8,7 +8,7 @@ from struct import pack
 import pytest
 
 from barnabas.core.errors import StorageError
-from barnabas.log.segments.segment import file_name
+from barnabas.log.file_names import file_name
 from barnabas.records.batch import read_header
 from barnabas.records.control import EndTransactionMarker, MarkerType, build_marker
 

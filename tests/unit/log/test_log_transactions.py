@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from barnabas.core.error_code import ErrorCode
+from barnabas.log.file_names import file_name
 from barnabas.log.producers.producer_state import NEVER_OFFSET
 from barnabas.log.segments.aborted_transaction import AbortedTransaction
-from barnabas.log.segments.segment import file_name
 from barnabas.log.segments.txn_index import TransactionIndex
 from barnabas.records.control import EndTransactionMarker, MarkerType, build_marker
 from barnabas.records.errors import CorruptRecordsError

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from barnabas.core.types import NO_TIMESTAMP
-from barnabas.log.cleaner.swap import cleaned_path, segment_paths
+from barnabas.log.cleaner.swap import cleaned_path
 from barnabas.log.disk.files import FileSystem
+from barnabas.log.file_names import segment_paths
 from barnabas.log.segments.aborted_transaction import AbortedTransaction
 from barnabas.log.segments.offset_index import OffsetIndex
 from barnabas.log.segments.time_index import TimeIndex

@@ -15,14 +15,14 @@ from barnabas.log.cleaner.cleaned_segment import CleanedSegment
 from barnabas.log.cleaner.grouping import SegmentSizes, group_segments
 from barnabas.log.cleaner.offset_map import OffsetMap
 from barnabas.log.cleaner.rewrite import LastBatch, Retention, clean_chunk, records_of, whole_batches
-from barnabas.log.cleaner.swap import remove_cleaned, segment_paths
+from barnabas.log.cleaner.swap import remove_cleaned
 from barnabas.log.cleaner.throttle import Throttle
 from barnabas.log.cleaner.transactions import CleanedTransactions
 from barnabas.log.cleaner.walk import read_keys
 from barnabas.log.disk.files import FileSystem
+from barnabas.log.file_names import TRANSACTION_INDEX_SUFFIX, segment_paths
 from barnabas.log.producers.producer_replay import read_batch_marker
 from barnabas.log.segments.aborted_transaction import AbortedTransaction
-from barnabas.log.segments.segment import TRANSACTION_INDEX_SUFFIX
 from barnabas.log.segments.txn_index import TransactionIndex
 from barnabas.records.batch import BATCH_LENGTH_POSITION, INT32, LOG_OVERHEAD, BatchHeader
 from barnabas.records.errors import CorruptRecordsError

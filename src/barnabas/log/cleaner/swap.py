@@ -15,22 +15,8 @@ Source: log-format facts, load and recovery, cleaner.
 
 from pathlib import Path
 
-from barnabas.log.directories.directory_files import CLEANED_SUFFIX, SWAP_SUFFIX
 from barnabas.log.disk.files import FileSystem
-from barnabas.log.segments.segment import (
-    LOG_SUFFIX,
-    OFFSET_INDEX_SUFFIX,
-    TIME_INDEX_SUFFIX,
-    TRANSACTION_INDEX_SUFFIX,
-    file_name,
-)
-
-_SUFFIXES = (LOG_SUFFIX, OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
-
-
-def segment_paths(directory: Path, base_offset: int) -> list[Path]:
-    """The names of a segment's files: log, offset index, time index, transaction index."""
-    return [directory / file_name(base_offset, suffix) for suffix in _SUFFIXES]
+from barnabas.log.file_names import CLEANED_SUFFIX, SWAP_SUFFIX, segment_paths
 
 
 def cleaned_path(path: Path) -> Path:

@@ -12,23 +12,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from barnabas.log.disk.files import FileSystem
-from barnabas.log.producers.producer_snapshot import SNAPSHOT_SUFFIX
-from barnabas.log.segments.batch_reader import read_headers
-from barnabas.log.segments.segment import (
+from barnabas.log.file_names import (
+    CLEANED_SUFFIX,
     DELETED_SUFFIX,
+    INDEX_SUFFIXES,
     LOG_SUFFIX,
     OFFSET_INDEX_SUFFIX,
+    SEGMENT_SUFFIXES,
+    SNAPSHOT_SUFFIX,
+    SWAP_SUFFIX,
     TIME_INDEX_SUFFIX,
     TRANSACTION_INDEX_SUFFIX,
-    Segment,
     file_name,
 )
+from barnabas.log.segments.batch_reader import read_headers
+from barnabas.log.segments.segment import Segment
 from barnabas.log.segments.txn_index import ENTRY_BYTES
-
-CLEANED_SUFFIX = ".cleaned"
-SWAP_SUFFIX = ".swap"
-
-_INDEX_SUFFIXES = (OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
 
 
 @dataclass(slots=True)
@@ -68,7 +67,7 @@ def read_directory(files: FileSystem, directory: Path, now_ms: int) -> LogFiles:
             found.segments.append(Segment(files, directory, offset, size, now_ms))
             if _has_damaged_index(files, directory, stem, sizes):
                 found.damaged.add(offset)
-        elif suffix in _INDEX_SUFFIXES and stem + LOG_SUFFIX not in sizes:
+        elif suffix in INDEX_SUFFIXES and stem + LOG_SUFFIX not in sizes:
             files.remove(directory / name)
     found.segments.sort(key=lambda segment: segment.base_offset)
     return found
@@ -117,7 +116,7 @@ def _put_in_place(files: FileSystem, directory: Path, base_offset: int) -> None:
     for entry in files.list(directory):
         stem, suffix = Path(entry.name).stem, Path(entry.name).suffix
         is_replaced = stem.isdecimal() and base_offset <= int(stem) < max(end_offset, base_offset + 1)
-        if is_replaced and suffix in (LOG_SUFFIX, *_INDEX_SUFFIXES):
+        if is_replaced and suffix in SEGMENT_SUFFIXES:
             files.remove(directory / entry.name)
     files.rename(swap, path)
 

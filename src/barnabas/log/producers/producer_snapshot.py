@@ -18,11 +18,9 @@ from struct import Struct
 
 from barnabas.core.types import NO_OFFSET, NO_SEQUENCE
 from barnabas.log.disk.files import FileSystem
+from barnabas.log.file_names import SNAPSHOT_SUFFIX, file_name
 from barnabas.log.producers.producer_state import ProducerBatch, ProducerEntry, ProducerState
-from barnabas.log.segments.segment import file_name
 from barnabas.records.crc import crc32c
-
-SNAPSHOT_SUFFIX = ".snapshot"
 
 _VERSION = 1
 _HEAD = Struct(">hI")

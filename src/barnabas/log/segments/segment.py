@@ -17,6 +17,7 @@ from typing import NamedTuple
 from barnabas.core.types import NO_TIMESTAMP
 from barnabas.log.disk.cold_reads import Cached, CachedFile, ColdWork, NotCachedError
 from barnabas.log.disk.files import FileSystem, RecordFile
+from barnabas.log.file_names import LOG_SUFFIX, OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, file_name, segment_paths
 from barnabas.log.segments.batch_reader import AnyHeader, read_batches, read_headers
 from barnabas.log.segments.offset_index import OffsetIndex
 from barnabas.log.segments.time_index import TimeIndex
@@ -25,22 +26,11 @@ from barnabas.records.batch import Buffer
 from barnabas.records.errors import CorruptRecordsError
 from barnabas.records.formats import iterate_any_records
 
-LOG_SUFFIX = ".log"
-OFFSET_INDEX_SUFFIX = ".index"
-TIME_INDEX_SUFFIX = ".timeindex"
-TRANSACTION_INDEX_SUFFIX = ".txnindex"
-DELETED_SUFFIX = ".deleted"
-
 REBUILD_INTERVAL_BYTES = 4096  # index.interval.bytes of an index that is found damaged when it is first read
 
 MAX_RELATIVE_OFFSET = 2**31 - 1
 
 _logger = logging.getLogger(__name__)
-
-
-def file_name(offset: int, suffix: str) -> str:
-    """The name of a file that starts at `offset`: 20 digits and the suffix."""
-    return f"{offset:020d}{suffix}"
 
 
 class _Indexes(NamedTuple):
@@ -136,8 +126,7 @@ class Segment:
     @property
     def paths(self) -> list[Path]:
         """The names of all its files, whether they exist or not."""
-        suffixes = (LOG_SUFFIX, OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
-        return [self._directory / file_name(self.base_offset, suffix) for suffix in suffixes]
+        return segment_paths(self._directory, self.base_offset)
 
     @property
     def transactions(self) -> TransactionIndex:

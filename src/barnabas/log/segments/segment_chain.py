@@ -15,9 +15,10 @@ from barnabas.log.config import LogConfig
 from barnabas.log.disk.cold_reads import Cached, ColdSlice, NotCachedError
 from barnabas.log.disk.files import FileSlice
 from barnabas.log.environment import LogEnvironment
+from barnabas.log.file_names import DELETED_SUFFIX
 from barnabas.log.segments.aborted_transaction import AbortedTransaction
 from barnabas.log.segments.batch_reader import read_batches
-from barnabas.log.segments.segment import DELETED_SUFFIX, Segment
+from barnabas.log.segments.segment import Segment
 from barnabas.log.segments.tail import BatchTail
 from barnabas.log.segments.time_search import LargestTimestamps
 from barnabas.records.batch import BatchHeader

@@ -1,0 +1,38 @@
+"""What the files of a log are called.
+
+    <base offset>.log .index .timeindex .txnindex   a segment
+    <offset>.snapshot                               producer state
+    leader-epoch-checkpoint                         leader epochs
+    <any of a segment's>.deleted                    removed after file.delete.delay.ms, and at the next start
+    <any of a segment's>.cleaned .swap              a compaction's result, on its way
+
+An offset has 20 digits.
+
+Source: log-format facts, files in a log.
+"""
+
+from pathlib import Path
+
+LOG_SUFFIX = ".log"
+OFFSET_INDEX_SUFFIX = ".index"
+TIME_INDEX_SUFFIX = ".timeindex"
+TRANSACTION_INDEX_SUFFIX = ".txnindex"
+SNAPSHOT_SUFFIX = ".snapshot"
+DELETED_SUFFIX = ".deleted"
+CLEANED_SUFFIX = ".cleaned"
+SWAP_SUFFIX = ".swap"
+
+INDEX_SUFFIXES = (OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX)
+SEGMENT_SUFFIXES = (LOG_SUFFIX, *INDEX_SUFFIXES)
+
+EPOCHS_FILE = "leader-epoch-checkpoint"
+
+
+def file_name(offset: int, suffix: str) -> str:
+    """The name of a file that starts at `offset`: 20 digits and the suffix."""
+    return f"{offset:020d}{suffix}"
+
+
+def segment_paths(directory: Path, base_offset: int) -> list[Path]:
+    """The names of a segment's files: log, offset index, time index, transaction index."""
+    return [directory / file_name(base_offset, suffix) for suffix in SEGMENT_SUFFIXES]
