@@ -3,6 +3,7 @@
     <base offset>.log .index .timeindex .txnindex   a segment
     <offset>.snapshot                               producer state
     any of them with .deleted, .cleaned or .swap    left over from a deletion or a compaction
+    next.log.deleted                                the next segment, prepared by a broker that runs or was killed
 
 Source: log-format facts, files in a log, files in a log dir.
 """
@@ -18,6 +19,7 @@ from barnabas.log.file_names import (
     DELETED_SUFFIX,
     EPOCHS_FILE,
     LOG_SUFFIX,
+    NEXT_FILE,
     SEGMENT_SUFFIXES,
     SNAPSHOT_SUFFIX,
     SWAP_SUFFIX,
@@ -100,7 +102,9 @@ def list_log(path: Path) -> LogListing:
             continue
         match = _FILE.fullmatch(entry.name)
         if match is None:
-            if entry.name != EPOCHS_FILE:
+            if entry.name == NEXT_FILE:
+                listing.leftovers.append(entry.name)
+            elif entry.name != EPOCHS_FILE:
                 listing.strangers.append(entry.name)
         elif match[3]:
             listing.leftovers.append(entry.name)

@@ -16,6 +16,10 @@ def _no_jitter(limit_ms: int) -> int:
     return 0
 
 
+def _nothing(text: str) -> None:
+    return
+
+
 def _raise(error: BaseException) -> None:
     raise error
 
@@ -34,6 +38,7 @@ class LogEnvironment:
         producer_expiration_ms: transactional.id.expiration.ms.
         has_zstd: Whether zstd may be written (inter.broker.protocol.version=2.1 or newer).
         validates_records: Walk all records of each batch (barnabas.record.validation=full).
+        on_loop: Told what was done on the event loop that should have been done before, elsewhere.
     """
 
     clock: Clock
@@ -45,3 +50,4 @@ class LogEnvironment:
     producer_expiration_ms: int = 604_800_000
     validates_records: bool = False
     has_zstd: bool = True
+    on_loop: Callable[[str], object] = _nothing

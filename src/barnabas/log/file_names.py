@@ -5,6 +5,7 @@
     leader-epoch-checkpoint                         leader epochs
     <any of a segment's>.deleted                    removed after file.delete.delay.ms, and at the next start
     <any of a segment's>.cleaned .swap              a compaction's result, on its way
+    next.log.deleted                                the next segment, prepared (`segments/next_file.py`)
 
 An offset has 20 digits.
 
@@ -26,6 +27,7 @@ INDEX_SUFFIXES = (OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFF
 SEGMENT_SUFFIXES = (LOG_SUFFIX, *INDEX_SUFFIXES)
 
 EPOCHS_FILE = "leader-epoch-checkpoint"
+NEXT_FILE = f"next{LOG_SUFFIX}{DELETED_SUFFIX}"
 
 
 def file_name(offset: int, suffix: str) -> str:

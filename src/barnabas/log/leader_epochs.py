@@ -9,6 +9,7 @@ Source: design page, replication; KIP-101, KIP-279; log-format facts, leader epo
 """
 
 from bisect import bisect_right
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,16 +28,17 @@ class EpochEntry(NamedTuple):
 
 
 class LeaderEpochs:
-    """The epochs of one log; every change is written at once (but synced with the log's next flush).
+    """The epochs of one log; every change is written soon, and synced with the log's next flush.
 
     A log whose message format has no leader epochs keeps none, and has no file.
 
     Attributes:
         latest_epoch: The newest; -1 when there is none.
         path: The file.
+        changed: Called when the file is to be written; writes it on the spot until somebody knows better.
     """
 
-    __slots__ = ("_entries", "_files", "_is_kept", "latest_epoch", "path")
+    __slots__ = ("_entries", "_files", "_is_kept", "changed", "latest_epoch", "path")
 
     def __init__(self, files: FileSystem, directory: Path) -> None:
         self._files = files
@@ -44,15 +46,14 @@ class LeaderEpochs:
         self._entries: list[EpochEntry] = []
         self._is_kept = True
         self.latest_epoch = NO_EPOCH
+        self.changed: Callable[[], object] = self.write
 
     def keep(self, is_kept: bool) -> None:
         """Whether the log keeps epochs from now on; if not, those that are known are forgotten."""
         if is_kept == self._is_kept:
             return
-        self._set([])
         self._is_kept = is_kept
-        if not is_kept:
-            self._files.remove(self.path)
+        self._set([])
 
     def load(self) -> None:
         """Read the file; made when it is missing.
@@ -134,5 +135,15 @@ class LeaderEpochs:
     def _set(self, entries: list[EpochEntry]) -> None:
         self._entries = entries
         self.latest_epoch = entries[-1].epoch if entries else NO_EPOCH
+        self.changed()
+
+    def write(self) -> None:
+        """Let the file say what is known now; for any thread, one at a time.
+
+        Raises:
+            StorageError: The disk failed.
+        """
         if self._is_kept:
-            self._files.replace(self.path, format_lines(entries), is_synced=False)
+            self._files.replace(self.path, format_lines(self._entries), is_synced=False)
+        else:
+            self._files.remove(self.path)

@@ -45,6 +45,7 @@ _VALIDATES_RECORDS = "full"
 _INITIAL_DELAY_MS = 30_000
 _CLEANER_DELAY_MS = 1_000  # clients come first
 _PRODUCER_CHECK_INTERVAL_MS = 600_000
+_ROLL_CHECK_INTERVAL_MS = 60_000
 _NEVER_MS = 10 * 365 * 24 * 3600 * 1000  # longer than any broker runs; the default of some intervals is 2^63-1
 
 if TYPE_CHECKING:
@@ -99,6 +100,7 @@ class LogManager:
         closing_executor: Executor | None = None,
         dice: "Random | None" = None,
         new_stop_signal: Callable[[], StopSignal] = new_stop_signal,
+        on_loop: Callable[[str], object] = lambda _: None,
     ) -> None:
         """Args:
         config: The broker's settings.
@@ -113,6 +115,7 @@ class LogManager:
         closing_executor: What closes the logs at the end, `CLOSING_THREAD_COUNT` at a time; `executor` by default.
         dice: For when segments roll and what deleted logs are called; the system's own by default.
         new_stop_signal: Makes what the cleaner's threads wait at.
+        on_loop: Told what was done on the event loop that should have been done elsewhere: see the watchdog.
         """
         self.known_broker_id: int | None = None
         self.known_cluster_id: str | None = None
@@ -138,6 +141,7 @@ class LogManager:
             self._on_failure,
             config.transactional_id_expiration_ms,
             config.barnabas_record_validation == _VALIDATES_RECORDS,
+            on_loop=on_loop,
         )
         self._directories = LogDirs([LogDirectory(self._env.files, Path(path)) for path in _paths(config)])
         self._logs: dict[TopicPartition, PartitionLog] = {}
@@ -308,6 +312,7 @@ class LogManager:
         self._repeat(_INITIAL_DELAY_MS, config.log_retention_check_interval_ms, self.apply_retention)
         self._repeat(_INITIAL_DELAY_MS, config.log_flush_scheduler_interval_ms, self._flush_overdue)
         self._repeat(_PRODUCER_CHECK_INTERVAL_MS, _PRODUCER_CHECK_INTERVAL_MS, self._remove_expired_producers)
+        self._repeat(_ROLL_CHECK_INTERVAL_MS, _ROLL_CHECK_INTERVAL_MS, self._prepare_rolls)
         if config.log_cleaner_enable and config.log_cleaner_threads > 0:
             self._timers.call_later(_CLEANER_DELAY_MS, self._start_cleaner)
 
@@ -474,6 +479,13 @@ class LogManager:
 
     # --- what is done periodically
 
+    def _prepare_rolls(self) -> None:
+        """Make the next segment's file where a log is quiet and its next append will want one because of its age."""
+        before_next_look_ms = self._clock.now_ms() + 2 * _ROLL_CHECK_INTERVAL_MS
+        for log in self._logs.values():
+            if log.is_roll_due(before_next_look_ms):
+                log.prepare_roll()
+
     def apply_retention(self) -> None:
         """Delete old segments of all logs but those that are compacted."""
         now_ms = self._clock.now_ms()
@@ -554,6 +566,8 @@ class LogManager:
 
     async def _close_logs(self, logs: list[PartitionLog]) -> tuple[bool, BaseException | None]:
         """Close them all; whether all were whole, and why one of them could not be closed, after all were tried."""
+        for log in logs:
+            await log.settled().future()
         # A file system brings many files to disk in little more time than one, if it is asked for all at once.
         shares = [logs[number::CLOSING_THREAD_COUNT] for number in range(min(CLOSING_THREAD_COUNT, len(logs)))]
         works = [submit(self._closing_executor, partial(_close_some, share)).future() for share in shares]
@@ -601,11 +615,14 @@ def _paths(config: LogManagerConfig) -> list[str]:
 
 
 def _close(log: PartitionLog) -> bool:
-    """Close a log; whether it was possible, the disk being well.
+    """Close a log; whether it was possible, the disk being well and having been so before.
 
     Raises:
         StorageError: The disk failed.
     """
+    if log.has_failed:
+        log.release()
+        return False
     try:
         log.close()
     except CorruptRecordsError as error:

@@ -16,10 +16,12 @@ from struct import Struct
 from barnabas.core.config.versions import message_magic
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import StorageError
+from barnabas.core.pending import Pending
 from barnabas.core.types import NO_EPOCH, NO_TIMESTAMP, TopicPartition
 from barnabas.log.append_result import AppendResult
 from barnabas.log.config import LogConfig
 from barnabas.log.disk.cold_reads import Cached
+from barnabas.log.disk.disk_work import DiskWork
 from barnabas.log.disk.files import FileSlice
 from barnabas.log.environment import LogEnvironment
 from barnabas.log.flusher import Flusher, Waiting
@@ -61,6 +63,10 @@ _CODECS = {
 }
 
 _PUT_NUMBERS = Struct(">qii").pack_into  # base offset, batch length, leader epoch
+
+
+def _ignore(_: None) -> None:
+    return
 
 
 class LogParts:
@@ -123,6 +129,7 @@ class PartitionLog:
         "_segment_ms",
         "_snapshots",
         "_walk_rules",
+        "_work",
         "config",
         "directory",
         "epochs",
@@ -149,7 +156,8 @@ class PartitionLog:
         self._env = env
         self.topic_partition = topic_partition
         self.directory = directory
-        self._chain = SegmentChain(env, directory, parts.segments, self._note_failure)
+        self._work = DiskWork(env.executor)
+        self._chain = SegmentChain(env, directory, parts.segments, self._work, self._note_failure)
         self.segments = self._chain.segments
         self.epochs = parts.epochs
         self.producers = parts.producers
@@ -163,9 +171,11 @@ class PartitionLog:
         self._cut_offset = parts.log_end_offset
         # The directory may have been made a moment ago; its name is in the one above.
         self._is_name_safe = False
-        self._flusher = Flusher(env.executor, self._prepare_flush, self._note_flush, self._note_failure)
+        self._flusher = Flusher(self._work, self._prepare_flush, self._note_flush, self._note_failure)
         self.update_config(config)
         self._chain.choose_jitter(config)
+        # Up to now this is the thread that opens the log.
+        self.epochs.changed = self._write_epochs
 
     # --- settings and state
 
@@ -441,13 +451,23 @@ class PartitionLog:
         """The active segment, or a new one where the next append must not go into it."""
         segment = self.segments[-1]
         position = segment.size
+        end_position = position + size
+        waited_ms = self._waited_ms(segment, max_timestamp_ms) if position else 0
+        limit_ms = self._segment_ms - segment.roll_jitter_ms
         if (
-            position + size > self._segment_bytes
-            or (position and self._waited_ms(segment, max_timestamp_ms) > self._segment_ms - segment.roll_jitter_ms)
+            end_position > self._segment_bytes
+            or (position and waited_ms > limit_ms)
             or segment.has_full_index(self._index_bytes)
             or last_offset - segment.base_offset > MAX_RELATIVE_OFFSET
         ):
             return self.roll()
+        if self._chain.next_file.is_wanted and (
+            end_position * 2 > self._segment_bytes
+            or waited_ms * 2 > limit_ms
+            or segment.has_full_index(self._index_bytes // 2)
+        ):
+            # Half-way: time enough to make the next one's file.
+            self._chain.prepare_next(self.config)
         return segment
 
     def _waited_ms(self, segment: Segment, max_timestamp_ms: int) -> int:
@@ -455,26 +475,57 @@ class PartitionLog:
             return max_timestamp_ms - segment.first_timestamp_ms
         return self._env.clock.now_ms() - segment.created_ms
 
+    def prepare_roll(self, then: Callable[[], object] = lambda: None) -> None:
+        """Let the next roll find all ready that takes a disk; `then` is called when it is, or can't be."""
+        self._chain.prepare_next(self.config, then)
+
+    def is_roll_due(self, now_ms: int) -> bool:
+        """Whether the next append at `now_ms`, if one comes, begins a new segment because of the active one's age."""
+        active = self.segments[-1]
+        return active.size > 0 and self._waited_ms(active, now_ms) > self._segment_ms - active.roll_jitter_ms
+
     def roll(self) -> Segment:
         """Close the active segment and begin a new one at the log end; an empty one stays.
 
+        On the spot the new one's file gets its name, nothing else; what completes the old one is written afterwards.
+
         Returns:
             The active segment.
+
+        Raises:
+            StorageError: The disk failed; the log is as it was.
         """
         active = self.segments[-1]
         if active.size == 0 and active.base_offset == self.log_end_offset:
             return active
-        self._complete(active)
-        self._snapshots.take(self.log_end_offset, self.producers)
-        self._chain.add(self.config, self.log_end_offset)
-        self._flusher.request(None)
-        return self.segments[-1]
+        added = self._chain.add(self.config, self.log_end_offset)
+        complete = self._completion(active)
+        write_snapshot = self._snapshots.plan(self.log_end_offset, self.producers)
 
-    def _complete(self, segment: Segment) -> None:
-        segment.complete()
-        if self.config.preallocate:
-            # Cutting a file at its end gives back what was reserved behind it.
-            segment.file.truncate(segment.size)
+        def work() -> None:
+            complete()
+            write_snapshot()
+            added.make_indexes()
+
+        self._work.run(work, _ignore, self._note_failure)
+        self._flusher.request(None)
+        return added
+
+    def _completion(self, segment: Segment) -> Callable[[], None]:
+        """What writes all that closes a segment to which nothing is appended any more."""
+        persist = segment.completion()
+        file = segment.file if self.config.preallocate else None
+
+        def work() -> None:
+            persist()
+            if file is not None:
+                # Cutting a file at its end gives back what was reserved behind it.
+                file.truncate(file.size)
+
+        return work
+
+    def _write_epochs(self) -> None:
+        self._work.run(self.epochs.write, _ignore, self._note_failure)
 
     def delete_oldest_segments(self, count: int) -> None:
         """Delete the first `count` segments; the log start moves to the first that stays.
@@ -527,7 +578,7 @@ class PartitionLog:
     def truncate_fully(self, offset: int) -> None:
         """Drop everything and begin anew, empty, at `offset`."""
         self._chain.drop(list(self.segments), self.config.file_delete_delay_ms)
-        self._chain.add(self.config, offset)
+        self._chain.add(self.config, offset).make_indexes()
         self._reset_end(offset)
         self.log_start_offset = offset
         self.epochs.clear()
@@ -659,9 +710,14 @@ class PartitionLog:
         self._flusher.request(then)
 
     def _prepare_flush(self) -> tuple[int, Callable[[], None]]:
-        self.segments[-1].persist_indexes()
+        persist_indexes, sync = self.segments[-1].persistence(), self._flush_work()
         self._cut_offset = self.log_end_offset
-        return self.log_end_offset, self._flush_work()
+
+        def work() -> None:
+            persist_indexes()
+            sync()
+
+        return self.log_end_offset, work
 
     def _flush_work(self) -> Callable[[], None]:
         segments = self.segments[self._chain.index_of(self.recovery_point) :]
@@ -693,14 +749,27 @@ class PartitionLog:
         """Remove the producer snapshots that no truncation or recovery can need any more."""
         before_active = self.segments[max(len(self.segments) - 2, 0)].base_offset
         unflushed = self.segments[self._chain.index_of(self.recovery_point)].base_offset
-        self._snapshots.remove_below(min(before_active, unflushed))
+        remove = self._snapshots.forget_below(min(before_active, unflushed))
+        if remove is not None:
+            self._work.run(remove, _ignore, self._note_failure)
 
     def remove_expired_producers(self) -> None:
         """Forget producers that were silent for transactional.id.expiration.ms."""
         self.producers.remove_expired(self._env.clock.now_ms() - self._env.producer_expiration_ms)
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether something could not be written, so that the files are not what they should be."""
+        return self._work.error is not None
+
+    def settled(self) -> Pending[None]:
+        """Completes when nothing is being written any more."""
+        return self._work.settled()
+
     def close(self) -> None:
         """Write all that makes a later start quick, and wait until it is on disk; for an executor's thread.
+
+        Nothing may be under way any more: see `settled`.
 
         Raises:
             StorageError: The disk failed; the log must be recovered at the next start.
@@ -708,7 +777,8 @@ class PartitionLog:
         if self.is_closed:
             return
         self.is_closed = True
-        self._complete(self.segments[-1])
+        self._chain.next_file.remove()
+        self._completion(self.segments[-1])()
         self._snapshots.take(self.log_end_offset, self.producers)
         self._flush_work()()
         self.recovery_point = self.log_end_offset

@@ -212,10 +212,7 @@ class ReplicaManager:
 
     def _update_config(self, partition: Partition, config: TopicConfig) -> None:
         partition.min_insync_replicas = config.min_insync_replicas
-        try:
-            partition.log.update_config(config)
-        except StorageError as error:
-            self.storage_failed(error)
+        partition.log.update_config(config)
 
     def leader_and_isr(self, request: LeaderAndIsrRequest) -> Pending[LeaderAndIsrResponse]:
         """Do what the controller says about leaders; logs that do not exist yet are created off the loop."""
@@ -297,10 +294,7 @@ class ReplicaManager:
             partition.resign(state.leader, state.leader_epoch)
             return ErrorCode.NONE, None
         isr, replicas = tuple(state.isr), tuple(state.replicas)
-        try:
-            partition.become_leader(state.leader_epoch, isr, replicas, partition.high_watermark)
-        except StorageError as error:
-            return self.storage_failed(error).error_code, None
+        partition.become_leader(state.leader_epoch, isr, replicas, partition.high_watermark)
         self._fetches.notify(key)
         return ErrorCode.NONE, partition
 

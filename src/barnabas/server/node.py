@@ -128,6 +128,7 @@ class Node:
             closing_executor=self._closing_executor,
             dice=self._env.dice,
             new_stop_signal=self._env.new_stop_signal,
+            on_loop=self._watchdog.note,
         )
         await logs.lock()
         registry = self._registry = await self._open_registry(logs)

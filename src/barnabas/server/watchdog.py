@@ -21,6 +21,7 @@ log = logging.getLogger(__name__)
 
 _INTERVAL_MS = 50
 WARN_FROM_MS = 500
+_MOST_NOTED = 3
 
 _SCHEDULER_STATISTICS = "/proc/thread-self/schedstat"
 _NS_PER_MS = 1_000_000
@@ -54,6 +55,7 @@ class Watchdog:
 
     Attributes:
         longest_stall_ms: The longest one seen.
+        noted_count: How often something was done on the loop that should have been done elsewhere.
     """
 
     def __init__(self, clock: Clock, timers: Timers, core_wait_ms: Callable[[], int] = lambda: 0) -> None:
@@ -66,7 +68,9 @@ class Watchdog:
         self._timer: Timer | None = None
         self._due_ms = 0
         self._waited_ms = 0
+        self._noted: list[str] = []
         self.longest_stall_ms = 0
+        self.noted_count = 0
 
     def start(self) -> None:
         """Begin to measure."""
@@ -74,11 +78,21 @@ class Watchdog:
         self._waited_ms = self._core_wait_ms()
         self._timer = self._timers.call_later(_INTERVAL_MS, self._check)
 
+    def note(self, text: str) -> None:
+        """Something was done on the loop that should have been done elsewhere: a stall may come of it."""
+        self.noted_count += 1
+        if len(self._noted) < _MOST_NOTED:
+            self._noted.append(text)
+
     def stop(self) -> None:
         """Stop measuring and say what the longest stall was."""
         if self._timer is not None:
             self._timer.cancel()
-            log.info("longest stall of the event loop: %d ms", self.longest_stall_ms)
+            log.info(
+                "longest stall of the event loop: %d ms; segments that were made on it: %d",
+                self.longest_stall_ms,
+                self.noted_count,
+            )
 
     def _check(self) -> None:
         late_ms = self._clock.monotonic_ms() - self._due_ms
@@ -86,5 +100,7 @@ class Watchdog:
         if stall_ms > self.longest_stall_ms:
             self.longest_stall_ms = stall_ms
         if stall_ms >= WARN_FROM_MS:
-            log.warning("the event loop stood still for %d ms: every client waited", stall_ms)
+            noted = f" ({', '.join(self._noted)} on it)" if self._noted else ""
+            log.warning("the event loop stood still for %d ms: every client waited%s", stall_ms, noted)
+        self._noted.clear()
         self.start()

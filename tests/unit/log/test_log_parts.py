@@ -44,6 +44,13 @@ class TestOffsetIndex:
 
         assert index.path.read_bytes() == pack(">8i", 10, 500, 20, 900, 30, 1300, 40, 2000)
 
+    def test_entries_may_come_while_others_are_written(self, index):
+        index.persist(2)
+        assert index.path.read_bytes() == pack(">4i", 10, 500, 20, 900)
+        index.persist(1)
+        index.persist(3)
+        assert index.path.read_bytes() == pack(">6i", 10, 500, 20, 900, 30, 1300)
+
     def test_load_drops_what_is_no_entry(self, index):
         index.persist()
         size = index.path.stat().st_size
@@ -85,6 +92,12 @@ class TestTimeIndex:
 
     def test_lookup(self, index):
         assert [index.lookup(timestamp_ms) for timestamp_ms in (0, 999, 1000, 1999, 2000)] == [100, 100, 110, 110, 120]
+
+    def test_entries_may_come_while_others_are_written(self, index):
+        index.persist(1)
+        assert index.path.read_bytes() == pack(">qi", 1000, 10)
+        index.persist(2)
+        assert index.path.read_bytes() == pack(">qiqi", 1000, 10, 2000, 20)
 
     def test_bytes_and_load(self, index):
         index.persist()
@@ -208,7 +221,8 @@ class TestSnapshots:
         assert snapshots.load_latest()[0] == 9
         assert snapshots.offsets == (5, 9)
         assert not snapshots.path(12).exists()
-        snapshots.remove_below(9)
+        snapshots.forget_below(9)()
+        assert not snapshots.path(5).exists()
         assert snapshots.offsets == (9,)
         snapshots.remove_outside(9, 20)
         assert snapshots.load_latest() is None

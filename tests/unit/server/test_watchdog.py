@@ -62,3 +62,19 @@ def test_what_the_system_says_about_this_thread_only_grows():
     assert 0 <= first <= wait()
     wait.close()
     assert wait() == 0
+
+
+def test_a_stall_is_told_with_what_was_done_on_the_loop(clock, caplog):
+    timers = SlowTimers(clock)
+    watchdog = Watchdog(clock, timers)
+    timers.late_ms = 700
+    watchdog.start()
+    for number in range(5):
+        watchdog.note(f"file {number} was made")
+    clock.advance(750)
+    assert "every client waited (file 0 was made, file 1 was made, file 2 was made on it)" in caplog.text
+    caplog.clear()
+    clock.advance(750)
+    assert "every client waited" in caplog.text
+    assert "was made" not in caplog.text
+    assert watchdog.noted_count == 5

@@ -13,6 +13,7 @@ Last sequence and offset are -1 and the delta 0 when only markers were seen.
 Source: KIP-98; log-format facts, producer snapshot.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from struct import Struct
 
@@ -115,10 +116,15 @@ class ProducerSnapshots:
 
     def take(self, offset: int, state: ProducerState) -> None:
         """Write the state as of `offset`."""
-        self._files.write(self.path(offset), encode_snapshot(state))
+        self.plan(offset, state)()
+
+    def plan(self, offset: int, state: ProducerState) -> Callable[[], None]:
+        """What writes the state as of `offset`, as it is now; the file counts as there. For the log's disk work."""
+        path, data = self.path(offset), encode_snapshot(state)
         if offset not in self._offsets:
             self._offsets.append(offset)
             self._offsets.sort()
+        return lambda: self._files.write(path, data)
 
     def load_latest(self) -> tuple[int, ProducerState] | None:
         """The newest that can be trusted; those that can't are removed."""
@@ -140,9 +146,16 @@ class ProducerSnapshots:
                     continue
         return None
 
-    def remove_below(self, offset: int) -> None:
-        """Remove the files below `offset`."""
-        self._remove([known for known in self._offsets if known < offset])
+    def forget_below(self, offset: int) -> Callable[[], None] | None:
+        """Let go of the files below `offset`; what removes them, None when there are none."""
+        paths = [self.path(known) for known in self._offsets if known < offset]
+        self._offsets = [known for known in self._offsets if known >= offset]
+
+        def remove() -> None:
+            for path in paths:
+                self._files.remove(path)
+
+        return remove if paths else None
 
     def remove_outside(self, start_offset: int, end_offset: int) -> None:
         """Remove the files at or below `start_offset` or above `end_offset`: they say nothing about the log."""

@@ -111,19 +111,26 @@ class OffsetIndex:
         self._persisted_count = 0
         self._files.write(self.path, b"")
 
+    def make_file(self) -> None:
+        """Make the file, empty; for any thread."""
+        self._files.write(self.path, b"")
+
     def forget(self) -> None:
         """Forget all entries; the file stays until `persist` finds that it holds something else."""
         del self._offsets[:], self._positions[:]
         self._persisted_count = _UNKNOWN_COUNT
 
-    def persist(self) -> None:
-        """Write the entries that the file lacks."""
-        start, end = max(self._persisted_count, 0), len(self._offsets)
-        if self._persisted_count == end:
+    def persist(self, end: int | None = None) -> None:
+        """Write those of the first `end` entries (None: of all) that the file lacks; for any thread, one at a time.
+
+        Entries may be added meanwhile, but none may be dropped.
+        """
+        start, end = max(self._persisted_count, 0), len(self._offsets) if end is None else end
+        if self._persisted_count >= end:
             return
         entries = array("i", bytes((end - start) * ENTRY_BYTES))
-        entries[0::2] = self._offsets[start:]
-        entries[1::2] = self._positions[start:]
+        entries[0::2] = self._offsets[start:end]
+        entries[1::2] = self._positions[start:end]
         if sys.byteorder == "little":
             entries.byteswap()
         data = entries.tobytes()

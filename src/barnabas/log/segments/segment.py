@@ -10,7 +10,7 @@ Source: implementation page, log; log-format facts, index rule, append and roll.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -98,13 +98,26 @@ class Segment:
     @classmethod
     def create(cls, files: FileSystem, directory: Path, base_offset: int, created_ms: int) -> "Segment":
         """Make the files of a new, empty segment."""
+        path = directory / file_name(base_offset, LOG_SUFFIX)
+        segment = cls.begin(files, directory, base_offset, created_ms, files.open_records(path, is_new=True))
+        segment.make_indexes()
+        return segment
+
+    @classmethod
+    def begin(
+        cls, files: FileSystem, directory: Path, base_offset: int, created_ms: int, file: RecordFile
+    ) -> "Segment":
+        """A new segment whose empty `.log` file is there; `make_indexes` makes the others."""
         segment = cls(files, directory, base_offset, 0, created_ms)
-        segment._offset_index.clear()
-        segment._time_index.clear()
         segment._has_indexes = True
         segment._transactions = TransactionIndex(files, segment.paths[-1])
-        segment._file = files.open_records(segment.path, is_new=True)
+        segment._file = file
         return segment
+
+    def make_indexes(self) -> None:
+        """Make the index files of a new segment, empty; for any thread."""
+        self._offset_index.make_file()
+        self._time_index.make_file()
 
     @property
     def file(self) -> RecordFile:
@@ -207,7 +220,7 @@ class Segment:
             self._take_indexes(indexes)
 
     def has_full_index(self, index_bytes: int) -> bool:
-        """Whether one of the indexes has no room left in `index_bytes` (segment.index.bytes)."""
+        """Whether one of the indexes has no room left in `index_bytes` (segment.index.bytes, or a part of it)."""
         # A place in the time index is kept for the entry at the roll.
         return self._offset_index.entry_count >= index_bytes // 8 or self._time_index.entry_count >= (
             index_bytes // 12 - 1
@@ -312,18 +325,38 @@ class Segment:
             self.note(header, position, index_interval_bytes)
         self.complete()
 
-    def persist_indexes(self) -> None:
-        """Bring the index files up to date."""
-        if self._has_indexes and not self._is_damaged:
-            self._offset_index.persist()
-            self._time_index.persist()
+    def persistence(self) -> Callable[[], None]:
+        """What brings the index files up to what the indexes hold now; for the log's disk work."""
+        if not self._has_indexes or self._is_damaged:
+            return lambda: None
+        offset_index, time_index = self._offset_index, self._time_index
+        entry_count, time_entry_count = offset_index.entry_count, time_index.entry_count
 
-    def complete(self) -> None:
-        """Write what closes the segment: the last time index entry, and the indexes to disk."""
+        def persist() -> None:
+            offset_index.persist(entry_count)
+            time_index.persist(time_entry_count)
+
+        return persist
+
+    def completion(self) -> Callable[[], None]:
+        """Add what closes the segment, the last time index entry; what brings the index files up to date with it."""
         self.load_indexes()
         if self.max_timestamp_ms >= 0:
             self._time_index.append(self.max_timestamp_ms, self.max_timestamp_offset)
-        self.persist_indexes()
+        return self.persistence()
+
+    def complete(self) -> None:
+        """Write what closes the segment at once."""
+        self.completion()()
+
+    def complete_times(self) -> None:
+        """Add the last time index entry to a segment that was left before it was written, its indexes being right."""
+        self.load_indexes()
+        for _, header in read_headers(self.file, self._offset_index.last_position, self.size):
+            if header.max_timestamp_ms > self.max_timestamp_ms:
+                self.max_timestamp_ms = header.max_timestamp_ms
+                self.max_timestamp_offset = header.last_offset
+        self.complete()
 
     def locate(self, offset: int, cached: Cached | None = None) -> tuple[int, AnyHeader] | None:
         """The first batch whose last offset is at or above `offset`; None when the segment ends below it.

@@ -13,11 +13,13 @@ from pathlib import Path
 
 from barnabas.log.config import LogConfig
 from barnabas.log.disk.cold_reads import Cached, ColdSlice, NotCachedError
+from barnabas.log.disk.disk_work import DiskWork
 from barnabas.log.disk.files import FileSlice
 from barnabas.log.environment import LogEnvironment
-from barnabas.log.file_names import DELETED_SUFFIX
+from barnabas.log.file_names import DELETED_SUFFIX, LOG_SUFFIX, file_name
 from barnabas.log.segments.aborted_transaction import AbortedTransaction
 from barnabas.log.segments.batch_reader import read_batches
+from barnabas.log.segments.next_file import NextFile
 from barnabas.log.segments.segment import Segment
 from barnabas.log.segments.tail import BatchTail
 from barnabas.log.segments.time_search import LargestTimestamps
@@ -32,27 +34,32 @@ class SegmentChain:
     Attributes:
         segments: In order; changed in place.
         tail: The newest batches of the active segment.
+        next_file: For the next segment.
     """
 
-    __slots__ = ("_directory", "_env", "_failed", "_timestamps", "segments", "tail")
+    __slots__ = ("_directory", "_env", "_failed", "_timestamps", "_work", "next_file", "segments", "tail")
 
     def __init__(
         self,
         env: LogEnvironment,
         directory: Path,
         segments: list[Segment],
+        work: DiskWork,
         failed: Callable[[BaseException], object],
     ) -> None:
         """Args:
         env: The disk and the rest.
         directory: The log's.
         segments: In order, at least one.
+        work: The log's.
         failed: Told why files could not be removed.
         """
         self._env = env
         self._directory = directory
+        self._work = work
         self._failed = failed
         self.segments = segments
+        self.next_file = NextFile(env.files, directory, work)
         self.tail = BatchTail()
         self._timestamps = LargestTimestamps()
 
@@ -61,14 +68,28 @@ class SegmentChain:
         """Bytes in all `.log` files."""
         return sum(segment.size for segment in self.segments)
 
-    def add(self, config: LogConfig, base_offset: int) -> None:
-        """Begin a new active segment."""
-        segment = Segment.create(self._env.files, self._directory, base_offset, self._env.clock.now_ms())
-        if config.preallocate:
-            segment.file.reserve(config.segment_bytes)
+    def prepare_next(self, config: LogConfig, then: Callable[[], object] = lambda: None) -> None:
+        """Make the next segment's file ready, in the executor; `then` is called when it is, or can't be."""
+        self.next_file.prepare(config.segment_bytes if config.preallocate else 0, then)
+
+    def add(self, config: LogConfig, base_offset: int) -> Segment:
+        """Begin a new active segment; its index files are not there yet.
+
+        Raises:
+            StorageError: The disk failed; the chain is as it was.
+        """
+        files, path = self._env.files, self._directory / file_name(base_offset, LOG_SUFFIX)
+        file = self.next_file.take(path)
+        if file is None:
+            self._env.on_loop(f"{path} was made")
+            file = files.open_records(path, is_new=True)
+            if config.preallocate:
+                file.reserve(config.segment_bytes)
+        segment = Segment.begin(files, self._directory, base_offset, self._env.clock.now_ms(), file)
         self.segments.append(segment)
         self.choose_jitter(config)
         self.tail.clear()
+        return segment
 
     def choose_jitter(self, config: LogConfig) -> None:
         """Choose how much earlier than segment.ms the active segment rolls."""

@@ -75,6 +75,9 @@ def open_log(
         # differs from Kafka (epochs-torn): there a torn or missing leader-epoch-checkpoint is an error.
         # Without the epochs of the older segments all of them are read again.
         first_unflushed = _first_unflushed(segments, recovery_point) if epochs.load_after_crash() else 0
+    if not was_clean and 0 < first_unflushed <= len(segments):
+        # It may have been rolled, all of it being on disk already, a moment before the crash.
+        segments[first_unflushed - 1].complete_times()
     told_ms = env.clock.monotonic_ms()
     for index, segment in enumerate(segments):
         if env.clock.monotonic_ms() - told_ms >= _PROGRESS_INTERVAL_MS:

@@ -7,7 +7,6 @@ Source: protocol guide, DeleteRecords; semantics, topics and partitions; KIP-107
 """
 
 from barnabas.core.error_code import ErrorCode
-from barnabas.core.errors import StorageError
 from barnabas.core.internal_topics import INTERNAL_TOPICS
 from barnabas.protocol.messages.delete_records import (
     DeleteRecordsPartitionResult,
@@ -40,10 +39,7 @@ def _delete(ctx: RequestContext, name: str, index: int, offset: int) -> tuple[in
         return -1, partition
     if name in INTERNAL_TOPICS:
         return -1, ErrorCode.INVALID_TOPIC_EXCEPTION
-    try:
-        error_code = partition.delete_records(offset)
-    except StorageError as error:
-        error_code = ctx.services.replicas.storage_failed(error).error_code
+    error_code = partition.delete_records(offset)
     return -1 if error_code else partition.log.log_start_offset, error_code
 
 

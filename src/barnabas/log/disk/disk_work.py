@@ -1,0 +1,99 @@
+"""What one log asks of the disk, off the event loop and in the order in which it was asked.
+
+The loop changes what the log is in memory at once; the files follow, step by step, each step beginning where the one
+before ended. So a crash finds the files as they were after some step, and nothing that the loop does meanwhile can
+overtake them.
+
+Invariants:
+    - one piece of work at a time, in order; what runs `beside` it concerns files that nobody else knows yet;
+    - after a failure nothing more is done: what follows may build on what was not written, and fails with that error.
+
+Source: design page, section 2.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeVar
+
+from barnabas.core.executor import Executor
+from barnabas.core.pending import Pending, completed
+
+T = TypeVar("T")
+
+
+class DiskWork:
+    """An executor that keeps the order. Owned by the event loop.
+
+    Attributes:
+        error: Why a piece of work failed; None while all went well.
+    """
+
+    __slots__ = ("_executor", "_is_running", "_settled", "_underway_count", "_waiting", "error")
+
+    def __init__(self, executor: Executor) -> None:
+        """Args:
+        executor: Whose threads do the work.
+        """
+        self._executor = executor
+        self._waiting: deque[tuple[Callable[[], Any], Callable[[Any], object], Callable[[BaseException], object]]]
+        self._waiting = deque()
+        self._is_running = False
+        self._underway_count = 0
+        self._settled: list[Pending[None]] = []
+        self.error: BaseException | None = None
+
+    def run(
+        self, work: Callable[[], T], then: Callable[[T], object], failed: Callable[[BaseException], object]
+    ) -> None:
+        """Run `work()` when all before it has ended; see `core.executor.Executor`."""
+        self._underway_count += 1
+        self._waiting.append((work, then, failed))
+        self._begin_next()
+
+    def beside(
+        self, work: Callable[[], T], then: Callable[[T], object], failed: Callable[[BaseException], object]
+    ) -> None:
+        """Run `work()` now, whatever else is under way; its failure is its own."""
+        self._underway_count += 1
+        self._executor.run(work, lambda result: self._end(then, result), lambda error: self._end(failed, error))
+
+    def settled(self) -> Pending[None]:
+        """Completes when nothing is under way any more."""
+        if not self._underway_count:
+            return completed(None)
+        pending: Pending[None] = Pending()
+        self._settled.append(pending)
+        return pending
+
+    def _begin_next(self) -> None:
+        if self._is_running or not self._waiting:
+            return
+        work, then, failed = self._waiting.popleft()
+        self._is_running = True
+        if self.error is not None:
+            self._finish(failed, self.error)
+        else:
+            self._executor.run(work, partial(self._finish, then), partial(self._fail, failed))
+
+    def _fail(self, failed: Callable[[BaseException], object], error: BaseException) -> None:
+        self.error = error
+        self._finish(failed, error)
+
+    def _finish(self, callback: Callable[[T], object], outcome: T) -> None:
+        # What the callback asks for comes after what waits already.
+        try:
+            self._end(callback, outcome)
+        finally:
+            self._is_running = False
+            self._begin_next()
+
+    def _end(self, callback: Callable[[T], object], outcome: T) -> None:
+        try:
+            callback(outcome)
+        finally:
+            self._underway_count -= 1
+            if not self._underway_count:
+                settled, self._settled = self._settled, []
+                for pending in settled:
+                    pending.complete(None)
