@@ -27,13 +27,14 @@ from barnabas.core.executor import Executor, StopSignal, new_stop_signal, submit
 from barnabas.core.pending import Pending, completed
 from barnabas.core.timers import Timers
 from barnabas.core.types import TopicPartition
+from barnabas.log.appends.rules import COMPACT
 from barnabas.log.config import LogConfig, LogManagerConfig
 from barnabas.log.directories.checkpoints import Checkpoints
 from barnabas.log.directories.directory import META_FILE, LogDirectory
 from barnabas.log.directories.log_dirs import LogDirs
 from barnabas.log.disk.files import FileSystem, LocalFileSystem
 from barnabas.log.environment import LogEnvironment
-from barnabas.log.partition_log import COMPACT, PartitionLog
+from barnabas.log.partition_log import PartitionLog
 from barnabas.log.producers.open_transactions import warn_of_open_transactions
 from barnabas.log.retention import apply_retention
 from barnabas.log.startup.loading import DamagedLog, load_logs

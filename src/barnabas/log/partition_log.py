@@ -10,15 +10,17 @@ Source: design page, log; implementation page, log; log-format facts.
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from struct import Struct
 
-from barnabas.core.config.versions import message_magic
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import StorageError
 from barnabas.core.pending import Pending
-from barnabas.core.types import NO_EPOCH, NO_TIMESTAMP, TopicPartition
+from barnabas.core.types import NO_EPOCH, TopicPartition
 from barnabas.log.append_result import AppendResult
+from barnabas.log.appends.prepare import prepare, prepare_as_it_is, prepare_at_once, prepare_own
+from barnabas.log.appends.prepared import Prepared
+from barnabas.log.appends.rules import COMPACT, AppendRules
 from barnabas.log.config import LogConfig
 from barnabas.log.disk.cold_reads import Cached
 from barnabas.log.disk.disk_work import DiskWork
@@ -26,43 +28,14 @@ from barnabas.log.disk.files import FileSlice
 from barnabas.log.environment import LogEnvironment
 from barnabas.log.flusher import Flusher, Waiting
 from barnabas.log.leader_epochs import LeaderEpochs
-from barnabas.log.producers.producer_replay import load_producers, read_batch_marker
+from barnabas.log.producers.producer_replay import load_producers
 from barnabas.log.producers.producer_snapshot import ProducerSnapshots
-from barnabas.log.producers.producer_state import ProducerState
+from barnabas.log.producers.producer_state import ProducerBatch, ProducerState
 from barnabas.log.segments.aborted_transaction import AbortedTransaction
 from barnabas.log.segments.segment import MAX_RELATIVE_OFFSET, Segment
 from barnabas.log.segments.segment_chain import SegmentChain
-from barnabas.log.validate import read_client_batch, refuse_head
-from barnabas.records.batch import (
-    CODEC_MASK,
-    LOG_OVERHEAD,
-    MAGIC,
-    BatchHeader,
-    Buffer,
-    Codec,
-    batches,
-    read_header,
-    set_max_timestamp,
-)
-from barnabas.records.control import EndTransactionMarker
-from barnabas.records.formats import batches_of_any_magic
-from barnabas.records.legacy import read_message_header
-from barnabas.records.walk import RecordRefusal, WalkRules
-
-LOG_APPEND_TIME = "LogAppendTime"
-COMPACT = "compact"
-
-_ZSTD = int(Codec.ZSTD)
-_CODECS = {
-    "producer": None,
-    "uncompressed": Codec.NONE,
-    "gzip": Codec.GZIP,
-    "snappy": Codec.SNAPPY,
-    "lz4": Codec.LZ4,
-    "zstd": Codec.ZSTD,
-}
-
-_PUT_NUMBERS = Struct(">qii").pack_into  # base offset, batch length, leader epoch
+from barnabas.records.batch import MAGIC
+from barnabas.records.walk import RecordRefusal
 
 
 def _ignore(_: None) -> None:
@@ -114,21 +87,17 @@ class PartitionLog:
 
     __slots__ = (
         "_chain",
-        "_codec",
         "_cut_offset",
         "_env",
         "_flush_messages",
         "_flusher",
         "_index_bytes",
         "_index_interval_bytes",
-        "_is_log_append_time",
         "_is_name_safe",
-        "_max_message_bytes",
-        "_needs_a_walk",
+        "_rules",
         "_segment_bytes",
         "_segment_ms",
         "_snapshots",
-        "_walk_rules",
         "_work",
         "config",
         "directory",
@@ -186,21 +155,16 @@ class PartitionLog:
         self._index_bytes = config.segment_index_bytes
         self._index_interval_bytes = config.index_interval_bytes
         self._flush_messages = config.flush_messages
-        self._is_log_append_time = config.message_timestamp_type == LOG_APPEND_TIME
-        is_compacted = COMPACT in config.cleanup_policy
         self._segment_ms = config.segment_ms
-        if is_compacted and config.max_compaction_lag_ms > 0:
+        if COMPACT in config.cleanup_policy and config.max_compaction_lag_ms > 0:
             self._segment_ms = min(config.max_compaction_lag_ms, config.segment_ms)
-        self._max_message_bytes = config.max_message_bytes
-        self.magic = message_magic(config.message_format_version)
-        self._codec = _CODECS[config.compression_type]
-        self._walk_rules = WalkRules(
-            config.message_timestamp_difference_max_ms,
-            not self._is_log_append_time,
-            is_compacted,
+        self._rules = AppendRules(
+            config,
             str(self.topic_partition),
+            validates_records=self._env.validates_records,
+            has_zstd=self._env.has_zstd,
         )
-        self._needs_a_walk = self.magic < MAGIC or self._env.validates_records or self._walk_rules.need_a_walk
+        self.magic = self._rules.magic
         self.epochs.keep(self.magic == MAGIC)
 
     @property
@@ -244,7 +208,7 @@ class PartitionLog:
     def append(
         self, records: memoryview, leader_epoch: int, *, is_client: bool = True, is_any_format: bool = False
     ) -> AppendResult:
-        """Check, number and write record batches as the partition's leader.
+        """Check, number and write record batches as the partition's leader, however long that takes.
 
         Args:
             records: Writable: offsets, epoch and, with log append time, timestamps are set in place. From a client
@@ -262,176 +226,78 @@ class PartitionLog:
         Raises:
             StorageError: The disk did not take it all; the log is as it was.
         """
+        result = self.append_at_once(records, leader_epoch, is_client=is_client, is_any_format=is_any_format)
+        return self.place(self.preparation(records, is_any_format)(), leader_epoch) if result is None else result
+
+    def append_at_once(
+        self, records: memoryview, leader_epoch: int, *, is_client: bool = True, is_any_format: bool = False
+    ) -> AppendResult | None:
+        """As `append`; None, and nothing has happened, where preparing it might take long: see `preparation`."""
         # hot path: benchmarks/micro/test_log.py
-        if not is_client:
-            if self.magic < MAGIC:
-                return self._append_any(records, leader_epoch, is_any_format=False)
-            return self._append_own(records, leader_epoch)
-        if self._needs_a_walk or is_any_format:
-            return self._append_any(records, leader_epoch, is_any_format)
-        header = read_client_batch(records, self._max_message_bytes)
-        if type(header) is not BatchHeader:
-            return self._refuse(header)  # type: ignore[arg-type]  # the other half of the union
-        codec = header.attributes & CODEC_MASK
-        if (self._codec is not None and codec != self._codec) or (codec == _ZSTD and not self._env.has_zstd):
-            return self._append_any(records, leader_epoch, is_any_format)
-        size = header.batch_length + LOG_OVERHEAD
-        if size != len(records):
-            records = records[:size]
-        if size > self._segment_bytes:
-            return self._refuse_size(size)
-        is_idempotent = header.producer_id >= 0
-        if is_idempotent:
-            answer = self._check_producer(header)
-            if answer is not None:
-                return answer
-        max_timestamp_ms = header.max_timestamp_ms
-        append_time_ms = NO_TIMESTAMP
-        if self._is_log_append_time:
-            max_timestamp_ms = append_time_ms = self._env.clock.now_ms()
-            set_max_timestamp(records, 0, size, append_time_ms, is_log_append_time=True)
-
-        base_offset = self.log_end_offset
-        last_offset = base_offset + header.last_offset_delta
-        _PUT_NUMBERS(records, 0, base_offset, header.batch_length, leader_epoch)
-        segment = self._segment_for(size, last_offset, max_timestamp_ms)
-        position = segment.size
-        segment.append(records, last_offset, max_timestamp_ms, self._index_interval_bytes)
-        if leader_epoch != self.epochs.latest_epoch:
-            self._assign_epoch(leader_epoch, base_offset)
-        if is_idempotent:
-            self.producers.update(header, base_offset, max_timestamp_ms)
-        self.log_end_offset = last_offset + 1
-        self._chain.tail.append(base_offset, position)
-        if last_offset + 1 - self.recovery_point >= self._flush_messages:
-            self._flusher.request(None)
-        return AppendResult(ErrorCode.NONE, base_offset, last_offset, append_time_ms, self.log_start_offset)
-
-    def _append_any(self, records: memoryview, leader_epoch: int, is_any_format: bool) -> AppendResult:
-        """The long way: data of any format, checked record by record and written anew where the topic wants it so."""
-        from barnabas.records.assign import AppendTarget, assign_offsets
-
-        refusal = None if is_any_format else refuse_head(records)
-        if refusal is not None:
-            return self._refuse(refusal)
-        now_ms = self._env.clock.now_ms()
-        base_offset = self.log_end_offset
-        target = AppendTarget(
-            self.magic,
-            self._codec,
-            self._max_message_bytes,
-            base_offset,
-            leader_epoch,
-            self._walk_rules,
-            has_zstd=self._env.has_zstd,
-        )
-        assigned = assign_offsets(records, target, now_ms)
-        if isinstance(assigned, RecordRefusal):
-            return self._refuse(assigned)
-        if not assigned.record_count:
-            return AppendResult(ErrorCode.NONE, log_start_offset=self.log_start_offset)
-        data, last_offset, max_timestamp_ms = assigned.data, assigned.last_offset, assigned.max_timestamp_ms
-        size = len(data)
-        if size > self._segment_bytes:
-            return self._refuse_size(size)
-        header = read_header(data) if self.magic == MAGIC else None
-        has_producer = header is not None and header.producer_id >= 0
-        if header is not None and has_producer:
-            answer = self._check_producer(header)
-            if answer is not None:
-                return answer
-        segment = self._segment_for(size, last_offset, max_timestamp_ms)
-        position = segment.size
-        if header is None:
-            timestamp_offset = assigned.offset_of_max_timestamp
-            segment.append_message_set(
-                data, last_offset, max_timestamp_ms, timestamp_offset, self._index_interval_bytes
-            )
-            self._note_messages(data, base_offset, position)
+        rules = self._rules
+        now_ms = self._env.clock.now_ms
+        prepared: Prepared | RecordRefusal | None
+        if is_client or rules.magic < MAGIC:
+            prepared = None if rules.need_a_walk or is_any_format else prepare_as_it_is(records, rules, now_ms)
+            if prepared is None:
+                prepared = prepare_at_once(records, rules, self.log_end_offset, now_ms, is_any_format)
+                if prepared is None:
+                    return None
         else:
-            segment.append(data, last_offset, max_timestamp_ms, self._index_interval_bytes)
-            self._chain.tail.append(base_offset, position)
-            self._assign_epoch(leader_epoch, base_offset)
-            if has_producer:
-                self.producers.update(header, base_offset, max_timestamp_ms)
-        self.log_end_offset = last_offset + 1
-        if self.is_flush_due:
-            self._flusher.request(None)
-        append_time_ms = now_ms if self._is_log_append_time else NO_TIMESTAMP
-        return AppendResult(ErrorCode.NONE, base_offset, last_offset, append_time_ms, self.log_start_offset)
+            prepared = prepare_own(records, rules, now_ms)
+        return self.place(prepared, leader_epoch)
 
-    def _note_messages(self, data: Buffer, base_offset: int, position: int) -> None:
-        """Note where each message of a set begins; a wrapper is the only one of its set."""
-        for message in batches_of_any_magic(data):
-            self._chain.tail.append(base_offset, position)
-            base_offset = read_message_header(message).offset + 1
-            position += len(message)
+    def preparation(self, records: memoryview, is_any_format: bool) -> Callable[[], Prepared | RecordRefusal]:
+        """What makes records ready for this log as it is now; for any thread.
 
-    def _append_own(self, records: memoryview, leader_epoch: int) -> AppendResult:
-        size = len(records)
+        Until that is placed nothing else may be appended, and nobody else may write to `records`.
+        """
+        return partial(prepare, records, self._rules, self.log_end_offset, self._env.clock.now_ms, is_any_format)
+
+    def place(self, prepared: Prepared | RecordRefusal, leader_epoch: int) -> AppendResult:
+        """Number and write what was prepared for this log.
+
+        Settings that changed since it was prepared do not count: it ends by those it began with, as in Kafka, where
+        the same lock holds for both.
+
+        Returns:
+            See `append`.
+
+        Raises:
+            StorageError: The disk did not take it all; the log is as it was.
+        """
+        # hot path: benchmarks/micro/test_log.py
+        if isinstance(prepared, RecordRefusal):
+            return self._refuse(prepared)
+        size = len(prepared.data)
         if size > self._segment_bytes:
             return self._refuse_size(size)
-        now_ms = self._env.clock.now_ms() if self._is_log_append_time else NO_TIMESTAMP
-        first_offset = next_offset = self.log_end_offset
-        headers: list[BatchHeader] = []
-        markers: list[EndTransactionMarker | None] = []
-        for batch in batches(records):
-            if self._is_log_append_time:
-                set_max_timestamp(batch, 0, len(batch), now_ms, is_log_append_time=True)
-            _PUT_NUMBERS(batch, 0, next_offset, len(batch) - LOG_OVERHEAD, leader_epoch)
-            header = read_header(batch)
-            headers.append(header)
-            has_producer = header.producer_id >= 0
-            markers.append(read_batch_marker(batch) if header.is_control and has_producer else None)
-            refused = self.producers.check_own(header, markers[-1]) if has_producer else None
-            if refused is not None:
-                return self._refuse(RecordRefusal(*refused))
-            next_offset = header.last_offset + 1
-        if not headers:
-            return self._refuse(RecordRefusal(ErrorCode.INVALID_RECORD, "no record batch"))
-        max_timestamp_ms = max(header.max_timestamp_ms for header in headers)
-        segment = self._segment_for(size, next_offset - 1, max_timestamp_ms)
-        position = segment.size
-        segment.append_all(records, headers, self._index_interval_bytes)
-        if leader_epoch != self.epochs.latest_epoch:
-            self._assign_epoch(leader_epoch, first_offset)
-        for header, marker in zip(headers, markers, strict=True):
-            self._chain.tail.append(header.base_offset, position)
-            position += header.size_in_bytes
-            if header.producer_id >= 0:
-                self._note_producer(segment, header, marker)
-        self.log_end_offset = next_offset
-        if next_offset - self.recovery_point >= self._flush_messages:
-            self._flusher.request(None)
-        return AppendResult(ErrorCode.NONE, first_offset, next_offset - 1, now_ms, self.log_start_offset)
-
-    def _note_producer(self, segment: Segment, header: BatchHeader, marker: EndTransactionMarker | None) -> None:
-        """Note a batch of the broker's own that is in `segment` in the name of a producer."""
-        if not header.is_control:
-            self.producers.update(header, header.base_offset, header.max_timestamp_ms)
-        elif marker is not None:
-            aborted = self.producers.end_transaction(header, header.base_offset, marker)
-            if aborted is not None:
-                segment.transactions.append(aborted)
-
-    def _assign_epoch(self, leader_epoch: int, base_offset: int) -> None:
+        base_offset = self.log_end_offset
+        if prepared.must_be_checked:
+            found = prepared.check(self.producers, base_offset)
+            if found is not None:
+                return self._refuse(found) if isinstance(found, RecordRefusal) else self._repeat(found)
+        last_offset = base_offset + prepared.last_offset_delta
+        segment = self._segment_for(size, last_offset, prepared.max_timestamp_ms)
+        position = prepared.write(segment, base_offset, leader_epoch, self._index_interval_bytes)
         if leader_epoch > self.epochs.latest_epoch and leader_epoch != NO_EPOCH:
             self.epochs.assign(leader_epoch, base_offset)
+        prepared.note(segment, base_offset, position, self._chain.tail, self.producers)
+        self.log_end_offset = last_offset + 1
+        if last_offset + 1 - self.recovery_point >= self._flush_messages:
+            self._flusher.request(None)
+        return AppendResult(ErrorCode.NONE, base_offset, last_offset, prepared.append_time_ms, self.log_start_offset)
 
-    def _check_producer(self, header: BatchHeader) -> AppendResult | None:
-        """The answer when the batch of an idempotent producer is not to be appended."""
-        duplicate = self.producers.find_duplicate(header)
-        if duplicate is not None:
-            return AppendResult(
-                ErrorCode.NONE,
-                duplicate.first_offset,
-                duplicate.last_offset,
-                duplicate.timestamp_ms,
-                self.log_start_offset,
-                True,
-            )
-        refused = self.producers.check(header)
-        return None if refused is None else self._refuse(RecordRefusal(*refused))
+    def _repeat(self, duplicate: ProducerBatch) -> AppendResult:
+        """The answer to the batch of an idempotent producer that is in the log already."""
+        return AppendResult(
+            ErrorCode.NONE,
+            duplicate.first_offset,
+            duplicate.last_offset,
+            duplicate.timestamp_ms,
+            self.log_start_offset,
+            True,
+        )
 
     def _refuse(self, refusal: RecordRefusal) -> AppendResult:
         result = AppendResult(refusal.error_code, record_errors=refusal.record_errors)

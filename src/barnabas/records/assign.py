@@ -43,6 +43,7 @@ from barnabas.records.batch import (
     set_leader_epoch,
     set_max_timestamp,
 )
+from barnabas.records.batch_rules import refuse_batch, refuse_fields, too_large, unknown_codec, wrong_crc
 from barnabas.records.convert import (
     ProducerFields,
     Written,
@@ -217,15 +218,13 @@ def _read_heads(records: bytearray | memoryview, target: AppendTarget) -> _Produ
 
 
 def _refuse_head(batch: memoryview, header: AnyHeader, target: AppendTarget) -> RecordRefusal | None:
-    if isinstance(header, BatchHeader) and header.base_offset:
-        return RecordRefusal(ErrorCode.INVALID_RECORD, f"base offset {header.base_offset} of a new batch is not 0")
+    if isinstance(header, BatchHeader):
+        return refuse_batch(batch, header, len(batch), target.max_message_bytes)
     if len(batch) > target.max_message_bytes:
-        return _too_large(len(batch), target)
+        return too_large(len(batch), target.max_message_bytes)
     if not is_any_crc_valid(batch):
-        return RecordRefusal(ErrorCode.CORRUPT_MESSAGE, "the record batch has a wrong CRC", is_before_log=True)
-    if header.codec > Codec.ZSTD:
-        return RecordRefusal(ErrorCode.UNKNOWN_SERVER_ERROR, f"codec {header.codec} is not known", is_before_log=True)
-    return None
+        return wrong_crc()
+    return unknown_codec(header.codec) if header.codec > Codec.ZSTD else None
 
 
 def _walk(produced: _Produced, target: AppendTarget, now_ms: int, *, is_rebuilt: bool) -> Walked | RecordRefusal:
@@ -263,29 +262,13 @@ def _together(first: Walked, second: Walked) -> Walked:
 
 
 def _refuse_header(header: BatchHeader, target_magic: int) -> RecordRefusal | None:
-    if header.last_offset_delta + 1 != header.record_count or header.record_count <= 0:
-        return RecordRefusal(
-            ErrorCode.INVALID_RECORD,
-            f"{header.record_count} records in a batch with last offset delta {header.last_offset_delta}",
-        )
-    if header.is_control:
-        return RecordRefusal(ErrorCode.INVALID_RECORD, "clients may not write control records")
-    if header.has_producer_id and header.base_sequence < 0:
-        return RecordRefusal(ErrorCode.INVALID_RECORD, f"producer {header.producer_id} without a sequence")
-    if target_magic < MAGIC and (header.is_transactional or header.has_producer_id):
+    refusal = refuse_fields(header)
+    if refusal is None and target_magic < MAGIC and (header.is_transactional or header.has_producer_id):
         return RecordRefusal(
             ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT,
             f"transactional and idempotent records cannot be kept in magic {target_magic}",
         )
-    return None
-
-
-def _too_large(size: int, target: AppendTarget) -> RecordRefusal:
-    return RecordRefusal(
-        ErrorCode.MESSAGE_TOO_LARGE,
-        f"a batch of {size} bytes is larger than max.message.bytes={target.max_message_bytes}",
-        is_before_log=True,
-    )
+    return refusal
 
 
 def _rebuild(
@@ -301,7 +284,7 @@ def _rebuild(
     if len(written.data) > target.max_message_bytes:
         size = max(len(batch) for batch in batches_of_any_magic(written.data))
         if size > target.max_message_bytes:
-            return _too_large(size, target)
+            return too_large(size, target.max_message_bytes)
     return Assigned(*written, is_rewritten=True)
 
 

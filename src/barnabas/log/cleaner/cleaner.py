@@ -22,6 +22,7 @@ from barnabas.core.executor import Executor, StopSignal
 from barnabas.core.pending import Pending, completed
 from barnabas.core.timers import Timer
 from barnabas.core.types import NO_OFFSET, TopicPartition
+from barnabas.log.appends.rules import COMPACT
 from barnabas.log.cleaner.candidates import CleanableRange, CompactionRules, LogView, cleanable_range, dirtiest, is_due
 from barnabas.log.cleaner.rewrite import LastBatch
 from barnabas.log.cleaner.round import CleaningAbortedError, Round, RoundSettings, Source
@@ -29,7 +30,7 @@ from barnabas.log.cleaner.swap import make_swap_files, put_in_place
 from barnabas.log.cleaner.throttle import Throttle
 from barnabas.log.config import CleanerConfig
 from barnabas.log.environment import LogEnvironment
-from barnabas.log.partition_log import COMPACT, PartitionLog
+from barnabas.log.partition_log import PartitionLog
 from barnabas.log.retention import apply_retention
 from barnabas.log.segments.segment import Segment
 from barnabas.records.errors import CorruptRecordsError

@@ -226,7 +226,7 @@ class Segment:
             index_bytes // 12 - 1
         )
 
-    def append(self, data: Buffer, last_offset: int, max_timestamp_ms: int, index_interval_bytes: int) -> None:
+    def append(self, data: Buffer, last_offset: int, max_timestamp_ms: int, index_interval_bytes: int) -> int:
         """Write one batch and keep the indexes.
 
         Args:
@@ -234,6 +234,9 @@ class Segment:
             last_offset: Its last offset.
             max_timestamp_ms: Its largest timestamp.
             index_interval_bytes: The topic's index.interval.bytes.
+
+        Returns:
+            Where it begins in the file.
 
         Raises:
             StorageError: Nothing was appended.
@@ -250,10 +253,11 @@ class Segment:
         if self._bytes_since_entry > index_interval_bytes:
             self._add_entry(last_offset, position)
         self._bytes_since_entry += len(data)
+        return position
 
     def append_message_set(
         self, data: Buffer, last_offset: int, max_timestamp_ms: int, timestamp_offset: int, index_interval_bytes: int
-    ) -> None:
+    ) -> int:
         """Write messages of format 0 or 1, which count as one batch.
 
         Args:
@@ -263,30 +267,38 @@ class Segment:
             timestamp_offset: Of the message that has it.
             index_interval_bytes: The topic's index.interval.bytes.
 
+        Returns:
+            Where they begin in the file.
+
         Raises:
             StorageError: Nothing was appended.
         """
         is_larger = max_timestamp_ms > self.max_timestamp_ms
-        self.append(data, last_offset, max_timestamp_ms, 2**63)
+        position = self.append(data, last_offset, max_timestamp_ms, 2**63)
         if is_larger:
             self.max_timestamp_offset = timestamp_offset
         if self._bytes_since_entry - len(data) > index_interval_bytes:
-            self._add_entry(last_offset, self.size - len(data))
+            self._add_entry(last_offset, position)
             self._bytes_since_entry = len(data)
+        return position
 
-    def append_all(self, data: Buffer, headers: Sequence[AnyHeader], index_interval_bytes: int) -> None:
+    def append_all(self, data: Buffer, headers: Sequence[AnyHeader], index_interval_bytes: int) -> int:
         """Write several batches at once; each is counted by itself.
 
         # differs from Kafka (index-entry-per-batch): its indexes take what one append writes for one batch.
 
+        Returns:
+            Where they begin in the file.
+
         Raises:
             StorageError: Nothing was appended.
         """
-        position = self.file.size
+        start = position = self.file.size
         self.file.append(data)
         for header in headers:
             self.note(header, position, index_interval_bytes)
             position += header.size_in_bytes
+        return start
 
     def note(self, header: AnyHeader, position: int, index_interval_bytes: int) -> None:
         """Count a batch that the file holds already: recovery builds the indexes with it."""

@@ -1,12 +1,14 @@
-"""What a client's batch must be."""
+"""What a client's records must be, and what is made ready at once."""
 
 from struct import pack_into
 
 import pytest
 
 from barnabas.core.error_code import ErrorCode
-from barnabas.log.validate import read_client_batch
-from barnabas.records.batch import BatchHeader, Codec, set_crc
+from barnabas.log.appends.prepare import prepare
+from barnabas.log.appends.prepared import ClientBatch
+from barnabas.log.appends.rules import AppendRules
+from barnabas.records.batch import Codec, set_crc
 from barnabas.records.builder import BatchBuilder
 from barnabas.records.walk import RecordRefusal
 
@@ -25,15 +27,21 @@ def patched(data, position, layout, value, crc=True) -> bytearray:
     return data
 
 
-MOST_BYTES = 1_000_000
+@pytest.fixture
+def prepare_client(topic_config):
+    def prepared(data, most_bytes=1_000_000):
+        rules = AppendRules(topic_config(max_message_bytes=most_bytes), "t-0", validates_records=False, has_zstd=True)
+        return prepare(memoryview(data), rules, 0, lambda: 0)
+
+    return prepared
 
 
 @pytest.mark.parametrize("codec", list(Codec))
-def test_a_good_batch_passes(codec):
+def test_a_good_batch_passes(prepare_client, codec):
     data = batch(3, codec)
-    header = read_client_batch(memoryview(data), MOST_BYTES)
-    assert isinstance(header, BatchHeader)
-    assert header.record_count == 3
+    prepared = prepare_client(data)
+    assert isinstance(prepared, ClientBatch)
+    assert (prepared.data, prepared.last_offset_delta, prepared.max_timestamp_ms) == (data, 2, 1002)
 
 
 @pytest.mark.parametrize(
@@ -61,30 +69,30 @@ def test_a_good_batch_passes(codec):
         (batch(producer_id=5, producer_epoch=0), ErrorCode.INVALID_RECORD, False),
     ],
 )
-def test_refusals(data, error_code, is_before_log):
-    refusal = read_client_batch(memoryview(bytes(data)), MOST_BYTES)
+def test_refusals(prepare_client, data, error_code, is_before_log):
+    refusal = prepare_client(bytes(data))
     assert isinstance(refusal, RecordRefusal)
     assert (refusal.error_code, refusal.is_before_log) == (error_code, is_before_log), refusal.reason
 
 
-def test_a_large_batch_is_refused_before_its_crc_is_looked_at():
+def test_a_large_batch_is_refused_before_its_crc_is_looked_at(prepare_client):
     data = patched(batch(), 17, ">I", 1, crc=False)
-    refusal = read_client_batch(memoryview(data), len(data) - 1)
+    refusal = prepare_client(data, len(data) - 1)
     assert refusal.error_code == ErrorCode.MESSAGE_TOO_LARGE
 
 
-def test_log_append_time_from_a_client_lists_every_record():
-    refusal = read_client_batch(memoryview(patched(batch(), 21, ">h", 0x08)), MOST_BYTES)
+def test_log_append_time_from_a_client_lists_every_record(prepare_client):
+    refusal = prepare_client(patched(batch(), 21, ">h", 0x08))
 
     assert [index for index, _ in refusal.record_errors] == [0, 1]
     assert "Producer should not set timestamp type to LogAppendTime" in refusal.record_errors[0][1]
 
 
-def test_log_append_time_is_refused_in_a_batch_that_is_no_batch():
+def test_log_append_time_is_refused_in_a_batch_that_is_no_batch(prepare_client):
     data = batch(2)
     data[61] = 0x7E
     set_crc(data, 0, len(data))
-    refused = read_client_batch(memoryview(patched(data, 21, ">h", 0x08)), MOST_BYTES)
+    refused = prepare_client(patched(data, 21, ">h", 0x08))
     assert refused.error_code == ErrorCode.INVALID_RECORD
 
 

@@ -1,0 +1,1 @@
+"""What happens to records before they are in a log: prepared (`prepare`), then placed (`PartitionLog.place`)."""
