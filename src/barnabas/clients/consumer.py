@@ -14,7 +14,7 @@ from barnabas.clients.admin import EARLIEST, LATEST, Admin
 from barnabas.clients.channel import Channel
 from barnabas.clients.pool import RETRY_BACKOFF_MS, Pool
 from barnabas.core.error_code import RETRIABLE, ErrorCode
-from barnabas.core.errors import KafkaError
+from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.types import TopicPartition
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
 from barnabas.records.batch import batches, is_crc_valid, read_header
@@ -63,11 +63,14 @@ class Consumer:
         self._polls: dict[Channel, asyncio.Task[FetchResponse]] = {}
         self._asked: dict[Channel, dict[TopicPartition, int]] = {}
         self._pauses_until: dict[TopicPartition, float] = {}
+        # What one partition failed with while others gave records: raised by the next poll.
+        self._failure: BarnabasError | None = None
 
     def assign(self, positions: Mapping[TopicPartition, int]) -> None:
         """Read these partitions from these offsets on, and no others."""
         self.positions = dict(positions)
         self._pauses_until.clear()
+        self._failure = None
 
     async def seek_to_beginning(self, partitions: Iterable[TopicPartition]) -> None:
         """Read these from their first record on. Raises KafkaError."""
@@ -84,12 +87,18 @@ class Consumer:
             What came first, batch by batch; nothing when `timeout_ms` passed without any.
 
         Raises:
-            KafkaError: An error that time does not heal, OFFSET_OUT_OF_RANGE with `auto_offset_reset=none` among them.
-            CorruptRecordsError: A batch that its CRC does not fit.
+            KafkaError: An error that time does not heal, OFFSET_OUT_OF_RANGE with `auto_offset_reset=none` and
+                CORRUPT_MESSAGE for a batch that its CRC does not fit among them. What other partitions gave is
+                returned first.
+            CorruptRecordsError: A batch that cannot be read.
+            ProtocolError: An answer that is none.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + timeout_ms / 1000
         while True:
+            failure, self._failure = self._failure, None
+            if failure is not None:
+                raise failure
             await self._ask()
             left = deadline - loop.time()
             if left <= 0:
@@ -100,7 +109,7 @@ class Consumer:
             done, _ = await asyncio.wait(self._polls.values(), timeout=left, return_when=asyncio.FIRST_COMPLETED)
             fetched: Fetched = []
             for channel in [channel for channel, task in self._polls.items() if task in done]:
-                fetched += await self._collect(channel)
+                await self._collect(channel, fetched)
             if fetched:
                 return fetched
 
@@ -145,37 +154,40 @@ class Consumer:
             topics=list(topics.values()),
         )
 
-    async def _collect(self, channel: Channel) -> Fetched:
+    async def _collect(self, channel: Channel, fetched: Fetched) -> None:
+        """Add what a broker answered to `fetched`; an error waits in `_failure`."""
         task, asked = self._polls.pop(channel), self._asked.pop(channel)
         try:
             response = task.result()
-        except KafkaError as error:
-            for partition in asked:
-                self._pause(partition, error)
-            return []
-        if response.error_code:
-            code = ErrorCode(response.error_code)
-            for partition in asked:
-                self._pause(partition, KafkaError(code, f"{channel.host}:{channel.port} refused Fetch: {code.name}"))
-            return []
-        fetched: Fetched = []
+            if response.error_code:
+                code = ErrorCode(response.error_code)
+                raise KafkaError(code, f"{channel.host}:{channel.port} refused Fetch: {code.name}")
+        except BarnabasError as error:
+            try:
+                for partition in asked:
+                    self._pause(partition, error)
+            except BarnabasError:
+                self._failure = self._failure or error
+            return
         for topic in response.responses:
             for data in topic.partitions:
                 partition = TopicPartition(topic.topic, data.partition_index)
                 # The position was changed while the answer was on its way: it answers a question of before.
                 if self.positions.get(partition) != asked.get(partition):
                     continue
-                if data.error_code:
-                    await self._handle_error(partition, ErrorCode(data.error_code))
-                else:
-                    fetched += self._batches(partition, data)
-        return fetched
+                try:
+                    if data.error_code:
+                        await self._handle_error(partition, ErrorCode(data.error_code))
+                    else:
+                        self._take_batches(partition, data, fetched)
+                except BarnabasError as error:
+                    self._failure = self._failure or error
 
-    def _batches(self, partition: TopicPartition, data: PartitionData) -> Fetched:
+    def _take_batches(self, partition: TopicPartition, data: PartitionData, fetched: Fetched) -> None:
+        """Add a partition's batches, up to the first that is damaged, and move its position behind them."""
         position = self.positions[partition]
-        fetched: Fetched = []
         if data.records is None:
-            return fetched
+            return
         assert isinstance(data.records, memoryview)
         for batch in batches(data.records):
             if not is_crc_valid(batch, 0, len(batch)):
@@ -187,7 +199,6 @@ class Consumer:
                 if records:
                     fetched.append(FetchedBatch(partition, records, header.is_log_append_time))
             self.positions[partition] = max(self.positions[partition], header.last_offset + 1)
-        return fetched
 
     async def _handle_error(self, partition: TopicPartition, code: ErrorCode) -> None:
         error = KafkaError(code, f"partition {partition}: {code.name}")
@@ -200,9 +211,13 @@ class Consumer:
         else:
             raise KafkaError(code, f"offset {self.positions[partition]} of partition {partition} is not in the log")
 
-    def _pause(self, partition: TopicPartition, error: KafkaError) -> None:
-        """Leave a partition alone for a moment, then look for its leader again."""
-        if error.code not in RETRIABLE:
+    def _pause(self, partition: TopicPartition, error: BarnabasError) -> None:
+        """Leave a partition alone for a moment, then look for its leader again.
+
+        Raises:
+            BarnabasError: The error, where time does not heal it.
+        """
+        if not isinstance(error, KafkaError) or error.code not in RETRIABLE:
             raise error
         self._pool.forget(partition.topic)
         self._pauses_until[partition] = asyncio.get_running_loop().time() + RETRY_BACKOFF_MS / 1000

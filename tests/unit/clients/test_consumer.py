@@ -1,0 +1,191 @@
+"""What a consumer does with answers: every record once and in order, whatever the other partitions say."""
+
+import pytest
+
+from barnabas.clients.consumer import Consumer
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import KafkaError
+from barnabas.core.types import TopicPartition
+from barnabas.protocol.api_keys import ApiKey
+from barnabas.protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
+from barnabas.protocol.messages.list_offsets import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+from barnabas.records.batch import Codec
+from barnabas.records.builder import BatchBuilder
+from tests.unit.clients.memory_broker import MemoryBroker, closes
+
+LOGS = {0: [b"a0", b"a1", b"a2"], 1: [b"b0", b"b1"]}
+
+
+def batch(values, base_offset=0):
+    builder = BatchBuilder(Codec.NONE, -1, -1, -1)
+    for value in values:
+        builder.append(0, None, value, ())
+    built = builder.build()
+    built[:8] = base_offset.to_bytes(8, "big")
+    return bytes(built)
+
+
+def serves(errors=None, spoilt=()):
+    """Fetch from LOGS; `errors` by partition, whose batches are damaged where they are in `spoilt`."""
+
+    def answer(request):
+        topics = []
+        for topic in request.topics:
+            parts = []
+            for asked in topic.partitions:
+                code = (errors or {}).get(asked.partition, 0)
+                values = LOGS[asked.partition]
+                records = b"" if code or asked.fetch_offset >= len(values) else batch(values)
+                if asked.partition in spoilt:
+                    records = records[:-1] + b"!"
+                parts.append(PartitionData(asked.partition, code, len(values), records=records))
+            topics.append(FetchableTopicResponse(topic.topic, parts))
+        # A long poll, where there is nothing to say.
+        says_something = any(part.error_code or part.records for topic in topics for part in topic.partitions)
+        return FetchResponse(responses=topics) if says_something else None
+
+    return answer
+
+
+def offsets(request):
+    """ListOffsets: the earliest is 0, the latest the end."""
+    topics = []
+    for topic in request.topics:
+        parts = [
+            ListOffsetsPartitionResponse(
+                each.partition_index, 0, offset=0 if each.timestamp == -2 else len(LOGS[each.partition_index])
+            )
+            for each in topic.partitions
+        ]
+        topics.append(ListOffsetsTopicResponse(topic.name, parts))
+    return ListOffsetsResponse(topics=topics)
+
+
+def broker(*fetches):
+    made = MemoryBroker({ApiKey.FETCH: list(fetches) or serves(), ApiKey.LIST_OFFSETS: offsets})
+    made.partition_count = len(LOGS)
+    return made
+
+
+def values(fetched):
+    return {(each.partition.partition, record.offset): record.value for each in fetched for record in each.records}
+
+
+def at(partition, offset=0):
+    return {TopicPartition("t", partition): offset}
+
+
+ALL = {(index, offset): value for index, log in LOGS.items() for offset, value in enumerate(log)}
+
+
+def test_records_come_from_the_position_on_though_batches_are_sent_whole():
+    async def use(pool):
+        consumer = Consumer(pool)
+        consumer.assign(at(0, 1))
+        assert values(await consumer.poll(1_000)) == {(0, 1): b"a1", (0, 2): b"a2"}
+        assert consumer.positions == at(0, 3)
+        await consumer.close()
+
+    broker().run(use)
+
+
+@pytest.mark.parametrize("failing", [0, 1])
+def test_an_error_of_one_partition_costs_the_others_no_record(failing):
+    """Whoever goes on after the error has read everything once."""
+
+    async def use(pool):
+        consumer = Consumer(pool, auto_offset_reset="none")
+        consumer.assign(at(0) | at(1))
+        fetched, errors = {}, []
+        for _ in range(4):
+            try:
+                more = values(await consumer.poll(1_000))
+            except KafkaError as error:
+                errors.append(error.code)
+            else:
+                assert not fetched.keys() & more.keys()
+                fetched |= more
+        assert fetched == ALL
+        assert errors == [ErrorCode.OFFSET_OUT_OF_RANGE]
+        await consumer.close()
+
+    broker(serves({failing: ErrorCode.OFFSET_OUT_OF_RANGE}), serves()).run(use)
+
+
+@pytest.mark.parametrize("spoilt", [0, 1])
+def test_a_damaged_batch_costs_the_others_no_record_however_often_it_comes(spoilt):
+    async def use(pool):
+        consumer = Consumer(pool)
+        consumer.assign(at(0) | at(1))
+        fetched = values(await consumer.poll(1_000))
+        assert fetched == {place: value for place, value in ALL.items() if place[0] != spoilt}
+        with pytest.raises(KafkaError, match="CRC") as caught:
+            await consumer.poll(1_000)
+        assert caught.value.code is ErrorCode.CORRUPT_MESSAGE
+        assert consumer.positions[TopicPartition("t", spoilt)] == 0
+        await consumer.close()
+
+    broker(serves(spoilt={spoilt})).run(use)
+
+
+@pytest.mark.parametrize(("reset", "offset"), [("earliest", 0), ("latest", 3)])
+def test_a_position_that_is_gone_is_set_anew(reset, offset):
+    async def use(pool):
+        consumer = Consumer(pool, auto_offset_reset=reset)
+        consumer.assign(at(0, 99))
+        await consumer.poll(10)
+        assert consumer.positions == at(0, offset)
+        await consumer.close()
+
+    broker(serves({0: ErrorCode.OFFSET_OUT_OF_RANGE}), lambda request: None).run(use)
+
+
+def test_what_time_heals_is_asked_again_after_a_moment():
+    async def use(pool):
+        consumer = Consumer(pool)
+        consumer.assign(at(0))
+        assert len(values(await consumer.poll(10_000))) == 3
+        # For the leader, which was forgotten.
+        assert len(made.requests[ApiKey.METADATA]) >= 2
+        await consumer.close()
+
+    made = broker(serves({0: ErrorCode.NOT_LEADER_OR_FOLLOWER}), closes, serves())
+    made.run(use)
+
+
+def test_what_time_does_not_heal_is_raised():
+    async def use(pool):
+        consumer = Consumer(pool)
+        consumer.assign(at(0))
+        with pytest.raises(KafkaError) as caught:
+            await consumer.poll(10_000)
+        assert caught.value.code is ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        await consumer.close()
+
+    broker(serves({0: ErrorCode.TOPIC_AUTHORIZATION_FAILED})).run(use)
+
+
+def test_a_poll_that_finds_nothing_ends_in_time():
+    async def use(pool):
+        consumer = Consumer(pool)
+        consumer.assign(at(0, 3))
+        assert await consumer.poll(700) == []
+        await consumer.close()
+
+    broker(lambda request: None).run(use)
+
+
+def test_an_answer_to_a_question_of_before_is_dropped():
+    async def use(pool):
+        consumer = Consumer(pool)
+        consumer.assign(at(0))
+        await consumer._ask()
+        consumer.assign(at(0, 2))
+        assert values(await consumer.poll(1_000)) == {(0, 2): b"a2"}
+        await consumer.close()
+
+    broker().run(use)
