@@ -93,6 +93,8 @@ class GroupMember:
             KafkaError: The coordinator refused in a way that joining again does not heal.
         """
         await self._stop_heartbeats()
+        # That of the membership that ends here.
+        self._failure = None
         while True:
             try:
                 self.assignment = await self._join_once()

@@ -1,0 +1,210 @@
+"""A member's membership: what it does when its coordinator refuses, moves or forgets it."""
+
+import asyncio
+
+import pytest
+
+from barnabas.clients.group import GroupMember, _encode_assignment
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import KafkaError
+from barnabas.core.types import TopicPartition
+from barnabas.protocol.api_keys import ApiKey
+from barnabas.protocol.messages.heartbeat import HeartbeatResponse
+from barnabas.protocol.messages.join_group import JoinGroupResponse, JoinGroupResponseMember
+from barnabas.protocol.messages.leave_group import LeaveGroupResponse
+from barnabas.protocol.messages.offset_commit import (
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+from barnabas.protocol.messages.offset_fetch import (
+    OffsetFetchResponse,
+    OffsetFetchResponsePartition,
+    OffsetFetchResponseTopic,
+)
+from barnabas.protocol.messages.sync_group import SyncGroupResponse
+from tests.unit.clients.memory_broker import MemoryBroker
+
+PARTITION = TopicPartition("t", 0)
+
+
+def joined(error_code=ErrorCode.NONE, member_id="m-1", generation=1):
+    leader = JoinGroupResponseMember("m-1", None, b"\0\0\0\0\0\1\0\1t\xff\xff\xff\xff")
+    return lambda request: JoinGroupResponse(0, error_code, generation, None, "range", "m-1", member_id, [leader])
+
+
+def synced(error_code=ErrorCode.NONE):
+    return lambda request: SyncGroupResponse(0, error_code, assignment=_encode_assignment([PARTITION]))
+
+
+def beaten(error_code=ErrorCode.NONE):
+    return lambda request: HeartbeatResponse(0, error_code)
+
+
+def committed(error_code=ErrorCode.NONE):
+    def answer(request):
+        parts = [
+            OffsetCommitResponsePartition(each.partition_index, error_code) for each in request.topics[0].partitions
+        ]
+        return OffsetCommitResponse(0, [OffsetCommitResponseTopic("t", parts)])
+
+    return answer
+
+
+def fetched(request):
+    return OffsetFetchResponse(0, [OffsetFetchResponseTopic("t", [OffsetFetchResponsePartition(0, 7)])])
+
+
+def broker(**answers):
+    given = {
+        ApiKey.JOIN_GROUP: joined(),
+        ApiKey.SYNC_GROUP: synced(),
+        ApiKey.HEARTBEAT: beaten(),
+        ApiKey.OFFSET_COMMIT: committed(),
+        ApiKey.OFFSET_FETCH: fetched,
+        ApiKey.LEAVE_GROUP: lambda request: LeaveGroupResponse(0, 0),
+        **{ApiKey[name]: answer for name, answer in answers.items()},
+    }
+    return MemoryBroker(given)
+
+
+def member(pool, **options):
+    return GroupMember(pool, "g", ["t"], **options)
+
+
+def test_the_leader_divides_and_goes_on_where_the_group_left_off():
+    async def use(pool):
+        made = member(pool)
+        assert await made.join() == {PARTITION: 7}
+        assert made.assignment == [PARTITION]
+        (sync,) = broken_in.requests[ApiKey.SYNC_GROUP]
+        assert [each.member_id for each in sync.assignments] == ["m-1"]
+        await made.leave()
+        (leave,) = broken_in.requests[ApiKey.LEAVE_GROUP]
+        assert leave.member_id == "m-1"
+
+    broken_in = broker()
+    broken_in.run(use)
+
+
+def test_it_joins_again_with_the_id_that_it_is_given():
+    async def use(pool):
+        made = member(pool)
+        await made.join()
+        assert [each.member_id for each in joins.requests[ApiKey.JOIN_GROUP]] == ["", "m-1"]
+        await made.leave()
+
+    joins = broker(JOIN_GROUP=[joined(ErrorCode.MEMBER_ID_REQUIRED), joined()])
+    joins.run(use)
+
+
+@pytest.mark.parametrize(
+    ("code", "second_id"),
+    [
+        (ErrorCode.REBALANCE_IN_PROGRESS, "m-1"),
+        (ErrorCode.ILLEGAL_GENERATION, ""),
+        (ErrorCode.UNKNOWN_MEMBER_ID, ""),
+    ],
+)
+def test_a_sync_that_comes_too_late_joins_again(code, second_id):
+    async def use(pool):
+        made = member(pool)
+        await made.join()
+        assert [each.member_id for each in late.requests[ApiKey.JOIN_GROUP]] == ["", second_id]
+        assert not made.needs_rejoin
+        await made.leave()
+
+    late = broker(SYNC_GROUP=[synced(code), synced()])
+    late.run(use)
+
+
+def test_a_coordinator_that_moved_is_looked_for():
+    async def use(pool):
+        made = member(pool)
+        await made.join()
+        assert len(moved.requests[ApiKey.FIND_COORDINATOR]) == 2
+        await made.leave()
+
+    moved = broker(JOIN_GROUP=[joined(ErrorCode.NOT_COORDINATOR), joined()])
+    moved.run(use)
+
+
+def test_a_refusal_that_joining_again_does_not_heal_is_raised():
+    async def use(pool):
+        with pytest.raises(KafkaError) as caught:
+            await member(pool).join()
+        assert caught.value.code is ErrorCode.GROUP_AUTHORIZATION_FAILED
+
+    broker(JOIN_GROUP=joined(ErrorCode.GROUP_AUTHORIZATION_FAILED)).run(use)
+
+
+@pytest.mark.parametrize("code", [ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.UNKNOWN_MEMBER_ID])
+def test_a_heartbeat_tells_of_a_rebalance(code):
+    async def use(pool):
+        made = member(pool, heartbeat_interval_ms=1_000)
+        await made.join()
+        start_s = asyncio.get_running_loop().time()
+        await made.wait_for_rebalance()
+        assert asyncio.get_running_loop().time() - start_s == pytest.approx(2)
+        assert made.needs_rejoin
+        made.raise_failure()
+        await made.leave()
+
+    broker(HEARTBEAT=[beaten(), beaten(code)]).run(use)
+
+
+def test_a_member_that_joins_again_has_left_its_failure_behind():
+    """Its heartbeats were refused; the coordinator takes it again, and it commits."""
+
+    async def use(pool):
+        made = member(pool)
+        await made.join()
+        await made.wait_for_rebalance()
+        with pytest.raises(KafkaError) as caught:
+            await made.commit({PARTITION: 8})
+        assert caught.value.code is ErrorCode.GROUP_AUTHORIZATION_FAILED
+        await made.join()
+        await made.commit({PARTITION: 8})
+        assert len(refused.requests[ApiKey.OFFSET_COMMIT]) == 1
+        await made.leave()
+
+    refused = broker(HEARTBEAT=[beaten(ErrorCode.GROUP_AUTHORIZATION_FAILED), beaten()])
+    refused.run(use)
+
+
+def test_a_commit_names_the_generation_and_what_is_assigned_alone():
+    async def use(pool):
+        made = member(pool)
+        await made.join()
+        await made.commit({PARTITION: 8, TopicPartition("other", 0): 9})
+        (request,) = commits.requests[ApiKey.OFFSET_COMMIT]
+        assert (request.generation_id, request.member_id) == (1, "m-1")
+        assert [(topic.name, len(topic.partitions)) for topic in request.topics] == [("t", 1)]
+        await made.commit({TopicPartition("other", 0): 9})
+        assert len(commits.requests[ApiKey.OFFSET_COMMIT]) == 1
+        await made.leave()
+
+    commits = broker()
+    commits.run(use)
+
+
+def test_a_commit_of_another_generation_fails_and_asks_to_join():
+    async def use(pool):
+        made = member(pool)
+        await made.join()
+        with pytest.raises(KafkaError) as caught:
+            await made.commit({PARTITION: 8})
+        assert caught.value.code is ErrorCode.ILLEGAL_GENERATION
+        assert made.needs_rejoin
+        await made.leave()
+
+    broker(OFFSET_COMMIT=committed(ErrorCode.ILLEGAL_GENERATION)).run(use)
+
+
+def test_who_never_joined_leaves_nothing():
+    async def use(pool):
+        await member(pool).leave()
+        assert unasked.requests == {}
+
+    unasked = broker()
+    unasked.run(use)
