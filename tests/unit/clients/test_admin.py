@@ -1,0 +1,90 @@
+"""Administration: what time heals is asked again until the time is over, and offsets are asked where they are."""
+
+import asyncio
+
+import pytest
+
+from barnabas.clients.admin import EARLIEST, Admin, retry
+from barnabas.clients.channel import UnreachableError
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import KafkaError
+from barnabas.core.types import TopicPartition
+from barnabas.protocol.api_keys import ApiKey
+from barnabas.protocol.messages.list_offsets import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+from barnabas.testing.simulation.loop import VirtualLoop
+from tests.unit.clients.memory_broker import MemoryBroker
+
+
+def run(coroutine):
+    loop = VirtualLoop()  # type: ignore[abstract]  # it has what clients ask of a loop
+    try:
+        return loop.run_until_complete(coroutine)
+    finally:
+        loop.close()
+
+
+def failing(*errors):
+    """Something that fails with one error after the other, and then says how long that took."""
+    left = list(errors)
+
+    async def attempt():
+        if left:
+            raise left.pop(0)
+        return asyncio.get_running_loop().time()
+
+    return attempt
+
+
+def kafka_error(code):
+    return KafkaError(code)
+
+
+def test_what_time_heals_is_tried_again_after_a_moment():
+    errors = [kafka_error(ErrorCode.NOT_CONTROLLER), kafka_error(ErrorCode.NETWORK_EXCEPTION)]
+    assert run(retry(failing(*errors), 10_000)) == pytest.approx(0.2)
+
+
+def test_the_last_error_is_raised_when_the_time_is_over():
+    with pytest.raises(KafkaError) as caught:
+        run(retry(failing(*[kafka_error(ErrorCode.NOT_CONTROLLER)] * 99), 1_000))
+    assert caught.value.code is ErrorCode.NOT_CONTROLLER
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        KafkaError(ErrorCode.TOPIC_ALREADY_EXISTS),
+        UnreachableError(ErrorCode.NETWORK_EXCEPTION, "nobody there"),
+        KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+    ],
+)
+def test_what_time_does_not_heal_is_raised_at_once(error):
+    with pytest.raises(KafkaError) as caught:
+        run(retry(failing(error), 10_000, [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]))
+    assert caught.value is error
+
+
+def test_offsets_of_a_partition_that_moved_are_asked_for_again_and_of_the_others_are_not():
+    refusals = [{0: ErrorCode.NOT_LEADER_OR_FOLLOWER}, {}]
+
+    def offsets(request):
+        codes = refusals.pop(0)
+        parts = [
+            ListOffsetsPartitionResponse(each.partition_index, codes.get(each.partition_index, 0), offset=7)
+            for each in reversed(request.topics[0].partitions)
+        ]
+        return ListOffsetsResponse(topics=[ListOffsetsTopicResponse("t", parts)])
+
+    async def use(pool):
+        wanted = [TopicPartition("t", 0), TopicPartition("t", 1)]
+        assert await Admin(pool).offsets(wanted, EARLIEST) == dict.fromkeys(wanted, 7)
+        asked = [request.topics[0].partitions for request in broker.requests[ApiKey.LIST_OFFSETS]]
+        assert [[each.partition_index for each in partitions] for partitions in asked] == [[0, 1], [0]]
+
+    broker = MemoryBroker({ApiKey.LIST_OFFSETS: offsets})
+    broker.partition_count = 2
+    broker.run(use)

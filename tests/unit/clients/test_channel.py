@@ -1,0 +1,150 @@
+"""One connection: answers find who asked, versions are agreed on, and whoever waits gets an end."""
+
+import asyncio
+import struct
+
+import pytest
+
+from barnabas.clients.channel import Channel
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import KafkaError, ProtocolError
+from barnabas.protocol.api_keys import ApiKey
+from barnabas.protocol.messages.api_versions import ApiVersionsResponse
+from barnabas.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from barnabas.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+from tests.unit.clients.memory_broker import MemoryBroker, closes
+
+HEARTBEAT = HeartbeatRequest("g", 1, "m")
+
+
+def beaten(request):
+    return HeartbeatResponse(0, 27)
+
+
+def with_channel(story, **answers):
+    """Run a story with a channel to a broker of these answers, by API."""
+
+    async def use(pool):
+        channel = await Channel.connect("memory", 9092, "me", env=pool.env)
+        try:
+            await story(channel)
+        finally:
+            await channel.close()
+
+    broker = MemoryBroker({ApiKey[name]: answer for name, answer in answers.items()})
+    broker.run(use)
+    return broker
+
+
+async def beat(channel, **options):
+    return await channel.send(HEARTBEAT, HeartbeatResponse, **options)
+
+
+def test_an_answer_finds_who_asked():
+    async def story(channel):
+        asked = [asyncio.ensure_future(beat(channel)), channel.send(ListGroupsRequest(), ListGroupsResponse)]
+        assert await asyncio.gather(*asked) == [HeartbeatResponse(0, 27), ListGroupsResponse(0, 3)]
+
+    with_channel(story, HEARTBEAT=beaten, LIST_GROUPS=lambda request: ListGroupsResponse(0, 3))
+
+
+@pytest.mark.parametrize(("least", "most", "version"), [(0, 2, 2), (0, 99, 4), (3, 99, 4)])
+def test_the_highest_version_that_both_know_is_spoken(least, most, version):
+    async def story(channel):
+        channel.versions[ApiKey.HEARTBEAT] = (least, most)
+        assert channel.version_of(ApiKey.HEARTBEAT) == version
+        assert channel.version_of(ApiKey.HEARTBEAT, max_version=3) == min(version, 3)
+
+    with_channel(story)
+
+
+@pytest.mark.parametrize("versions", [(5, 9), None])
+def test_an_api_on_which_they_cannot_agree_is_told(versions):
+    async def story(channel):
+        if versions is None:
+            del channel.versions[ApiKey.HEARTBEAT]
+        else:
+            channel.versions[ApiKey.HEARTBEAT] = versions
+        with pytest.raises(KafkaError, match="memory:9092 does not support Heartbeat") as caught:
+            await beat(channel)
+        assert caught.value.code is ErrorCode.UNSUPPORTED_VERSION
+        assert channel.is_open
+
+    with_channel(story)
+
+
+def test_an_answer_that_comes_too_late_is_dropped_and_the_next_one_found():
+    async def story(channel):
+        with pytest.raises(KafkaError, match="did not answer Heartbeat within 500 ms") as caught:
+            await beat(channel, timeout_ms=500)
+        assert caught.value.code is ErrorCode.REQUEST_TIMED_OUT
+        # The first request's answer, to nobody.
+        channel._reader.feed_data(struct.pack(">iiih", 10, 1, 0, 99))
+        assert await beat(channel) == HeartbeatResponse(0, 27)
+
+    with_channel(story, HEARTBEAT=[lambda request: None, beaten])
+
+
+def test_a_broker_that_hangs_up_ends_what_is_waited_for():
+    async def story(channel):
+        with pytest.raises(KafkaError, match="connection to memory:9092 lost: the broker closed it") as caught:
+            await beat(channel)
+        assert caught.value.code is ErrorCode.NETWORK_EXCEPTION
+        assert not channel.is_open
+        with pytest.raises(KafkaError, match="lost"):
+            await beat(channel)
+
+    with_channel(story, HEARTBEAT=closes)
+
+
+def test_closing_ends_what_is_waited_for():
+    async def story(channel):
+        asked = asyncio.ensure_future(beat(channel))
+        await asyncio.sleep(1)
+        await channel.close()
+        with pytest.raises(KafkaError, match="was closed"):
+            await asked
+
+    with_channel(story, HEARTBEAT=lambda request: None)
+
+
+@pytest.mark.parametrize("size", [3, -1, 0x7FFFFFFF])
+def test_a_size_that_is_none_of_kafkas_ends_the_connection(size):
+    async def story(channel):
+        asked = asyncio.ensure_future(beat(channel))
+        await asyncio.sleep(1)
+        channel._reader.feed_data(struct.pack(">i", size))
+        with pytest.raises(KafkaError, match=f"an answer of {size} bytes is none of Kafka's"):
+            await asked
+        assert not channel.is_open
+
+    with_channel(story, HEARTBEAT=lambda request: None)
+
+
+def test_an_answer_that_cannot_be_read_costs_its_question_alone():
+    async def story(channel):
+        asked = asyncio.ensure_future(beat(channel))
+        await asyncio.sleep(1)
+        channel._reader.feed_data(struct.pack(">ii", 4, 1))
+        with pytest.raises(ProtocolError):
+            await asked
+        assert await beat(channel) == HeartbeatResponse(0, 27)
+
+    with_channel(story, HEARTBEAT=[lambda request: None, beaten])
+
+
+@pytest.mark.parametrize("answer", [closes, lambda request: ApiVersionsResponse(ErrorCode.UNSUPPORTED_VERSION)])
+def test_whoever_does_not_greet_as_kafka_does_is_no_broker(answer):
+    async def story(channel):
+        raise AssertionError("it connected")
+
+    with pytest.raises(KafkaError, match=r"memory:9092 (does not speak|refused)"):
+        with_channel(story, API_VERSIONS=answer)
+
+
+def test_whoever_is_silent_is_asked_whether_it_is_up():
+    async def use(pool):
+        with pytest.raises(KafkaError, match="no answer from memory:9092 within 2 s: is it a Kafka listener"):
+            await Channel.connect("memory", 9092, "me", 2_000, pool.env)
+
+    MemoryBroker({ApiKey.API_VERSIONS: lambda request: None}).run(use)

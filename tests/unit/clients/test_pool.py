@@ -1,0 +1,189 @@
+"""Connections and what is known of the cluster: opened when needed, asked for again when wrong or old."""
+
+import pytest
+
+from barnabas.clients.channel import UnreachableError
+from barnabas.clients.pool import Pool
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import KafkaError
+from barnabas.core.types import TopicPartition
+from barnabas.protocol.api_keys import ApiKey
+from barnabas.protocol.messages.find_coordinator import FindCoordinatorResponse
+from barnabas.protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from tests.unit.clients.memory_broker import MemoryBroker
+
+PARTITION = TopicPartition("t", 0)
+
+
+def metadata(error_code=ErrorCode.NONE, leader=0, controller=0):
+    def answer(request):
+        partitions = [MetadataResponsePartition(0, 0, leader, 0, [0], [0], [])]
+        topics = [MetadataResponseTopic(error_code, each.name, partitions=partitions) for each in request.topics or []]
+        return MetadataResponse(0, [MetadataResponseBroker(0, "memory", 9092)], "memory", controller, topics)
+
+    return answer
+
+
+def test_a_connection_is_opened_once_and_again_when_it_broke():
+    async def use(pool):
+        channel = await pool.any_broker()
+        assert await pool.any_broker() is channel
+        assert await pool.leader(PARTITION) is channel
+        assert broker.dial_count == 1
+        await channel.close()
+        again = await pool.any_broker()
+        assert again is not channel
+        assert again.is_open
+        assert broker.dial_count == 2
+
+    broker = MemoryBroker({})
+    broker.run(use)
+
+
+def test_a_groups_coordinator_has_a_connection_of_its_own():
+    """A join holds up whatever is asked after it on its connection."""
+
+    async def use(pool):
+        channels = [await pool.any_broker(), await pool.coordinator("g"), await pool.coordinator("h")]
+        assert len({id(channel) for channel in channels}) == 3
+        assert await pool.any_broker() is channels[0]
+        assert await pool.coordinator("g") is channels[1]
+        assert len(broker.requests[ApiKey.FIND_COORDINATOR]) == 2
+        pool.forget_coordinator("g")
+        await pool.coordinator("g")
+        assert len(broker.requests[ApiKey.FIND_COORDINATOR]) == 3
+
+    broker = MemoryBroker({})
+    broker.run(use)
+
+
+def test_what_is_known_is_not_asked_until_it_is_old_or_wrong():
+    async def use(pool):
+        for _ in range(3):
+            await pool.topic("t")
+        assert len(broker.requests[ApiKey.METADATA]) == 1
+        pool.env.clock.advance(pool.metadata_max_age_ms)
+        await pool.topic("t")
+        assert len(broker.requests[ApiKey.METADATA]) == 2
+        pool.forget("t")
+        await pool.topic("t")
+        assert len(broker.requests[ApiKey.METADATA]) == 3
+
+    broker = MemoryBroker({})
+    broker.run(use)
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "topic t does not exist"),
+        (ErrorCode.INVALID_TOPIC_EXCEPTION, "'t' is no topic name"),
+        (ErrorCode.LEADER_NOT_AVAILABLE, "topic t has no leader now"),
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "topic t: TOPIC_AUTHORIZATION_FAILED"),
+    ],
+)
+def test_what_a_broker_says_of_a_topic_is_said_in_words_and_not_remembered(code, text):
+    async def use(pool):
+        with pytest.raises(KafkaError, match=text) as caught:
+            await pool.topic("t")
+        assert caught.value.code is code
+        assert (await pool.topic("t")).partitions.keys() == {0}
+
+    MemoryBroker({ApiKey.METADATA: [metadata(code), metadata()]}).run(use)
+
+
+def test_a_partition_without_a_leader_is_looked_up_again():
+    async def use(pool):
+        with pytest.raises(KafkaError, match="partition t-0 has no leader now") as caught:
+            await pool.leader(PARTITION)
+        assert caught.value.code is ErrorCode.LEADER_NOT_AVAILABLE
+        await pool.leader(PARTITION)
+
+    MemoryBroker({ApiKey.METADATA: [metadata(leader=-1), metadata()]}).run(use)
+
+
+def test_a_partition_that_is_not_there_is_told():
+    async def use(pool):
+        with pytest.raises(KafkaError, match="topic t has no partition 7") as caught:
+            await pool.leader(TopicPartition("t", 7))
+        assert caught.value.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+    MemoryBroker({}).run(use)
+
+
+def test_a_cluster_without_a_controller_is_told():
+    async def use(pool):
+        with pytest.raises(KafkaError) as caught:
+            await pool.controller()
+        assert caught.value.code is ErrorCode.NOT_CONTROLLER
+        await pool.controller()
+
+    MemoryBroker({ApiKey.METADATA: [metadata(controller=-1), metadata()]}).run(use)
+
+
+def test_a_broker_that_the_cluster_lacks_is_told():
+    async def use(pool):
+        with pytest.raises(KafkaError, match="broker 9 is not there") as caught:
+            await pool.broker(9)
+        assert caught.value.code is ErrorCode.BROKER_NOT_AVAILABLE
+
+    MemoryBroker({}).run(use)
+
+
+def test_nobody_there_is_told_at_once():
+    async def use(pool):
+        with pytest.raises(UnreachableError, match="cannot connect to memory:9092: connection refused"):
+            await pool.any_broker()
+        assert broker.dial_count == 1
+
+    broker = MemoryBroker({})
+    broker.is_up = False
+    broker.run(use)
+
+
+def test_the_first_address_that_answers_is_enough():
+    async def dial(host, port):
+        if host == "gone":
+            raise ConnectionRefusedError(111, "refused")
+        return await broker.dial(host, port)
+
+    async def use(_):
+        environment = broker.environment()
+        environment.dial = dial
+        async with Pool("gone:1,memory:9092", env=environment) as pool:
+            assert (await pool.any_broker()).host == "memory"
+
+    broker = MemoryBroker({})
+    broker.run(use)
+
+
+def test_a_group_that_will_never_have_a_coordinator_is_told_why():
+    def find(request):
+        return FindCoordinatorResponse(0, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+
+    async def use(pool):
+        with pytest.raises(KafkaError, match=r"offsets\.topic\.replication\.factor to 1") as caught:
+            await pool.coordinator("g")
+        assert caught.value.code is ErrorCode.INVALID_REPLICATION_FACTOR
+
+    metadatas = metadata(ErrorCode.INVALID_REPLICATION_FACTOR)
+    MemoryBroker({ApiKey.FIND_COORDINATOR: find, ApiKey.METADATA: metadatas}).run(use)
+
+
+def test_a_broker_that_only_knows_how_to_create_is_told_so():
+    """Metadata below version 4 always creates: to say anything else could not be encoded."""
+
+    async def use(pool):
+        await pool.metadata(["t"])
+        (request,) = broker.requests[ApiKey.METADATA]
+        assert isinstance(request, MetadataRequest)
+
+    broker = MemoryBroker({})
+    broker.versions[ApiKey.METADATA] = (0, 3)
+    broker.run(use)
