@@ -2,6 +2,7 @@
 
 import asyncio
 import tempfile
+from operator import call
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -76,7 +77,9 @@ class Broker:
         self.logs = LogManager(config, self.clock, self.clock, self, lambda _: self.topic_config, self.failures.append)
         asyncio.run(self._start())
         fetches = Purgatory(self.clock, lambda callback, *args: callback(*args))
-        self.replicas = ReplicaManager(BROKER_ID, self.logs, fetches, lambda _: self.topic_config)
+        self.replicas = ReplicaManager(
+            BROKER_ID, self.logs, fetches, lambda _: self.topic_config, InlineExecutor(), call
+        )
         self.replicas.on_leadership = self._on_leadership
         self.led: dict[TopicPartition, int] = {}
         self.answers: list[Pending[Any]] = []

@@ -82,6 +82,9 @@ class History:
         self.outcome = Outcome(seed, lines=self.simulation.history)
         self.host: BrokerHost = self.simulation.add_broker(BROKER, SETTINGS)
         self.partition_count = self.dice.randint(1, 3)
+        # Where the broker writes batches anew it prepares the large ones in threads, and others wait behind them.
+        self.is_rewritten = self.dice.random() < 0.4
+        self.sizes = (0, 10, 300, 40_000) if self.is_rewritten else (0, 10, 300)
         self.end_s = duration_s
         # By record: where it was acknowledged to be; None where nobody knows whether it was written.
         self.written: dict[str, tuple[int, int] | None] = {}
@@ -112,7 +115,9 @@ class History:
     async def _story(self) -> None:
         self.host.start()
         pool = Pool(SERVERS, env=self.simulation.client("admin"))
-        await self._until_it_works(lambda: Admin(pool).create_topic(NewTopic(TOPIC, self.partition_count, 1)))
+        configs = {"compression.type": "gzip"} if self.is_rewritten else {}
+        topic = NewTopic(TOPIC, self.partition_count, 1, configs)
+        await self._until_it_works(lambda: Admin(pool).create_topic(topic))
         async with asyncio.TaskGroup() as group:
             for number in range(self.dice.randint(1, 2)):
                 group.create_task(self._produce(f"p{number}"))
@@ -149,7 +154,7 @@ class History:
                 partition = dice.randrange(self.partition_count)
                 try:
                     future = await producer.send(
-                        TOPIC, value.encode() + b"." * dice.choice((0, 10, 300)), partition=partition
+                        TOPIC, value.encode() + b"." * dice.choice(self.sizes), partition=partition
                     )
                 except RuntimeError:
                     break

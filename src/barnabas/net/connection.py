@@ -18,6 +18,8 @@ Source: design page, network layer; semantics, connections and requests.
 """
 
 import logging
+from collections.abc import Callable
+from functools import partial
 from typing import Final, Protocol
 
 from barnabas.core.errors import ProtocolError, UnanswerableError
@@ -52,7 +54,7 @@ class FrameHandler(Protocol):
     """Who understands the frames of one connection."""
 
     def on_frame(self, frame: memoryview) -> None:
-        """Handle one frame; the view is valid during the call only.
+        """Handle one frame; the view is valid during the call only, unless that calls `Connection.keep_frame`.
 
         Raises:
             ProtocolError, UnanswerableError: The connection must close.
@@ -168,6 +170,20 @@ class Connection:
         self._pauses &= ~Pause.ANSWER
         if not self._in_turn and self.handler is not None:
             self._take_turn()
+
+    def keep_frame(self) -> Callable[[], object]:
+        """Let the frame that is being handled stay valid after the call, also when the connection closes.
+
+        Returns:
+            To be called once it is not needed any more: until then its memory counts as received.
+        """
+        try:
+            kept_bytes = self._buffer.hand_over()
+        except MemoryError:
+            # Then nobody uses the buffer again, which makes the frame stay as well.
+            self.close(_NO_MEMORY)
+            return _nothing
+        return partial(self._memory.resized, -kept_bytes) if kept_bytes else _nothing
 
     def close(self, reason: str = "") -> None:
         """Close the channel and drop what is queued; harmless when closed already."""
@@ -348,6 +364,10 @@ class Connection:
                 self._channel.watch_writes(self._writable)
             self._is_writing = not is_empty
         return is_empty
+
+
+def _nothing() -> None:
+    return
 
 
 class ConnectionClosed(Protocol):

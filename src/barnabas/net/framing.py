@@ -11,7 +11,8 @@ Invariants:
 
 - The buffer never grows beyond what has arrived by more than a factor of two, whatever size a frame claims.
 - It grows beyond its first size only as far as the receive memory that all share allows.
-- A frame is a writable view into the buffer and is valid until the next call of `space`: what outlives that, copies.
+- A frame is a writable view into the buffer and is valid until the next call of `space`: what outlives that, copies,
+  or has the buffer handed over.
 
 Source: protocol guide, common request and response structure; design page, network layer.
 """
@@ -139,6 +140,26 @@ class ReceiveBuffer:
         capacity = -(-max(unread, 1) // FIRST_BUFFER_BYTES) * FIRST_BUFFER_BYTES
         if capacity < self._capacity:
             self._move(capacity)
+
+    def hand_over(self) -> int:
+        """Leave the buffer to the frames that were handed out, and go on in a new one.
+
+        Returns:
+            How much of the receive memory it took, which now is the new owner's to give back.
+
+        Raises:
+            MemoryError: There is none for a new one; nothing has changed.
+        """
+        unread = self._view[self._start : self._end]
+        capacity = -(-max(len(unread), 1) // FIRST_BUFFER_BYTES) * FIRST_BUFFER_BYTES
+        buffer = bytearray(capacity)
+        buffer[: len(unread)] = unread
+        handed_over_bytes, self.extra_bytes = self.extra_bytes, capacity - FIRST_BUFFER_BYTES
+        self._buffer, self._view, self._capacity = buffer, memoryview(buffer), capacity
+        self._start, self._end = 0, len(unread)
+        if self.extra_bytes:
+            self._memory.resized(self.extra_bytes)
+        return handed_over_bytes
 
     def free(self) -> None:
         """Give back everything; the buffer is of no use afterwards."""

@@ -10,11 +10,13 @@ Source: semantics, replication (LeaderAndIsr, StopReplica); design page, replica
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Protocol
 
 from barnabas.core.config import TopicConfig
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import StorageError
+from barnabas.core.executor import Executor
 from barnabas.core.pending import Pending, completed
 from barnabas.core.purgatory import Purgatory
 from barnabas.core.types import TopicPartition
@@ -33,6 +35,7 @@ from barnabas.protocol.messages.stop_replica import (
     StopReplicaRequest,
     StopReplicaResponse,
 )
+from barnabas.replicas.append_queues import Append, AppendQueues
 from barnabas.replicas.partition import Partition
 
 log = logging.getLogger(__name__)
@@ -76,10 +79,14 @@ class ReplicaManager:
         logs: LogManager,
         fetches: Purgatory,
         topic_config: Callable[[str], TopicConfig],
+        append_executor: Executor,
+        defer: Callable[..., object],
     ) -> None:
         """Args:
-        fetches: Told of every append, under the partition; appends that must wait do so there too.
+        fetches: Told of every append, under the partition; appends that must wait for the disk do so there too.
         topic_config: A topic's settings as they are now.
+        append_executor: Where appends are prepared that take long.
+        defer: Runs `callback(*args)` in the loop's next turn.
         """
         self._broker_id = broker_id
         self._logs = logs
@@ -90,6 +97,13 @@ class ReplicaManager:
         self._partitions: dict[tuple[str, int], Partition] = {}
         # The newest state of a partition whose log is still being opened; gone when the partition was stopped.
         self._awaited: dict[TopicPartition, LeaderAndIsrPartitionState2] = {}
+        self._append_queues = AppendQueues(
+            append_executor,
+            defer,
+            self._absence_of_hosted,
+            lambda partition: fetches.notify(partition.topic_partition),
+            self.storage_failed,
+        )
         self._controller_epoch = 0
         self.on_leadership: LeadershipListener | None = None
         # The host's lookup, bound once: produce and fetch call it for every partition of every request.
@@ -109,24 +123,36 @@ class ReplicaManager:
 
     def append_now(
         self, partition: Partition, records: memoryview, required_acks: int, is_any_format: bool = False
-    ) -> AppendResult:
-        """Append a client's records to a partition that this broker leads.
+    ) -> AppendResult | Pending[AppendResult]:
+        """Append a client's records to a partition that this broker leads, now or when it is prepared.
 
         Args:
-            records: One batch; numbered in place.
+            records: One batch; numbered in place. Until a pending answer is there nobody else may write to it.
             required_acks: 0, 1 or -1.
             is_any_format: They may be messages of format 0 or 1, and several.
         """
         # hot path: benchmarks/load (every produced batch)
         if partition.leader != self._broker_id:
             return AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        try:
-            result = partition.append(records, required_acks, is_client=True, is_any_format=is_any_format)
-        except StorageError as error:
-            return self.storage_failed(error)
-        if not result.error_code:
-            self._fetches.notify(partition.topic_partition)
-        return result
+        return self._append(partition, records, required_acks, True, is_any_format)
+
+    def _append(
+        self, partition: Partition, records: memoryview, required_acks: int, is_client: bool, is_any_format: bool
+    ) -> AppendResult | Pending[AppendResult]:
+        # hot path: benchmarks/load (every produced batch)
+        queues = self._append_queues
+        if partition not in queues.by_partition:
+            try:
+                result = partition.append(records, required_acks, is_client=is_client, is_any_format=is_any_format)
+            except StorageError as error:
+                return self.storage_failed(error)
+            if result is not None:
+                if not result.error_code:
+                    self._fetches.notify(partition.topic_partition)
+                return result
+        append = Append(records, partition.leader_epoch, required_acks, is_client, is_any_format)
+        pending = queues.add(partition, append)
+        return pending.value if pending.is_done else pending
 
     def append(
         self,
@@ -149,14 +175,14 @@ class ReplicaManager:
             return completed(AppendResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
         if not partition.is_leader:
             return completed(AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER))
-        try:
-            result = partition.append(memoryview(records), required_acks, is_client=is_client)
-        except StorageError as error:
-            return completed(self.storage_failed(error))
-        if result.error_code != ErrorCode.NONE:
-            return completed(result)
-        self._fetches.notify(topic_partition)
-        if not partition.log.is_flush_due:
+        appended = self._append(partition, memoryview(records), required_acks, is_client, False)
+        if isinstance(appended, AppendResult):
+            return self._when_flushed(partition.log, timeout_ms, appended)
+        return appended.followed(partial(self._when_flushed, partition.log, timeout_ms))
+
+    def _when_flushed(self, log: PartitionLog, timeout_ms: int, result: AppendResult) -> Pending[AppendResult]:
+        """The result, once flush.messages is kept."""
+        if result.error_code != ErrorCode.NONE or not log.is_flush_due:
             return completed(result)
         delayed = _DelayedAppend()
         self._fetches.watch(delayed, (), timeout_ms)
@@ -165,8 +191,16 @@ class ReplicaManager:
             self._fetches.forget(delayed)
             delayed.pending.complete(result if error is None else AppendResult(ErrorCode.KAFKA_STORAGE_ERROR))
 
-        partition.log.flush(flushed)
+        log.flush(flushed)
         return delayed.pending
+
+    def stop_appends(self) -> None:
+        """The broker stops: nothing that is being prepared, or waits for that, is appended any more."""
+        self._append_queues.close()
+
+    def _absence_of_hosted(self, partition: Partition) -> ErrorCode:
+        key = partition.topic_partition
+        return ErrorCode.NONE if self._partitions.get(key) is partition else self.absence_of(key)
 
     def absence_of(self, topic_partition: tuple[str, int]) -> ErrorCode:
         """Why `partition` does not know a partition, as far as this broker's own replicas tell."""

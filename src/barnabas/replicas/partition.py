@@ -9,9 +9,11 @@ Source: design page, replication; semantics, replication.
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import NO_EPOCH, TopicPartition
 from barnabas.log.append_result import AppendResult
+from barnabas.log.appends.prepared import Prepared
 from barnabas.log.partition_log import PartitionLog
 from barnabas.log.producers.producer_state import NEVER_OFFSET
 from barnabas.log.retention import DELETE
+from barnabas.records.walk import RecordRefusal
 
 _HIGH_WATERMARK = -1
 
@@ -81,8 +83,8 @@ class Partition:
 
     def append(
         self, records: memoryview, required_acks: int, *, is_client: bool, is_any_format: bool = False
-    ) -> AppendResult:
-        """Append as the leader.
+    ) -> AppendResult | None:
+        """Append as the leader, unless preparing that might take long: then nothing has happened, and it gives None.
 
         Args:
             records: Whole batches; numbered in place.
@@ -93,10 +95,28 @@ class Partition:
         log = self.log
         if required_acks == -1 and len(self.in_sync_replicas) < self.min_insync_replicas:
             return AppendResult(ErrorCode.NOT_ENOUGH_REPLICAS, log_start_offset=log.log_start_offset)
-        result = log.append(records, self.leader_epoch, is_client=is_client, is_any_format=is_any_format)
+        result = log.append_at_once(records, self.leader_epoch, is_client=is_client, is_any_format=is_any_format)
+        if result is not None and not result.error_code:
+            self._advance_high_watermark()
+        return result
+
+    def place(self, prepared: Prepared | RecordRefusal, leader_epoch: int) -> AppendResult:
+        """Append what was prepared for the log, as its leader in `leader_epoch`."""
+        result = self.log.place(prepared, leader_epoch)
         if not result.error_code:
             self._advance_high_watermark()
         return result
+
+    def refuse_append(self, leader_epoch: int, required_acks: int) -> AppendResult | None:
+        """Why an append that came in `leader_epoch` and had to wait is not placed any more."""
+        log = self.log
+        if not self.is_leader or self.leader_epoch != leader_epoch:
+            return AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        if log.is_closed:
+            return AppendResult(ErrorCode.KAFKA_STORAGE_ERROR)
+        if required_acks == -1 and len(self.in_sync_replicas) < self.min_insync_replicas:
+            return AppendResult(ErrorCode.NOT_ENOUGH_REPLICAS, log_start_offset=log.log_start_offset)
+        return None
 
     def delete_records(self, offset: int) -> ErrorCode:
         """Let the log begin at `offset`, or at the high watermark (-1).

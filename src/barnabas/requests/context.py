@@ -7,6 +7,8 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.security.principals import ANONYMOUS, Principal
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from barnabas.administration.producer_ids import ProducerIds
     from barnabas.administration.topics import TopicAdmin
     from barnabas.cluster.image import ClusterView
@@ -21,6 +23,10 @@ if TYPE_CHECKING:
     from barnabas.registry.store import Registry
     from barnabas.replicas.manager import ReplicaManager
     from barnabas.security.authorizer import Authorizer, Operation, ResourceType
+
+
+def _nothing() -> None:
+    return
 
 
 @dataclass(slots=True)
@@ -97,6 +103,14 @@ class RequestContext:
         self.api_version = api_version
         self.correlation_id = correlation_id
         self.throttle_time_ms = 0
+
+    def keep_frame(self) -> "Callable[[], object]":
+        """Let what the request brought as bytes (records) stay as it is after the handler's call; once at the most.
+
+        Returns:
+            To be called when it is not needed any more. Until then the memory counts as received, which bounds it.
+        """
+        return _nothing
 
     def may(self, operation: "Operation", resource_type: "ResourceType", name: str) -> bool:
         """Whether who asks may do this with a resource."""

@@ -49,6 +49,10 @@ class Conversation(Protocol):
         """Its answer is pending: take no further request."""
         ...
 
+    def keep_frame(self) -> Callable[[], object]:
+        """See `RequestContext.keep_frame`."""
+        ...
+
     def settle_soon(self, exchange: "Exchange") -> None:
         """Call its `settle_late` at the end of this turn of the loop."""
         ...
@@ -126,6 +130,9 @@ class Exchange(RequestContext):
             self._wait_for(answer)
         else:
             self._settle(answer)
+
+    def keep_frame(self) -> Callable[[], object]:
+        return self._session.keep_frame()
 
     def cancel(self) -> None:
         """The peer is gone: nobody waits for the answer."""

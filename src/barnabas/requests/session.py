@@ -132,6 +132,9 @@ class Session:
         self._current = exchange
         self._connection.pause(Pause.ANSWER)
 
+    def keep_frame(self) -> Callable[[], object]:
+        return self._connection.keep_frame()
+
     def settle_soon(self, exchange: Exchange) -> None:
         """Settle it at the end of this turn of the loop."""
         self._connection.turns.add(self._settle_late)

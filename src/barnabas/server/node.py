@@ -61,6 +61,8 @@ REGISTRY_FILE = "registry.sqlite"
 _COLD_READ_THREAD_COUNT = 4
 _TOPIC_DEFAULTS = frozenset(setting.extra for setting in TOPIC_SETTINGS.values())
 _CLEANER_SETTINGS = frozenset(name for name in BROKER_SETTINGS if name.startswith("log.cleaner."))
+# Each may hold a batch that unpacks to 128 MiB; with two, one of those does not hold up all others.
+_APPEND_THREAD_COUNT = 2
 
 
 class Node:
@@ -93,6 +95,7 @@ class Node:
         # Beside the others: a round takes long.
         self._cleaner_executor = env.new_executor("cleaner", config.log_cleaner_threads)
         self._cold_read_executor = env.new_executor("cold-read", _COLD_READ_THREAD_COUNT)
+        self._append_executor = env.new_executor("append", _APPEND_THREAD_COUNT)
         self._closing_executor = env.new_executor("closing", CLOSING_THREAD_COUNT)
         self._recovery_executors: list[OwnedExecutor] = []
         self._watchdog = Watchdog(self._clock, self._timers, env.limits.core_wait_ms)
@@ -144,7 +147,9 @@ class Node:
         live.is_serving = True
         await logs.load(self.cluster_id, self.broker_id)
         self._close_recovery_executors()
-        replicas = self._replicas = ReplicaManager(self.broker_id, logs, self._fetches, self._topic_config)
+        replicas = self._replicas = ReplicaManager(
+            self.broker_id, logs, self._fetches, self._topic_config, self._append_executor, self._env.loop.call_soon
+        )
         logs.watch_high_watermarks(replicas.high_watermarks)
         groups = self._groups = GroupCoordinator(
             self.config, self._clock, self._timers, self._log_executor, replicas, view, self._env.dice
@@ -205,6 +210,8 @@ class Node:
         self._fetches.expire_all()
         if self._groups is not None:
             self._groups.close()
+        if self._replicas is not None:
+            self._replicas.stop_appends()
         self._turns.finish()
         for listener in self._listeners:
             listener.close()
@@ -222,6 +229,7 @@ class Node:
             self._log_executor.close()
             self._cleaner_executor.close()
             self._cold_read_executor.close()
+            self._append_executor.close()
             self._closing_executor.close()
             self._close_recovery_executors()
             self._env.limits.close()

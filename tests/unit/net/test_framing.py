@@ -85,3 +85,42 @@ def test_frames_are_writable_views():
     assert frame is not None
     frame[0] = ord("b")
     assert bytes(frame) == b"b"
+
+
+class TestHandOver:
+    def test_a_frame_stays_as_it_is_while_others_come(self):
+        buffer = ReceiveBuffer(LIMIT, ReceiveMemory(1 << 40))
+        data = framed(b"kept") + framed(b"next") + framed(b"half")[:6]
+        buffer.space()[: len(data)] = data
+        buffer.received(len(data))
+        kept = buffer.next_frame()
+
+        buffer.hand_over()
+
+        assert feed(buffer, framed(b"half")[6:] + framed(b"more")) == [b"next", b"half", b"more"]
+        feed(buffer, framed(b"x" * 100_000))
+        assert bytes(kept) == b"kept"
+
+    def test_its_memory_counts_until_it_is_given_back(self):
+        memory = ReceiveMemory(1 << 40)
+        buffer = ReceiveBuffer(LIMIT, memory)
+        feed(buffer, framed(b"x" * 1_000_000))
+        used_bytes = memory.used_bytes
+        assert used_bytes > 900_000
+
+        handed_over_bytes = buffer.hand_over()
+        assert (handed_over_bytes, buffer.capacity_bytes) == (used_bytes, FIRST_BUFFER_BYTES)
+        assert memory.used_bytes == used_bytes
+        buffer.free()
+        assert memory.used_bytes == used_bytes
+        memory.resized(-handed_over_bytes)
+        assert memory.used_bytes == 0
+
+    def test_what_was_not_taken_yet_counts_for_the_new_buffer(self):
+        memory = ReceiveMemory(1 << 40)
+        buffer = ReceiveBuffer(LIMIT, memory)
+        feed(buffer, framed(bytes(200_000))[:-1])
+        handed_over_bytes = buffer.hand_over()
+        memory.resized(-handed_over_bytes)
+        assert memory.used_bytes == buffer.extra_bytes > 180_000
+        assert feed(buffer, b"\0") == [bytes(200_000)]

@@ -1,6 +1,7 @@
 """The replica manager over real logs: what the controller may change, what is kept over a restart."""
 
 import asyncio
+from operator import call
 
 import pytest
 
@@ -109,7 +110,7 @@ def heard():
 def make_replicas(clock, topic_config, heard):
     def make(logs: LogManager) -> ReplicaManager:
         fetches = Purgatory(clock, lambda callback, *args: callback(*args))
-        made = ReplicaManager(BROKER_ID, logs, fetches, lambda topic: topic_config)
+        made = ReplicaManager(BROKER_ID, logs, fetches, lambda topic: topic_config, InlineExecutor(), call)
         made.on_leadership = lambda led, resigned: heard.append(
             ([each.topic_partition for each in led], list(resigned))
         )

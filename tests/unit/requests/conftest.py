@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from operator import call
 from pathlib import Path
 
 import pytest
@@ -30,8 +31,22 @@ from barnabas.requests.handlers import fetch, list_offsets, produce
 from barnabas.security.authorizer import AllowAll
 from barnabas.testing.faulty_disk import FaultyDisk
 from barnabas.testing.manual_clock import ManualClock
+from barnabas.testing.manual_executor import ManualExecutor
 
 BROKER_ID = 1
+
+
+class HoldingExecutor(ManualExecutor):
+    """Does the work at once; while it is holding, when the test says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_holding = False
+
+    def run(self, work, then, failed) -> None:
+        super().run(work, then, failed)
+        if not self.is_holding:
+            self.run_all()
 
 
 class DataPath:
@@ -39,12 +54,16 @@ class DataPath:
 
     Attributes:
         errors: What failed in the background.
+        preparing: Where long appends are prepared.
+        kept_frames: How many requests' bytes are kept at the moment.
     """
 
     def __init__(self, directory: Path, **settings: str) -> None:
         self.clock = ManualClock()
         self.disk = FaultyDisk()
         self.errors: list[BaseException] = []
+        self.preparing = HoldingExecutor()
+        self.kept_frames = 0
         self._directory = directory
         self._settings = settings
         self._topic_configs: dict[str, TopicConfig] = {}
@@ -67,7 +86,7 @@ class DataPath:
         asyncio.run(self._open())
         self._due: list[tuple[Callable[..., object], tuple[object, ...]]] = []
         fetches = Purgatory(self.clock, lambda callback, *args: self._due.append((callback, args)))
-        self.replicas = ReplicaManager(BROKER_ID, self.logs, fetches, self.topic_config)
+        self.replicas = ReplicaManager(BROKER_ID, self.logs, fetches, self.topic_config, self.preparing, call)
         self.services = Services(
             config=config,
             clock=self.clock,
@@ -149,7 +168,15 @@ class DataPath:
         request.encode(version, out)
         decoded, _ = handler.request_class.decode(version, memoryview(bytearray(out)))
         connection = ConnectionInfo("10.1.2.3", 5_000, "PLAINTEXT")
-        return handler.handle(RequestContext(self.services, connection, "client", version, 1), decoded)
+        return handler.handle(KeepingContext(self, connection, version), decoded)
+
+    def keep_frame(self) -> Callable[[], object]:
+        self.kept_frames += 1
+
+        def release() -> None:
+            self.kept_frames -= 1
+
+        return release
 
     def finish(self, handler, version: int, response):
         """The response as the client decodes it; slices of files are read."""
@@ -201,6 +228,17 @@ class DataPath:
         wanted = ListOffsetsPartition(0, timestamp=timestamp, max_num_offsets=count)
         request = ListOffsetsRequest(replica_id, isolation, [ListOffsetsTopic(topic, [wanted])])
         return self.call(list_offsets.HANDLER, version, request).topics[0].partitions[0]
+
+
+class KeepingContext(RequestContext):
+    """One whose frames are counted."""
+
+    def __init__(self, path: DataPath, connection: ConnectionInfo, version: int) -> None:
+        super().__init__(path.services, connection, "client", version, 1)
+        self._path = path
+
+    def keep_frame(self) -> Callable[[], object]:
+        return self._path.keep_frame()
 
 
 @pytest.fixture

@@ -3,7 +3,9 @@
 Source: protocol guide, Produce; semantics, Produce.
 """
 
+from collections.abc import Callable
 from functools import partial
+from typing import NamedTuple
 
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import ProtocolError, UnanswerableError
@@ -42,7 +44,7 @@ _ACKS = (-1, 0, 1)
 _ADMIN_CLIENT_ID = "__admin_client"
 
 
-def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Pending[ProduceResponse] | None:
+def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Pending[ProduceResponse | None] | None:
     """Append each partition's batch as its leader; without acks there is no answer at all.
 
     Raises:
@@ -56,7 +58,8 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | P
     is_any_format = ctx.api_version < _FIRST_VERSION_WITH_BATCHES
     replicas = ctx.services.replicas
     responses = []
-    unflushed: list[tuple[PartitionLog, PartitionProduceResponse]] = []
+    late: list[_Late] = []
+    release: Callable[[], object] | None = None
     for topic in _without_repetitions(request.topic_data):
         name = topic.name
         refusal = _refusal(ctx, name, acks)
@@ -76,18 +79,100 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | P
                 answers.append(PartitionProduceResponse(index, error_code, -1))
                 continue
             result = replicas.append_now(partition, records, acks, is_any_format)
+            if isinstance(result, Pending):
+                # At once: whatever comes now, nobody else may write to what is being prepared.
+                release = release or ctx.keep_frame()
+                answers.append(PartitionProduceResponse(index))
+                late.append(_Late(partition.log, answers, len(answers) - 1, result))
+                continue
             if result.error_code:
                 _translate(result, ctx.api_version)
             answers.append(_answer(index, result))
-            if partition.log.is_flush_due and not result.error_code:
-                unflushed.append((partition.log, answers[-1]))
+            if acks and partition.log.is_flush_due and not result.error_code:
+                late.append(_Late(partition.log, answers, len(answers) - 1, None))
         responses.append(TopicProduceResponse(name, answers))
+    if late:
+        return _when_complete(ctx, late, responses, acks, release)
     if acks == 0:
         _close_on_error(responses)
         return None
-    if unflushed:
-        return _when_flushed(ctx, unflushed, ProduceResponse(responses))
     return ProduceResponse(responses)
+
+
+class _Late(NamedTuple):
+    """An answer that must wait.
+
+    Attributes:
+        log: Where its records go.
+        answers, place: Where it stands.
+        appended: What comes of the append; None where only flush.messages has to be kept.
+    """
+
+    log: PartitionLog
+    answers: list[PartitionProduceResponse]
+    place: int
+    appended: Pending[AppendResult] | None
+
+    def set(self, result: AppendResult) -> None:
+        self.answers[self.place] = _answer(self.answers[self.place].index, result)
+
+
+def _when_complete(
+    ctx: RequestContext,
+    late: list[_Late],
+    responses: list[TopicProduceResponse],
+    acks: int,
+    release: Callable[[], object] | None,
+) -> Pending[ProduceResponse | None]:
+    """Answer once all is appended, and flush.messages is kept: what is acknowledged is on disk, what is not is refused.
+
+    The client that leaves takes nothing back.
+
+    Args:
+        release: Called when the request's bytes are not needed any more.
+    """
+    pending: Pending[ProduceResponse | None] = Pending()
+    left_count = len(late)
+
+    def one_done() -> None:
+        nonlocal left_count
+        left_count -= 1
+        if left_count:
+            return
+        if release is not None:
+            release()
+        if acks:
+            pending.complete(ProduceResponse(responses))
+            return
+        try:
+            _close_on_error(responses)
+        except UnanswerableError as error:
+            pending.fail(error)
+        else:
+            pending.complete(None)
+
+    def appended(each: _Late, result: AppendResult) -> None:
+        if result.error_code:
+            _translate(result, ctx.api_version)
+        each.set(result)
+        if acks and each.log.is_flush_due and not result.error_code:
+            each.log.flush(partial(flushed, each))
+        else:
+            one_done()
+
+    def flushed(each: _Late, error: BaseException | None) -> None:
+        if error is not None:
+            result = AppendResult(ErrorCode.KAFKA_STORAGE_ERROR)
+            _translate(result, ctx.api_version)
+            each.set(result)
+        one_done()
+
+    for each in late:
+        if each.appended is None:
+            each.log.flush(partial(flushed, each))
+        else:
+            each.appended.then(partial(appended, each))
+    return pending
 
 
 def _is_transactional(request: ProduceRequest) -> bool:
@@ -123,36 +208,6 @@ def _without_repetitions(topic_data: list[TopicProduceData]) -> list[TopicProduc
     for topic in topic_data:
         by_topic.setdefault(topic.name, {}).update((data.index, data) for data in topic.partition_data)
     return [TopicProduceData(name, list(by_index.values())) for name, by_index in by_topic.items()]
-
-
-def _when_flushed(
-    ctx: RequestContext, unflushed: list[tuple[PartitionLog, PartitionProduceResponse]], response: ProduceResponse
-) -> Pending[ProduceResponse]:
-    """Answer once flush.messages is kept: what is acknowledged is on disk, and what is not on disk is refused."""
-    pending: Pending[ProduceResponse] = Pending()
-    left_count = len(unflushed)
-
-    def one_done(answer: PartitionProduceResponse, error: BaseException | None) -> None:
-        nonlocal left_count
-        left_count -= 1
-        if error is not None:
-            result = AppendResult(ErrorCode.KAFKA_STORAGE_ERROR)
-            _translate(result, ctx.api_version)
-            _refuse(answer, result)
-        if left_count == 0:
-            pending.complete(response)
-
-    for log, answer in unflushed:
-        log.flush(partial(one_done, answer))
-    return pending
-
-
-def _refuse(answer: PartitionProduceResponse, result: AppendResult) -> None:
-    """Say of a partition whose records are in the log already that they are not."""
-    answer.error_code = result.error_code
-    answer.base_offset = result.base_offset
-    answer.log_append_time_ms = result.append_time_ms
-    answer.log_start_offset = result.log_start_offset
 
 
 def _refusal(ctx: RequestContext, name: str, acks: int) -> ErrorCode:
