@@ -1,7 +1,7 @@
 """The request path of several builds beside each other: broker CPU per request, in turn on brokers that run at once.
 
     python -m benchmarks.load.beside before=OTHER/.venv/bin/python now=.venv/bin/python [compiled=compiled]
-        [--runs 15] [--only one,hundred,poll]
+        [--runs 60] [--only one,hundred,poll]
 
 Each build is a name and the Python of an environment that barnabas is installed in; `compiled` as a path is the
 compiled wheel of this tree. What else the machine does meets all of them alike, so that small differences show. The
@@ -33,7 +33,7 @@ from tools.wheel import compiled_environment
 _TOPIC = "beside"
 _RECORD_BYTES = 100
 _CONNECTIONS = 100
-_ONE_COUNT, _HUNDRED_COUNT, _POLL_COUNT = 1_500, 5_000, 300
+_ONE_COUNT, _HUNDRED_COUNT, _POLL_COUNT = 400, 1_500, 60
 # Long enough for a fetch to be parked at the broker.
 _PARKED_S = 0.0005
 
@@ -129,7 +129,7 @@ def _table(taken: dict[str, list[Figures]]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("builds", nargs="+", help="NAME=PYTHON")
-    parser.add_argument("--runs", type=int, default=15, help="rounds; one more warms up")
+    parser.add_argument("--runs", type=int, default=60, help="rounds; one more warms up")
     parser.add_argument("--only", default=",".join(WORKS), help="works by name")
     options = parser.parse_args()
     works = [WORKS[name] for name in options.only.split(",")]

@@ -37,7 +37,7 @@ class Echo:
         self.answer = answer
         self.is_closed = False
 
-    def on_frame(self, frame: memoryview) -> None:
+    def on_frame(self, frame: memoryview, now_ns: int) -> None:
         made = self.answer(self.connection, bytes(frame))
         if made is not None:
             self.connection.send(made)

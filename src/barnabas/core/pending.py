@@ -14,12 +14,14 @@ Invariants:
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 _logger = logging.getLogger(__name__)
+
+_WAITER_FAILED = "who waited for an answer could not take it"
 
 
 class Pending(Generic[T]):
@@ -34,7 +36,8 @@ class Pending(Generic[T]):
     __slots__ = ("_callback", "_failed", "_is_done", "_value", "error", "on_cancel")
 
     def __init__(self) -> None:
-        self._value: T | None = None
+        # Any: what it is before the value is there is nobody's business, and a cast would be a call.
+        self._value: Any = None
         self._is_done = False
         self._callback: Callable[[T], object] | None = None
         self._failed: Callable[[BaseException], object] | None = None
@@ -57,7 +60,8 @@ class Pending(Generic[T]):
             raise RuntimeError("the answer is still pending")
         if self.error is not None:
             raise self.error
-        return cast(T, self._value)
+        value: T = self._value
+        return value
 
     def complete(self, value: T) -> None:
         """Set the value and call whoever waits."""
@@ -66,9 +70,13 @@ class Pending(Generic[T]):
         self._is_done = True
         self._value = value
         self.on_cancel = None
+        # hot path: benchmarks/load (every answer that was waited for)
         callback, self._callback, self._failed = self._callback, None, None
         if callback is not None:
-            _call(callback, value)
+            try:
+                callback(value)
+            except Exception:
+                _logger.exception(_WAITER_FAILED)
 
     def fail(self, error: BaseException) -> None:
         """There will be no value: tell whoever waits why."""
@@ -80,7 +88,10 @@ class Pending(Generic[T]):
         is_waited_for = self._callback is not None
         failed, self._callback, self._failed = self._failed, None, None
         if failed is not None:
-            _call(failed, error)
+            try:
+                failed(error)
+            except Exception:
+                _logger.exception(_WAITER_FAILED)
         elif is_waited_for:
             _logger.error("what something waited for failed", exc_info=error)
 
@@ -94,7 +105,7 @@ class Pending(Generic[T]):
                 raise RuntimeError("somebody already waits for this answer")
             self._callback, self._failed = callback, failed
         elif self.error is None:
-            callback(cast(T, self._value))
+            callback(self._value)
         elif failed is not None:
             failed(self.error)
         else:
@@ -116,8 +127,8 @@ class Pending(Generic[T]):
         self.then(reshape, result.fail)
         return result
 
-    def followed(self, step: "Callable[[T], Pending[R]]") -> "Pending[R]":
-        """What the next step gives, which begins with the value; fails with either, and where `step` raises."""
+    def followed(self, step: "Callable[[T], R | Pending[R]]") -> "Pending[R]":
+        """What the next step gives, now or later, made from the value; fails with either, and where `step` raises."""
         result: Pending[R] = Pending()
         result.on_cancel = self.cancel
 
@@ -127,8 +138,11 @@ class Pending(Generic[T]):
             except Exception as error:
                 result.fail(error)
                 return
-            result.on_cancel = following.cancel
-            following.then(result.complete, result.fail)
+            if isinstance(following, Pending):
+                result.on_cancel = following.cancel
+                following.then(result.complete, result.fail)
+            else:
+                result.complete(following)
 
         self.then(go_on, result.fail)
         return result
@@ -157,13 +171,6 @@ class Pending(Generic[T]):
 
         self.then(resolve, reject)
         return future
-
-
-def _call(callback: Callable[[Any], object], value: object) -> None:
-    try:
-        callback(value)
-    except Exception:
-        _logger.exception("who waited for an answer could not take it")
 
 
 def completed(value: T) -> Pending[T]:

@@ -10,6 +10,7 @@ Source: semantics, purgatories.
 """
 
 from collections.abc import Callable, Hashable, Iterable
+from functools import partial
 from typing import Protocol
 
 from barnabas.core.timers import Timer, Timers
@@ -44,10 +45,10 @@ class _Watched:
 class Purgatory:
     """Holds delayed operations. Belongs to the event loop's thread."""
 
-    def __init__(self, timers: Timers, defer: Callable[..., object]) -> None:
+    def __init__(self, timers: Timers, defer: Callable[[Callable[[], object]], object]) -> None:
         """Args:
-        defer: Runs `callback(*args)` later in this turn of the loop or in the next (`loop.call_soon`), so that
-            whoever made the change is answered first.
+        defer: Calls back later in this turn of the loop or in the next, so that whoever made the change is answered
+            first (`Turns.add_check`).
         """
         self._timers = timers
         self._defer = defer
@@ -74,7 +75,7 @@ class Purgatory:
         for watched in operations.values():
             if not watched.is_due:
                 watched.is_due = True
-                self._defer(self._try, watched)
+                self._defer(partial(self._try, watched))
 
     def forget(self, operation: DelayedOperation) -> None:
         """Nobody waits for the operation any more; harmless when it is complete."""

@@ -19,7 +19,7 @@ from barnabas.protocol.wire import Region
 class Channel(Protocol):
     """What a connection does with its peer. Nothing here waits."""
 
-    def recv_into(self, space: memoryview) -> int:
+    def recv_into(self, space: memoryview, /) -> int:
         """Take what has arrived; 0: the peer has ended its side.
 
         Raises:
@@ -28,16 +28,17 @@ class Channel(Protocol):
         """
         ...
 
-    def send(self, data: bytearray | memoryview, has_more: bool) -> int:
+    def send(self, data: bytearray | memoryview, /) -> int:
         """Send some bytes from the beginning of `data`; how many.
-
-        Args:
-            has_more: More follows at once: no use in sending a packet that is not full.
 
         Raises:
             BlockingIOError: The peer takes nothing more for now.
             OSError: The connection is gone.
         """
+        ...
+
+    def send_more(self, data: bytearray | memoryview) -> int:
+        """The same where more follows at once: no use in sending a packet that is not full."""
         ...
 
     def send_file(self, region: Region, start: int, length: int) -> int:

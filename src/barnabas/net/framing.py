@@ -34,9 +34,13 @@ _SIZE = Struct(">i").unpack_from
 
 
 class ReceiveBuffer:
-    """Collects what a socket receives and cuts it into frames. Pure: it never touches a socket."""
+    """Collects what a socket receives and cuts it into frames. Pure: it never touches a socket.
 
-    __slots__ = ("_buffer", "_capacity", "_end", "_max_frame_bytes", "_memory", "_start", "_view", "extra_bytes")
+    Attributes:
+        start, end: Where what was received and not yet handed out as frames lies in the buffer; for looking at alone.
+    """
+
+    __slots__ = ("_buffer", "_capacity", "_max_frame_bytes", "_memory", "_view", "end", "extra_bytes", "start")
 
     def __init__(self, max_frame_bytes: int, memory: ReceiveMemory) -> None:
         """Args:
@@ -48,7 +52,7 @@ class ReceiveBuffer:
         """
         self._max_frame_bytes = max_frame_bytes
         self._memory = memory
-        self._start = self._end = 0
+        self.start = self.end = 0
         self.extra_bytes = 0
         self._allocate(FIRST_BUFFER_BYTES)
 
@@ -65,7 +69,7 @@ class ReceiveBuffer:
     @property
     def buffered_bytes(self) -> int:
         """Bytes received and not yet handed out as frames."""
-        return self._end - self._start
+        return self.end - self.start
 
     @property
     def capacity_bytes(self) -> int:
@@ -78,10 +82,10 @@ class ReceiveBuffer:
 
         At most as much as has arrived already, and no more than the frame needs.
         """
-        unread = self._end - self._start
+        unread = self.end - self.start
         if unread < 4:
             return 0
-        size: int = _SIZE(self._buffer, self._start)[0]
+        size: int = _SIZE(self._buffer, self.start)[0]
         if size > self._max_frame_bytes:
             return 0
         needed = -(-(4 + size) // FIRST_BUFFER_BYTES) * FIRST_BUFFER_BYTES
@@ -94,18 +98,19 @@ class ReceiveBuffer:
             Empty where the buffer is full and there is no memory to spare: then either whole frames have to be taken
             out first, or the first frame is a half one, and `grow` makes room for `lacking_bytes` more of it.
         """
-        if self._start == self._end:
-            self._start = self._end = 0
+        if self.start == self.end:
+            self.start = self.end = 0
             if self._capacity > KEPT_BUFFER_BYTES:
                 self._allocate(READ_AHEAD_BYTES)
-        elif self._capacity - self._end < _LEAST_SPACE_BYTES:
+            return self._view
+        if self._capacity - self.end < _LEAST_SPACE_BYTES:
             self._make_room()
-        return self._view[self._end :]
+        return self._view[self.end :]
 
     def received(self, count: int) -> None:
         """Note that `count` bytes were written into `space()`."""
-        self._end += count
-        if self._end == self._capacity and self._start == 0 and self._capacity < READ_AHEAD_BYTES:
+        self.end += count
+        if self.end == self._capacity and self.start == 0 and self._capacity < READ_AHEAD_BYTES:
             self._spread()
 
     def next_frame(self) -> memoryview | None:
@@ -114,20 +119,20 @@ class ReceiveBuffer:
         Raises:
             ProtocolError: The size is negative or above the limit.
         """
-        start = self._start
-        available = self._end - start
+        start = self.start
+        available = self.end - start
         if available < 4:
             return None
         (size,) = _SIZE(self._buffer, start)
         if size < 0 or size > self._max_frame_bytes:
             raise ProtocolError(f"a frame of {size} bytes (socket.request.max.bytes is {self._max_frame_bytes})")
         end = start + 4 + size
-        if end > self._end:
+        if end > self.end:
             if end > self._capacity and start and 4 + size <= self._capacity:
                 # It will not fit behind what was read: move it while little of it has arrived.
                 self._move(self._capacity)
             return None
-        self._start = end
+        self.start = end
         return self._view[start + 4 : end]
 
     def grow(self) -> None:
@@ -136,7 +141,7 @@ class ReceiveBuffer:
 
     def fit(self) -> None:
         """Give back what the bytes that wait do not need."""
-        unread = self._end - self._start
+        unread = self.end - self.start
         capacity = -(-max(unread, 1) // FIRST_BUFFER_BYTES) * FIRST_BUFFER_BYTES
         if capacity < self._capacity:
             self._move(capacity)
@@ -150,20 +155,20 @@ class ReceiveBuffer:
         Raises:
             MemoryError: There is none for a new one; nothing has changed.
         """
-        unread = self._view[self._start : self._end]
+        unread = self._view[self.start : self.end]
         capacity = -(-max(len(unread), 1) // FIRST_BUFFER_BYTES) * FIRST_BUFFER_BYTES
         buffer = bytearray(capacity)
         buffer[: len(unread)] = unread
         handed_over_bytes, self.extra_bytes = self.extra_bytes, capacity - FIRST_BUFFER_BYTES
         self._buffer, self._view, self._capacity = buffer, memoryview(buffer), capacity
-        self._start, self._end = 0, len(unread)
+        self.start, self.end = 0, len(unread)
         if self.extra_bytes:
             self._memory.resized(self.extra_bytes)
         return handed_over_bytes
 
     def free(self) -> None:
         """Give back everything; the buffer is of no use afterwards."""
-        self._start = self._end = self._capacity = 0
+        self.start = self.end = self._capacity = 0
         self._buffer = bytearray()
         self._view = memoryview(self._buffer)
         extra_bytes, self.extra_bytes = self.extra_bytes, 0
@@ -172,9 +177,9 @@ class ReceiveBuffer:
 
     def _make_room(self) -> None:
         """Move what is unread to the front; into a buffer twice as large where it fills more than half of this one."""
-        if self._end - self._start <= self._capacity // 2:
+        if self.end - self.start <= self._capacity // 2:
             self._move(self._capacity)
-        elif not self._spread() and self._start and not self.lacking_bytes:
+        elif not self._spread() and self.start and not self.lacking_bytes:
             # Every byte counts now, also where they cost more moves.
             self._move(self._capacity)
 
@@ -186,10 +191,10 @@ class ReceiveBuffer:
         return is_spare
 
     def _move(self, capacity: int) -> None:
-        unread = self._view[self._start : self._end]
+        unread = self._view[self.start : self.end]
         if capacity != self._capacity:
             # Replaced, not resized: views of the old one may still be alive.
             self._allocate(capacity)
         # The two may overlap: memoryview copies as memmove does.
         self._view[: len(unread)] = unread
-        self._start, self._end = 0, len(unread)
+        self.start, self.end = 0, len(unread)

@@ -25,13 +25,14 @@ class Outbox:
     """Sends parts in order, as far as the channel takes them. Bounded by its user: one turn's answers at a time.
 
     Attributes:
-        parts: What waits; for looking at alone.
+        parts: What waits. An answer without regions may be appended where there is none; else `put` does it.
     """
 
-    __slots__ = ("_channel", "_sent", "parts")
+    __slots__ = ("_channel", "_send", "_sent", "parts")
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
+        self._send = channel.send
         self.parts: deque[Part] = deque()
         self._sent = 0
 
@@ -71,6 +72,15 @@ class Outbox:
         channel = self._channel
         left_in_turn = TURN_BYTES
         try:
+            if len(parts) == 1 and not self._sent and isinstance(parts[0], bytearray):
+                # Nearly always: one small answer, and a peer that takes it.
+                answer = parts[0]
+                self._sent = self._send(answer)
+                if self._sent == len(answer):
+                    self._sent = 0
+                    parts.clear()
+                    return True
+                left_in_turn -= self._sent
             while parts:
                 if left_in_turn <= 0:
                     return False
@@ -78,7 +88,7 @@ class Outbox:
                 if isinstance(part, (bytearray, memoryview)):
                     rest = memoryview(part)[self._sent :] if self._sent else part
                     length = len(rest)
-                    sent = channel.send(rest, len(parts) > 1)
+                    sent = channel.send(rest) if len(parts) == 1 else channel.send_more(rest)
                 else:
                     length = part.length - self._sent
                     sent = channel.send_file(part, self._sent, length)

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, StorageError
 from barnabas.core.executor import submit
-from barnabas.core.pending import Pending, completed
+from barnabas.core.pending import Pending
 from barnabas.log.disk.files import FileSlice
 from barnabas.log.partition_log import PartitionLog
 from barnabas.log.segments.batch_reader import read_batches
@@ -43,14 +43,16 @@ class _Conversion(NamedTuple):
 
 def adapt_answer(
     ctx: RequestContext, request: FetchRequest, answer: FetchResponse | Pending[FetchResponse]
-) -> Pending[FetchResponse]:
+) -> FetchResponse | Pending[FetchResponse]:
     """Make the answer of a Fetch below version 10 what its client can read."""
     if isinstance(answer, Pending):
         return answer.followed(lambda response: _adapt(ctx, request, response))
     return _adapt(ctx, request, answer)
 
 
-def _adapt(ctx: RequestContext, request: FetchRequest, response: FetchResponse) -> Pending[FetchResponse]:
+def _adapt(
+    ctx: RequestContext, request: FetchRequest, response: FetchResponse
+) -> FetchResponse | Pending[FetchResponse]:
     wanted = {(topic.topic, each.partition): each for topic in request.topics for each in topic.partitions}
     conversions = []
     for topic in response.responses:
@@ -65,7 +67,7 @@ def _adapt(ctx: RequestContext, request: FetchRequest, response: FetchResponse) 
             elif isinstance(data.records, FileSlice) and partition.log.magic > _newest_magic(ctx):
                 conversions.append(_Conversion(data, data.records, wanted[key]))
     if not conversions:
-        return completed(response)
+        return response
     newest_magic = _newest_magic(ctx)
 
     def work() -> list[bytearray | BarnabasError]:

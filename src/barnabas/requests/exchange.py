@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_SIZE = Struct(">i")
-_START = b"\0\0\0\0"
+_SIZE_AND_CORRELATION_ID = Struct(">ii").pack_into
+_START = bytes(8)
 
 
 class Conversation(Protocol):
@@ -53,8 +53,8 @@ class Conversation(Protocol):
         """See `RequestContext.keep_frame`."""
         ...
 
-    def settle_soon(self, exchange: "Exchange") -> None:
-        """Call its `settle_late` at the end of this turn of the loop."""
+    def settle_soon(self, outcome: object) -> None:
+        """What the exchange on hold waited for has ended: call its `settle_late` at the end of this turn."""
         ...
 
     def finish(self, exchange: "Exchange", answer: WireBuffer | None) -> None:
@@ -67,21 +67,24 @@ class Exchange(RequestContext):
 
     Attributes:
         route: The API in its version.
-        received_ns, admitted_ns, handled_ns, settled_ns, queued_ns: When each stage ended; see `request_times`.
+        received_ns, admitted_ns, handled_ns, completed_ns: When each stage ended; see `request_times`. `handled_ns` is
+            0 where the answer did not have to be waited for: that stage ended when it was complete.
+        times: Where they are added up.
     """
 
+    # Set while it waits.
+    _pending: Pending[Any] | None
+
     __slots__ = (
-        "_has_failed",
-        "_outcome",
         "_pending",
         "_request",
         "_session",
         "admitted_ns",
+        "completed_ns",
         "handled_ns",
-        "queued_ns",
         "received_ns",
         "route",
-        "settled_ns",
+        "times",
     )
 
     def __init__(
@@ -105,13 +108,12 @@ class Exchange(RequestContext):
         self.correlation_id = correlation_id
         self.throttle_time_ms = 0
         self.route = route
+        self.times = route.times
         self.received_ns = received_ns
         self.admitted_ns = admitted_ns
+        self.handled_ns = 0
         self._request = request
         self._session = session
-        self._pending: Pending[Any] | None = None
-        self._outcome: Any = None
-        self._has_failed = False
 
     def begin(self) -> None:
         """Handle the request: answer it, or begin to wait.
@@ -122,10 +124,8 @@ class Exchange(RequestContext):
         try:
             answer = self.route.handle(self, self._request)
         except Exception as error:
-            self.handled_ns = self.settled_ns = self._session.now_ns()
             self._refuse(error)
             return
-        self.handled_ns = self.settled_ns = self._session.now_ns()
         if isinstance(answer, Pending):
             self._wait_for(answer)
         else:
@@ -140,29 +140,16 @@ class Exchange(RequestContext):
         if pending is not None:
             pending.cancel()
 
-    def measure(self, sent_ns: int) -> None:
-        """The answer has left: note how long everything took."""
-        self.route.times.add(
-            self.received_ns, self.admitted_ns, self.handled_ns, self.settled_ns, self.queued_ns, sent_ns
-        )
-
     # --- a late answer
 
     def _wait_for(self, pending: Pending[Any]) -> None:
         if pending.is_done and pending.error is None:
             self._settle(pending.value)
             return
+        self.handled_ns = self._session.now_ns()
         self._pending = pending
         self._session.hold(self)
-        pending.then(self._completed, self._failed)
-
-    def _completed(self, response: object) -> None:
-        self._outcome = response
-        self._session.settle_soon(self)
-
-    def _failed(self, error: BaseException) -> None:
-        self._outcome = error
-        self._session.settle_soon(self)
+        pending.then(self._session.settle_soon, self._session.settle_soon)
 
     def settle_late(self) -> None:
         """What was waited for is there, and the turn in which it came is over.
@@ -170,44 +157,45 @@ class Exchange(RequestContext):
         Raises:
             ProtocolError, UnanswerableError: The connection must close.
         """
-        if self._pending is None:
+        pending, self._pending = self._pending, None
+        if pending is None:
             return
-        self._pending = None
-        self.settled_ns = self._session.now_ns()
-        outcome, self._outcome = self._outcome, None
-        if isinstance(outcome, BaseException):
-            self._refuse(outcome)
+        if pending.error is None:
+            self._settle(pending.value)
         else:
-            self._settle(outcome)
+            self._refuse(pending.error)
 
     # --- the answer, or the refusal in its place
 
-    def _settle(self, response: Any) -> None:
+    def _settle(self, response: Any, is_refusal: bool = False) -> None:
         # hot path: benchmarks/load (every answer)
-        route = self.route
+        route, session = self.route, self._session
         if self.throttle_time_ms:
             if response is not None and route.has_throttle_time:
                 response.throttle_time_ms = self.throttle_time_ms
             route.times.throttle_ms += self.throttle_time_ms
         if response is None:
-            self.queued_ns = self.settled_ns
-            self._session.finish(self, None)
+            self.completed_ns = session.now_ns()
+            session.finish(self, None)
             return
         out = WireBuffer(_START)
-        out += _SIZE.pack(self.correlation_id)
         if route.has_tagged_header:
             out.append(0)
         try:
             route.encode(response, out)
         except Exception as error:
-            self._refuse(error)
+            self._refuse(error, is_refusal)
             return
-        _SIZE.pack_into(out, 0, out.total_bytes() - 4)
-        self.queued_ns = self._session.now_ns()
-        self._session.finish(self, out)
+        size = out.total_bytes() if out.regions else len(out)
+        _SIZE_AND_CORRELATION_ID(out, 0, size - 4, self.correlation_id)
+        self.completed_ns = session.now_ns()
+        session.finish(self, out)
 
-    def _refuse(self, error: BaseException) -> None:
+    def _refuse(self, error: BaseException, is_second: bool = False) -> None:
         """Answer with an error in the request's shape.
+
+        Args:
+            is_second: It is the refusal itself that failed.
 
         Raises:
             ProtocolError, UnanswerableError: There is no such answer.
@@ -218,11 +206,10 @@ class Exchange(RequestContext):
         code = error_code_of(error)
         if code is ErrorCode.UNKNOWN_SERVER_ERROR:
             log.error("%s version %d of %s failed", route.name, self.api_version, self.client_id, exc_info=error)
-        if self._has_failed:
+        if is_second:
             raise UnanswerableError(f"{route.name} failed, and so did saying so") from error
-        self._has_failed = True
         route.times.failure_count += 1
-        self._settle(route.refuse(self, self._request, code))
+        self._settle(route.refuse(self, self._request, code), is_refusal=True)
 
 
 def error_code_of(error: BaseException) -> ErrorCode:

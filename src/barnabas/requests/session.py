@@ -17,6 +17,7 @@ from barnabas.protocol.header import decode_request_header
 from barnabas.protocol.wire import MALFORMED, Budget, WireBuffer
 from barnabas.requests.context import ConnectionInfo, Services
 from barnabas.requests.exchange import Exchange
+from barnabas.requests.request_times import add_sent
 from barnabas.requests.table import API_VERSIONS_KEY, RouteTable
 
 log = logging.getLogger(__name__)
@@ -68,7 +69,7 @@ class Session:
 
     # --- what the connection tells
 
-    def on_frame(self, frame: memoryview) -> None:
+    def on_frame(self, frame: memoryview, now_ns: int) -> None:
         """Answer one request, now or later.
 
         Raises:
@@ -76,9 +77,8 @@ class Session:
             UnanswerableError: It failed, and there is no answer that could say so.
         """
         # hot path: benchmarks/load (every request)
-        admitted_ns = self.now_ns()
         api_key, api_version, correlation_id, client_id, position = decode_request_header(frame)
-        route = self._routes.find(api_key, api_version)
+        route = self._routes.by_key(api_key << 16 | api_version)
         if route is None:
             if api_key != API_VERSIONS_KEY:
                 raise ProtocolError(f"API key {api_key} version {api_version} is not served")
@@ -88,9 +88,10 @@ class Session:
         else:
             most_elements = self._max_array_elements
             if not route.is_limited:
-                most_elements = min(
-                    len(frame) // LEAST_PRODUCE_ELEMENT_BYTES, MOST_PRODUCE_ELEMENTS_FACTOR * most_elements
-                )
+                most_elements *= MOST_PRODUCE_ELEMENTS_FACTOR
+                most_by_size = len(frame) // LEAST_PRODUCE_ELEMENT_BYTES
+                if most_by_size < most_elements:
+                    most_elements = most_by_size
             # One for all requests of the connection: only one is decoded at a time.
             budget = self._budget
             budget.elements_left = most_elements
@@ -108,16 +109,16 @@ class Session:
             request,
             self,
             self._connection.received_ns,
-            admitted_ns,
+            now_ns,
         ).begin()
 
     def on_sent(self) -> None:
         """The socket has taken everything that was queued."""
         # hot path: benchmarks/load (every answer)
-        sent_ns = self.now_ns()
-        for exchange in self._unsent:
-            exchange.measure(sent_ns)
-        self._unsent.clear()
+        unsent = self._unsent
+        if unsent:
+            add_sent(unsent, self.now_ns())
+            unsent.clear()
 
     def on_closed(self) -> None:
         """The peer is gone: nobody waits for the pending answer."""
@@ -135,8 +136,8 @@ class Session:
     def keep_frame(self) -> Callable[[], object]:
         return self._connection.keep_frame()
 
-    def settle_soon(self, exchange: Exchange) -> None:
-        """Settle it at the end of this turn of the loop."""
+    def settle_soon(self, outcome: object) -> None:
+        """Settle the exchange on hold at the end of this turn of the loop."""
         self._connection.turns.add(self._settle_late)
 
     def _settle_late(self) -> None:
@@ -161,7 +162,7 @@ class Session:
             connection.pause(Pause.THROTTLE)
             self._services.timers.call_later(exchange.throttle_time_ms, connection.resume, Pause.THROTTLE)
         if answer is None:
-            exchange.measure(exchange.queued_ns)
+            add_sent((exchange,), exchange.completed_ns)
             connection.resume(Pause.ANSWER)
         else:
             self._unsent.append(exchange)

@@ -90,6 +90,8 @@ class RouteTable:
     """All routes of a broker, keyed by API key and version.
 
     Attributes:
+        by_key: The route of `API key << 16 | version`, None where that is not served; the dictionary's own lookup, as
+            every request asks it.
         times: How long the requests of each API took.
     """
 
@@ -109,6 +111,7 @@ class RouteTable:
         self._response_class = response_class
         self._first_flexible = first_flexible
         self._routes: dict[int, Route] = {}
+        self.by_key: Callable[[int], Route | None] = self._routes.get
         self.times = {
             each.api_key: RequestTimes(each.request_class.SCHEMA_NAME.removesuffix("Request")) for each in self.handlers
         }
@@ -123,10 +126,6 @@ class RouteTable:
     def offered(self) -> list[tuple[int, int, int]]:
         """API key, lowest and highest version of all that is served, by key."""
         return sorted((each.api_key, each.min_version, each.max_version) for each in self.handlers)
-
-    def find(self, api_key: int, api_version: int) -> Route | None:
-        """The route, or None where the API or the version is not served."""
-        return self._routes.get(api_key << 16 | api_version)
 
     def of(self, api_key: int) -> list[Route]:
         """The routes of all versions of an API that are served; none where the API is not."""

@@ -35,7 +35,13 @@ class ResourceType(IntEnum):
 
 
 class Authorizer(Protocol):
-    """Who may do what."""
+    """Who may do what.
+
+    Attributes:
+        allows_everything: There are no rules, and never will be: who asks for each of many partitions need not.
+    """
+
+    allows_everything: bool
 
     def may(
         self, principal: Principal, host: str, operation: Operation, resource_type: ResourceType, name: str
@@ -48,6 +54,8 @@ class AllowAll:
     """Without access rules everybody may do everything."""
 
     __slots__ = ()
+
+    allows_everything = True
 
     def may(
         self, principal: Principal, host: str, operation: Operation, resource_type: ResourceType, name: str

@@ -99,8 +99,8 @@ class Node:
         self._closing_executor = env.new_executor("closing", CLOSING_THREAD_COUNT)
         self._recovery_executors: list[OwnedExecutor] = []
         self._watchdog = Watchdog(self._clock, self._timers, env.limits.core_wait_ms)
-        self._fetches = Purgatory(self._timers, env.loop.call_soon)
         self._turns = Turns(env.loop.call_soon)
+        self._fetches = Purgatory(self._timers, self._turns.add_check)
         self._listeners: list[Listener] = []
         self.routes: RouteTable | None = None
         self._warned_topics: set[str] = set()

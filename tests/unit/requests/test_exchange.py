@@ -18,7 +18,7 @@ from barnabas.protocol.wire import Message, Part, WireBuffer
 from barnabas.requests.context import ConnectionInfo, RequestContext
 from barnabas.requests.handlers import HANDLERS
 from barnabas.requests.table import Handler
-from tests.unit.requests.test_session import heartbeat, heartbeats, play, until  # noqa: F401  # play is a fixture
+from tests.unit.requests.test_session import answering, heartbeat, heartbeats, play, until  # noqa: F401  # play is a fixture
 
 VECTORS: dict[tuple[str, int], list[bytes]] = {}
 for _line in (Path(__file__).resolve().parents[2] / "golden/message-vectors.tsv").read_text().splitlines():
@@ -330,3 +330,48 @@ def test_the_stages_of_a_request_are_measured(play, data_path):  # noqa: F811
         assert times.slowest_ns == 23_000_000
 
     play(story, heartbeats(handle))
+
+
+def test_frames_that_come_together_are_measured_each_by_itself(play, data_path):  # noqa: F811
+    def handle(ctx, request):
+        data_path.clock.advance(3)
+        return HeartbeatResponse(0, 0)
+
+    async def story(wire):
+        await wire.send(heartbeat(1), heartbeat(2))
+        await wire.answer()
+        await wire.answer()
+        times = wire.table.times[12]
+        assert times.count == 2
+        assert (times.local_ns, times.remote_ns) == (6_000_000, 0)
+        # The second waits for the first, whose answer leaves with that of the second.
+        assert (times.request_queue_ns, times.response_queue_ns) == (3_000_000, 3_000_000)
+        assert times.slowest_ns == 6_000_000
+
+    play(story, heartbeats(handle))
+
+
+class CountingClock:
+    """A clock that knows how often it was read."""
+
+    def __init__(self) -> None:
+        self.read_count = 0
+
+    def monotonic_ns(self) -> int:
+        self.read_count += 1
+        return self.read_count
+
+
+def test_a_request_that_comes_alone_costs_three_readings_of_the_clock(play, data_path):  # noqa: F811
+    clock = data_path.services.clock = CountingClock()
+
+    async def story(wire):
+        await wire.send(heartbeat(1))
+        await wire.answer()
+        await wire.send(heartbeat(2))
+        await wire.answer()
+        assert clock.read_count == 6
+        times = wire.table.times[12]
+        assert (times.request_queue_ns, times.local_ns, times.response_queue_ns, times.response_send_ns) == (0, 2, 0, 2)
+
+    play(story, answering())

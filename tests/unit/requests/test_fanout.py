@@ -18,6 +18,8 @@ from tests.unit.requests.test_produce import batch
 class OnlyMay:
     """Allows one operation on topics, and notes what it is asked."""
 
+    allows_everything = False
+
     def __init__(self, allowed: Operation | None) -> None:
         self.allowed = allowed
         self.asked: list[tuple[object, ...]] = []

@@ -48,7 +48,7 @@ class Kit:
     def request(self, request=None, version=VERSION):
         request = request or HeartbeatRequest("g", 3, "m")
         ctx = RequestContext(None, ConnectionInfo("10.1.2.3", 5_000, "PLAINTEXT"), "me", version, 1)
-        return self.routes.find(request.API_KEY, version).handle(ctx, request)
+        return self.routes.by_key(request.API_KEY << 16 | version).handle(ctx, request)
 
     def say(self, verdict, body=None):
         fields, _ = self.heard[-1]
@@ -68,13 +68,13 @@ def encoded(message, version=VERSION):
 
 
 def test_an_api_that_nobody_watches_has_the_handler_that_it_began_with(kit):
-    original = kit.routes.find(HEARTBEAT, VERSION).handle
+    original = kit.routes.by_key(HEARTBEAT << 16 | VERSION).handle
     assert kit.watch(PRODUCE) == []
-    assert kit.routes.find(HEARTBEAT, VERSION).handle == original
+    assert kit.routes.by_key(HEARTBEAT << 16 | VERSION).handle == original
     assert kit.watch(HEARTBEAT) == []
-    assert kit.routes.find(HEARTBEAT, VERSION).handle != original
+    assert kit.routes.by_key(HEARTBEAT << 16 | VERSION).handle != original
     assert kit.watch() == []
-    assert kit.routes.find(HEARTBEAT, VERSION).handle == original
+    assert kit.routes.by_key(HEARTBEAT << 16 | VERSION).handle == original
 
 
 def test_an_api_that_is_not_served_is_named(kit):
@@ -221,11 +221,11 @@ def test_the_verdict_on_a_request_whose_peer_left_means_nothing(kit):
 
 
 def test_without_its_kit_the_broker_goes_on(kit):
-    original = kit.routes.find(HEARTBEAT, VERSION).handle
+    original = kit.routes.by_key(HEARTBEAT << 16 | VERSION).handle
     kit.watch(HEARTBEAT)
     shown = kit.request()
     kit.say(Verdict(shows_answer=True))
     asked = kit.request()
     kit.interceptor.close()
     assert (shown.value, asked.value) == (kit.answer, kit.answer)
-    assert kit.routes.find(HEARTBEAT, VERSION).handle == original
+    assert kit.routes.by_key(HEARTBEAT << 16 | VERSION).handle == original

@@ -15,10 +15,10 @@ def table(*handlers):
 def test_every_version_of_every_handler_has_a_route():
     made = table(*HANDLERS)
     for handler in HANDLERS:
-        assert made.find(handler.api_key, handler.min_version - 1) is None
-        assert made.find(handler.api_key, handler.max_version + 1) is None
+        assert made.by_key(handler.api_key << 16 | handler.min_version - 1) is None
+        assert made.by_key(handler.api_key << 16 | handler.max_version + 1) is None
         for version in range(handler.min_version, handler.max_version + 1):
-            route = made.find(handler.api_key, version)
+            route = made.by_key(handler.api_key << 16 | version)
             assert route is not None
             assert route.api_version == version
 
@@ -32,13 +32,15 @@ def test_what_is_offered_is_sorted_and_complete():
 @pytest.mark.parametrize("api_key", [-1, -32_768, 999, 32_767])
 @pytest.mark.parametrize("version", [-32_768, -1, 0, 32_767])
 def test_what_nobody_handles_has_no_route(api_key, version):
-    assert table(*HANDLERS).find(api_key, version) is None
+    assert table(*HANDLERS).by_key(api_key << 16 | version) is None
 
 
 def test_only_produce_may_have_any_number_of_elements():
     made = table(*HANDLERS)
     unlimited = {
-        handler.api_key for handler in HANDLERS if not made.find(handler.api_key, handler.max_version).is_limited
+        handler.api_key
+        for handler in HANDLERS
+        if not made.by_key(handler.api_key << 16 | handler.max_version).is_limited
     }
     assert unlimited == {0}
 

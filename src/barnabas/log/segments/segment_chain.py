@@ -211,6 +211,8 @@ class SegmentChain:
 
     def base_offset_of(self, offset: int, part: FileSlice | None = None) -> int:
         """Where a segment begins; see `PartitionLog.segment_base_offset`."""
+        if part is None and offset >= self.segments[-1].base_offset:
+            return self.segments[-1].base_offset
         index = self.index_of(offset) if part is None else self._index_of_part(offset, part)
         return self.segments[index].base_offset
 

@@ -157,7 +157,7 @@ class _Reading:
 
         # differs from Kafka (fetch-partition-twice): it collapses them, and waits.
         """
-        return len(set(self.keys)) < len(self.spans)
+        return len(self.spans) > 1 and len(set(self.keys)) < len(self.spans)
 
     def response(self) -> FetchResponse:
         return FetchResponse(responses=self.topics)

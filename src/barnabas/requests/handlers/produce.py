@@ -40,6 +40,8 @@ _FIRST_VERSION_WITH_BATCHES = 3
 _FIRST_VERSION_WITH_STORAGE_ERROR = 4
 _FIRST_VERSION_WITH_ZSTD = 7
 _ACKS = (-1, 0, 1)
+# A batch without these bits is nothing that a version of the request could refuse.
+_MAY_BE_REFUSED = TRANSACTIONAL_BIT | Codec.ZSTD
 # The Java admin client repairs internal topics under this name.
 _ADMIN_CLIENT_ID = "__admin_client"
 
@@ -53,7 +55,8 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | P
     """
     # hot path: benchmarks/load (every produce request)
     acks = request.acks
-    if _is_transactional(request) and request.transactional_id is None:
+    attributes = _attributes(request)
+    if attributes & TRANSACTIONAL_BIT and request.transactional_id is None:
         return refuse(ctx, request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     is_any_format = ctx.api_version < _FIRST_VERSION_WITH_BATCHES
     replicas = ctx.services.replicas
@@ -74,7 +77,7 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | P
                 _translate(absent, ctx.api_version)
                 answers.append(_answer(index, absent))
                 continue
-            error_code = refusal or _request_error(ctx, records)
+            error_code = refusal or (_request_error(ctx, records) if attributes & _MAY_BE_REFUSED else ErrorCode.NONE)
             if error_code:
                 answers.append(PartitionProduceResponse(index, error_code, -1))
                 continue
@@ -87,8 +90,14 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | P
                 continue
             if result.error_code:
                 _translate(result, ctx.api_version)
-            answers.append(_answer(index, result))
-            if acks and partition.log.is_flush_due and not result.error_code:
+                answers.append(_answer(index, result))
+                continue
+            answers.append(
+                PartitionProduceResponse(
+                    index, ErrorCode.NONE, result.base_offset, result.append_time_ms, result.log_start_offset
+                )
+            )
+            if acks and partition.log.is_flush_due:
                 late.append(_Late(partition.log, answers, len(answers) - 1, None))
         responses.append(TopicProduceResponse(name, answers))
     if late:
@@ -175,14 +184,14 @@ def _when_complete(
     return pending
 
 
-def _is_transactional(request: ProduceRequest) -> bool:
-    """Whether the first batch of some partition belongs to a transaction.
+def _attributes(request: ProduceRequest) -> int:
+    """All bits that are set in the attributes of the partitions' first batches.
 
     Raises:
         ProtocolError: Records are missing. Before anything is appended: the client of a closed connection sends all of
             it again.
     """
-    is_transactional = False
+    attributes = 0
     for topic in request.topic_data:
         for data in topic.partition_data:
             records = data.records
@@ -190,8 +199,8 @@ def _is_transactional(request: ProduceRequest) -> bool:
                 raise ProtocolError("a produce request without records")
             assert isinstance(records, memoryview)
             if len(records) >= HEADER_BYTES and records[MAGIC_POSITION] == MAGIC:
-                is_transactional |= bool(records[ATTRIBUTES_POSITION + 1] & TRANSACTIONAL_BIT)
-    return is_transactional
+                attributes |= records[ATTRIBUTES_POSITION + 1]
+    return attributes
 
 
 def _without_repetitions(topic_data: list[TopicProduceData]) -> list[TopicProduceData]:

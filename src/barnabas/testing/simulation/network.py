@@ -193,8 +193,11 @@ class MemoryChannel:
         space[: len(data)] = data
         return len(data)
 
-    def send(self, data: bytearray | memoryview, has_more: bool) -> int:
+    def send(self, data: bytearray | memoryview) -> int:
         return self._end.send(bytes(data[:_PIECE_BYTES]))
+
+    def send_more(self, data: bytearray | memoryview) -> int:
+        return self.send(data)
 
     def send_file(self, region: Region, start: int, length: int) -> int:
         assert isinstance(region, FileSlice)

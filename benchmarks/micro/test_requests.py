@@ -1,0 +1,80 @@
+"""The way of a request through connection, session and exchange, in one process: frames in, answers out.
+
+The channel is a list and the handler does nothing: what is left is what every request costs before and after its own
+work. benchmarks/load/beside.py measures the same with sockets and a whole broker.
+"""
+
+import struct
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from barnabas.net.connection import Connection
+from barnabas.net.memory import ReceiveMemory
+from barnabas.net.reactor import Reactor
+from barnabas.net.turns import Turns
+from barnabas.protocol.api_keys import FIRST_FLEXIBLE_VERSION, response_class
+from barnabas.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from barnabas.requests.context import ConnectionInfo
+from barnabas.requests.handlers import heartbeat
+from barnabas.requests.handlers.api_versions import HANDLER as API_VERSIONS
+from barnabas.requests.handlers.api_versions import unsupported_version
+from barnabas.requests.session import Session
+from barnabas.requests.table import Handler, RouteTable
+
+_BODY = struct.pack(">hhih", 12, 0, 7, 2) + b"me" + struct.pack(">h", 1) + b"g" + struct.pack(">ih", 3, 1) + b"m"
+_FRAME = struct.pack(">i", len(_BODY)) + _BODY
+_ANSWER_BYTES = 10
+
+
+class FakeChannel:
+    """Gives what the test has put there, and takes all that is sent."""
+
+    def __init__(self) -> None:
+        self.arrived = b""
+        self.sent_bytes = 0
+        self.readable = lambda: None
+
+    def recv_into(self, space: memoryview) -> int:
+        space[: len(self.arrived)] = self.arrived
+        return len(self.arrived)
+
+    def send(self, data) -> int:
+        self.sent_bytes += len(data)
+        return len(data)
+
+    send_more = send
+
+    def watch_reads(self, callback) -> None:
+        self.readable = callback
+
+    def stop_reads(self) -> None: ...
+
+    def watch_writes(self, callback) -> None: ...
+
+    def stop_writes(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+@pytest.mark.parametrize("count", [1, 16], ids=["alone", "sixteen-together"])
+def test_a_request(benchmark, count):
+    answer = HeartbeatResponse(0, 0)
+    handler = Handler(HeartbeatRequest, 0, 4, lambda ctx, request: answer, heartbeat.refuse)
+    table = RouteTable((API_VERSIONS, handler), response_class, FIRST_FLEXIBLE_VERSION.__getitem__, unsupported_version)
+    services = SimpleNamespace(clock=SimpleNamespace(monotonic_ns=time.monotonic_ns))
+    turns = Turns(lambda run: None)
+    reactor = Reactor(ReceiveMemory(1 << 30), turns, time.monotonic_ns)
+    channel = FakeChannel()
+    peer = ("10.1.2.3", 5_000)
+    connection = Connection(reactor, channel, peer, 1 << 20, SimpleNamespace(tick=0), lambda connection: None)
+    connection.start(Session(connection, ConnectionInfo(*peer, "PLAINTEXT"), services, table, 100))
+    channel.arrived = _FRAME * count
+
+    def arrive() -> None:
+        channel.readable()
+        turns.finish()
+
+    benchmark(arrive)
+    assert channel.sent_bytes == table.times[12].count * _ANSWER_BYTES
