@@ -31,6 +31,16 @@ def test_what_is_compressed_comes_back(codec: Codec, data: bytes) -> None:
 
 
 @pytest.mark.parametrize("codec", list(Codec))
+@pytest.mark.parametrize("size", [64 * 1024, MEBIBYTE, 5 * MEBIBYTE + 1])
+def test_what_unpacks_to_much_more_than_usual_comes_back(codec: Codec, size: int) -> None:
+    compressed = compress(codec, bytes(size))
+    assert decompress(codec, compressed, size) == bytes(size)
+    assert decompress(codec, compressed, 64 * MEBIBYTE) == bytes(size)
+    with pytest.raises(CorruptRecordsError, match=r"more than|at most"):
+        decompress(codec, compressed, size - 1)
+
+
+@pytest.mark.parametrize("codec", list(Codec))
 @pytest.mark.parametrize("data", [b"x", TEXT], ids=["one", "many"])
 def test_one_byte_too_many_is_refused(codec: Codec, data: bytes) -> None:
     compressed = compress(codec, data)

@@ -12,6 +12,10 @@ from barnabas.records.errors import CorruptRecordsError
 
 _LEVEL = 3  # Kafka's
 
+# What a batch unpacks to is not known: usually it fits into this and a few times what is compressed.
+_LEAST_ROOM_BYTES = 64 * 1024
+_USUAL_RATIO = 4
+
 
 def compress(data: Buffer) -> bytes:
     """One frame at Kafka's level."""
@@ -24,8 +28,15 @@ def decompress(data: Buffer, max_bytes: int) -> bytes:
     Raises:
         CorruptRecordsError: The data is damaged or cut short, or larger than `max_bytes` when unpacked.
     """
-    # The frame need not tell its size, and may lie about it. A mapping takes memory only where it is written, so
-    # a small batch does not pay for the bound.
+    small = bytearray(min(len(data) * _USUAL_RATIO + _LEAST_ROOM_BYTES, max_bytes))
+    try:
+        size = cramjam.zstd.decompress_into(data, small)
+        return bytes(memoryview(small)[:size])
+    except cramjam.DecompressionError:
+        # Damaged, or larger than usual: the library does not tell which.
+        pass
+    # The frame need not tell its size, and may lie about it. A mapping takes memory only where it is written; to make
+    # one costs half as much as to unpack a batch of 16 KB.
     with mmap.mmap(-1, max(max_bytes, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as room:
         try:
             size = cramjam.zstd.decompress_into(data, room)
