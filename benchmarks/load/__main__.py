@@ -1,18 +1,12 @@
 """`scripts/bench`: start the targets in turn, give each the same work, print medians and ratios."""
 
 import argparse
-import datetime
-import json
-import shlex
 import sys
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
 from benchmarks.load import report
 from benchmarks.load.lines import LOADS, Figures, measure
 from benchmarks.load.targets import LACKING, TARGETS
-
-RESULTS = Path(__file__).parents[1] / "results"
 
 
 def _names(allowed: Iterable[str]) -> Callable[[str], list[str]]:
@@ -46,18 +40,6 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _save(name: str, results: dict[str, list[Figures]], table: str) -> None:
-    machine, command = report.machine(), shlex.join(["scripts/bench", *sys.argv[1:]])
-    taken = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    RESULTS.mkdir(exist_ok=True)
-    record = {"taken": taken, "command": command, "machine": machine, "runs": results}
-    (RESULTS / f"{name}.json").write_text(json.dumps(record, indent=2) + "\n")
-    described = ", ".join(f"{key} {value}" for key, value in machine.items())
-    text = f"# {name}\n\n`{command}`, {taken}, on: {described}.\nMedians (lowest–highest).\n\n{table}\n"
-    (RESULTS / f"{name}.md").write_text(text)
-    print(f"\nwritten: benchmarks/results/{name}.json and {name}.md")
-
-
 def main() -> int:
     options = _options()
     loads = list(LOADS) if options.only is None else [name for name in LOADS if name in options.only]
@@ -75,7 +57,7 @@ def main() -> int:
     print(", ".join(f"{key} {value}" for key, value in report.machine().items()), end="\n\n")
     print(table)
     if options.save:
-        _save(options.save, results, table)
+        report.save(options.save, "scripts/bench", results, table)
     return 1 if options.check and report.missed(results) else 0
 
 

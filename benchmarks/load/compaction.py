@@ -1,49 +1,91 @@
-"""Compaction, Kafka 2.7.2's and ours in turn: how many MB of log a cleaner gets through in a second.
+"""`scripts/bench --compaction`: how many MB of log a cleaner gets through in a second, Kafka 2.7.2's and ours in turn.
 
-    python -m benchmarks.load.compaction [--runs 3] [--count 500000] [--keys 100000] [--codec none] [--memory-mb 128]
-
-Each broker takes the same records (1,000 bytes under random keys, 64 MB segments) with its cleaner off, is stopped, and
-started with its cleaner on. The figures are what the brokers' own logs say of the round: bytes of the segments that
-were read, and the time from the first byte of the first pass to the last swap. All of it is in the page cache.
+Each broker takes the same records (1,000 bytes under random keys, 16 MB segments; a topic for each codec) with its
+cleaner off, is stopped, and started with its cleaner on. The figures are what the brokers' own logs say of each round:
+bytes of the segments that were read, and the time from the first byte of the first pass to the last swap. CPU is that
+of the cleaner's threads alone; what Kafka's compiler and collector do beside it is not in it. All of it is in the page
+cache.
 """
 
 import argparse
+import contextlib
 import random
 import re
-import statistics
+import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from barnabas.testing import Broker
+from benchmarks.load import report
+from benchmarks.load.lines import Figures, Line
+from benchmarks.load.process import threads_cpu_s
+from benchmarks.load.targets import barnabas_on
 from tools.kafka.server import KafkaServer
+from tools.wheel import compiled_environment
 
-_TOPIC = "compacted"
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 _VALUE_BYTES = 1_000
+_SEGMENT_BYTES = 16 * 1024 * 1024
 _TIMEOUT_S = 600
+_LOOK_S = 0.01
 _OFF = {"log.cleaner.enable": "false"}
-_KAFKA_SAYS = re.compile(
-    rf"cleaned log {_TOPIC}-0 .*?\n\s*([\d,.]+) MB of log processed in ([\d,.]+) seconds", re.DOTALL
+_KAFKA_SAYS = re.compile(r"cleaned log (\w+)-0 .*?\n\s*([\d,.]+) MB of log processed in ([\d,.]+) seconds", re.DOTALL)
+_WE_SAY = re.compile(r"(\w+)-0: cleaned up to offset \d+: \d+ segments, (\d+) bytes to \d+, \d+ keys, in (\d+) ms")
+_KAFKA_THREAD = "kafka-log-clean"
+
+LINES = tuple(
+    line
+    for codec in CODECS
+    for line in (
+        Line(f"{codec}_mb_per_s", f"{codec}: MB/s", 0, 1.0, is_lower_better=False),
+        Line(f"{codec}_cpu_s_per_gb", f"{codec}: CPU s of the cleaner per GB", 2),
+    )
 )
-_WE_SAY = re.compile(
-    rf"{_TOPIC}-0: cleaned up to offset \d+: \d+ segments, (\d+) bytes to (\d+), \d+ keys, in (\d+) ms"
-)
+
+
+class Round(NamedTuple):
+    """What a broker's log says of a round over one topic."""
+
+    topic: str
+    size_bytes: float
+    elapsed_s: float
+
+
+class Cleaning(NamedTuple):
+    """A broker that was started with its cleaner on.
+
+    Attributes:
+        rounds: What it has said so far.
+        used_s: The CPU time of its cleaner so far.
+    """
+
+    rounds: Callable[[], list[Round]]
+    used_s: Callable[[], float]
 
 
 def _fill(servers: str, options: argparse.Namespace) -> None:
-    config = {"cleanup.policy": "compact", "segment.bytes": str(64 * 1024 * 1024), "min.cleanable.dirty.ratio": "0.01"}
-    admin = AdminClient({"bootstrap.servers": servers})
-    for future in admin.create_topics([NewTopic(_TOPIC, 1, 1, config=config)]).values():
-        future.result(60)
-    producer = Producer(
-        {"bootstrap.servers": servers, "linger.ms": 5, "batch.size": 16_384, "compression.type": options.codec}
-    )
+    for codec in options.codecs:
+        config = {
+            "cleanup.policy": "compact",
+            "segment.bytes": str(_SEGMENT_BYTES),
+            "min.cleanable.dirty.ratio": "0.01",
+        }
+        admin = AdminClient({"bootstrap.servers": servers, "log_level": 0})
+        for future in admin.create_topics([NewTopic(codec, 1, 1, config=config)]).values():
+            future.result(60)
+        _produce(servers, codec, options)
+
+
+def _produce(servers: str, codec: str, options: argparse.Namespace) -> None:
+    settings: dict[str, str | int] = {"bootstrap.servers": servers, "linger.ms": 5, "log_level": 0}
+    producer = Producer({**settings, "batch.size": options.batch_bytes, "compression.type": codec})
     dice = random.Random(1)
     # Random letters: half their size when compressed.
     letters = "".join(dice.choices("0123456789abcdef", k=1_000_000)).encode()
@@ -53,7 +95,7 @@ def _fill(servers: str, options: argparse.Namespace) -> None:
         value = letters[start : start + _VALUE_BYTES]
         while True:
             try:
-                producer.produce(_TOPIC, value, key)
+                producer.produce(codec, value, key)
                 break
             except BufferError:
                 producer.poll(0.1)
@@ -63,57 +105,94 @@ def _fill(servers: str, options: argparse.Namespace) -> None:
         raise RuntimeError("records were not taken")
 
 
-def _wait_for(found: Callable[[], re.Match[str] | None]) -> re.Match[str]:
-    deadline = time.monotonic() + _TIMEOUT_S
-    while time.monotonic() < deadline:
-        if (match := found()) is not None:
-            return match
-        time.sleep(0.1)
-    raise RuntimeError("the cleaner did not end")
-
-
-def kafka(directory: Path, options: argparse.Namespace) -> float:
-    """MB/s of Kafka's cleaner."""
+@contextlib.contextmanager
+def kafka(directory: Path, options: argparse.Namespace) -> Iterator[Cleaning]:
+    """Kafka's."""
     with KafkaServer(directory, _OFF) as server:
         _fill(server.bootstrap_servers, options)
         server.stop()
+
+    def rounds() -> list[Round]:
+        # Its MB are of 1,024 * 1,024 bytes.
+        return [
+            Round(topic, float(size.replace(",", "")) * 1024 * 1024, float(elapsed.replace(",", "")))
+            for topic, size, elapsed in _KAFKA_SAYS.findall(server.log_text())
+        ]
+
     with KafkaServer(directory, {"log.cleaner.dedupe.buffer.size": str(options.memory_mb << 20)}) as server:
-        match = _wait_for(lambda: _KAFKA_SAYS.search(server.log_text()))
-    return float(match[1].replace(",", "")) * 1024 * 1024 / 1e6 / float(match[2].replace(",", ""))
+        yield Cleaning(rounds, lambda: threads_cpu_s(server.pid, _KAFKA_THREAD))
 
 
-def barnabas(directory: Path, options: argparse.Namespace) -> float:
-    """MB/s of ours."""
-    with Broker(config=_OFF, data_dir=directory) as broker:
-        _fill(broker.bootstrap_servers, options)
-    with Broker(config={"log.cleaner.dedupe.buffer.size": str(options.memory_mb << 20)}, data_dir=directory) as broker:
-        match = _wait_for(lambda: _WE_SAY.search(broker.log_text()))
-    return int(match[1]) / 1e6 / (int(match[3]) / 1000)
+@contextlib.contextmanager
+def _barnabas(python: Path, directory: Path, options: argparse.Namespace) -> Iterator[Cleaning]:
+    directory.mkdir()
+    log = directory / "broker.log"
+    with barnabas_on(python, directory, *(f"--override={name}={value}" for name, value in _OFF.items())) as broker:
+        _fill(broker.address, options)
+
+    def rounds() -> list[Round]:
+        return [
+            Round(topic, float(size), int(elapsed_ms) / 1000)
+            for topic, size, elapsed_ms in _WE_SAY.findall(log.read_text())
+        ]
+
+    memory = f"--override=log.cleaner.dedupe.buffer.size={options.memory_mb << 20}"
+    with barnabas_on(python, directory, memory) as broker:
+        yield Cleaning(rounds, lambda: threads_cpu_s(broker.pid))
 
 
-TARGETS = {"kafka": kafka, "barnabas": barnabas}
+TARGETS: dict[str, Callable[[Path, argparse.Namespace], contextlib.AbstractContextManager[Cleaning]]] = {
+    "kafka": kafka,
+    "barnabas": lambda directory, options: _barnabas(Path(sys.executable), directory, options),
+    "barnabas-compiled": lambda directory, options: _barnabas(compiled_environment(), directory, options),
+}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.load.compaction", description=__doc__)
+def measure(cleaning: Cleaning, codecs: list[str]) -> Figures:
+    """Wait until every topic was cleaned once, and return the figures of those rounds."""
+    figures: Figures = {}
+    deadline, used_s = time.monotonic() + _TIMEOUT_S, 0.0
+    while time.monotonic() < deadline:
+        for codec, size_bytes, elapsed_s in cleaning.rounds():
+            if codec in codecs and f"{codec}_mb_per_s" not in figures:
+                before_s, used_s = used_s, cleaning.used_s()
+                figures[f"{codec}_mb_per_s"] = size_bytes / 1e6 / elapsed_s
+                figures[f"{codec}_cpu_s_per_gb"] = (used_s - before_s) / (size_bytes / 1e9)
+        if all(f"{codec}_mb_per_s" in figures for codec in codecs):
+            return figures
+        time.sleep(_LOOK_S)
+    raise RuntimeError("the cleaner did not end")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="scripts/bench --compaction", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--count", type=int, default=500_000, help="records")
-    parser.add_argument("--keys", type=int, default=100_000, help="different keys")
-    parser.add_argument("--codec", default="none", help="compression.type of the producer")
+    parser.add_argument("--count", type=int, default=300_000, help="records of each topic")
+    parser.add_argument("--keys", type=int, default=60_000, help="different keys")
+    parser.add_argument("--codecs", type=lambda text: text.split(","), default=list(CODECS), help="with commas")
+    parser.add_argument("--batch-bytes", type=int, default=16_384, help="batch.size of the producer")
     parser.add_argument("--memory-mb", type=int, default=128, help="log.cleaner.dedupe.buffer.size")
-    parser.add_argument("--target", default="kafka,barnabas")
+    parser.add_argument("--target", default=",".join(TARGETS), help="with commas")
+    parser.add_argument("--save", metavar="NAME", help="write benchmarks/results/NAME.json and NAME.md")
     options = parser.parse_args()
-    results: dict[str, list[float]] = {name: [] for name in options.target.split(",")}
-    for run in range(options.runs):
-        for name, rates in results.items():
-            with tempfile.TemporaryDirectory(prefix="barnabas-compaction-") as directory:
-                rates.append(TARGETS[name](Path(directory) / "broker", options))
-            print(f"run {run + 1}/{options.runs} {name}: {rates[-1]:.0f} MB/s", file=sys.stderr, flush=True)
-    for name, rates in results.items():
-        print(f"{name}: {statistics.median(rates):.0f} MB/s ({min(rates):.0f} to {max(rates):.0f})")
-    if len(results) == len(TARGETS):
-        print(f"ratio: {statistics.median(results['barnabas']) / statistics.median(results['kafka']):.2f}")
+    results: dict[str, list[Figures]] = {name: [] for name in options.target.split(",")}
+    for run in range(1, options.runs + 1):
+        for name, runs in results.items():
+            print(f"run {run}/{options.runs} {name}", file=sys.stderr, flush=True)
+            directory = Path(tempfile.mkdtemp(prefix="barnabas-compaction-"))
+            try:
+                with TARGETS[name](directory / "broker", options) as cleaning:
+                    runs.append(measure(cleaning, options.codecs))
+            finally:
+                shutil.rmtree(directory, ignore_errors=True)
+    text = report.table(results, LINES)
+    print(text)
+    if options.save:
+        report.save(options.save, "scripts/bench --compaction", results, text)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -8,11 +8,13 @@
         many connections, one Produce in flight on each
     python -m benchmarks.load.raw pipeline HOST:PORT TOPIC COUNT SIZE CONNECTIONS
         COUNT seconds of ApiVersions without waiting for answers, on each connection, and every answer read at once
+    python -m benchmarks.load.raw fetch-old HOST:PORT TOPIC COUNT SIZE
+        COUNT times a Fetch v1 (magic 0) of SIZE bytes at the beginning of the log
 
 Prints one JSON object: times in microseconds, `requests_per_s`, and `cpu_s` of the process named by `--pid` over the
 timed part alone.
 
-Source: protocol guide, Produce v7 and Fetch v4; records page, batch v2.
+Source: protocol guide, Produce v7, Fetch v1 and v4; records page, batch v2.
 """
 
 import argparse
@@ -29,6 +31,8 @@ from benchmarks.load.process import cpu_s
 
 _CLIENT_ID = b"raw"
 _FETCH_MAX_BYTES = 1 << 20
+_RECEIVE_BYTES = 1 << 18
+MESSAGE_OVERHEAD = 26  # bytes of a message of magic 0 without its key and value
 _UNSIGNED = struct.Struct(">i").unpack_from
 
 
@@ -75,6 +79,11 @@ def fetch_request(topic: str, offset: int) -> bytes:
     return _frame(1, 4, head + struct.pack(">iiqi", 1, 0, offset, _FETCH_MAX_BYTES))
 
 
+def _fetch_old(topic: str, size: int) -> bytes:
+    head = struct.pack(">iiii", -1, 5_000, 1, 1) + _string(topic)
+    return _frame(1, 1, head + struct.pack(">iiqi", 1, 0, 0, size))
+
+
 def connect(address: str) -> socket.socket:
     """Return a connection without delays."""
     host, port = address.rsplit(":", 1)
@@ -85,9 +94,9 @@ def connect(address: str) -> socket.socket:
 
 def receive(connection: socket.socket) -> bytes:
     """Return the next whole answer."""
-    answer = connection.recv(65_536)
+    answer = connection.recv(_RECEIVE_BYTES)
     while len(answer) < 4 or len(answer) < 4 + _UNSIGNED(answer)[0]:
-        more = connection.recv(65_536)
+        more = connection.recv(_RECEIVE_BYTES)
         if not more:
             raise EOFError("the broker closed the connection")
         answer += more
@@ -207,9 +216,19 @@ def pipeline(address: str, seconds: int, connection_count: int) -> dict[str, flo
     return {"received_bytes": received_bytes}
 
 
+def fetch_old(address: str, topic: str, count: int, size: int) -> dict[str, float]:
+    """Fetch the beginning of the log as clients before 0.10 do, again and again."""
+    connection, request, received_bytes = connect(address), _fetch_old(topic, size), 0
+    start = time.perf_counter()
+    for _ in range(count):
+        connection.sendall(request)
+        received_bytes += len(receive(connection))
+    return {"received_bytes": received_bytes, "elapsed_s": time.perf_counter() - start}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Raw-socket load on a Kafka broker.")
-    parser.add_argument("mode", choices=["latency", "end-to-end", "flood", "pipeline"])
+    parser.add_argument("mode", choices=["latency", "end-to-end", "flood", "pipeline", "fetch-old"])
     parser.add_argument("address")
     parser.add_argument("topic")
     parser.add_argument("count", type=int)
@@ -226,6 +245,8 @@ def main() -> None:
             result = end_to_end(*work)
         case "pipeline":
             result = pipeline(options.address, options.count, options.connections)
+        case "fetch-old":
+            result = fetch_old(*work)
         case _:
             result = flood(*work, options.connections)
     if options.pid:

@@ -1,9 +1,12 @@
 """Medians of runs, and one target's beside another's, as a Markdown table."""
 
+import datetime
+import json
 import platform
 import shlex
 import statistics
 import subprocess
+import sys
 import sysconfig
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,6 +14,7 @@ from pathlib import Path
 from barnabas.core.build import version_line
 from benchmarks.load.lines import LINES, Figures, Line
 
+RESULTS = Path(__file__).parents[1] / "results"
 REFERENCE = "kafka"
 SUBJECT = "barnabas"
 COMPILED = "barnabas-compiled"
@@ -49,7 +53,7 @@ def missed(results: Mapping[str, Sequence[Figures]]) -> list[str]:
     ]
 
 
-def table(results: Mapping[str, Sequence[Figures]]) -> str:
+def table(results: Mapping[str, Sequence[Figures]], lines: Sequence[Line] = LINES) -> str:
     """Return the Markdown table: a row per line, a column per target, lowest and highest in brackets."""
     names = [name for name in results if results[name]]
     middle = {name: medians(results[name]) for name in names}
@@ -61,7 +65,7 @@ def table(results: Mapping[str, Sequence[Figures]]) -> str:
     if has_ratio and "prototype" in names:
         heading.append("above prototype")
     rows = [heading, ["---"] * len(heading)]
-    for line in LINES:
+    for line in lines:
         if not any(line.key in middle[name] for name in names):
             continue
         row = [line.title]
@@ -80,6 +84,27 @@ def table(results: Mapping[str, Sequence[Figures]]) -> str:
             row.append(f"{middle[SUBJECT][line.key] - middle['prototype'][line.key]:+,.{line.digits}f}")
         rows.append(row)
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def save(name: str, program: str, results: Mapping[str, Sequence[Figures]], text: str) -> None:
+    """Write every run and the table into `benchmarks/results`, with machine and command.
+
+    Args:
+        name: Of the files, without ending.
+        program: What was called; this process's arguments follow it.
+        results: Every run.
+        text: The table.
+    """
+    described, command = machine(), shlex.join([*program.split(), *sys.argv[1:]])
+    taken = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    RESULTS.mkdir(exist_ok=True)
+    record = {"taken": taken, "command": command, "machine": described, "runs": results}
+    (RESULTS / f"{name}.json").write_text(json.dumps(record, indent=2) + "\n")
+    on = ", ".join(f"{key} {value}" for key, value in described.items())
+    (RESULTS / f"{name}.md").write_text(
+        f"# {name}\n\n`{command}`, {taken}, on: {on}.\nMedians (lowest–highest).\n\n{text}\n"
+    )
+    print(f"\nwritten: benchmarks/results/{name}.json and {name}.md")
 
 
 def interpreter_flags() -> str:

@@ -68,7 +68,13 @@ def kafka() -> Iterator[Running]:
 
 @contextlib.contextmanager
 def _process(command: Callable[[int, Path], list[str]]) -> Iterator[Running]:
-    with _empty_directory() as directory, (directory / "broker.log").open("wb") as log:
+    with _empty_directory() as directory, _process_on(directory, command) as running:
+        yield running
+
+
+@contextlib.contextmanager
+def _process_on(directory: Path, command: Callable[[int, Path], list[str]]) -> Iterator[Running]:
+    with (directory / "broker.log").open("ab") as log:
         port = free_port()
         start = time.perf_counter()
         process = subprocess.Popen(
@@ -90,8 +96,17 @@ def _process(command: Callable[[int, Path], list[str]]) -> Iterator[Running]:
 
 def barnabas_of(python: Path, *options: str) -> contextlib.AbstractContextManager[Running]:
     """The `barnabas broker` of an environment."""
+    return _process(_broker(python, *options))
+
+
+def _broker(python: Path, *options: str) -> Callable[[int, Path], list[str]]:
     program = str(python.with_name("barnabas"))
-    return _process(lambda port, data: [program, "broker", "--port", str(port), "--data-dir", str(data), *options])
+    return lambda port, data: [program, "broker", "--port", str(port), "--data-dir", str(data), *options]
+
+
+def barnabas_on(python: Path, directory: Path, *options: str) -> contextlib.AbstractContextManager[Running]:
+    """The same on a directory that is kept: data in `data`, what it says in `broker.log`."""
+    return _process_on(directory, _broker(python, *options))
 
 
 def barnabas() -> contextlib.AbstractContextManager[Running]:
