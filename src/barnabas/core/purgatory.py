@@ -9,7 +9,7 @@ Invariants: an operation is completed exactly once, and is then forgotten under 
 Source: semantics, purgatories.
 """
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Container, Hashable, Iterable
 from functools import partial
 from typing import Protocol
 
@@ -33,11 +33,12 @@ class DelayedOperation(Protocol):
 
 
 class _Watched:
-    __slots__ = ("is_due", "keys", "operation", "timer")
+    __slots__ = ("is_due", "keys", "many", "operation", "timer")
 
-    def __init__(self, operation: DelayedOperation, keys: tuple[Hashable, ...]) -> None:
+    def __init__(self, operation: DelayedOperation, keys: tuple[Hashable, ...], many: Container[Hashable] = ()) -> None:
         self.operation = operation
         self.keys = keys
+        self.many = many
         self.is_due = False
         self.timer: Timer | None = None
 
@@ -53,6 +54,8 @@ class Purgatory:
         self._timers = timers
         self._defer = defer
         self._by_key: dict[Hashable, dict[DelayedOperation, _Watched]] = {}
+        # Those of very many keys: asked about each key, so that to begin and to end costs nothing for each.
+        self._with_many: dict[DelayedOperation, _Watched] = {}
         self._waiting: dict[DelayedOperation, _Watched] = {}
 
     def __len__(self) -> int:
@@ -63,19 +66,38 @@ class Purgatory:
         watched = _Watched(operation, tuple(keys))
         for key in watched.keys:
             self._by_key.setdefault(key, {})[operation] = watched
-        self._waiting[operation] = watched
+        self._hold(watched, timeout_ms)
+
+    def watch_many(self, operation: DelayedOperation, keys: Container[Hashable], timeout_ms: float) -> None:
+        """The same for very many keys.
+
+        Args:
+            keys: A set or a dict, kept and not copied.
+        """
+        watched = self._with_many[operation] = _Watched(operation, (), keys)
+        self._hold(watched, timeout_ms)
+
+    def _hold(self, watched: _Watched, timeout_ms: float) -> None:
+        self._waiting[watched.operation] = watched
         watched.timer = self._timers.call_later(timeout_ms, self._expire, watched)
 
     def notify(self, key: Hashable) -> None:
         """Something changed under `key`."""
         # hot path: benchmarks/load (every append)
+        if self._with_many:
+            for watched in self._with_many.values():
+                if not watched.is_due and key in watched.many:
+                    self._ask(watched)
         operations = self._by_key.get(key)
         if operations is None:
             return
         for watched in operations.values():
             if not watched.is_due:
-                watched.is_due = True
-                self._defer(partial(self._try, watched))
+                self._ask(watched)
+
+    def _ask(self, watched: _Watched) -> None:
+        watched.is_due = True
+        self._defer(partial(self._try, watched))
 
     def forget(self, operation: DelayedOperation) -> None:
         """Nobody waits for the operation any more; harmless when it is complete."""
@@ -84,6 +106,7 @@ class Purgatory:
             return
         if watched.timer is not None:
             watched.timer.cancel()
+        self._with_many.pop(operation, None)
         for key in watched.keys:
             operations = self._by_key.get(key)
             if operations is not None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from barnabas.log.disk.cold_reads import ColdReads
     from barnabas.registry.store import Registry
     from barnabas.replicas.manager import ReplicaManager
+    from barnabas.requests.slices import Slices
     from barnabas.security.authorizer import Authorizer, Operation, ResourceType
 
 
@@ -35,6 +36,7 @@ class Services:
 
     Attributes:
         offered: API key, lowest and highest version of all that is served.
+        slices: Where requests go on that are too large for one turn of the loop.
         cold_reads: Reads what is not in the page cache; without it the event loop waits for the disk.
     """
 
@@ -52,6 +54,7 @@ class Services:
     registry: "Registry"
     authorizer: "Authorizer"
     offered: list[tuple[int, int, int]]
+    slices: "Slices"
     cold_reads: "ColdReads | None" = None
 
     def absence_of(self, topic_partition: tuple[str, int]) -> ErrorCode:
@@ -84,10 +87,12 @@ class RequestContext:
 
     Attributes:
         client_id: As sent; a null one is "".
+        is_large: Whether it names so much, or its answer does, that it is not handled and encoded at one stroke
+            (`slices.py`). A handler whose answer is large though its request is small says so.
         throttle_time_ms: How long a quota holds this client after its answer; whoever finds one broken raises it.
     """
 
-    __slots__ = ("api_version", "client_id", "connection", "correlation_id", "services", "throttle_time_ms")
+    __slots__ = ("api_version", "client_id", "connection", "correlation_id", "is_large", "services", "throttle_time_ms")
 
     def __init__(
         self,
@@ -102,6 +107,7 @@ class RequestContext:
         self.client_id = client_id
         self.api_version = api_version
         self.correlation_id = correlation_id
+        self.is_large = False
         self.throttle_time_ms = 0
 
     def keep_frame(self) -> "Callable[[], object]":

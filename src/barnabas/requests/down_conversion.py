@@ -14,18 +14,21 @@ Invariant: whatever was asked for, no more than that and one unpacked batch is i
 Source: semantics, Fetch, data format; KIP-283.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, StorageError
 from barnabas.core.executor import submit
 from barnabas.core.pending import Pending
+from barnabas.core.types import TopicPartition
 from barnabas.log.disk.files import FileSlice
 from barnabas.log.partition_log import PartitionLog
 from barnabas.log.segments.batch_reader import read_batches
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, PartitionData
 from barnabas.records.errors import CorruptRecordsError
 from barnabas.requests.context import RequestContext
+from barnabas.requests.slices import MORE, Steps
 
 FIRST_VERSION_WITH_BATCHES = 4
 FIRST_VERSION_WITH_ZSTD = 10
@@ -42,32 +45,46 @@ class _Conversion(NamedTuple):
 
 
 def adapt_answer(
-    ctx: RequestContext, request: FetchRequest, answer: FetchResponse | Pending[FetchResponse]
+    ctx: RequestContext,
+    request: FetchRequest,
+    wanted: Mapping[TopicPartition, FetchPartition],
+    answer: FetchResponse | Pending[FetchResponse],
 ) -> FetchResponse | Pending[FetchResponse]:
     """Make the answer of a Fetch below version 10 what its client can read."""
-    if isinstance(answer, Pending):
-        return answer.followed(lambda response: _adapt(ctx, request, response))
-    return _adapt(ctx, request, answer)
+
+    def adapt(response: FetchResponse) -> FetchResponse | Pending[FetchResponse]:
+        return ctx.services.slices.answer(_adapt(ctx, request, wanted, response))
+
+    return answer.followed(adapt) if isinstance(answer, Pending) else adapt(answer)
 
 
 def _adapt(
-    ctx: RequestContext, request: FetchRequest, response: FetchResponse
-) -> FetchResponse | Pending[FetchResponse]:
-    wanted = {(topic.topic, each.partition): each for topic in request.topics for each in topic.partitions}
+    ctx: RequestContext,
+    request: FetchRequest,
+    wanted: Mapping[TopicPartition, FetchPartition],
+    response: FetchResponse,
+) -> Steps[FetchResponse]:
     conversions = []
+    newest_magic = _newest_magic(ctx)
     for topic in response.responses:
         for data in topic.partitions:
-            key = (topic.topic, data.partition_index)
+            if ctx.is_large:
+                yield MORE
+            key = TopicPartition(topic.topic, data.partition_index)
             partition = ctx.services.replicas.partition(key)
             if data.error_code or partition is None:
                 continue
             error_code = _refusal(ctx, request, partition.log)
             if error_code:
                 _refuse(data, error_code)
-            elif isinstance(data.records, FileSlice) and partition.log.magic > _newest_magic(ctx):
+            elif isinstance(data.records, FileSlice) and partition.log.magic > newest_magic:
                 conversions.append(_Conversion(data, data.records, wanted[key]))
-    if not conversions:
-        return response
+    yield _convert_all(ctx, request, conversions, response) if conversions else response
+
+
+def _convert_all(
+    ctx: RequestContext, request: FetchRequest, conversions: list[_Conversion], response: FetchResponse
+) -> Pending[FetchResponse]:
     newest_magic = _newest_magic(ctx)
 
     def work() -> list[bytearray | BarnabasError]:

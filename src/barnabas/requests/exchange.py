@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError, ProtocolError, StorageError, UnanswerableError
+from barnabas.core.executor import submit
 from barnabas.core.pending import Pending
 from barnabas.protocol.wire import WireBuffer
 from barnabas.records.errors import CorruptRecordsError
@@ -38,6 +39,10 @@ log = logging.getLogger(__name__)
 
 _SIZE_AND_CORRELATION_ID = Struct(">ii").pack_into
 _START = bytes(8)
+
+
+def _nothing() -> None:
+    return
 
 
 class Conversation(Protocol):
@@ -72,11 +77,14 @@ class Exchange(RequestContext):
         times: Where they are added up.
     """
 
-    # Set while it waits.
+    # Set while it waits: what for, and whether that is the refusal of a large request.
     _pending: Pending[Any] | None
+    _is_refused: bool
 
     __slots__ = (
+        "_is_refused",
         "_pending",
+        "_release_frame",
         "_request",
         "_session",
         "admitted_ns",
@@ -106,6 +114,7 @@ class Exchange(RequestContext):
         self.client_id = client_id
         self.api_version = api_version
         self.correlation_id = correlation_id
+        self.is_large = False
         self.throttle_time_ms = 0
         self.route = route
         self.times = route.times
@@ -114,6 +123,8 @@ class Exchange(RequestContext):
         self.handled_ns = 0
         self._request = request
         self._session = session
+        # What gives up the frame; None while it is valid during the call only.
+        self._release_frame: Callable[[], object] | None = None
 
     def begin(self) -> None:
         """Handle the request: answer it, or begin to wait.
@@ -131,25 +142,62 @@ class Exchange(RequestContext):
         else:
             self._settle(answer)
 
+    def begin_large(self, decoding: Pending[object], release_frame: Callable[[], object]) -> None:
+        """Handle a large request once it is decoded.
+
+        Args:
+            release_frame: Called when its frame is not needed any more.
+        """
+        self.is_large = True
+        self._release_frame = release_frame
+        self._wait_for(decoding.followed(self._handle_large))
+
+    def _handle_large(self, request: object) -> Any:
+        self._request = request
+        answer = self.route.handle(self, request)
+        self.handled_ns = self._session.now_ns()
+        return answer
+
     def keep_frame(self) -> Callable[[], object]:
-        return self._session.keep_frame()
+        release = self._release_frame
+        if release is None:
+            return self._session.keep_frame()
+        # It is kept already; from now on by the handler.
+        self._release_frame = _nothing
+        return release
+
+    def _let_frame_go(self) -> None:
+        release, self._release_frame = self._release_frame, None
+        if release is not None:
+            release()
 
     def cancel(self) -> None:
         """The peer is gone: nobody waits for the answer."""
         pending, self._pending = self._pending, None
-        if pending is not None:
+        if pending is not None and not (self.is_large and self.route.goes_on):
             pending.cancel()
+            self._let_frame_go()
 
     # --- a late answer
 
-    def _wait_for(self, pending: Pending[Any]) -> None:
-        if pending.is_done and pending.error is None:
+    def _wait_for(self, pending: Pending[Any], is_refusal: bool = False) -> None:
+        if pending.is_done and pending.error is None and not self.is_large:
             self._settle(pending.value)
             return
-        self.handled_ns = self._session.now_ns()
+        if not self.handled_ns:
+            self.handled_ns = self._session.now_ns()
         self._pending = pending
+        self._is_refused = is_refusal
         self._session.hold(self)
-        pending.then(self._session.settle_soon, self._session.settle_soon)
+        ended = self._ended if self.is_large else self._session.settle_soon
+        pending.then(ended, ended)
+
+    def _ended(self, outcome: object) -> None:
+        if self._pending is not None:
+            self._session.settle_soon(outcome)
+        else:
+            # The peer has left; what it asked for was carried out all the same.
+            self._let_frame_go()
 
     def settle_late(self) -> None:
         """What was waited for is there, and the turn in which it came is over.
@@ -160,36 +208,70 @@ class Exchange(RequestContext):
         pending, self._pending = self._pending, None
         if pending is None:
             return
-        if pending.error is None:
-            self._settle(pending.value)
-        else:
-            self._refuse(pending.error)
+        try:
+            if pending.error is not None:
+                self._refuse(pending.error, self._is_refused)
+            elif isinstance(pending.value, WireBuffer):
+                self._send(pending.value)
+            else:
+                self._settle(pending.value)
+        except Exception:
+            self._let_frame_go()
+            raise
 
     # --- the answer, or the refusal in its place
 
     def _settle(self, response: Any, is_refusal: bool = False) -> None:
         # hot path: benchmarks/load (every answer)
-        route, session = self.route, self._session
-        if self.throttle_time_ms:
-            if response is not None and route.has_throttle_time:
-                response.throttle_time_ms = self.throttle_time_ms
-            route.times.throttle_ms += self.throttle_time_ms
-        if response is None:
-            self.completed_ns = session.now_ns()
-            session.finish(self, None)
+        if self.is_large and response is not None:
+            self._settle_large(lambda: response)
             return
-        out = WireBuffer(_START)
-        if route.has_tagged_header:
-            out.append(0)
+        if self.throttle_time_ms:
+            self._stamp(response)
+        if response is None:
+            self._send(None)
+            return
         try:
-            route.encode(response, out)
+            out = self._encoded(response)
         except Exception as error:
             self._refuse(error, is_refusal)
             return
+        self._send(out)
+
+    def _settle_large(self, make_response: Callable[[], Any], is_refusal: bool = False) -> None:
+        """Make the answer and encode it, both in a thread."""
+
+        def work() -> WireBuffer:
+            response = make_response()
+            if self.throttle_time_ms:
+                self._stamp(response)
+            return self._encoded(response)
+
+        self._wait_for(submit(self.services.slices.codec, work), is_refusal)
+
+    def _stamp(self, response: Any) -> None:
+        route = self.route
+        if response is not None and route.has_throttle_time:
+            response.throttle_time_ms = self.throttle_time_ms
+        route.times.throttle_ms += self.throttle_time_ms
+
+    def _encoded(self, response: Any) -> WireBuffer:
+        out = WireBuffer(_START)
+        if self.route.has_tagged_header:
+            out.append(0)
+        self.route.encode(response, out)
         size = out.total_bytes() if out.regions else len(out)
         _SIZE_AND_CORRELATION_ID(out, 0, size - 4, self.correlation_id)
+        return out
+
+    def _send(self, answer: WireBuffer | None) -> None:
+        if self.is_large:
+            self._let_frame_go()
+            # What it named is as large as the answer, and not needed any more.
+            self._request = None
+        session = self._session
         self.completed_ns = session.now_ns()
-        session.finish(self, out)
+        session.finish(self, answer)
 
     def _refuse(self, error: BaseException, is_second: bool = False) -> None:
         """Answer with an error in the request's shape.
@@ -209,7 +291,10 @@ class Exchange(RequestContext):
         if is_second:
             raise UnanswerableError(f"{route.name} failed, and so did saying so") from error
         route.times.failure_count += 1
-        self._settle(route.refuse(self, self._request, code), is_refusal=True)
+        if self.is_large:
+            self._settle_large(lambda: route.refuse(self, self._request, code), is_refusal=True)
+        else:
+            self._settle(route.refuse(self, self._request, code), is_refusal=True)
 
 
 def error_code_of(error: BaseException) -> ErrorCode:

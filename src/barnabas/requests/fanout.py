@@ -1,12 +1,36 @@
-"""From a partition that a request names to the one that this broker leads; the refusals that stand before any other.
+"""Handlers that fan out over what a request names, partitions mostly.
+
+`in_slices` makes a handler of a generator that gives `MORE` after each partition where the request is large
+(`slices.py`); `resolve` goes from a partition that a request names to the one that this broker leads, with the refusals
+that stand before any other.
 
 Source: semantics, requests about partitions (authorisation, unknown partitions, leaders elsewhere, offline disks).
 """
 
+from collections.abc import Callable
+from functools import wraps
+from typing import TypeVar
+
 from barnabas.core.error_code import ErrorCode
+from barnabas.core.pending import Pending
 from barnabas.replicas.partition import Partition
 from barnabas.requests.context import RequestContext
+from barnabas.requests.slices import Steps
 from barnabas.security.authorizer import Operation, ResourceType
+
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+def in_slices(handle: Callable[[RequestContext, R], Steps[T]]) -> Callable[[RequestContext, R], T | Pending[T]]:
+    """Make a handler of one that is written in steps."""
+
+    @wraps(handle)
+    def begin(ctx: RequestContext, request: R) -> T | Pending[T]:
+        # hot path: benchmarks/load (every produce and fetch request)
+        return ctx.services.slices.answer(handle(ctx, request))
+
+    return begin
 
 
 def resolve(ctx: RequestContext, operation: Operation, topic: str, index: int) -> Partition | ErrorCode:

@@ -10,15 +10,18 @@ Source: semantics, connections and requests; ApiVersions.
 
 import logging
 from collections.abc import Callable
+from functools import partial
 
 from barnabas.core.errors import ProtocolError, UnanswerableError
+from barnabas.core.executor import submit
 from barnabas.net.connection import Connection, Pause
 from barnabas.protocol.header import decode_request_header
 from barnabas.protocol.wire import MALFORMED, Budget, WireBuffer
 from barnabas.requests.context import ConnectionInfo, Services
 from barnabas.requests.exchange import Exchange
 from barnabas.requests.request_times import add_sent
-from barnabas.requests.table import API_VERSIONS_KEY, RouteTable
+from barnabas.requests.slices import MOST_ELEMENTS_AT_ONCE
+from barnabas.requests.table import API_VERSIONS_KEY, Route, RouteTable
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +29,7 @@ log = logging.getLogger(__name__)
 # 75 bytes. More elements than bytes allow are empty ones, which only a hostile peer sends.
 # differs from Kafka (produce-array-elements): memory is its only limit.
 LEAST_PRODUCE_ELEMENT_BYTES = 32
-# And however large the frame is, so many times the limit of other requests: what is beyond holds up the loop.
+# And however large the frame is, so many times the limit of other requests.
 MOST_PRODUCE_ELEMENTS_FACTOR = 2
 
 
@@ -43,6 +46,8 @@ class Session:
         "_current",
         "_info",
         "_max_array_elements",
+        "_most_at_once",
+        "_most_produced_at_once",
         "_routes",
         "_services",
         "_unsent",
@@ -62,6 +67,8 @@ class Session:
         self._services = services
         self._routes = routes
         self._max_array_elements = max_array_elements
+        self._most_at_once = min(max_array_elements, MOST_ELEMENTS_AT_ONCE)
+        self._most_produced_at_once = min(MOST_PRODUCE_ELEMENTS_FACTOR * max_array_elements, MOST_ELEMENTS_AT_ONCE)
         self._budget = Budget(max_array_elements)
         self._current: Exchange | None = None
         self._unsent: list[Exchange] = []
@@ -79,27 +86,31 @@ class Session:
         # hot path: benchmarks/load (every request)
         api_key, api_version, correlation_id, client_id, position = decode_request_header(frame)
         route = self._routes.by_key(api_key << 16 | api_version)
+        request: object = None
+        decode_large: Callable[[], object] | None = None
         if route is None:
             if api_key != API_VERSIONS_KEY:
                 raise ProtocolError(f"API key {api_key} version {api_version} is not served")
             # A newer client asks first of all what there is; it reads this answer in version 0 whatever it asked.
             route = self._routes.unsupported_api_versions
-            request: object = None
         else:
-            most_elements = self._max_array_elements
+            at_once = self._most_at_once
             if not route.is_limited:
-                most_elements *= MOST_PRODUCE_ELEMENTS_FACTOR
+                at_once = self._most_produced_at_once
                 most_by_size = len(frame) // LEAST_PRODUCE_ELEMENT_BYTES
-                if most_by_size < most_elements:
-                    most_elements = most_by_size
+                if most_by_size < at_once:
+                    at_once = most_by_size
             # One for all requests of the connection: only one is decoded at a time.
             budget = self._budget
-            budget.elements_left = most_elements
+            budget.elements_left = at_once
             try:
                 request, _ = route.decode(frame, position, budget)
             except (*MALFORMED, ProtocolError) as error:
-                raise ProtocolError(f"{route.name} version {api_version} is malformed: {error}") from None
-        Exchange(
+                most_elements = self._most_elements(route, frame)
+                if budget.elements_left >= 0 or most_elements <= at_once:
+                    raise _malformed(route, error) from None
+                decode_large = partial(_decode, route, frame, position, most_elements)
+        exchange = Exchange(
             self._services,
             self._info,
             client_id or "",
@@ -110,7 +121,20 @@ class Session:
             self,
             self._connection.received_ns,
             now_ns,
-        ).begin()
+        )
+        if decode_large is None:
+            exchange.begin()
+        else:
+            # Its records are handled where they arrived.
+            release = self._connection.keep_frame()
+            if not self._connection.is_closed:
+                exchange.begin_large(submit(self._services.slices.codec, decode_large), release)
+
+    def _most_elements(self, route: Route, frame: memoryview) -> int:
+        """How many array elements a request may hold."""
+        if route.is_limited:
+            return self._max_array_elements
+        return min(len(frame) // LEAST_PRODUCE_ELEMENT_BYTES, MOST_PRODUCE_ELEMENTS_FACTOR * self._max_array_elements)
 
     def on_sent(self) -> None:
         """The socket has taken everything that was queued."""
@@ -167,3 +191,21 @@ class Session:
         else:
             self._unsent.append(exchange)
             connection.send(answer)
+
+
+def _decode(route: Route, frame: memoryview, position: int, most_elements: int) -> object:
+    """Decode a large request; in a thread.
+
+    Raises:
+        ProtocolError: The frame is no such request.
+    """
+    try:
+        return route.decode(frame, position, Budget(most_elements))[0]
+    except (*MALFORMED, ProtocolError) as error:
+        raise _malformed(route, error) from None
+    except MemoryError:
+        raise ProtocolError(f"there is no memory for a {route.name}") from None
+
+
+def _malformed(route: Route, error: Exception) -> ProtocolError:
+    return ProtocolError(f"{route.name} version {route.api_version} is malformed: {error}")

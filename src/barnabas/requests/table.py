@@ -23,6 +23,7 @@ class Handler:
             protocol knows no answer (Produce with acks=0). Typed loosely: each handler knows its own message.
         refuse: Takes the context, the request and an error code; gives the answer when the request failed as a whole:
             the error in every place where a client of that version looks for one.
+        goes_on: Whether a large request is carried out to its end though its peer has left: it changes something.
     """
 
     request_class: type[Message]
@@ -30,6 +31,7 @@ class Handler:
     max_version: int
     handle: Callable[[RequestContext, Any], object]
     refuse: Callable[[RequestContext, Any, ErrorCode], object]
+    goes_on: bool = False
 
     @property
     def api_key(self) -> int:
@@ -44,6 +46,7 @@ class Route:
         "api_version",
         "decode",
         "encode",
+        "goes_on",
         "handle",
         "has_tagged_header",
         "has_throttle_time",
@@ -66,12 +69,14 @@ class Route:
         has_tagged_header: bool,
         has_throttle_time: bool,
         is_limited: bool,
+        goes_on: bool,
     ) -> None:
         """Args:
         times: Of the API in all its versions.
         has_tagged_header: Whether the answer's header carries a tagged section.
         has_throttle_time: Whether the answer has a field for the throttle time (in this version or another).
         is_limited: Whether the limit on array elements holds (all but Produce).
+        goes_on: As the handler says.
         """
         self.name = name
         self.api_key = api_key
@@ -84,6 +89,7 @@ class Route:
         self.has_tagged_header = has_tagged_header
         self.has_throttle_time = has_throttle_time
         self.is_limited = is_limited
+        self.goes_on = goes_on
 
 
 class RouteTable:
@@ -150,6 +156,7 @@ class RouteTable:
             version >= self._first_flexible(handler.api_key) and handler.api_key != API_VERSIONS_KEY,
             "throttle_time_ms" in response.__slots__,
             handler.api_key != PRODUCE_KEY,
+            handler.goes_on,
         )
 
 

@@ -48,6 +48,7 @@ from barnabas.requests.context import ConnectionInfo, Services
 from barnabas.requests.handlers import HANDLERS
 from barnabas.requests.handlers.api_versions import unsupported_version
 from barnabas.requests.session import Session
+from barnabas.requests.slices import Slices
 from barnabas.requests.table import RouteTable
 from barnabas.security.authorizer import AllowAll
 from barnabas.server.environment import Environment
@@ -96,6 +97,7 @@ class Node:
         self._cleaner_executor = env.new_executor("cleaner", config.log_cleaner_threads)
         self._cold_read_executor = env.new_executor("cold-read", _COLD_READ_THREAD_COUNT)
         self._append_executor = env.new_executor("append", _APPEND_THREAD_COUNT)
+        self._codec_executor = env.new_executor("codec", 1)
         self._closing_executor = env.new_executor("closing", CLOSING_THREAD_COUNT)
         self._recovery_executors: list[OwnedExecutor] = []
         self._watchdog = Watchdog(self._clock, self._timers, env.limits.core_wait_ms)
@@ -198,6 +200,7 @@ class Node:
             registry,
             AllowAll(),
             routes.offered,
+            Slices(self._turns, self._clock.monotonic_ns, self._codec_executor),
             ColdReads(self._cold_read_executor, self._env.page_cache),
         )
         self._accept(services, routes)
@@ -230,6 +233,7 @@ class Node:
             self._cleaner_executor.close()
             self._cold_read_executor.close()
             self._append_executor.close()
+            self._codec_executor.close()
             self._closing_executor.close()
             self._close_recovery_executors()
             self._env.limits.close()

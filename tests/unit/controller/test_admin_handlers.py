@@ -1,5 +1,6 @@
 """Metadata, CreateTopics, DeleteTopics, DescribeConfigs, InitProducerId on a cluster of one, in all their versions."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -29,6 +30,7 @@ from barnabas.requests.handlers import create_topics, delete_topics, describe_co
 from barnabas.requests.table import Handler
 from barnabas.security.authorizer import AllowAll
 from tests.unit.controller.harness import Cluster, play, settle, until
+from tests.unit.turns import slices_of
 
 E = ErrorCode
 
@@ -52,6 +54,7 @@ class Client:
             registry=cluster.registry,
             authorizer=AllowAll(),
             offered=[],
+            slices=slices_of(cluster.clock, lambda task: asyncio.get_running_loop().call_soon(task)),
         )
         self._listener_name = listener_name
 

@@ -47,6 +47,26 @@ def test_a_change_completes_it_once(purgatory, clock):
     assert clock.timer_count == 0
 
 
+def test_one_with_very_many_keys_is_told_of_each_of_them(purgatory, clock):
+    waiting, other = Waiting(), Waiting()
+    purgatory.watch_many(waiting, dict.fromkeys("ab"), 100)
+    purgatory.watch(other, ["c"], 100)
+    purgatory.notify("c")
+    clock.advance(0)
+    assert (waiting.tried_count, other.tried_count) == (0, 1)
+    purgatory.notify("b")
+    purgatory.notify("a")
+    clock.advance(0)
+    assert waiting.tried_count == 1
+    waiting.is_ready = True
+    purgatory.notify("a")
+    clock.advance(0)
+    assert waiting.ended == ["complete"]
+    purgatory.notify("a")
+    clock.advance(0)
+    assert (waiting.tried_count, len(purgatory)) == (2, 1)
+
+
 def test_many_changes_in_one_turn_are_one_try(purgatory, clock):
     waiting = Waiting()
     purgatory.watch(waiting, ["a"], 100)

@@ -1,6 +1,7 @@
 """The handlers of the group APIs: from a request in its version to the response as a client decodes it."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -39,6 +40,7 @@ from barnabas.requests.handlers import (
     sync_group,
 )
 from barnabas.security.authorizer import AllowAll
+from tests.unit.turns import slices_of
 
 
 class Client:
@@ -47,6 +49,7 @@ class Client:
     def __init__(self, service, registry=None, topics=None) -> None:
         self.service = service
         self.errors: list[BaseException] = []
+        self._tasks: list[Callable[[], object]] = []
         self.services = Services(
             config=service.config,
             clock=service.clock,
@@ -62,6 +65,7 @@ class Client:
             registry=registry,
             authorizer=AllowAll(),
             offered=[],
+            slices=slices_of(service.clock, self._tasks.append),
         )
 
     def begin(self, module, version: int, request):

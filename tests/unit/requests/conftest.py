@@ -32,6 +32,7 @@ from barnabas.security.authorizer import AllowAll
 from barnabas.testing.faulty_disk import FaultyDisk
 from barnabas.testing.manual_clock import ManualClock
 from barnabas.testing.manual_executor import ManualExecutor
+from tests.unit.turns import slices_of
 
 BROKER_ID = 1
 
@@ -102,6 +103,7 @@ class DataPath:
             registry=None,
             authorizer=AllowAll(),
             offered=[],
+            slices=slices_of(self.clock, lambda task: self._due.append((task, ()))),
         )
         for topic in self._topic_configs:
             self._lead(topic)
@@ -155,20 +157,29 @@ class DataPath:
         assert partition is not None
         return partition
 
-    def run_due(self) -> None:
-        """Do what the purgatory put off to the next turn of the loop."""
+    def run_due(self) -> int:
+        """Do what was put off to the next turn of the loop, and what comes of it; gives the number of turns."""
+        turn_count = 0
         while self._due:
-            callback, args = self._due.pop(0)
+            self.run_one_turn()
+            turn_count += 1
+        return turn_count
+
+    def run_one_turn(self) -> None:
+        due, self._due[:] = list(self._due), []
+        for callback, args in due:
             callback(*args)
 
-    def begin(self, handler, version: int, request) -> object:
+    def begin(self, handler, version: int, request, *, is_large: bool = False) -> object:
         """Handle a request as it is decoded from the wire; gives the response or a pending one."""
         assert handler.min_version <= version <= handler.max_version
         out = WireBuffer()
         request.encode(version, out)
         decoded, _ = handler.request_class.decode(version, memoryview(bytearray(out)))
         connection = ConnectionInfo("10.1.2.3", 5_000, "PLAINTEXT")
-        return handler.handle(KeepingContext(self, connection, version), decoded)
+        ctx = KeepingContext(self, connection, version)
+        ctx.is_large = is_large
+        return handler.handle(ctx, decoded)
 
     def keep_frame(self) -> Callable[[], object]:
         self.kept_frames += 1

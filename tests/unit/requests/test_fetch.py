@@ -290,11 +290,23 @@ def test_who_left_is_forgotten(path):
     assert path.errors == []
 
 
-def test_a_partition_that_is_named_again_does_not_wait(path):
-    """Every append would read it again for each time that it is named."""
-    made = request(*[wanted()] * 1_000, max_wait_ms=500)
-    answered = path.call(fetch.HANDLER, NO_FLEXIBLE, made)
-    assert {each.error_code for each in answered.responses[0].partitions} == {0}
+def test_a_partition_that_is_named_again_is_read_once_as_it_was_asked_for_last(path):
+    path.produce("t", batch())
+    path.produce("t", batch())
+    again = [*[wanted(offset=7)] * 1_000, wanted(offset=1)]
+    answered = path.call(fetch.HANDLER, NO_FLEXIBLE, request(*again))
+    (data,) = answered.responses[0].partitions
+    assert data.error_code == 0
+    assert data.records == path.fetch("t", 1).records
+
+
+def test_a_partition_that_is_named_again_is_waited_for(path):
+    pending = path.begin(fetch.HANDLER, NO_FLEXIBLE, request(*[wanted()] * 1_000, max_wait_ms=500))
+    path.run_due()
+    assert not pending.is_done
+    path.produce("t", batch())
+    (data,) = path.finish(fetch.HANDLER, NO_FLEXIBLE, pending).responses[0].partitions
+    assert data.records
 
 
 # --- sessions

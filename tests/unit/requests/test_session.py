@@ -27,7 +27,9 @@ from barnabas.requests.handlers import list_groups, produce
 from barnabas.requests.handlers.api_versions import HANDLER as API_VERSIONS
 from barnabas.requests.handlers.api_versions import unsupported_version
 from barnabas.requests.session import Session
+from barnabas.requests.slices import Slices
 from barnabas.requests.table import Handler, RouteTable
+from barnabas.testing.manual_executor import ManualExecutor
 from tests.patience import PATIENCE_S
 
 PRODUCE, HEARTBEAT, LIST_GROUPS, API_VERSIONS_KEY = 0, 12, 16, 18
@@ -61,7 +63,10 @@ class Wire:
         ours.setblocking(False)
         self.client.setblocking(False)
         loop = asyncio.get_running_loop()
-        reactor = Reactor(ReceiveMemory(1 << 30), Turns(loop.call_soon), services.clock.monotonic_ns)
+        turns = Turns(loop.call_soon)
+        self.codec = ManualExecutor()
+        services.slices = Slices(turns, services.clock.monotonic_ns, self.codec)
+        reactor = Reactor(ReceiveMemory(1 << 30), turns, services.clock.monotonic_ns)
         self.connection = Connection(
             reactor, PlainChannel(loop, ours), ("10.1.2.3", 5_000), 1 << 20, Ticks(), lambda connection: None
         )

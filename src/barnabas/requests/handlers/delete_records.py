@@ -15,12 +15,14 @@ from barnabas.protocol.messages.delete_records import (
     DeleteRecordsTopicResult,
 )
 from barnabas.requests.context import RequestContext
-from barnabas.requests.fanout import resolve
+from barnabas.requests.fanout import in_slices, resolve
+from barnabas.requests.slices import MORE, Steps
 from barnabas.requests.table import Handler
 from barnabas.security.authorizer import Operation
 
 
-def delete_records(ctx: RequestContext, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
+@in_slices
+def delete_records(ctx: RequestContext, request: DeleteRecordsRequest) -> Steps[DeleteRecordsResponse]:
     """Move each partition's log start."""
     topics = []
     for topic in request.topics:
@@ -28,8 +30,10 @@ def delete_records(ctx: RequestContext, request: DeleteRecordsRequest) -> Delete
         for wanted in topic.partitions:
             low_watermark, error_code = _delete(ctx, topic.name, wanted.partition_index, wanted.offset)
             results.append(DeleteRecordsPartitionResult(wanted.partition_index, low_watermark, error_code))
+            if ctx.is_large:
+                yield MORE
         topics.append(DeleteRecordsTopicResult(topic.name, results))
-    return DeleteRecordsResponse(topics=topics)
+    yield DeleteRecordsResponse(topics=topics)
 
 
 def _delete(ctx: RequestContext, name: str, index: int, offset: int) -> tuple[int, ErrorCode]:
@@ -56,4 +60,4 @@ def refuse(ctx: RequestContext, request: DeleteRecordsRequest, error_code: Error
     )
 
 
-HANDLER = Handler(DeleteRecordsRequest, 0, 2, delete_records, refuse)
+HANDLER = Handler(DeleteRecordsRequest, 0, 2, delete_records, refuse, goes_on=True)

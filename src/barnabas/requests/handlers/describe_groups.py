@@ -12,6 +12,8 @@ from barnabas.protocol.messages.describe_groups import (
     DescribeGroupsResponse,
 )
 from barnabas.requests.context import RequestContext
+from barnabas.requests.fanout import in_slices
+from barnabas.requests.slices import MORE, Steps
 from barnabas.requests.table import Handler
 
 # What may be done with a group where nobody is refused anything: READ (3), DELETE (6) and DESCRIBE (8), as bits.
@@ -19,10 +21,15 @@ _ALL_OPERATIONS = 1 << 3 | 1 << 6 | 1 << 8
 _OPERATIONS_NOT_ASKED_FOR = -(1 << 31)
 
 
-def describe_groups(ctx: RequestContext, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
+@in_slices
+def describe_groups(ctx: RequestContext, request: DescribeGroupsRequest) -> Steps[DescribeGroupsResponse]:
     """Describe each group on its own."""
-    described = [_describe(ctx, group_id, request.include_authorized_operations) for group_id in request.groups]
-    return DescribeGroupsResponse(groups=described)
+    described = []
+    for group_id in request.groups:
+        described.append(_describe(ctx, group_id, request.include_authorized_operations))
+        if ctx.is_large:
+            yield MORE
+    yield DescribeGroupsResponse(groups=described)
 
 
 def _describe(ctx: RequestContext, group_id: str, includes_operations: bool) -> DescribedGroup:

@@ -3,6 +3,8 @@
 Records leave as slices of the log's files: nothing is copied. Sessions are answered with id 0, as Kafka does when its
 cache is full: every fetch names all its partitions.
 
+A partition that is named twice is read once, where it stands first and as it was asked for last.
+
 A partition's answer never goes beyond one segment. So a fetch that has not got its min bytes waits for more only while
 all that may still come would be in the segments that it began in.
 
@@ -10,7 +12,9 @@ Source: protocol guide, Fetch; semantics, Fetch; Kafka 2.7.2's `DelayedFetch.try
 """
 
 import logging
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, NamedTuple, TypeAlias
 
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import StorageError
@@ -33,7 +37,8 @@ from barnabas.records.errors import CorruptRecordsError
 from barnabas.replicas.partition import Partition
 from barnabas.requests.context import RequestContext
 from barnabas.requests.down_conversion import FIRST_VERSION_WITH_ZSTD, adapt_answer
-from barnabas.requests.fanout import resolve
+from barnabas.requests.fanout import in_slices, resolve
+from barnabas.requests.slices import MORE, Step, Steps
 from barnabas.requests.table import Handler
 from barnabas.security.authorizer import Operation
 
@@ -43,25 +48,40 @@ _FIRST_VERSION_WITH_STORAGE_ERROR = 6
 # Before, a batch larger than what was asked for was cut, and its reader had to ask for more.
 _FIRST_VERSION_WITH_WHOLE_BATCH = 3
 _MOST_COLD_READS = 4
+# Of so many partitions at once the disk is asked, for one fetch.
+_MOST_COLD_PARTITIONS = 500
 _FINAL_EPOCH = -1
 _INITIAL_EPOCH = 0
 _READ_COMMITTED = 1
 
 
-def fetch(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Pending[FetchResponse]:
+# What is asked of each partition, in the order of the first mention.
+Wanted: TypeAlias = dict[TopicPartition, FetchPartition]
+
+
+@in_slices
+def fetch(ctx: RequestContext, request: FetchRequest) -> Steps[FetchResponse]:
     """Answer with what there is, or wait until there is enough."""
-    answer = _fetch(ctx, request)
-    return answer if ctx.api_version >= FIRST_VERSION_WITH_ZSTD else adapt_answer(ctx, request, answer)
+    wanted: Wanted = {}
+    for topic in request.topics:
+        for each in topic.partitions:
+            wanted[TopicPartition(topic.topic, each.partition)] = each
+            if ctx.is_large:
+                yield MORE
+    answer = _fetch(ctx, request, wanted)
+    yield answer if ctx.api_version >= FIRST_VERSION_WITH_ZSTD else adapt_answer(ctx, request, wanted, answer)
 
 
-def _fetch(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Pending[FetchResponse]:
+def _fetch(ctx: RequestContext, request: FetchRequest, wanted: Wanted) -> FetchResponse | Pending[FetchResponse]:
     if request.session_epoch not in (_FINAL_EPOCH, _INITIAL_EPOCH):
         return FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
-    reading = _Reading(ctx, request)
+    if ctx.is_large:
+        return _LargeDelayedFetch(ctx, request, wanted).begin()
+    reading = _Reading(ctx, request, wanted)
     reading.read()
-    if not reading.cold and (reading.is_complete or request.max_wait_ms <= 0 or reading.names_one_twice):
+    if not reading.cold and (reading.is_complete or request.max_wait_ms <= 0):
         return reading.response()
-    delayed = _DelayedFetch(ctx, request)
+    delayed = _DelayedFetch(ctx, request, wanted)
     delayed.go_on(reading)
     return delayed.pending
 
@@ -95,7 +115,7 @@ class _Reading:
         "_is_committed",
         "_left_bytes",
         "_min_bytes",
-        "_request",
+        "_wanted",
         "cold",
         "is_complete",
         "spans",
@@ -106,6 +126,7 @@ class _Reading:
         self,
         ctx: RequestContext,
         request: FetchRequest,
+        wanted: Wanted,
         failures: dict[TopicPartition, StorageError] | None = None,
         *,
         may_wait_for_disk: bool = False,
@@ -115,7 +136,7 @@ class _Reading:
         may_wait_for_disk: Read what is not in the page cache here and now.
         """
         self._ctx = ctx
-        self._request = request
+        self._wanted = wanted
         self._failures = failures
         self._cached = None if may_wait_for_disk else ctx.services.cold_reads
         self.cold: dict[TopicPartition, ColdWork[Any] | ColdSlice] = {}
@@ -129,20 +150,26 @@ class _Reading:
     def read(self) -> None:
         """Read every partition in the request's order, as far as the byte limits go."""
         # hot path: benchmarks/load (every fetch request, twice when it waits)
+        for _ in self.steps():
+            pass
+
+    def steps(self) -> Iterator[Step]:
+        """The same, one partition at each step."""
         total_bytes = 0
         may_exceed = self._ctx.api_version >= _FIRST_VERSION_WITH_WHOLE_BATCH
-        for topic in self._request.topics:
-            name = topic.topic
-            answers = []
-            for wanted in topic.partitions:
-                data, read_bytes = self._read_partition(
-                    name, wanted, self._left_bytes - total_bytes, may_exceed and total_bytes == 0
-                )
-                if data.error_code or data.diverging_epoch.epoch >= 0:
-                    self.is_complete = True
-                total_bytes += read_bytes
-                answers.append(data)
-            self.topics.append(FetchableTopicResponse(name, answers))
+        topic = None
+        for key, wanted in self._wanted.items():
+            if topic is None or topic.topic != key.topic:
+                topic = FetchableTopicResponse(key.topic, [])
+                self.topics.append(topic)
+            data, read_bytes = self._read_partition(
+                key, wanted, self._left_bytes - total_bytes, may_exceed and total_bytes == 0
+            )
+            if data.error_code or data.diverging_epoch.epoch >= 0:
+                self.is_complete = True
+            total_bytes += read_bytes
+            topic.partitions.append(data)
+            yield MORE
         if total_bytes >= self._min_bytes or not self.spans:
             self.is_complete = True
 
@@ -151,23 +178,14 @@ class _Reading:
         """The partitions that could be read."""
         return [span[0] for span in self.spans]
 
-    @property
-    def names_one_twice(self) -> bool:
-        """Whether a partition stands in the request again. Waiting, every append to it would read it for each time.
-
-        # differs from Kafka (fetch-partition-twice): it collapses them, and waits.
-        """
-        return len(self.spans) > 1 and len(set(self.keys)) < len(self.spans)
-
     def response(self) -> FetchResponse:
         return FetchResponse(responses=self.topics)
 
     def _read_partition(
-        self, name: str, wanted: FetchPartition, left_bytes: int, is_first: bool
+        self, key: TopicPartition, wanted: FetchPartition, left_bytes: int, is_first: bool
     ) -> tuple[PartitionData, int]:
         """One partition's answer, and how many bytes of records it holds."""
-        key = TopicPartition(name, wanted.partition)
-        partition = resolve(self._ctx, Operation.READ, name, wanted.partition)
+        partition = resolve(self._ctx, Operation.READ, key.topic, key.partition)
         if isinstance(partition, ErrorCode):
             return _refusal(wanted, _translated(partition, self._ctx.api_version)), 0
         error_code = partition.check_leader_epoch(wanted.current_leader_epoch)
@@ -247,11 +265,12 @@ def _refusal(wanted: FetchPartition, error_code: ErrorCode) -> PartitionData:
 class _DelayedFetch:
     """A fetch that waits for data, or for the disk."""
 
-    __slots__ = ("_cold_count", "_ctx", "_deadline_ms", "_failures", "_request", "_starts", "pending")
+    __slots__ = ("_cold_count", "_ctx", "_deadline_ms", "_failures", "_request", "_starts", "_wanted", "pending")
 
-    def __init__(self, ctx: RequestContext, request: FetchRequest) -> None:
+    def __init__(self, ctx: RequestContext, request: FetchRequest, wanted: Wanted) -> None:
         self._ctx = ctx
         self._request = request
+        self._wanted = wanted
         self._deadline_ms = ctx.services.clock.monotonic_ms() + request.max_wait_ms
         self._cold_count = 0
         self._failures: dict[TopicPartition, StorageError] = {}
@@ -264,14 +283,15 @@ class _DelayedFetch:
         if reading.cold:
             self._read_from_disk(reading.cold)
             return
-        left_ms = self._deadline_ms - self._ctx.services.clock.monotonic_ms()
-        if left_ms <= 0 or reading.names_one_twice or self._is_due(reading):
+        left_ms = self._left_ms()
+        if left_ms <= 0 or self._is_due(reading):
             self.pending.complete(reading.response())
         else:
             self._ctx.services.fetches.watch(self, reading.keys, left_ms)
 
     def try_complete(self) -> bool:
-        reading = self._read()
+        reading = self._reading()
+        reading.read()
         if reading.cold:
             self._forget()
             self._read_from_disk(reading.cold)
@@ -283,30 +303,37 @@ class _DelayedFetch:
 
     def expire(self) -> None:
         self._deadline_ms = 0
-        self.go_on(self._read())
+        self._read_again()
 
     def fail(self, error: Exception) -> None:
         self.pending.fail(error)
 
+    def _read_again(self) -> None:
+        reading = self._reading()
+        reading.read()
+        self.go_on(reading)
+
+    def _left_ms(self) -> int:
+        return self._deadline_ms - self._ctx.services.clock.monotonic_ms()
+
     def _is_due(self, reading: _Reading) -> bool:
         """Whether the answer has all that may be waited for."""
-        if reading.is_complete:
-            return True
-        for key, log, offset, end_offset, found in reading.spans:
-            start = self._starts.get(key)
-            if start is None:
-                start = self._starts[key] = _start_of(log, offset, end_offset, found)
-            # The end is in a newer segment: no more comes in that one. Or in an older one, as the log was cut.
-            if end_offset != start.offset and log.segment_base_offset(end_offset) != start.segment_base_offset:
-                return True
-        return False
+        return reading.is_complete or any(self._has_rolled(span) for span in reading.spans)
 
-    def _read(self) -> _Reading:
+    def _has_rolled(self, span: _Span) -> bool:
+        """Whether a partition's end is in another segment than it was at first."""
+        key, log, offset, end_offset, found = span
+        start = self._starts.get(key)
+        if start is None:
+            start = self._starts[key] = _start_of(log, offset, end_offset, found)
+        # In a newer segment: no more comes in that one. Or in an older one, as the log was cut.
+        return end_offset != start.offset and log.segment_base_offset(end_offset) != start.segment_base_offset
+
+    def _reading(self) -> _Reading:
         # What was read may have left the page cache again: some day the fetch must get on.
-        may_wait_for_disk = self._cold_count >= _MOST_COLD_READS
-        reading = _Reading(self._ctx, self._request, self._failures, may_wait_for_disk=may_wait_for_disk)
-        reading.read()
-        return reading
+        most_reads = _MOST_COLD_READS + len(self._wanted) // _MOST_COLD_PARTITIONS
+        may_wait_for_disk = self._cold_count >= most_reads
+        return _Reading(self._ctx, self._request, self._wanted, self._failures, may_wait_for_disk=may_wait_for_disk)
 
     def _read_from_disk(self, cold: dict[TopicPartition, ColdWork[Any] | ColdSlice]) -> None:
         cold_reads = self._ctx.services.cold_reads
@@ -321,7 +348,7 @@ class _DelayedFetch:
                 if isinstance(failure, StorageError) and isinstance(work, ColdSlice):
                     self._failures[key] = failure
             try:
-                self.go_on(self._read())
+                self._read_again()
             except Exception as error:
                 self.pending.fail(error)
 
@@ -329,6 +356,88 @@ class _DelayedFetch:
 
     def _forget(self) -> None:
         self._ctx.services.fetches.forget(self)
+
+
+class _LargeDelayedFetch(_DelayedFetch):
+    """A fetch of very many partitions: it goes over them in slices, and over all of them again whenever something came.
+
+    It waits for its partitions before it reads them: what comes while it reads is seen in the next pass.
+    """
+
+    __slots__ = ("_awaits_disk", "_is_stale", "_is_waiting", "_pass")
+
+    def __init__(self, ctx: RequestContext, request: FetchRequest, wanted: Wanted) -> None:
+        super().__init__(ctx, request, wanted)
+        self._pass: Pending[tuple[_Reading, bool]] | None = None
+        self._awaits_disk = self._is_stale = self._is_waiting = False
+        self.pending.on_cancel = self._cancel
+
+    def begin(self) -> Pending[FetchResponse]:
+        """Read for the first time."""
+        left_ms = self._left_ms()
+        if left_ms > 0:
+            self._is_waiting = True
+            self._ctx.services.fetches.watch_many(self, self._wanted, left_ms)
+        self._read_again()
+        return self.pending
+
+    def try_complete(self) -> bool:
+        if not self._awaits_disk:
+            self._read_again()
+        return False
+
+    def expire(self) -> None:
+        self._deadline_ms = 0
+        self._is_waiting = False
+        if not self._awaits_disk:
+            self._read_again()
+
+    def _read_again(self) -> None:
+        self._awaits_disk = False
+        if self._pass is not None:
+            self._is_stale = True
+            return
+        self._is_stale = False
+        self._pass = self._ctx.services.slices.run(self._steps())
+        self._pass.then(self._passed, self._fail)
+
+    def _steps(self) -> Steps[tuple[_Reading, bool]]:
+        """One pass: what was found, and whether it is the answer."""
+        reading = self._reading()
+        yield from reading.steps()
+        is_due = reading.is_complete
+        for span in reading.spans:
+            if is_due:
+                break
+            is_due = self._has_rolled(span)
+            yield MORE
+        yield reading, is_due
+
+    def _passed(self, result: tuple[_Reading, bool]) -> None:
+        self._pass = None
+        reading, is_due = result
+        if reading.cold:
+            self._awaits_disk = True
+            self._read_from_disk(dict(islice(reading.cold.items(), _MOST_COLD_PARTITIONS)))
+        elif is_due or self._left_ms() <= 0:
+            self._forget()
+            self.pending.complete(reading.response())
+        elif self._is_stale:
+            self._read_again()
+
+    def _fail(self, error: BaseException) -> None:
+        self._forget()
+        self.pending.fail(error)
+
+    def _cancel(self) -> None:
+        self._forget()
+        if self._pass is not None:
+            self._pass.cancel()
+
+    def _forget(self) -> None:
+        if self._is_waiting:
+            self._is_waiting = False
+            super()._forget()
 
 
 def _start_of(log: PartitionLog, offset: int, end_offset: int, found: FileSlice | None) -> _Start:

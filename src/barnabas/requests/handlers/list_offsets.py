@@ -6,7 +6,7 @@ Source: protocol guide, ListOffsets; semantics, ListOffsets.
 """
 
 import logging
-from collections import Counter
+from functools import partial
 
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import StorageError
@@ -23,7 +23,8 @@ from barnabas.records.errors import CorruptRecordsError
 from barnabas.replicas.partition import Partition
 from barnabas.requests.cold_requests import answer_when_read
 from barnabas.requests.context import RequestContext
-from barnabas.requests.fanout import resolve
+from barnabas.requests.fanout import in_slices, resolve
+from barnabas.requests.slices import MORE, Step, Steps
 from barnabas.requests.table import Handler
 from barnabas.security.authorizer import Operation
 
@@ -37,35 +38,37 @@ _CONSUMER = -1
 _DEBUGGER = -2
 _READ_COMMITTED = 1
 # The largest timestamps, a segment's indexes, the headers from an index entry on, the batch; and some to spare.
-_COLD_READS_A_PARTITION = 8
+_MOST_COLD_READS = 8
 
 
-def list_offsets(
-    ctx: RequestContext, request: ListOffsetsRequest
-) -> ListOffsetsResponse | Pending[ListOffsetsResponse]:
+@in_slices
+def list_offsets(ctx: RequestContext, request: ListOffsetsRequest) -> Steps[ListOffsetsResponse]:
     """Look each partition's offset up; a partition named twice is refused."""
-    partition_count = sum(len(topic.partitions) for topic in request.topics)
-    return answer_when_read(
-        ctx.services.cold_reads,
-        lambda cached: _list_offsets(ctx, request, cached),
-        _COLD_READS_A_PARTITION * partition_count,
-    )
-
-
-def _list_offsets(ctx: RequestContext, request: ListOffsetsRequest, cached: Cached | None) -> ListOffsetsResponse:
-    times_named = Counter(
-        (topic.name, wanted.partition_index) for topic in request.topics for wanted in topic.partitions
-    )
+    named: set[tuple[str, int]] = set()
+    named_twice: set[tuple[str, int]] = set()
+    for topic in request.topics:
+        for wanted in topic.partitions:
+            key = (topic.name, wanted.partition_index)
+            (named_twice if key in named else named).add(key)
+            if ctx.is_large:
+                yield MORE
     topics = []
     for topic in request.topics:
         answers = []
         for wanted in topic.partitions:
-            if times_named[topic.name, wanted.partition_index] > 1:
+            if (topic.name, wanted.partition_index) in named_twice:
                 answers.append(_refusal(wanted, ErrorCode.INVALID_REQUEST))
             else:
-                answers.append(_list_offset(ctx, request, topic.name, wanted, cached))
+                attempt = partial(_list_offset, ctx, request, topic.name, wanted)
+                answer = answer_when_read(ctx.services.cold_reads, attempt, _MOST_COLD_READS)
+                if isinstance(answer, Pending):
+                    yield Step(answer)
+                    answer = answer.value
+                answers.append(answer)
+            if ctx.is_large:
+                yield MORE
         topics.append(ListOffsetsTopicResponse(topic.name, answers))
-    return ListOffsetsResponse(topics=topics)
+    yield ListOffsetsResponse(topics=topics)
 
 
 def _list_offset(

@@ -6,13 +6,11 @@ LEADER_NOT_AVAILABLE until it is there.
 Source: protocol guide, Metadata; semantics, Metadata.
 """
 
-from collections.abc import Iterable, Mapping
-from functools import partial
+from collections.abc import Mapping, Sequence
 
 from barnabas.cluster.image import ClusterImage, PartitionState
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.internal_topics import INTERNAL_TOPICS
-from barnabas.core.pending import Pending
 from barnabas.protocol.messages.metadata import (
     MetadataRequest,
     MetadataResponse,
@@ -21,6 +19,8 @@ from barnabas.protocol.messages.metadata import (
     MetadataResponseTopic,
 )
 from barnabas.requests.context import RequestContext
+from barnabas.requests.fanout import in_slices
+from barnabas.requests.slices import MORE, MOST_ELEMENTS_AT_ONCE, Step, Steps
 from barnabas.requests.table import Handler
 
 NO_LEADER = -1
@@ -31,59 +31,66 @@ _TOPIC_OPERATIONS = sum(1 << code for code in (3, 4, 5, 6, 7, 8, 10, 11))
 _NOT_ASKED = -(1 << 31)
 
 
-def metadata(ctx: RequestContext, request: MetadataRequest) -> MetadataResponse | Pending[MetadataResponse]:
+@in_slices
+def metadata(ctx: RequestContext, request: MetadataRequest) -> Steps[MetadataResponse]:
     """Answer from the image; wait only for the creation of topics to begin."""
     services = ctx.services
     image = services.cluster.image
     if request.topics is None or (ctx.api_version == 0 and not request.topics):
-        return _respond(ctx, request, image.topics, {})
-    names = dict.fromkeys(topic.name or "" for topic in request.topics)
-    missing = [name for name in names if name not in image.topics]
-    known = [name for name in names if name in image.topics]
+        yield from _respond(ctx, request, list(image.topics), {})
+        return
+    known: dict[str, None] = {}
+    errors: dict[str, ErrorCode] = {}
+    wanted = []
     may_create = request.allow_auto_topic_creation and services.config.auto_create_topics_enable
-    wanted = [name for name in missing if may_create or name in INTERNAL_TOPICS]
-    errors = dict.fromkeys(missing, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    if not wanted:
-        return _respond(ctx, request, known, errors)
-    return services.spawner.spawn(
-        _create(ctx, request, known, wanted, errors),
-        lambda _: _respond(ctx, request, known, errors | dict.fromkeys(wanted, ErrorCode.UNKNOWN_SERVER_ERROR)),
-    )
-
-
-async def _create(
-    ctx: RequestContext,
-    request: MetadataRequest,
-    known: list[str],
-    wanted: list[str],
-    errors: dict[str, ErrorCode],
-) -> MetadataResponse:
-    created = await ctx.services.topics.auto_create(wanted)
-    return _respond(ctx, request, known, errors | created)
+    for topic in request.topics:
+        if ctx.is_large:
+            yield MORE
+        name = topic.name or ""
+        if name in image.topics:
+            known[name] = None
+        elif name not in errors:
+            errors[name] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            if may_create or name in INTERNAL_TOPICS:
+                wanted.append(name)
+    if wanted:
+        creating = services.spawner.spawn(
+            services.topics.auto_create(wanted), lambda _: dict.fromkeys(wanted, ErrorCode.UNKNOWN_SERVER_ERROR)
+        )
+        yield Step(creating)
+        errors |= creating.value
+    yield from _respond(ctx, request, list(known), errors)
 
 
 def _respond(
-    ctx: RequestContext, request: MetadataRequest, known: Iterable[str], errors: Mapping[str, ErrorCode]
-) -> MetadataResponse:
+    ctx: RequestContext, request: MetadataRequest, known: Sequence[str], errors: Mapping[str, ErrorCode]
+) -> Steps[MetadataResponse]:
     image = ctx.services.cluster.image
     listener_name = ctx.connection.listener_name
     operations = _TOPIC_OPERATIONS if request.include_topic_authorized_operations else _NOT_ASKED
-    describe = partial(_partition, image, listener_name, ctx.api_version)
-    topics = [
-        MetadataResponseTopic(
-            ErrorCode.NONE,
-            name,
-            is_internal=name in INTERNAL_TOPICS,
-            partitions=[describe(index, state) for index, state in image.topics.get(name, {}).items()],
-            topic_authorized_operations=operations,
+    if len(known) + sum(map(image.partition_count, known)) > MOST_ELEMENTS_AT_ONCE:
+        ctx.is_large = True
+    topics = []
+    for name in known:
+        partitions = []
+        for index, state in image.topics.get(name, {}).items():
+            partitions.append(_partition(image, listener_name, ctx.api_version, index, state))
+            if ctx.is_large:
+                yield MORE
+        topics.append(
+            MetadataResponseTopic(
+                ErrorCode.NONE,
+                name,
+                is_internal=name in INTERNAL_TOPICS,
+                partitions=partitions,
+                topic_authorized_operations=operations,
+            )
         )
-        for name in known
-    ]
-    topics += [
-        MetadataResponseTopic(error_code, name, is_internal=name in INTERNAL_TOPICS)
-        for name, error_code in errors.items()
-    ]
-    return MetadataResponse(
+    for name, error_code in errors.items():
+        topics.append(MetadataResponseTopic(error_code, name, is_internal=name in INTERNAL_TOPICS))
+        if ctx.is_large:
+            yield MORE
+    yield MetadataResponse(
         brokers=_brokers(image, listener_name),
         cluster_id=image.cluster_id,
         controller_id=image.controller_id,

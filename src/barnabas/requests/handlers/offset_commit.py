@@ -19,6 +19,8 @@ from barnabas.protocol.messages.offset_commit import (
     OffsetCommitResponseTopic,
 )
 from barnabas.requests.context import RequestContext
+from barnabas.requests.fanout import in_slices
+from barnabas.requests.slices import MORE, Steps
 from barnabas.requests.table import Handler
 
 _VERSION_OF_THE_REGISTRY = 0
@@ -27,9 +29,8 @@ _DEFAULT_RETENTION = -1
 _Errors = dict[TopicPartition, ErrorCode]
 
 
-def offset_commit(
-    ctx: RequestContext, request: OffsetCommitRequest
-) -> OffsetCommitResponse | Pending[OffsetCommitResponse]:
+@in_slices
+def offset_commit(ctx: RequestContext, request: OffsetCommitRequest) -> Steps[OffsetCommitResponse]:
     """Store the offsets of partitions that exist; each of the others gets its own error."""
     errors: _Errors = {}
     accepted: dict[TopicPartition, OffsetCommitRequestPartition] = {}
@@ -37,6 +38,8 @@ def offset_commit(
     has_known_partition = False
     for topic in request.topics:
         for partition in topic.partitions:
+            if ctx.is_large:
+                yield MORE
             key = TopicPartition(topic.name, partition.partition_index)
             if ctx.services.cluster.image.partition(*key) is None:
                 errors[key] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -47,10 +50,11 @@ def offset_commit(
             else:
                 accepted[key] = partition
     if ctx.api_version == _VERSION_OF_THE_REGISTRY:
-        return _commit_to_registry(ctx, request, accepted, errors)
-    if not has_known_partition:
-        return _response(request, errors, ErrorCode.NONE)
-    return _commit_to_group(ctx, request, accepted, errors)
+        yield _commit_to_registry(ctx, request, accepted, errors)
+    elif not has_known_partition:
+        yield _response(request, errors, ErrorCode.NONE)
+    else:
+        yield from _commit_to_group(ctx, request, accepted, errors)
 
 
 def _commit_to_group(
@@ -58,26 +62,27 @@ def _commit_to_group(
     request: OffsetCommitRequest,
     accepted: dict[TopicPartition, OffsetCommitRequestPartition],
     errors: _Errors,
-) -> OffsetCommitResponse | Pending[OffsetCommitResponse]:
+) -> Steps[OffsetCommitResponse]:
     now_ms = ctx.services.clock.now_ms()
     has_retention = request.retention_time_ms != _DEFAULT_RETENTION
     expire_timestamp_ms = now_ms + request.retention_time_ms if has_retention else NO_TIMESTAMP
-    offsets = {
-        key: CommittedOffset(
+    offsets: dict[TopicPartition, CommittedOffset] = {}
+    for key, partition in accepted.items():
+        offsets[key] = CommittedOffset(
             partition.committed_offset,
             partition.committed_leader_epoch,
             partition.committed_metadata or "",
             now_ms if partition.commit_timestamp == NO_TIMESTAMP else partition.commit_timestamp,
             expire_timestamp_ms,
         )
-        for key, partition in accepted.items()
-    }
+        if ctx.is_large:
+            yield MORE
     event = Commit(request.member_id, request.generation_id, offsets)
 
     def respond(error_code: ErrorCode) -> OffsetCommitResponse:
         return _response(request, errors, error_code)
 
-    return ctx.services.groups.commit(request.group_id, event).shaped(respond)
+    yield ctx.services.groups.commit(request.group_id, event).shaped(respond)
 
 
 def _commit_to_registry(
@@ -125,4 +130,4 @@ def refuse(ctx: RequestContext, request: OffsetCommitRequest, error_code: ErrorC
     return _response(request, {}, error_code)
 
 
-HANDLER = Handler(OffsetCommitRequest, 0, 6, offset_commit, refuse)
+HANDLER = Handler(OffsetCommitRequest, 0, 6, offset_commit, refuse, goes_on=True)

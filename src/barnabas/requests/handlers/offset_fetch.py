@@ -18,37 +18,51 @@ from barnabas.protocol.messages.offset_fetch import (
     OffsetFetchResponseTopic,
 )
 from barnabas.requests.context import RequestContext
+from barnabas.requests.fanout import in_slices
+from barnabas.requests.slices import MORE, MOST_ELEMENTS_AT_ONCE, Steps
 from barnabas.requests.table import Handler
 
 _VERSION_OF_THE_REGISTRY = 0
 _FIRST_VERSION_WITH_GROUP_ERROR = 2
 
 
-def offset_fetch(
-    ctx: RequestContext, request: OffsetFetchRequest
-) -> OffsetFetchResponse | Pending[OffsetFetchResponse]:
+@in_slices
+def offset_fetch(ctx: RequestContext, request: OffsetFetchRequest) -> Steps[OffsetFetchResponse]:
     """List the committed offsets of some partitions, or of all that have one."""
     wanted = None if request.topics is None else _partitions(request)
     if ctx.api_version == _VERSION_OF_THE_REGISTRY:
-        return _fetch_from_registry(ctx, request, wanted or [])
+        yield _fetch_from_registry(ctx, request, wanted or [])
+        return
     groups = ctx.services.groups
-    error_code, offsets = groups.fetch_offsets(request.group_id, wanted)
+    error_code, offsets = groups.fetch_offsets(request.group_id, None)
     if error_code is not ErrorCode.NONE:
-        return _refusal(ctx, error_code, wanted or [])
+        yield _refusal(ctx, error_code, wanted or [])
+        return
     unstable = groups.unstable_partitions(request.group_id) if request.require_stable else frozenset()
-    answers = []
-    for key in offsets if wanted is None else wanted:
+    if wanted is None:
+        wanted = list(offsets)
+        ctx.is_large = len(wanted) > MOST_ELEMENTS_AT_ONCE
+    if ctx.is_large:
+        # They are those of one moment.
+        offsets = dict(offsets)
+    topics: dict[str, OffsetFetchResponseTopic] = {}
+    for key in wanted:
         committed = offsets.get(key)
         if key in unstable:
-            answers.append((key, _missing(key, ErrorCode.UNSTABLE_OFFSET_COMMIT)))
+            answer = _missing(key, ErrorCode.UNSTABLE_OFFSET_COMMIT)
         elif committed is None:
-            answers.append((key, _missing(key, ErrorCode.NONE)))
+            answer = _missing(key, ErrorCode.NONE)
         else:
             answer = OffsetFetchResponsePartition(
                 key.partition, committed.offset, committed.leader_epoch, committed.metadata, ErrorCode.NONE
             )
-            answers.append((key, answer))
-    return OffsetFetchResponse(topics=_by_topic(answers))
+        topic = topics.get(key.topic)
+        if topic is None:
+            topic = topics[key.topic] = OffsetFetchResponseTopic(key.topic)
+        topic.partitions.append(answer)
+        if ctx.is_large:
+            yield MORE
+    yield OffsetFetchResponse(topics=list(topics.values()))
 
 
 def _fetch_from_registry(

@@ -14,19 +14,26 @@ from barnabas.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopicResult,
 )
 from barnabas.requests.context import RequestContext
-from barnabas.requests.fanout import resolve
+from barnabas.requests.fanout import in_slices, resolve
+from barnabas.requests.slices import MORE, Steps
 from barnabas.requests.table import Handler
 from barnabas.security.authorizer import Operation
 
 
-def offset_for_leader_epoch(ctx: RequestContext, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
+@in_slices
+def offset_for_leader_epoch(
+    ctx: RequestContext, request: OffsetForLeaderEpochRequest
+) -> Steps[OffsetForLeaderEpochResponse]:
     """Look each partition's epoch up."""
-    return OffsetForLeaderEpochResponse(
-        topics=[
-            OffsetForLeaderTopicResult(topic.topic, [_look_up(ctx, topic.topic, wanted) for wanted in topic.partitions])
-            for topic in request.topics
-        ]
-    )
+    topics = []
+    for topic in request.topics:
+        answers = []
+        for wanted in topic.partitions:
+            answers.append(_look_up(ctx, topic.topic, wanted))
+            if ctx.is_large:
+                yield MORE
+        topics.append(OffsetForLeaderTopicResult(topic.topic, answers))
+    yield OffsetForLeaderEpochResponse(topics=topics)
 
 
 def _look_up(ctx: RequestContext, name: str, wanted: OffsetForLeaderPartition) -> EpochEndOffset:

@@ -32,7 +32,8 @@ from barnabas.records.batch import (
     Codec,
 )
 from barnabas.requests.context import RequestContext
-from barnabas.requests.fanout import resolve
+from barnabas.requests.fanout import in_slices, resolve
+from barnabas.requests.slices import MORE, Steps
 from barnabas.requests.table import Handler
 from barnabas.security.authorizer import Operation
 
@@ -46,7 +47,8 @@ _MAY_BE_REFUSED = TRANSACTIONAL_BIT | Codec.ZSTD
 _ADMIN_CLIENT_ID = "__admin_client"
 
 
-def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Pending[ProduceResponse | None] | None:
+@in_slices
+def produce(ctx: RequestContext, request: ProduceRequest) -> Steps[ProduceResponse | None]:
     """Append each partition's batch as its leader; without acks there is no answer at all.
 
     Raises:
@@ -55,9 +57,16 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | P
     """
     # hot path: benchmarks/load (every produce request)
     acks = request.acks
-    attributes = _attributes(request)
+    is_large = ctx.is_large
+    attributes = 0
+    for topic in request.topic_data:
+        for data in topic.partition_data:
+            attributes |= _attributes(data)
+            if is_large:
+                yield MORE
     if attributes & TRANSACTIONAL_BIT and request.transactional_id is None:
-        return refuse(ctx, request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+        yield refuse(ctx, request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+        return
     is_any_format = ctx.api_version < _FIRST_VERSION_WITH_BATCHES
     replicas = ctx.services.replicas
     responses = []
@@ -68,6 +77,8 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | P
         refusal = _refusal(ctx, name, acks)
         answers = []
         for data in topic.partition_data:
+            if is_large:
+                yield MORE
             index = data.index
             records = data.records
             assert isinstance(records, memoryview)
@@ -101,11 +112,12 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | P
                 late.append(_Late(partition.log, answers, len(answers) - 1, None))
         responses.append(TopicProduceResponse(name, answers))
     if late:
-        return _when_complete(ctx, late, responses, acks, release)
-    if acks == 0:
+        yield from _when_complete(ctx, late, responses, acks, release)
+    elif acks == 0:
         _close_on_error(responses)
-        return None
-    return ProduceResponse(responses)
+        yield None
+    else:
+        yield ProduceResponse(responses)
 
 
 class _Late(NamedTuple):
@@ -132,7 +144,7 @@ def _when_complete(
     responses: list[TopicProduceResponse],
     acks: int,
     release: Callable[[], object] | None,
-) -> Pending[ProduceResponse | None]:
+) -> Steps[ProduceResponse | None]:
     """Answer once all is appended, and flush.messages is kept: what is acknowledged is on disk, what is not is refused.
 
     The client that leaves takes nothing back.
@@ -181,26 +193,23 @@ def _when_complete(
             each.log.flush(partial(flushed, each))
         else:
             each.appended.then(partial(appended, each))
-    return pending
+        if ctx.is_large:
+            yield MORE
+    yield pending
 
 
-def _attributes(request: ProduceRequest) -> int:
-    """All bits that are set in the attributes of the partitions' first batches.
+def _attributes(data: PartitionProduceData) -> int:
+    """The low bits of the attributes of a partition's first batch; 0 where it has none.
 
     Raises:
         ProtocolError: Records are missing. Before anything is appended: the client of a closed connection sends all of
             it again.
     """
-    attributes = 0
-    for topic in request.topic_data:
-        for data in topic.partition_data:
-            records = data.records
-            if not records:
-                raise ProtocolError("a produce request without records")
-            assert isinstance(records, memoryview)
-            if len(records) >= HEADER_BYTES and records[MAGIC_POSITION] == MAGIC:
-                attributes |= records[ATTRIBUTES_POSITION + 1]
-    return attributes
+    records = data.records
+    if not records:
+        raise ProtocolError("a produce request without records")
+    assert isinstance(records, memoryview)
+    return records[ATTRIBUTES_POSITION + 1] if len(records) >= HEADER_BYTES and records[MAGIC_POSITION] == MAGIC else 0
 
 
 def _without_repetitions(topic_data: list[TopicProduceData]) -> list[TopicProduceData]:
@@ -289,4 +298,4 @@ def refuse(ctx: RequestContext, request: ProduceRequest, error_code: ErrorCode) 
     return ProduceResponse(responses)
 
 
-HANDLER = Handler(ProduceRequest, 0, 8, produce, refuse)
+HANDLER = Handler(ProduceRequest, 0, 8, produce, refuse, goes_on=True)

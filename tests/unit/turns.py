@@ -1,0 +1,14 @@
+"""Turns of the loop for tests without one."""
+
+from collections.abc import Callable
+from typing import Any
+
+from barnabas.core.clock import Clock
+from barnabas.core.executor import InlineExecutor
+from barnabas.net.turns import Turns
+from barnabas.requests.slices import Slices
+
+
+def slices_of(clock: Clock, defer: Callable[[Callable[[], object]], Any]) -> Slices:
+    """Slices whose turns come when `defer` says so."""
+    return Slices(Turns(defer), clock.monotonic_ns, InlineExecutor())
