@@ -11,18 +11,24 @@ import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
+from barnabas.protocol.messages.create_topics import CreateTopicsRequest
 from barnabas.protocol.messages.metadata import MetadataRequest
+from barnabas.records.batch import Codec
 from barnabas.testing import Broker
 from tests.integration.hostile_peers import (
     ask,
+    bomb,
     describe_one_very_often,
     fetch_of_many,
     golden_frames,
     half_frames,
     metadata_of_many,
     mutated,
+    new_topic,
     new_topics,
+    old_messages,
     produce_of_many,
+    produce_to,
     send_all,
 )
 
@@ -62,6 +68,19 @@ def _new_topics(broker: Broker) -> None:
     ask(broker, new_topics([f"t{number}" for number in range(20_000)], validate_only=True), 4)
 
 
+def _long_append(
+    topic: CreateTopicsRequest, make_records: Callable[[], bytes], version: int
+) -> Callable[[Broker], object]:
+    def run(broker: Broker) -> None:
+        records = make_records()
+        ask(broker, topic, 4)
+        ask(broker, produce_to("t", records), version)
+
+    return run
+
+
+_COMPACTED = new_topic("t", cleanup_policy="compact")
+
 WORKS = (
     Work("100,000 mutated frames", 50, _mutated_frames),
     Work("1,000 connections with half a frame", 50, _half_frames),
@@ -71,6 +90,22 @@ WORKS = (
     Work("configurations of one broker, 50,000 times", 500, lambda broker: ask(broker, describe_one_very_often(), 1)),
     Work("50,000 wrong topics, 20,000 right ones", 500, _new_topics),
     Work("1,000 partitions at once", 500, lambda broker: ask(broker, new_topics(["big"], 1_000), 4)),
+    Work(
+        "a bomb of 128 MiB, one record of it (gzip)",
+        50,
+        _long_append(_COMPACTED, lambda: bomb(Codec.GZIP, is_one_record=True), 7),
+    ),
+    Work(
+        "a bomb of 128 MiB, 19 million records (zstd)",
+        50,
+        _long_append(_COMPACTED, lambda: bomb(Codec.ZSTD, is_one_record=False), 7),
+    ),
+    Work("Produce v1 of 50 MB, converted up", 50, _long_append(new_topic("t"), lambda: old_messages(100), 1)),
+    Work(
+        "Produce v1 of 50 MB, kept as it is",
+        50,
+        _long_append(new_topic("t", message_format_version="0.10.0"), lambda: old_messages(100), 1),
+    ),
 )
 
 

@@ -13,12 +13,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from barnabas.protocol.api_keys import FIRST_FLEXIBLE_VERSION, response_class
-from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from barnabas.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.protocol.wire import Budget, WireBuffer
+from barnabas.records.batch import HEADER, HEADER_BYTES, LOG_OVERHEAD, MAGIC, Codec, set_crc
+from barnabas.records.compression import compress
+from barnabas.records.message_set import MessageSetBuilder
+from barnabas.records.record import MAX_UNCOMPRESSED_BYTES
 from barnabas.testing import Broker
 from tests.patience import PATIENCE_S
 
@@ -27,6 +31,10 @@ SCHEMAS = Path(__file__).parent.parent.parent / "schemas" / "messages"
 BURST_COUNT = 20
 # In one request; a little below the limit for array elements.
 MANY = range(90_000)
+
+# A record without key, value and headers: as many of them as can be.
+_SMALLEST_RECORD = bytes((12, 0, 0, 0, 1, 1, 0))
+_OLD_MESSAGES_BYTES = 50_000_000
 
 
 def golden_frames() -> list[bytes]:
@@ -174,3 +182,47 @@ def metadata_of_many() -> MetadataRequest:
 
 def describe_one_very_often() -> DescribeConfigsRequest:
     return DescribeConfigsRequest([DescribeConfigsResource(4, "0", None)] * 50_000)
+
+
+def new_topic(name: str, **configs: str) -> CreateTopicsRequest:
+    """A topic that takes large batches, with some settings; an underscore stands for a dot."""
+    given = {"max.message.bytes": "100000000", **{key.replace("_", "."): value for key, value in configs.items()}}
+    settings = [CreatableTopicConfig(key, value) for key, value in given.items()]
+    return CreateTopicsRequest([CreatableTopic(name, 1, 1, configs=settings)], 30_000)
+
+
+def bomb(codec: Codec, *, is_one_record: bool) -> bytes:
+    """A batch that unpacks to 128 MiB: one record, or as many as can be, which are refused once all were looked at."""
+    if is_one_record:
+        value_bytes = MAX_UNCOMPRESSED_BYTES - 100
+        body = bytes((0, 0, 0, 2)) + b"k" + _varint(value_bytes) + bytes(value_bytes + 1)
+        payload, count = _varint(len(body)) + body, 1
+    else:
+        count = MAX_UNCOMPRESSED_BYTES // len(_SMALLEST_RECORD)
+        payload = _SMALLEST_RECORD * count
+    packed = compress(codec, payload)
+    size = HEADER_BYTES - LOG_OVERHEAD + len(packed)
+    batch = bytearray(HEADER.pack(0, size, -1, MAGIC, 0, codec, count - 1, 0, 0, -1, -1, -1, count) + packed)
+    set_crc(batch, 0, len(batch))
+    return bytes(batch)
+
+
+def old_messages(value_bytes: int) -> bytes:
+    """50 MB of messages of magic 1, as a client before 0.11 sends them."""
+    builder = MessageSetBuilder(1)
+    builder.append(0, 1_600_000_000_000, b"key", bytes(value_bytes))
+    message = builder.build()
+    return bytes(message) * (_OLD_MESSAGES_BYTES // len(message))
+
+
+def produce_to(topic: str, records: bytes) -> ProduceRequest:
+    return ProduceRequest(None, 1, 1_000, [TopicProduceData(topic, partition_data=[PartitionProduceData(0, records)])])
+
+
+def _varint(number: int) -> bytes:
+    number <<= 1  # zigzag, of what is not negative
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes((*out, number))

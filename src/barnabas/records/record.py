@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from barnabas.records.batch import HEADER_BYTES, MAGIC, BatchHeader, Buffer, Codec, read_header
 from barnabas.records.errors import CorruptRecordsError
+from barnabas.records.turns import copied
 
 # differs from Kafka (unpacked-size): a batch may grow this large when it is unpacked, Kafka's brokers unpack without a
 # limit.
@@ -91,7 +92,7 @@ def read_payload(batch: Buffer, header: BatchHeader, max_bytes: int = MAX_UNCOMP
     payload = memoryview(batch)[HEADER_BYTES:size]
     # Compaction leaves empty batches that keep their codec without any compressed data.
     if header.codec == Codec.NONE or header.record_count == 0:
-        return bytes(payload)
+        return copied(payload)
     from barnabas.records.compression import decompress
 
     return decompress(header.codec, payload, max_bytes)

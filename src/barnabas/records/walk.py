@@ -46,6 +46,7 @@ from barnabas.records.record import (
     read_varint,
 )
 from barnabas.records.transcode import MessageScan, scan_messages
+from barnabas.records.turns import WALK_RECORDS, offer_turn
 
 if TYPE_CHECKING:
     # The compiler's integer of 64 bits, which takes no memory; uncompiled nobody looks at the types of locals.
@@ -231,87 +232,89 @@ def scan_payload(payload: bytes, record_count: int) -> Scan:
     largest_ms = index_of_largest = 0
     is_numbered, has_null_key, has_headers = True, False, False
     try:
-        for index in range(record_count):
-            number = payload[position]
-            position += 1
-            if number >= 0x80:
-                if (second := payload[position]) < 0x80:
-                    number += (second << 7) - 0x80
-                    length = (number >> 1) ^ -(number & 1)
-                    position += 1
-                else:
-                    length, position = read_varint(payload, position - 1, LONGEST_INT32)
-            else:
-                length = (number >> 1) ^ -(number & 1)
-            end = position + length
-            if length < 0 or end > total:
-                raise CorruptRecordsError(f"record {index} of {length} bytes with {total - position} left")
-
-            position += 2
-            number = payload[position - 1]
-            if number >= 0x80:
-                if (second := payload[position]) < 0x80:
-                    number += (second << 7) - 0x80
-                    delta_ms = (number >> 1) ^ -(number & 1)
-                    position += 1
-                else:
-                    delta_ms, position = read_varint(payload, position - 1, LONGEST_INT64)
-            else:
-                delta_ms = (number >> 1) ^ -(number & 1)
-            if least_ms is None:
-                least_ms = largest_ms = delta_ms
-            elif delta_ms > largest_ms:
-                largest_ms, index_of_largest = delta_ms, index
-            elif delta_ms < least_ms:
-                least_ms = delta_ms
-
-            number = payload[position]
-            position += 1
-            if number >= 0x80:
-                if (second := payload[position]) < 0x80:
-                    number += (second << 7) - 0x80
-                    position += 1
-                else:
-                    offset_delta, position = read_varint(payload, position - 1, LONGEST_INT32)
-                    number = offset_delta << 1 if offset_delta >= 0 else 1
-            if number != index << 1:
-                is_numbered = False
-
-            number = payload[position]
-            position += 1
-            if number >= 0x80:
-                if (second := payload[position]) < 0x80:
-                    number += (second << 7) - 0x80
-                    position += 1
-                else:
-                    length, position = read_varint(payload, position - 1, LONGEST_INT32)
-                    number = length << 1 if length >= 0 else 1
-            if not number & 1:
-                position += number >> 1
-            else:
-                has_null_key = True
-
-            number = payload[position]
-            position += 1
-            if number >= 0x80:
-                if (second := payload[position]) < 0x80:
-                    number += (second << 7) - 0x80
-                    position += 1
-                else:
-                    length, position = read_varint(payload, position - 1, LONGEST_INT32)
-                    number = length << 1 if length >= 0 else 1
-            if not number & 1:
-                position += number >> 1
-            if position > end:
-                raise CorruptRecordsError(f"a key or value goes beyond record {index}")
-
-            if payload[position] == 0:
+        for first in range(0, record_count, WALK_RECORDS):
+            for index in range(first, min(first + WALK_RECORDS, record_count)):
+                number = payload[position]
                 position += 1
-            else:
-                has_headers = True
-                position = _skip_headers(payload, position, end)
-            if position != end:
-                raise CorruptRecordsError(f"record {index} is {position - end} bytes longer than it says")
+                if number >= 0x80:
+                    if (second := payload[position]) < 0x80:
+                        number += (second << 7) - 0x80
+                        length = (number >> 1) ^ -(number & 1)
+                        position += 1
+                    else:
+                        length, position = read_varint(payload, position - 1, LONGEST_INT32)
+                else:
+                    length = (number >> 1) ^ -(number & 1)
+                end = position + length
+                if length < 0 or end > total:
+                    raise CorruptRecordsError(f"record {index} of {length} bytes with {total - position} left")
+
+                position += 2
+                number = payload[position - 1]
+                if number >= 0x80:
+                    if (second := payload[position]) < 0x80:
+                        number += (second << 7) - 0x80
+                        delta_ms = (number >> 1) ^ -(number & 1)
+                        position += 1
+                    else:
+                        delta_ms, position = read_varint(payload, position - 1, LONGEST_INT64)
+                else:
+                    delta_ms = (number >> 1) ^ -(number & 1)
+                if least_ms is None:
+                    least_ms = largest_ms = delta_ms
+                elif delta_ms > largest_ms:
+                    largest_ms, index_of_largest = delta_ms, index
+                elif delta_ms < least_ms:
+                    least_ms = delta_ms
+
+                number = payload[position]
+                position += 1
+                if number >= 0x80:
+                    if (second := payload[position]) < 0x80:
+                        number += (second << 7) - 0x80
+                        position += 1
+                    else:
+                        offset_delta, position = read_varint(payload, position - 1, LONGEST_INT32)
+                        number = offset_delta << 1 if offset_delta >= 0 else 1
+                if number != index << 1:
+                    is_numbered = False
+
+                number = payload[position]
+                position += 1
+                if number >= 0x80:
+                    if (second := payload[position]) < 0x80:
+                        number += (second << 7) - 0x80
+                        position += 1
+                    else:
+                        length, position = read_varint(payload, position - 1, LONGEST_INT32)
+                        number = length << 1 if length >= 0 else 1
+                if not number & 1:
+                    position += number >> 1
+                else:
+                    has_null_key = True
+
+                number = payload[position]
+                position += 1
+                if number >= 0x80:
+                    if (second := payload[position]) < 0x80:
+                        number += (second << 7) - 0x80
+                        position += 1
+                    else:
+                        length, position = read_varint(payload, position - 1, LONGEST_INT32)
+                        number = length << 1 if length >= 0 else 1
+                if not number & 1:
+                    position += number >> 1
+                if position > end:
+                    raise CorruptRecordsError(f"a key or value goes beyond record {index}")
+
+                if payload[position] == 0:
+                    position += 1
+                else:
+                    has_headers = True
+                    position = _skip_headers(payload, position, end)
+                if position != end:
+                    raise CorruptRecordsError(f"record {index} is {position - end} bytes longer than it says")
+            offer_turn()
     except IndexError:
         raise CorruptRecordsError("the records end within a number") from None
     if position != total:

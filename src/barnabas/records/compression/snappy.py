@@ -16,6 +16,7 @@ import cramjam
 
 from barnabas.records.batch import Buffer
 from barnabas.records.errors import CorruptRecordsError
+from barnabas.records.turns import copied
 
 _XERIAL_MAGIC = b"\x82SNAPPY\x00"
 _XERIAL_HEADER = _XERIAL_MAGIC + b"\x00\x00\x00\x01\x00\x00\x00\x01"
@@ -89,4 +90,4 @@ def _decompress_block(block: memoryview, max_bytes: int) -> bytes:
         cramjam.snappy.decompress_raw_into(block, room)
     except cramjam.DecompressionError as error:
         raise CorruptRecordsError(f"snappy: {error}") from None
-    return bytes(room)
+    return copied(room)

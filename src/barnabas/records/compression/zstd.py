@@ -9,6 +9,7 @@ import cramjam
 
 from barnabas.records.batch import Buffer
 from barnabas.records.errors import CorruptRecordsError
+from barnabas.records.turns import copied
 
 _LEVEL = 3  # Kafka's
 
@@ -44,4 +45,5 @@ def decompress(data: Buffer, max_bytes: int) -> bytes:
             raise CorruptRecordsError(f"zstd: {error} (at most {max_bytes} bytes)") from None
         if size > max_bytes:
             raise CorruptRecordsError(f"zstd: more than {max_bytes} bytes")
-        return room[:size]
+        with memoryview(room) as whole, whole[:size] as unpacked:
+            return copied(unpacked)

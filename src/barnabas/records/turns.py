@@ -1,0 +1,32 @@
+"""For long computations in a thread: so that the event loop, which needs the interpreter too, does not wait for them.
+
+The interpreter changes threads between the instructions of Python functions, never inside of one call into C: a copy of
+128 MiB is one such call, and so is everything that a compiled walk does. This module is not compiled.
+
+Source: docs/adr/0004; CPython, `sys.setswitchinterval`.
+"""
+
+from io import BytesIO
+
+from barnabas.records.batch import Buffer
+
+WALK_RECORDS = 1 << 15
+"""After so many records a walk offers a turn: a millisecond where it is compiled."""
+
+_PIECE_BYTES = 1 << 20
+
+
+def offer_turn() -> None:
+    """Let another thread run if one waits: the interpreter looks whenever a Python function begins."""
+
+
+def copied(data: Buffer) -> bytes:
+    """All of the data, copied piece by piece."""
+    if len(data) <= _PIECE_BYTES:
+        return bytes(data)
+    view = memoryview(data)
+    out = BytesIO()
+    for start in range(0, len(view), _PIECE_BYTES):
+        out.write(view[start : start + _PIECE_BYTES])
+    # Not a copy: what it holds is handed out.
+    return out.getvalue()
