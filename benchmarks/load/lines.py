@@ -5,6 +5,7 @@ CPU is the broker process's user and system time, from /proc, before and after; 
 
 import json
 import re
+import statistics
 import subprocess
 import sys
 import time
@@ -24,7 +25,7 @@ _LIBRDKAFKA_COUNT = 1_000_000
 _SMALL_COUNT, _SMALL_WARMUP_COUNT, _SMALL_BYTES = 10_000, 5_000, 100
 _FLOOD_COUNT, _FLOOD_CONNECTIONS = 60_000, 100
 _END_TO_END_COUNT = 3_000
-_NEIGHBOUR_COUNT, _PIPELINE_S = 3_000, 60
+_NEIGHBOUR_COUNT, _BESIDE_LONG_COUNT, _BESIDE_LONG_S, _PIPELINE_S = 3_000, 500, 15, 60
 
 
 class Line(NamedTuple):
@@ -57,6 +58,8 @@ LINES = (
     Line("flood_requests_per_s", "100 connections: requests/s", 0, 1.25, is_lower_better=False),
     Line("flood_cpu_us", "100 connections: CPU µs per request", 0, 0.6),
     Line("neighbour_p99", "small produce beside a client that pipelines: p99, in its p99 alone", 2),
+    Line("bomb_p99", "the same beside bombs of 128 MiB: p99, in its p99 alone", 2),
+    Line("old_messages_p99", "the same beside a client that sends Produce v1 of 50 MB: p99, in its p99 alone", 2),
     Line("java_cpu_s_per_gb", "Java producer: CPU s per GB", 2, 0.35),
     Line("java_mb_per_s", "Java producer: MB/s", 0, 1.3, is_lower_better=False),
     Line("librdkafka_cpu_s_per_gb", "librdkafka: CPU s per GB", 2, 0.45),
@@ -108,7 +111,7 @@ def flood(broker: Running) -> Figures:
 
 
 def neighbour(broker: Running) -> Figures:
-    """Small produces alone, then beside one client that asks for versions without waiting for answers."""
+    """Small produces alone, then beside one client that asks for versions without waiting for answers, and others."""
     alone = _raw(broker, "latency", "neighbour", _NEIGHBOUR_COUNT)
     command = [sys.executable, "-m", "benchmarks.load.raw", "pipeline", broker.address, "-", str(_PIPELINE_S), "0", "1"]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, preexec_fn=die_with_parent) as greedy:
@@ -116,7 +119,27 @@ def neighbour(broker: Running) -> Figures:
             beside = _raw(broker, "latency", "neighbour", _NEIGHBOUR_COUNT)
         finally:
             greedy.kill()
-    return {"neighbour_p99": beside["p99_us"] / alone["p99_us"], "neighbour_p99_us": beside["p99_us"]}
+    figures = {"neighbour_p99": beside["p99_us"] / alone["p99_us"], "neighbour_p99_us": beside["p99_us"]}
+    for key, kind in (("bomb_p99", "bomb"), ("old_messages_p99", "old-messages")):
+        figures[f"{key}_us"] = _p99_beside_long_work_us(broker, kind)
+        figures[key] = figures[f"{key}_us"] / alone["p99_us"]
+    return figures
+
+
+def _p99_beside_long_work_us(broker: Running, kind: str) -> float:
+    """The median of the p99s of rounds that together see all stages of that work."""
+    command = [sys.executable, "-m", "benchmarks.load.greedy", kind, broker.address, str(_PIPELINE_S)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=die_with_parent) as greedy:
+        try:
+            assert greedy.stdout is not None
+            if greedy.stdout.readline() != "begun\n":
+                raise RuntimeError(f"the greedy client ({kind}) did not begin")
+            end, p99s_us = time.monotonic() + _BESIDE_LONG_S, []
+            while time.monotonic() < end:
+                p99s_us.append(_raw(broker, "latency", "neighbour", _BESIDE_LONG_COUNT)["p99_us"])
+            return statistics.median(p99s_us)
+        finally:
+            greedy.kill()
 
 
 def java_producer(broker: Running) -> Figures:
