@@ -11,7 +11,8 @@ Source: semantics, controller (partition states); zookeeper.md, partition state.
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine, Iterable, Mapping
+from itertools import islice
 from typing import Any, TypeVar
 
 from barnabas.controller.epoch_guard import write_as_controller
@@ -35,12 +36,17 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+# A topic may have very many: so many are read and written before the loop looks after others.
+_PARTITIONS_PER_TURN = 500
+
 
 async def read_states(registry: Registry, state: ControllerState, topics: Iterable[str]) -> None:
     """Read the states of all partitions of these topics into memory; new partitions have none."""
     for topic in topics:
-        for partition in state.partitions_of(topic):
+        for number, partition in enumerate(state.partitions_of(topic), 1):
             await _read_state(registry, state, partition)
+            if number % _PARTITIONS_PER_TURN == 0:
+                await asyncio.sleep(0)
 
 
 async def _read_state(registry: Registry, state: ControllerState, partition: TopicPartition) -> None:
@@ -85,8 +91,16 @@ async def _create_topic_states(registry: Registry, state: ControllerState, topic
             log.warning("partition %s has no leader: none of its replicas is alive", partition)
         else:
             nodes[partition] = node
-    if not nodes:
-        return []
+    made = []
+    for start in range(0, len(nodes), _PARTITIONS_PER_TURN):
+        some = dict(islice(nodes.items(), start, start + _PARTITIONS_PER_TURN))
+        made += await _create_partition_states(registry, state, topic, some)
+    return made
+
+
+async def _create_partition_states(
+    registry: Registry, state: ControllerState, topic: str, nodes: Mapping[TopicPartition, PartitionStateNode]
+) -> list[TopicPartition]:
     ops: list[Op] = []
     if await registry.exists(paths.partitions(topic)) is None:
         ops.append(CreateOp(paths.partitions(topic)))

@@ -9,6 +9,7 @@ Source: semantics, replication (LeaderAndIsr, StopReplica); design page, replica
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Protocol
@@ -44,6 +45,8 @@ log = logging.getLogger(__name__)
 _EPOCH_DURING_DELETE = -2
 _NO_EPOCH = -1
 _UPDATES_PER_TURN = 100
+# More would only wait for each other in the threads that open them.
+_LOGS_OPENED_AT_ONCE = 100
 
 
 class LeadershipListener(Protocol):
@@ -294,9 +297,14 @@ class ReplicaManager:
             return awaited.leader_epoch
         return _EPOCH_DURING_DELETE if partition is None else partition.leader_epoch
 
-    def await_log(self, key: TopicPartition, state: LeaderAndIsrPartitionState2) -> Pending[PartitionLog | None]:
-        """Open the log of a partition, for `apply_state`; what was awaited before is not applied any more."""
+    def expect(self, key: TopicPartition, state: LeaderAndIsrPartitionState2) -> None:
+        """A partition becomes this, once its log is open; what was expected before is not applied any more."""
         self._awaited[key] = state
+
+    def open_log(self, key: TopicPartition, state: LeaderAndIsrPartitionState2) -> Pending[PartitionLog | None] | None:
+        """Open the log of a partition, for `apply_state`; None where something newer came since it was expected."""
+        if self._awaited.get(key) is not state:
+            return None
         return self._logs.get_or_create(key, is_new=state.is_new)
 
     def apply_state(
@@ -359,7 +367,7 @@ class ReplicaManager:
 
 
 class _LeadershipChange:
-    """One LeaderAndIsr request while its logs are being created."""
+    """One LeaderAndIsr request while its logs are being created, so many at a time: others have their turns between."""
 
     def __init__(self, replicas: ReplicaManager, request: LeaderAndIsrRequest) -> None:
         self._replicas = replicas
@@ -367,20 +375,35 @@ class _LeadershipChange:
         self._led: list[tuple[Partition, int]] = []
         self._others: list[TopicPartition] = []
         self.pending: Pending[LeaderAndIsrResponse] = Pending()
-        # One more than there are partitions: nothing is answered before all have been asked for.
-        self._open_count = 1
+        self._waiting: deque[tuple[TopicPartition, LeaderAndIsrPartitionState2]] = deque()
+        self._opening_count = 0
+        self._is_beginning = False
         for topic in request.topic_states:
             for state in topic.partition_states:
-                self._begin(TopicPartition(topic.topic_name, state.partition_index), state)
-        self._one_done()
+                key = TopicPartition(topic.topic_name, state.partition_index)
+                refusal = replicas.refusal(key, state)
+                if refusal:
+                    self._errors.append(LeaderAndIsrPartitionError(key.topic, key.partition, refusal))
+                else:
+                    replicas.expect(key, state)
+                    self._waiting.append((key, state))
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Begin to open as many logs as may be opened at once; answer when all are open."""
+        if self._is_beginning:
+            # One was there already: the loop below goes on.
+            return
+        self._is_beginning = True
+        while self._waiting and self._opening_count < _LOGS_OPENED_AT_ONCE:
+            self._opening_count += 1
+            self._begin(*self._waiting.popleft())
+        self._is_beginning = False
+        if not self._waiting and not self._opening_count:
+            self._replicas.tell_leadership(self._led, self._others)
+            self.pending.complete(LeaderAndIsrResponse(ErrorCode.NONE, self._errors))
 
     def _begin(self, key: TopicPartition, state: LeaderAndIsrPartitionState2) -> None:
-        refusal = self._replicas.refusal(key, state)
-        if refusal:
-            self._errors.append(LeaderAndIsrPartitionError(key.topic, key.partition, refusal))
-            return
-        self._open_count += 1
-
         def opened(partition_log: PartitionLog | None) -> None:
             error_code, led = self._replicas.apply_state(key, state, partition_log)
             self._errors.append(LeaderAndIsrPartitionError(key.topic, key.partition, error_code))
@@ -388,13 +411,11 @@ class _LeadershipChange:
                 self._led.append((led, led.leader_epoch))
             else:
                 self._others.append(key)
-            self._one_done()
+            self._opening_count -= 1
+            self._go_on()
 
-        self._replicas.await_log(key, state).then(opened)
-
-    def _one_done(self) -> None:
-        self._open_count -= 1
-        if self._open_count:
-            return
-        self._replicas.tell_leadership(self._led, self._others)
-        self.pending.complete(LeaderAndIsrResponse(ErrorCode.NONE, self._errors))
+        log = self._replicas.open_log(key, state)
+        if log is None:
+            opened(None)
+        else:
+            log.then(opened)

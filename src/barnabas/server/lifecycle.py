@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 # Requests make many small objects without cycles: the default of 700 would look for cycles many times a second.
-_COLLECTOR_THRESHOLDS = (20_000, 20, 50)
+# What is looked at in one go stays small: a large request makes hundreds of thousands at once.
+_COLLECTOR_THRESHOLDS = (20_000, 5, 200)
 # How long the loop waits for a thread that computes (compaction, conversion): with the default of 5 ms clients notice.
 _SWITCH_INTERVAL_S = 0.001
 

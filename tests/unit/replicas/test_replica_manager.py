@@ -349,6 +349,36 @@ def test_a_stop_that_keeps_the_log_wins_too(replicas, logs, executor):
     assert not logs.get(PARTITION).is_closed
 
 
+def many_leaders(count):
+    request = leaders()
+    (topic,) = request.topic_states
+    topic.partition_states = [leaders(partition=each).topic_states[0].partition_states[0] for each in range(count)]
+    return request
+
+
+def test_the_logs_of_very_many_partitions_are_opened_some_at_a_time(replicas, executor):
+    executor.is_holding = True
+    pending = replicas.leader_and_isr(many_leaders(250))
+    assert executor.waiting_count == 100
+    executor.run_next()
+    assert executor.waiting_count == 100, "when one is open the next one begins"
+    executor.release()
+    assert errors(pending) == (0, [0] * 250)
+    assert replicas.partition_count == 250
+
+
+def test_a_stop_wins_over_logs_that_were_not_begun_to_be_opened(replicas, logs, executor, tmp_path):
+    executor.is_holding = True
+    pending = replicas.leader_and_isr(many_leaders(101))
+    last = stop(-2)
+    last.topic_states[0].partition_states[0].partition_index = 100
+    assert errors(replicas.stop_replica(last)) == (0, [0])
+    executor.release()
+    assert errors(pending) == (0, [0] * 101)
+    assert replicas.partition_count == 100
+    assert not (tmp_path / "t-100").exists()
+
+
 def test_a_topic_that_comes_again_gets_a_log_of_its_own(replicas, logs, executor, tmp_path, heard):
     executor.is_holding = True
     first = replicas.leader_and_isr(leaders(epoch=3))

@@ -5,6 +5,8 @@ Source: protocol guide, CreateTopics; semantics, topics and partitions.
 
 import asyncio
 from collections import Counter
+from collections.abc import AsyncIterator, Iterable
+from typing import TypeVar
 
 from barnabas.administration.topic_rules import NewTopic
 from barnabas.administration.topics import TopicResult
@@ -22,6 +24,8 @@ from barnabas.protocol.messages.create_topics import (
 from barnabas.requests.context import RequestContext
 from barnabas.requests.table import Handler
 
+T = TypeVar("T")
+
 _FIRST_VERSION_WITH_CONFIGS = 5
 _TOPICS_PER_TURN = 100
 _MOST_MESSAGE_CHARACTERS = 1_000
@@ -38,23 +42,32 @@ def create_topics(
 
 async def _create(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTopicsResponse:
     times_named = Counter(topic.name for topic in request.topics)
-    wanted = [_new_topic(topic) for topic in request.topics if times_named[topic.name] == 1]
+    wanted = []
+    async for topic in _in_turns(request.topics):
+        if times_named[topic.name] == 1:
+            wanted.append(_new_topic(topic))
     results = await ctx.services.topics.create(wanted, request.timeout_ms, request.validate_only)
     has_configs = ctx.api_version >= _FIRST_VERSION_WITH_CONFIGS
     by_name = {}
-    for number, result in enumerate(results):
-        if number % _TOPICS_PER_TURN == 0:
-            # There may be very many, and others must not wait for them.
-            await asyncio.sleep(0)
+    async for result in _in_turns(results):
         by_name[result.name] = _shape(result, has_configs)
-    answers = [
-        by_name.get(topic.name)
-        or CreatableTopicResult(
-            topic.name, error_code=ErrorCode.INVALID_REQUEST, error_message="the request names this topic twice"
+    answers = []
+    async for topic in _in_turns(request.topics):
+        answers.append(
+            by_name.get(topic.name)
+            or CreatableTopicResult(
+                topic.name, error_code=ErrorCode.INVALID_REQUEST, error_message="the request names this topic twice"
+            )
         )
-        for topic in request.topics
-    ]
     return CreateTopicsResponse(topics=answers)
+
+
+async def _in_turns(items: Iterable[T]) -> AsyncIterator[T]:
+    """Some at a time: there may be very many, and others must not wait for them."""
+    for number, item in enumerate(items, 1):
+        yield item
+        if number % _TOPICS_PER_TURN == 0:
+            await asyncio.sleep(0)
 
 
 def _new_topic(topic: CreatableTopic) -> NewTopic:
