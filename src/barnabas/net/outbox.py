@@ -19,6 +19,8 @@ Part: TypeAlias = bytearray | memoryview | Region
 _MERGED_BYTES = 64 * 1024
 # After so much the loop looks after the other connections before it goes on with this one.
 TURN_BYTES = 4 * 1024 * 1024
+# What a part counts for at the least: very many small slices of files are as many system calls.
+_LEAST_PART_BYTES = 64 * 1024
 
 
 class Outbox:
@@ -92,7 +94,7 @@ class Outbox:
                 else:
                     length = part.length - self._sent
                     sent = channel.send_file(part, self._sent, length)
-                left_in_turn -= sent
+                left_in_turn -= sent if sent > _LEAST_PART_BYTES else _LEAST_PART_BYTES
                 if sent < length:
                     self._sent += sent
                 else:

@@ -20,7 +20,7 @@ from barnabas.protocol.messages.offset_commit import (
 )
 from barnabas.requests.context import RequestContext
 from barnabas.requests.fanout import in_slices
-from barnabas.requests.slices import MORE, Steps
+from barnabas.requests.slices import MORE, Step, Steps
 from barnabas.requests.table import Handler
 
 _VERSION_OF_THE_REGISTRY = 0
@@ -79,10 +79,10 @@ def _commit_to_group(
             yield MORE
     event = Commit(request.member_id, request.generation_id, offsets)
 
-    def respond(error_code: ErrorCode) -> OffsetCommitResponse:
-        return _response(request, errors, error_code)
-
-    yield ctx.services.groups.commit(request.group_id, event).shaped(respond)
+    committing = ctx.services.groups.commit(request.group_id, event)
+    if ctx.is_large:
+        yield Step(committing)
+    yield committing.shaped(lambda error_code: _response(request, errors, error_code))
 
 
 def _commit_to_registry(
