@@ -1,0 +1,209 @@
+"""One connection: one request at a time, turns with a bound, back-pressure, and an end that costs nobody else."""
+
+import errno
+import os
+import struct
+from collections.abc import Callable
+
+import pytest
+
+from barnabas.core.errors import ProtocolError, UnanswerableError
+from barnabas.net.connection import TURN_FRAMES, Connection, Pause
+from barnabas.net.memory import ReceiveMemory
+from barnabas.net.reactor import Reactor
+from barnabas.net.turns import Turns
+from barnabas.protocol.wire import WireBuffer
+from tests.unit.net.memory_channel import MemoryPeer
+
+
+class Ticks:
+    tick = 0
+
+
+class Conversation:
+    """A connection, its peer, and what was handed up."""
+
+    def __init__(
+        self, answer: Callable[[Connection, bytes], object] | None = None, room_bytes: int | None = None
+    ) -> None:
+        self.peer = MemoryPeer(room_bytes)
+        self.frames: list[bytes] = []
+        self.sent_count = self.closed_count = 0
+        self.is_forgotten = False
+        self.deferred: list[Callable[[], object]] = []
+        self.answer = answer or (lambda connection, frame: connection.send(WireBuffer(frame)))
+        self.memory = ReceiveMemory(1 << 24)
+        # Time stands still: what bounds a turn here is frames and bytes.
+        reactor = Reactor(self.memory, Turns(self.deferred.append), lambda: 1)
+        self.connection = Connection(reactor, self.peer, ("10.1.2.3", 5_000), 1 << 20, Ticks(), self.forget)
+        self.connection.start(self)
+
+    def on_frame(self, frame, now_ns):
+        self.frames.append(bytes(frame))
+        self.answer(self.connection, bytes(frame))
+
+    def on_sent(self):
+        self.sent_count += 1
+
+    def on_closed(self):
+        self.closed_count += 1
+
+    def forget(self, connection):
+        self.is_forgotten = True
+
+    def say(self, *payloads):
+        self.peer.say(b"".join(struct.pack(">i", len(payload)) + payload for payload in payloads))
+
+    def run_turns(self):
+        while self.deferred:
+            self.deferred.pop(0)()
+
+
+def test_frames_are_handed_up_however_they_arrive():
+    conversation = Conversation()
+    stream = b"".join(struct.pack(">i", len(payload)) + payload for payload in (b"one", b"", b"three"))
+    for position in range(len(stream)):
+        conversation.peer.say(stream[position : position + 1])
+    assert conversation.frames == [b"one", b"", b"three"]
+    assert conversation.peer.taken == b"onethree"
+
+
+@pytest.mark.parametrize("reason", [Pause.ANSWER, Pause.THROTTLE, Pause.AUTH])
+def test_while_there_is_a_reason_to_pause_no_frame_is_handed_up(reason):
+    conversation = Conversation(lambda connection, frame: connection.pause(reason))
+    conversation.say(b"one", b"two")
+    assert conversation.frames == [b"one"]
+    conversation.say(b"three")
+    assert conversation.frames == [b"one"]
+    conversation.connection.resume(reason)
+    assert conversation.frames == [b"one", b"two"]
+
+
+def test_all_reasons_must_be_gone():
+    conversation = Conversation(lambda connection, frame: connection.pause(Pause.ANSWER | Pause.THROTTLE))
+    conversation.say(b"one", b"two")
+    conversation.connection.send(WireBuffer(b"1"))
+    assert (conversation.frames, conversation.peer.taken) == ([b"one"], b"1")
+    conversation.connection.resume(Pause.THROTTLE)
+    assert conversation.frames == [b"one", b"two"]
+
+
+def test_a_turn_has_so_many_frames_and_the_rest_comes_later():
+    conversation = Conversation()
+    conversation.say(*[b"%d" % number for number in range(3 * TURN_FRAMES)])
+    assert len(conversation.frames) == TURN_FRAMES
+    conversation.deferred.pop(0)()
+    assert len(conversation.frames) == 2 * TURN_FRAMES
+    conversation.run_turns()
+    assert len(conversation.frames) == 3 * TURN_FRAMES
+    assert conversation.peer.taken == b"".join(conversation.frames)
+
+
+def test_a_peer_that_does_not_take_its_answer_is_asked_nothing_more():
+    conversation = Conversation(room_bytes=2)
+    conversation.say(b"first")
+    conversation.say(b"second")
+    assert conversation.frames == [b"first"]
+    assert conversation.sent_count == 0
+    conversation.peer.take(3)
+    assert conversation.frames == [b"first", b"second"]
+    conversation.peer.take(100)
+    assert conversation.peer.taken == b"firstsecond"
+    assert conversation.peer.on_write is None
+
+
+def test_who_does_not_take_his_answers_is_not_read_without_end():
+    conversation = Conversation(lambda connection, frame: connection.pause(Pause.ANSWER))
+    conversation.say(b"first")
+    conversation.say(*[bytes(100_000)] * 20)
+    assert conversation.peer.on_read is None
+    assert conversation.peer.inbox
+    conversation.answer = lambda connection, frame: connection.send(WireBuffer(b"."))
+    conversation.connection.send(WireBuffer(b"."))
+    conversation.run_turns()
+    assert conversation.peer.on_read is not None
+    conversation.peer.say(b"")
+    conversation.run_turns()
+    assert len(conversation.frames) == 21
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (ProtocolError("no request"), "no request"),
+        (UnanswerableError("no answer"), "no answer"),
+        (MemoryError(), "there is no memory for its request"),
+        (ZeroDivisionError("a bug"), "an error of ours"),
+    ],
+)
+def test_whatever_goes_wrong_ends_this_connection_with_the_answers_before_it(error, told, caplog):
+    def answer(connection, frame):
+        if frame == b"bad":
+            raise error
+        connection.send(WireBuffer(frame))
+
+    caplog.set_level("INFO")
+    conversation = Conversation(answer)
+    conversation.say(b"good", b"bad", b"never")
+    assert conversation.frames == [b"good", b"bad"]
+    if isinstance(error, ProtocolError | UnanswerableError):
+        assert conversation.peer.taken == b"good"
+    assert (conversation.peer.is_closed, conversation.closed_count, conversation.is_forgotten) == (True, 1, True)
+    assert f"closing the connection from 10.1.2.3:5000: {told}" in caplog.text
+
+
+@pytest.mark.parametrize("size", [-1, (1 << 20) + 1])
+def test_a_size_that_no_frame_may_have_ends_the_connection(size):
+    conversation = Conversation()
+    conversation.peer.say(struct.pack(">i", size))
+    assert conversation.peer.is_closed
+
+
+@pytest.mark.parametrize(
+    ("stream", "told"),
+    [(b"", None), (b"\0\0\0\4ab", "the peer left in the middle of a request")],
+)
+def test_a_peer_that_leaves(stream, told, caplog):
+    caplog.set_level("INFO")
+    conversation = Conversation()
+    conversation.peer.say(stream)
+    conversation.peer.has_ended = True
+    conversation.peer.on_read()
+    assert (conversation.peer.is_closed, conversation.closed_count) == (True, 1)
+    assert [record.getMessage().partition(": ")[2] for record in caplog.records] == ([told] if told else [])
+
+
+@pytest.mark.parametrize("is_reading", [True, False])
+def test_a_connection_that_breaks(is_reading, caplog):
+    caplog.set_level("INFO")
+    conversation = Conversation()
+    conversation.peer.failure = ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET))
+    if is_reading:
+        conversation.peer.on_read()
+    else:
+        conversation.connection.send(WireBuffer(b"answer"))
+    assert (conversation.peer.is_closed, conversation.closed_count) == (True, 1)
+    assert os.strerror(errno.ECONNRESET) in caplog.text
+
+
+def test_closing_twice_is_closing_once():
+    conversation = Conversation()
+    conversation.connection.close("why")
+    conversation.connection.close("why")
+    assert (conversation.closed_count, conversation.connection.is_closed) == (1, True)
+
+
+def test_what_comes_after_the_end_is_ignored():
+    conversation = Conversation(lambda connection, frame: connection.pause(Pause.ANSWER))
+    conversation.say(b"one", b"two")
+    conversation.connection.close()
+    conversation.connection.resume(Pause.ANSWER)
+    assert conversation.frames == [b"one"]
+
+
+def test_the_memory_of_a_large_frame_is_given_back_at_the_end():
+    conversation = Conversation(lambda connection, frame: connection.pause(Pause.ANSWER))
+    conversation.say(bytes(900_000))
+    assert conversation.memory.used_bytes > 0
+    conversation.connection.close()
+    assert conversation.memory.used_bytes == 0
