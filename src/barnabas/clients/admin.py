@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from barnabas.clients.channel import Channel, UnreachableError
+from barnabas.clients.consumer_protocol import PROTOCOL_TYPE, decode_assignment
 from barnabas.clients.pool import RETRY_BACKOFF_MS, Pool, TopicMetadata
 from barnabas.core.error_code import RETRIABLE, ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
-from barnabas.protocol.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
 from barnabas.protocol.messages.create_topics import (
     CreatableReplicaAssignment,
     CreatableTopic,
@@ -306,12 +306,7 @@ def _creatable(topic: NewTopic) -> CreatableTopic:
 
 
 def _described_member(member: DescribedGroupMember, protocol_type: str) -> GroupMemberDescription:
-    assignment: list[TopicPartition] = []
-    if protocol_type == "consumer" and member.member_assignment:
-        view = memoryview(member.member_assignment)
-        # Two bytes of version come first; a higher one is read as the highest known.
-        decoded, _ = ConsumerProtocolAssignment.decode(0, view, 2)
-        assignment = [TopicPartition(t.topic, p) for t in decoded.assigned_partitions for p in t.partitions]
+    assignment = decode_assignment(member.member_assignment) if protocol_type == PROTOCOL_TYPE else []
     return GroupMemberDescription(member.member_id, member.client_id, member.client_host, sorted(assignment))
 
 

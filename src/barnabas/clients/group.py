@@ -3,25 +3,28 @@
     join (JoinGroup) -> the leader divides the partitions (range) -> SyncGroup -> heartbeats
         -> REBALANCE_IN_PROGRESS: commit, join again
 
-Subscription and assignment are the "consumer" protocol's, with an int16 version before them; the range assignor
-divides each topic's partitions in order among the members that subscribed to it, sorted by their ids: the first ones
-get one more where it does not come out even.
+Subscription and assignment are the "consumer" protocol's (`consumer_protocol.py`); the range assignor divides each
+topic's partitions in order among the members that subscribed to it, sorted by their ids: the first ones get one more
+where it does not come out even.
 
 Source: protocol guide, group membership API; KIP-54 for range, KIP-394 for MEMBER_ID_REQUIRED.
 """
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from struct import Struct
 
 from barnabas.clients.admin import EARLIEST, LATEST, Admin, retry
+from barnabas.clients.consumer_protocol import (
+    PROTOCOL_TYPE,
+    decode_assignment,
+    decode_subscription,
+    encode_assignment,
+    encode_subscription,
+)
 from barnabas.clients.pool import RETRY_BACKOFF_MS, Pool
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.types import TopicPartition
-from barnabas.protocol.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
-from barnabas.protocol.messages.consumer_protocol_assignment import TopicPartition as AssignedTopic
-from barnabas.protocol.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from barnabas.protocol.messages.join_group import (
     JoinGroupRequest,
@@ -37,10 +40,7 @@ from barnabas.protocol.messages.offset_commit import (
     OffsetCommitResponse,
 )
 from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
-from barnabas.protocol.wire import WireBuffer
 
-_VERSION = Struct(">h")
-_PROTOCOL_TYPE = "consumer"
 _ASSIGNOR = "range"
 
 # Answers that mean: join again.
@@ -173,7 +173,7 @@ class GroupMember:
             self._check(response.error_code)
             return response
 
-        return _decode_assignment((await retry(attempt, self._rebalance_timeout_ms)).assignment)
+        return decode_assignment((await retry(attempt, self._rebalance_timeout_ms)).assignment)
 
     async def _send_join(self) -> JoinGroupResponse:
         channel = await self._pool.coordinator(self._group_id)
@@ -182,8 +182,8 @@ class GroupMember:
             self._session_timeout_ms,
             self._rebalance_timeout_ms,
             self._member_id,
-            protocol_type=_PROTOCOL_TYPE,
-            protocols=[JoinGroupRequestProtocol(_ASSIGNOR, _encode_subscription(self._topics))],
+            protocol_type=PROTOCOL_TYPE,
+            protocols=[JoinGroupRequestProtocol(_ASSIGNOR, encode_subscription(self._topics))],
         )
         timeout_ms = self._rebalance_timeout_ms + 5_000
         response = await channel.send(request, JoinGroupResponse, max_version=4, timeout_ms=timeout_ms)
@@ -195,12 +195,12 @@ class GroupMember:
         return response
 
     async def _divide(self, members: Sequence[JoinGroupResponseMember]) -> list[SyncGroupRequestAssignment]:
-        subscriptions = {member.member_id: _decode_subscription(member.metadata) for member in members}
+        subscriptions = {member.member_id: decode_subscription(member.metadata) for member in members}
         topics = {topic for subscribed in subscriptions.values() for topic in subscribed}
         known = await self._admin.topics(sorted(topics))
         partition_counts = {name: len(topic.partitions) for name, topic in known.items()}
         divided = assign_range(subscriptions, partition_counts)
-        return [SyncGroupRequestAssignment(member, _encode_assignment(parts)) for member, parts in divided.items()]
+        return [SyncGroupRequestAssignment(member, encode_assignment(parts)) for member, parts in divided.items()]
 
     async def _positions(self, auto_offset_reset: str) -> dict[TopicPartition, int]:
         if not self.assignment:
@@ -271,34 +271,3 @@ def assign_range(
             divided[member] += [TopicPartition(topic, partition) for partition in range(start, end)]
             start = end
     return divided
-
-
-def _encode_subscription(topics: Sequence[str]) -> bytes:
-    out = WireBuffer(_VERSION.pack(0))
-    ConsumerProtocolSubscription(list(topics)).encode(0, out)
-    return bytes(out)
-
-
-def _decode_subscription(data: bytes) -> list[str]:
-    # Version 0's fields come first in every version.
-    return ConsumerProtocolSubscription.decode(0, memoryview(data), _VERSION.size)[0].topics
-
-
-def _encode_assignment(partitions: Sequence[TopicPartition]) -> bytes:
-    topics: dict[str, AssignedTopic] = {}
-    for topic, partition in partitions:
-        topics.setdefault(topic, AssignedTopic(topic)).partitions.append(partition)
-    out = WireBuffer(_VERSION.pack(0))
-    ConsumerProtocolAssignment(list(topics.values())).encode(0, out)
-    return bytes(out)
-
-
-def _decode_assignment(data: bytes) -> list[TopicPartition]:
-    if not data:
-        return []
-    decoded, _ = ConsumerProtocolAssignment.decode(0, memoryview(data), _VERSION.size)
-    return [
-        TopicPartition(topic.topic, partition)
-        for topic in decoded.assigned_partitions
-        for partition in topic.partitions
-    ]

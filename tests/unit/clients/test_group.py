@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from barnabas.clients.group import GroupMember, _encode_assignment
+from barnabas.clients.consumer_protocol import encode_assignment
+from barnabas.clients.group import GroupMember
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
@@ -34,7 +35,7 @@ def joined(error_code=ErrorCode.NONE, member_id="m-1", generation=1):
 
 
 def synced(error_code=ErrorCode.NONE):
-    return lambda request: SyncGroupResponse(0, error_code, assignment=_encode_assignment([PARTITION]))
+    return lambda request: SyncGroupResponse(0, error_code, assignment=encode_assignment([PARTITION]))
 
 
 def beaten(error_code=ErrorCode.NONE):

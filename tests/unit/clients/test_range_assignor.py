@@ -1,12 +1,6 @@
 import pytest
 
-from barnabas.clients.group import (
-    _decode_assignment,
-    _decode_subscription,
-    _encode_assignment,
-    _encode_subscription,
-    assign_range,
-)
+from barnabas.clients.group import assign_range
 from barnabas.core.types import TopicPartition
 
 
@@ -31,15 +25,3 @@ def parts(topic, *indexes):
 )
 def test_partitions_are_divided_in_ranges(subscriptions, counts, expected):
     assert assign_range(subscriptions, counts) == expected
-
-
-def test_what_is_said_in_the_group_survives_the_wire():
-    assert _decode_subscription(_encode_subscription(["a", "b"])) == ["a", "b"]
-    assigned = parts("a", 0, 1) + parts("b", 2)
-    assert _decode_assignment(_encode_assignment(assigned)) == assigned
-    assert _decode_assignment(b"") == []
-
-
-def test_a_newer_subscription_is_read_as_far_as_it_is_known():
-    data = b"\x00\x01\x00\x00\x00\x01\x00\x01t\xff\xff\xff\xff\x00\x00\x00\x00"
-    assert _decode_subscription(data) == ["t"]
