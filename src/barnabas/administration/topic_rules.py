@@ -24,7 +24,7 @@ _LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]+")
 
 @dataclass(slots=True)
 class NewTopic:
-    """A topic that somebody asks for.
+    """A topic that a client asks for.
 
     Attributes:
         partition_count: -1: the broker's default, or as many as are assigned.
@@ -105,7 +105,7 @@ def check_new_partitions(partition_count: int) -> None:
 
 
 def check_assignment(assignments: Sequence[tuple[int, list[int]]]) -> dict[int, list[int]]:
-    """An assignment by hand as a mapping, partition 0 first.
+    """Check an assignment that the client gave; the same as a mapping, partition 0 first.
 
     Raises:
         KafkaError: INVALID_REPLICA_ASSIGNMENT.

@@ -1,4 +1,4 @@
-"""Creates and deletes topics: by a request, by itself when somebody asks for one, and for the broker's own state.
+"""Creates and deletes topics: on request, automatically for Metadata, and the internal ones of the broker.
 
 Creating writes the topic's configuration and its assignment; deleting writes a request to delete. The controller sees
 either through its watches and does the rest. The answer waits until this broker's image of the cluster shows it.

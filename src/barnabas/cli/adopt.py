@@ -1,4 +1,4 @@
-"""`barnabas adopt`: makes a directory that Kafka wrote this broker's."""
+"""`barnabas adopt`: takes over log directories that Kafka wrote."""
 
 from pathlib import Path
 from typing import Annotated

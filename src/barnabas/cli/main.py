@@ -32,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 1
     except BrokenPipeError:
-        # Whoever read our output has seen enough.
+        # The reader has closed our output, as `head` does: nothing is wrong.
         _give_up_output()
         return 0
     except OSError as error:
@@ -73,7 +73,7 @@ def _suggestion(name: str) -> str:
 
 
 def _give_up_output() -> None:
-    """What an output that takes no more has not taken yet must not be written at exit."""
+    """Let what is left in the buffer of a broken standard output go nowhere, so that the flush at exit can't fail."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()

@@ -16,7 +16,7 @@ DEFAULT_SERVER = "127.0.0.1:9092"
 
 
 def flag(name: str, text: str) -> OptionInfo:
-    """A switch: an option without a value, so nothing stands where the kind of value would."""
+    """A boolean option without a value; its help shows no type."""
     option = typer.Option(name, metavar=" ", help=text)
     assert isinstance(option, OptionInfo)
     return option

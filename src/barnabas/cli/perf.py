@@ -428,7 +428,7 @@ def _consumer(settings: Mapping[str, str], topic: str) -> "Consumer":
 
 
 async def _require_topic(settings: Mapping[str, str], topic: str, *, is_created: bool) -> None:
-    """Say in one line that nobody is there, or that the topic is not: librdkafka would try for minutes, and log."""
+    """Fail with one line where no broker answers or the topic is missing; librdkafka would retry for minutes."""
     if settings.get("security.protocol", "plaintext").lower() != "plaintext":
         return
     async with Pool(settings["bootstrap.servers"], settings["client.id"]) as pool:

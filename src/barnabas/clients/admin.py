@@ -60,7 +60,7 @@ _DEFAULT_TIMEOUT_MS = 30_000
 
 @dataclass(slots=True)
 class NewTopic:
-    """What a topic shall be; -1 leaves a count to the broker, `assignments` (partition to replicas) replaces both."""
+    """A topic to create; -1 leaves a count to the broker, `assignments` (partition to replicas) replaces both."""
 
     name: str
     partition_count: int = -1
@@ -276,9 +276,13 @@ class Admin:
 
 
 async def retry(attempt: Callable[[], Awaitable[T]], timeout_ms: int, not_healed: Sequence[ErrorCode] = ()) -> T:
-    """Try until it works, an error comes that time does not heal, or `timeout_ms` has passed.
+    """Call `attempt` until it succeeds, or raise its error: one that is not in RETRIABLE, or the last one in time.
 
-    That nobody listens at the bootstrap address counts as such an error: it is said at once.
+    UnreachableError (nobody listens at any bootstrap address) is raised at once.
+
+    Args:
+        timeout_ms: No attempt is begun later than this.
+        not_healed: Codes that are raised at once although they are in RETRIABLE.
     """
     loop = asyncio.get_running_loop()
     deadline = loop.time() + timeout_ms / 1000

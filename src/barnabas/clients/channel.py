@@ -33,7 +33,7 @@ _UNKNOWN_HOST = frozenset({socket.EAI_NONAME, getattr(socket, "EAI_NODATA", sock
 
 
 class UnreachableError(KafkaError):
-    """Not one of the brokers could be connected to: no use in trying again at once."""
+    """None of the brokers could be connected to; not worth an immediate retry."""
 
 
 class Channel:
@@ -140,7 +140,8 @@ class Channel:
 
         Raises:
             KafkaError: NETWORK_EXCEPTION (the connection is gone), REQUEST_TIMED_OUT, UNSUPPORTED_VERSION.
-            ProtocolError: The request cannot be said in that version, or the answer is malformed.
+            EncodeError: The request cannot be said in that version.
+            ProtocolError: The answer is malformed.
         """
         version = self.version_of(request.API_KEY, max_version)
         correlation_id = self._write(request, version)
@@ -174,7 +175,7 @@ class Channel:
 
         Raises:
             KafkaError: As from `send`.
-            ProtocolError: The request cannot be said in that version.
+            EncodeError: The request cannot be said in that version.
         """
         self._write(request, self.version_of(request.API_KEY, max_version))
         try:
@@ -260,7 +261,7 @@ class Channel:
         return KafkaError(ErrorCode.NETWORK_EXCEPTION, f"connection to {self.host}:{self.port} lost: {reason}")
 
     def _fail(self, failure: KafkaError) -> None:
-        """The connection is of no more use, nor is what was not sent yet."""
+        """Abort the connection, with what was not sent yet; all requests that wait fail with this error."""
         self._writer.transport.abort()
         self._end(failure)
 
@@ -288,7 +289,7 @@ def _why_not(host: str, port: int, error: OSError | UnicodeError) -> str:
 
 
 def _reason(error: OSError) -> str:
-    """What a person calls it; asyncio's own texts repeat the address."""
+    """The system's text for an error, in lower case; asyncio's own texts repeat the address."""
     if error.errno is not None and error.errno > 0:
         return os.strerror(error.errno).lower()
     return str(error).lower()

@@ -1,6 +1,6 @@
-"""The one door through which a client meets the world: connections, time of day, chance.
+"""All that a client uses of the world outside: connections, the time of day, random numbers.
 
-How long something takes is the event loop's time; a loop of another time takes everything along.
+Durations are measured by the event loop's time, so a loop with a virtual time controls them too.
 """
 
 import asyncio

@@ -281,7 +281,10 @@ class Producer:
             await asyncio.sleep(RETRY_BACKOFF_MS / 1000)
 
     def _stop_sequence(self, queue: "_Queue", error: BarnabasError) -> None:
-        """Whether a batch was written is not known: the next one must not take its sequences."""
+        """Fail what an idempotent producer sends to this partition from now on.
+
+        Whether the batch was written is not known, so the next one must not take its sequences.
+        """
         if self._is_idempotent:
             queue.failure = error
 
@@ -360,7 +363,7 @@ def _now() -> float:
 
 
 def _for_user(partition: TopicPartition, error: Exception) -> BarnabasError:
-    """What a record's future gets: errors of ours as they are, others with what they befell."""
+    """The exception for a record's future: a BarnabasError as it is, another as UNKNOWN_SERVER_ERROR with its cause."""
     if isinstance(error, BarnabasError):
         return error
     failure = KafkaError(

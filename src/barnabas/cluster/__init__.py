@@ -1,1 +1,1 @@
-"""What this broker knows of the cluster: who is alive, who leads what, how topics are configured."""
+"""What this broker knows of the cluster: live brokers, partition leaders, topic configurations."""

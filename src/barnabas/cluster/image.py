@@ -2,7 +2,7 @@
 
 Invariants:
 
-- An image never changes; an update makes a new one. Whoever holds one sees one moment of the cluster.
+- An image is immutable; an update makes a new one.
 - Only UpdateMetadata changes what is known, and only from a controller that is not older than the last one.
 - The broker list of an update replaces the one before; partitions are merged; a leader of -2 removes them.
 
@@ -33,10 +33,10 @@ class BrokerNode(NamedTuple):
 
 
 class PartitionState(NamedTuple):
-    """Who leads and holds a partition.
+    """A partition's leader and replicas.
 
     Attributes:
-        leader: -1: nobody.
+        leader: Broker id; -1: there is none.
         offline: Replicas whose broker is dead or whose log directory failed.
     """
 
@@ -49,7 +49,7 @@ class PartitionState(NamedTuple):
 
 @dataclass(slots=True, frozen=True)
 class ClusterImage:
-    """One moment of the cluster.
+    """The state of the cluster at one moment.
 
     Attributes:
         controller_id: -1: unknown.
@@ -107,7 +107,7 @@ class ClusterView:
         """Tell `listener` of every new image, in the order in which listeners came.
 
         Returns:
-            Call it to hear no more.
+            A function that removes the listener.
         """
         self._listeners[listener] = None
 

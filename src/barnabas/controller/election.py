@@ -62,11 +62,12 @@ async def elect(registry: Registry, broker_id: int, clock: Clock) -> Elected | N
 
 
 class Incumbent(NamedTuple):
-    """Who is controller.
+    """The controller, as /controller says.
 
     Attributes:
-        broker_id: -1: unknown, since the node's data says nothing.
-        session_id: Whose node it is. Not ours means not us, even with our id: an earlier session has yet to expire.
+        broker_id: -1: unknown, since the node's data cannot be read.
+        session_id: The session that owns the node. With this broker's id and another session it is the node of an
+            earlier session of this broker, which has yet to expire.
     """
 
     broker_id: int
@@ -85,7 +86,7 @@ async def current_controller(registry: Registry, watch: Watch | None = None) -> 
 
 
 async def still_elected(registry: Registry) -> Elected:
-    """The epoch of a broker that is controller, but lost the connection before it knew or while it worked."""
+    """The epoch of a broker that is still the controller after it lost its connection to the registry."""
     return Elected(*await _read_epoch(registry))
 
 

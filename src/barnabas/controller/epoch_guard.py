@@ -14,7 +14,7 @@ from barnabas.registry.store import BadVersionError, CheckOp, NoNodeError, Op, O
 
 
 class ControllerMovedError(BarnabasError):
-    """Another broker was elected: this one is the controller no more."""
+    """Another broker was elected: this one is no longer the controller."""
 
 
 async def write_as_controller(registry: Registry, epoch_zk_version: int, ops: Sequence[Op]) -> list[OpResult]:

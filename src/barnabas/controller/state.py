@@ -86,7 +86,7 @@ class ControllerState:
 
 
 def first_leader(replicas: Sequence[int], live: Collection[int], controller_epoch: int) -> PartitionStateNode | None:
-    """The state of a new partition: its first live replica leads, the live ones are in sync; None: nobody lives."""
+    """The state of a new partition: its first live replica leads, the live ones are in sync; None: none is alive."""
     alive = tuple(replica for replica in replicas if replica in live)
     if not alive:
         return None
@@ -115,7 +115,7 @@ def next_state(
 
 
 class BrokerChange(NamedTuple):
-    """Who came and who went; a broker that restarted did both."""
+    """Which brokers were added and which removed; one that restarted is in both."""
 
     started: set[int]
     failed: set[int]

@@ -1,7 +1,7 @@
-"""What is left to chance: dice that are handed in, so that a test can load them.
+"""Random numbers and new ids: they come from a `Random` that is handed in, so that a test can seed it.
 
-Everything random and every new id is thrown with the broker's one `Random`: the system's own in a broker (as good as
-uuid4 and urandom), a seeded one where a run has to be repeated.
+Everything random and every new id comes from the broker's one `Random`: the system's own in a broker (as good as uuid4
+and urandom), a seeded one where a run has to be repeated.
 """
 
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ _UUID_BYTES = 16
 
 
 def system_dice() -> "Random":
-    """Numbers that nobody can foretell."""
+    """Unpredictable numbers, from the system's own source."""
     from random import SystemRandom
 
     return SystemRandom()

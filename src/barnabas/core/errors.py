@@ -21,7 +21,7 @@ class ProtocolError(BarnabasError):
 
 
 class EncodeError(BarnabasError):
-    """A message of ours that its version cannot say: a bug here, or a text that is too long for the wire."""
+    """A message that cannot be encoded in its version: a bug of the sender, or a text that is too long."""
 
 
 class UnanswerableError(BarnabasError):
@@ -41,7 +41,7 @@ class StorageError(BarnabasError):
 
 
 class ConfigError(BarnabasError):
-    """A setting that cannot be: one line that names it and says what to do."""
+    """An invalid setting or option: one line that names it and says what to do."""
 
 
 class StartupError(BarnabasError):

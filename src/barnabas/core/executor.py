@@ -27,7 +27,7 @@ class Executor(Protocol):
 
 
 def submit(executor: Executor, work: Callable[[], T]) -> Pending[T]:
-    """What `work` gives, run by an executor; fails with what it raises."""
+    """Run `work` in an executor; a pending answer of its result, or of the exception that it raised."""
     pending: Pending[T] = Pending()
     executor.run(work, pending.complete, pending.fail)
     return pending
@@ -46,7 +46,7 @@ class OwnedExecutor(Executor, Protocol):
 
 
 class StopSignal(Protocol):
-    """Tells work that runs elsewhere to stop; what it waits at meanwhile. `threading.Event` is one."""
+    """A flag that tells work in an executor to stop, and on which it can sleep. `threading.Event` is one."""
 
     def set(self) -> None: ...
 
@@ -65,7 +65,7 @@ def new_stop_signal() -> StopSignal:
 
 
 class InlineExecutor:
-    """Runs the work at once, on the spot: for tests and for tools without a loop."""
+    """Runs the work inside of the call of `run`: for tests and for tools without an event loop."""
 
     __slots__ = ()
 

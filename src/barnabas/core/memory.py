@@ -10,7 +10,7 @@ import sys
 
 
 def give_memory_back() -> None:
-    """Give back what is free. Costs milliseconds: for after a peak, not for every day."""
+    """Give back what is free. It takes milliseconds, so call it after a peak only."""
     if sys.platform != "linux":
         return
     # Not at start: most brokers never see such a peak.

@@ -1,4 +1,4 @@
-"""Standard input, output and error that are there, also where whoever started this process closed them.
+"""Opens standard input, output and error where the process that started this one had closed them.
 
 The system gives a new file or socket the lowest number that is free. Where 0, 1 or 2 is, a log or a connection gets it,
 and what is meant for the terminal is written into that.

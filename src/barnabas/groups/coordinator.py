@@ -124,7 +124,7 @@ class GroupCoordinator:
         self._deadlines.clear()
 
     def partition_for(self, group_id: str) -> int:
-        """The partition of `__consumer_offsets` that a group lives in, whoever leads it."""
+        """The partition of `__consumer_offsets` that a group belongs to; another broker may lead it."""
         image = self._cluster.image
         partition_count = image.partition_count(GROUP_OFFSETS_TOPIC) or self._config.offsets_topic_num_partitions
         return partition_of(group_id, partition_count)

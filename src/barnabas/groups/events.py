@@ -1,7 +1,7 @@
-"""What can happen to a group, and what the group then wants done.
+"""The events that a group's state machine takes, and the effects that it returns.
 
-An event goes into `state.step`, effects come out; the coordinator carries them out. `Answer...` answers who brought
-the event; `Await...` parks that caller under its member id, and `Finish...` answers who is parked there.
+An event goes into `state.step`, effects come out; the coordinator carries them out. `Answer...` answers the request
+that brought the event; `Await...` parks that request under its member id, and `Finish...` answers the one parked there.
 
 They are named tuples: thirty frozen dataclasses would cost the start of a broker 10 ms, these cost 1.
 
@@ -99,7 +99,7 @@ class CommitFailed(NamedTuple):
 
 
 class ExpireOffsets(NamedTuple):
-    """It is time to look for offsets that nobody needs any more."""
+    """It is time to look for expired offsets."""
 
     retention_ms: int
 
@@ -209,7 +209,7 @@ class FinishSync(NamedTuple):
 
 
 class SetTimer(NamedTuple):
-    """Bring `TimerFired(timer)` at a deadline, in place of an earlier wish for the same timer."""
+    """Send the event `TimerFired(timer)` at a deadline; replaces an earlier deadline of the same timer."""
 
     timer: str
     deadline_ms: int

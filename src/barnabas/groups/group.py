@@ -146,7 +146,7 @@ class Group:
 
     @property
     def has_all_members_joined(self) -> bool:
-        """Whether a rebalance has nobody left to wait for."""
+        """Whether all members have joined the rebalance, and every id that was handed out is in use."""
         return self.awaiting_join_count == len(self.members) and not self.pending_member_ids
 
     @property

@@ -1,4 +1,4 @@
-"""JoinGroup: who is let in, who only hears of the current generation, and who starts a rebalance.
+"""JoinGroup: which callers become members, get the current generation again, or start a rebalance.
 
 Source: protocol guide, JoinGroup; KIP-394 (member id required), KIP-389 (group.max.size).
 """

@@ -1,4 +1,4 @@
-"""Staying and going: heartbeats, leaving, sessions that expire, groups that come and go with their partition.
+"""Heartbeats, LeaveGroup, expiring sessions, and groups that are loaded and unloaded with their partition.
 
 Source: protocol guide, Heartbeat and LeaveGroup; design page, consumer group membership.
 """
@@ -82,7 +82,7 @@ def loaded(group: Group, now_ms: int) -> list[Effect]:
 
 
 def unloaded(group: Group, now_ms: int) -> list[Effect]:
-    """Give a group up: whoever waits is sent to look for the coordinator."""
+    """Give a group up: requests that wait are answered NOT_COORDINATOR."""
     effects: list[Effect] = [CancelTimer(REBALANCE_TIMER)]
     effects.extend(CancelTimer(member_id) for member_id in sorted(group.pending_member_ids))
     for member in group.members.values():

@@ -1,4 +1,4 @@
-"""Committed offsets: who may commit, what counts once its record is in the log, what expires.
+"""Committed offsets: checking a commit, taking it over once its record is in the log, expiry.
 
 Invariant: of two commits for a partition the one whose record was appended later counts, in whatever order the
 appends are confirmed.
@@ -68,7 +68,7 @@ def commit_failed(group: Group, event: CommitFailed) -> list[Effect]:
 
 
 def expire_offsets(group: Group, event: ExpireOffsets, now_ms: int) -> list[Effect]:
-    """Drop the offsets that nobody committed or used for the retention time, and a group that has nothing left."""
+    """Drop the offsets that are older than the retention time allows (KIP-211), and a group that is empty then."""
     expired = [
         topic_partition
         for topic_partition, committed in group.offsets.items()

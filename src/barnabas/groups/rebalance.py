@@ -62,7 +62,7 @@ def maybe_prepare_rebalance(group: Group, now_ms: int, effects: list[Effect]) ->
 
 
 def maybe_complete_join(group: Group, now_ms: int, effects: list[Effect]) -> None:
-    """End the gathering when nobody is missing; the initial one runs for its whole time."""
+    """Complete the join phase when all members have joined; the initial delay always runs for its whole time."""
     if group.phase is not Phase.PREPARING_REBALANCE or group.initial_delay_ms is not None:
         return
     if group.has_all_members_joined:
@@ -71,7 +71,7 @@ def maybe_complete_join(group: Group, now_ms: int, effects: list[Effect]) -> Non
 
 
 def on_rebalance_timeout(group: Group, now_ms: int, effects: list[Effect]) -> None:
-    """The time to gather is over: go on with those who came, or extend the initial wait."""
+    """The rebalance timeout is over: go on with the members that joined, or extend the initial delay."""
     if group.phase is not Phase.PREPARING_REBALANCE:
         return
     delay_ms = group.initial_delay_ms

@@ -1,4 +1,4 @@
-"""Answers that wait: whoever joins or syncs is parked under its member's id until the group is ready.
+"""Answers that wait: a join or sync is parked under its member's id until the group is ready.
 
 Invariant: at most one join and one sync are parked for a member; the group answers the old one before it parks a new
 one.
@@ -25,7 +25,7 @@ Reply = Answer | AnswerJoin | AnswerSync | AwaitJoin | AwaitSync | FinishJoin | 
 
 
 class Caller:
-    """Who brought an event: the pending answer of its kind. The others are there too, and nobody reads them."""
+    """The pending answers of the request that brought an event; only the one of the request's kind is used."""
 
     __slots__ = ("join", "plain", "sync")
 

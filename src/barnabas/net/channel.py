@@ -1,4 +1,4 @@
-"""How a broker meets its peers: an address that it listens on, and the bytes of each connection that comes in.
+"""The interface to a network: addresses to listen on, and the byte streams of the connections that come in.
 
     Network.bind ─► Acceptor.accept ─► Channel
 
@@ -71,7 +71,7 @@ class Channel(Protocol):
         ...
 
     def close(self) -> None:
-        """End the connection; nobody is called back any more. Once only."""
+        """End the connection; no callback is called any more. To be called once only."""
         ...
 
 
@@ -91,7 +91,7 @@ class SocketOptions:
 
 
 class Acceptor(Protocol):
-    """An address that is taken.
+    """An address that is bound, and perhaps listened on.
 
     Attributes:
         address: The host and port in use.

@@ -1,6 +1,6 @@
-"""Accepts connections on one address and closes those that fell silent.
+"""Accepts connections on one address and closes those that are idle for longer than connections.max.idle.ms.
 
-Source: design page, network layer; `connections.max.idle.ms`.
+Source: design page, network layer; broker configs.
 """
 
 import errno

@@ -55,7 +55,7 @@ class ReceiveMemory:
 
     @property
     def is_short(self) -> bool:
-        """Whether there is none to spare: what is not needed now is to be given back at once."""
+        """Whether more than half of the bound is used: then buffers give back at once what they do not need."""
         return self.used_bytes > self._spare_bytes
 
     @property

@@ -1,4 +1,4 @@
-"""What all connections of a broker share: their receive memory, whose turn it is, and time."""
+"""What all connections of a broker share: receive memory, the tasks for the end of a turn, the clock."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ class Reactor:
 
     Attributes:
         memory: What receive buffers may take beyond their first size.
-        turns: Who goes on at the end of this turn of the loop.
+        turns: The tasks for the end of this turn of the loop.
         now_ns: Monotonic nanoseconds, for what is measured.
     """
 

@@ -1,4 +1,4 @@
-"""The machine's own network: sockets, and the readiness that the event loop tells of.
+"""The machine's own network: non-blocking sockets, watched by the event loop.
 
 Invariant: a socket's reader and writer are removed from the loop before it is closed: a descriptor number is reused at
 once.
@@ -152,7 +152,7 @@ class SocketNetwork:
 
 
 def _may_be_a_name(host: str) -> bool:
-    """Whether it has the form of a name or address, or is empty: labels of 1 to 63 characters, all of them ASCII."""
+    """Whether a host has the form of a name or address, or is empty: labels of 1 to 63 ASCII characters."""
     labels = host.removesuffix(".").split(".")
     return host.isascii() and (not host or all(0 < len(label) < 64 for label in labels))
 

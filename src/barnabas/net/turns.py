@@ -1,4 +1,4 @@
-"""What is done at the end of this turn of the event loop, one after the other.
+"""What runs at the end of the event loop's current turn, one after the other.
 
     checks: who waits is asked whether that is over ─► tasks: answers that came of it, connections that go on
 
@@ -51,7 +51,7 @@ class Turns:
             self._plan()
 
     def finish(self) -> None:
-        """Run all that waits, and all that comes of it: the broker stops, and no later turn will come."""
+        """Run all that waits, and all that comes of it, until nothing is left: the broker stops, so there is no later turn."""
         while self:
             self._run()
 

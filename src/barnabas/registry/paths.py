@@ -1,4 +1,4 @@
-"""Where Kafka keeps what: every path of the tree, in one place.
+"""Every path of Kafka's tree in ZooKeeper, in one place.
 
 Invariant: no other module spells a path.
 

@@ -1,4 +1,4 @@
-"""What the broker knows of ZooKeeper: a tree of small values with versions, owners and one-shot watches.
+"""The registry's interface, which is ZooKeeper's: a tree of small values with versions, owners and one-shot watches.
 
 Invariants:
 
@@ -60,10 +60,10 @@ class RegistryClosedError(RegistryError):
 
 
 class ConnectionLostError(RegistryError):
-    """The connection to the registry broke, or nobody answered in time.
+    """The connection to the registry broke, or no answer came in time.
 
-    Whether the operation was carried out is not known, and the session may be gone with its ephemeral nodes. Whoever
-    needs the answer asks again.
+    Whether the operation was carried out is not known, and the session may have expired, its ephemeral nodes with it.
+    A caller that needs the answer has to ask again.
     """
 
 

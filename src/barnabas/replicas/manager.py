@@ -50,7 +50,7 @@ _LOGS_OPENED_AT_ONCE = 100
 
 
 class LeadershipListener(Protocol):
-    """Who must know which partitions this broker leads (the coordinators)."""
+    """Is told which partitions this broker leads, and which no longer; the group coordinator is one."""
 
     def __call__(self, led: list[Partition], resigned: list[TopicPartition]) -> object: ...
 
@@ -206,7 +206,7 @@ class ReplicaManager:
         return ErrorCode.NONE if self._partitions.get(key) is partition else self.absence_of(key)
 
     def absence_of(self, topic_partition: tuple[str, int]) -> ErrorCode:
-        """Why `partition` does not know a partition, as far as this broker's own replicas tell."""
+        """The error code for a partition that `partition` does not give, by this broker's own replicas alone."""
         is_offline = topic_partition in self._offline
         return ErrorCode.KAFKA_STORAGE_ERROR if is_offline else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
@@ -252,7 +252,7 @@ class ReplicaManager:
         partition.log.update_config(config)
 
     def leader_and_isr(self, request: LeaderAndIsrRequest) -> Pending[LeaderAndIsrResponse]:
-        """Do what the controller says about leaders; logs that do not exist yet are created off the loop."""
+        """Become leader or follower as the controller says; logs that do not exist yet are created off the loop."""
         if request.controller_epoch < self._controller_epoch:
             return completed(LeaderAndIsrResponse(ErrorCode.STALE_CONTROLLER_EPOCH))
         self._controller_epoch = request.controller_epoch

@@ -1,4 +1,4 @@
-"""What a handler is given: the services of the broker, and who asks."""
+"""What a handler is given: the services of the broker, the peer and its request's header."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -73,7 +73,7 @@ class ConnectionInfo:
     Attributes:
         host: The peer's address as text.
         listener_name: The listener that it came in through; answers name that listener's endpoints.
-        principal: Who it has logged in as.
+        principal: The user that it authenticated as.
     """
 
     host: str
@@ -119,6 +119,6 @@ class RequestContext:
         return _nothing
 
     def may(self, operation: "Operation", resource_type: "ResourceType", name: str) -> bool:
-        """Whether who asks may do this with a resource."""
+        """Whether the request's principal may do this with a resource."""
         connection = self.connection
         return self.services.authorizer.may(connection.principal, connection.host, operation, resource_type, name)

@@ -34,7 +34,7 @@ def in_slices(handle: Callable[[RequestContext, R], Steps[T]]) -> Callable[[Requ
 
 
 def resolve(ctx: RequestContext, operation: Operation, topic: str, index: int) -> Partition | ErrorCode:
-    """The partition, or why who asks can't have it: not authorised, unknown, led by another broker, disk offline."""
+    """The partition, or the error code of its refusal: not authorised, unknown, led by another broker, disk offline."""
     # hot path: benchmarks/load (every partition of every produce and fetch request)
     services = ctx.services
     if not services.authorizer.allows_everything and not ctx.may(operation, ResourceType.TOPIC, topic):

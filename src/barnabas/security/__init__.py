@@ -1,1 +1,1 @@
-"""Who asks, and what he may do."""
+"""Principals (who a request comes from) and authorisation (what they may do)."""

@@ -10,7 +10,7 @@ from barnabas.security.principals import Principal
 
 
 class Operation(IntEnum):
-    """What is to be done; the protocol's codes."""
+    """What a request does with a resource; the protocol's codes."""
 
     READ = 3
     WRITE = 4
@@ -25,7 +25,7 @@ class Operation(IntEnum):
 
 
 class ResourceType(IntEnum):
-    """With what; the protocol's codes."""
+    """The kinds of resources that access rules name; the protocol's codes."""
 
     TOPIC = 2
     GROUP = 3
@@ -35,10 +35,10 @@ class ResourceType(IntEnum):
 
 
 class Authorizer(Protocol):
-    """Who may do what.
+    """Decides what principals may do.
 
     Attributes:
-        allows_everything: There are no rules, and never will be: who asks for each of many partitions need not.
+        allows_everything: There are no rules, and there will be none: no need to ask for each of many partitions.
     """
 
     allows_everything: bool
@@ -51,7 +51,7 @@ class Authorizer(Protocol):
 
 
 class AllowAll:
-    """Without access rules everybody may do everything."""
+    """Allows everything: there are no access rules."""
 
     __slots__ = ()
 

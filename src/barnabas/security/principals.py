@@ -1,4 +1,4 @@
-"""Who is at the other end of a connection.
+"""Principals: the users that connections authenticate as.
 
 Source: security page, authentication; semantics, security.
 """
@@ -9,7 +9,7 @@ USER = "User"
 
 
 class Principal(NamedTuple):
-    """Somebody that access rules and quotas name, written `User:alice`."""
+    """A user as access rules and quotas name it, written `User:alice`."""
 
     kind: str
     name: str
@@ -18,5 +18,5 @@ class Principal(NamedTuple):
         return f"{self.kind}:{self.name}"
 
 
-# Whoever comes in through a listener that asks for no login.
+# The principal of connections through a listener without authentication.
 ANONYMOUS = Principal(USER, "ANONYMOUS")

@@ -28,7 +28,7 @@ class ControlChannel(asyncio.Protocol):
 
     @property
     def has_messages(self) -> bool:
-        """Whether one has come that nobody has obeyed yet."""
+        """Whether one has come before `attach`."""
         return bool(self._waiting)
 
     def attach(self, routes: RouteTable, timers: Timers) -> None:

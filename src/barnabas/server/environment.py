@@ -1,4 +1,4 @@
-"""The one door through which a broker meets the world: time, chance, threads, disk, network, registry.
+"""All that a broker uses of the world outside: time, random numbers, threads, disk, network, registry.
 
 `lifecycle` builds the machine's own environment; a simulation builds another one. Whatever else a broker is made of
 takes these things when it is built and reads the world nowhere (tests/unit/server/test_one_door.py).
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Limits(Protocol):
-    """What the machine has room for."""
+    """How much the machine allows of what is limited."""
 
     def highest_connection_descriptor(self) -> int:
         """Connections get no descriptor above this one; -1 sets no limit."""
@@ -50,12 +50,12 @@ class Limits(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of what this was learned with."""
+        """Close the files that the answers are read from."""
         ...
 
 
 class RegistryDoor(Protocol):
-    """Where the cluster's state is kept: how a broker gets its session with it."""
+    """Opens a broker's session with the registry, which keeps the cluster's state."""
 
     def holds(self, path: Path) -> bool:
         """Whether a registry was ever kept here."""
@@ -79,15 +79,15 @@ class Environment:
     """What a broker is given.
 
     Attributes:
-        loop: Runs everything; whose time nobody asks but `timers`.
+        loop: The event loop; only `timers` uses its time.
         clock, timers: Time.
-        dice: All that is left to chance, new ids too.
+        dice: Random numbers, of which new ids are made too.
         new_executor: Makes threads by name and number; with 1, work runs in the order it was given.
-        new_stop_signal: Makes what work in them waits at.
+        new_stop_signal: Makes the flags that tell work in executors to stop.
         files, page_cache: The disk.
         network: Addresses and connections.
         registry: The cluster's state.
-        limits: What there is room for.
+        limits: How many connections, partitions and bytes the machine allows.
     """
 
     loop: asyncio.AbstractEventLoop

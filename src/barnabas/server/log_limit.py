@@ -36,7 +36,7 @@ class _Site:
 
 
 class LimitedHandler(logging.StreamHandler[TextIO]):
-    """A stream handler that gives each call site its due and no more."""
+    """A stream handler that writes at most `LINES_PER_PERIOD` lines of each call site in `PERIOD_MS`."""
 
     def __init__(self, stream: TextIO, clock: Clock) -> None:
         super().__init__(stream)

@@ -27,14 +27,14 @@ LOG_LEVELS = ("debug", "info", "warning", "error")
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line; the usage is for those who ask for it."""
+    """Reports a wrong option in one line, without the usage text."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(1, f"{self.prog}: {message}; --help shows the options\n")
 
 
 class _PrintVersion(argparse.Action):
-    """As argparse's own, but the line is made only for those who ask for it."""
+    """Prints the version and ends; unlike argparse's own action it makes the text only when it is asked for."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
         from barnabas.core.build import version_line
@@ -140,7 +140,7 @@ def load_config(options: argparse.Namespace) -> BrokerConfig:
     """Put the file and the options together.
 
     Raises:
-        ConfigError: Something in them can't be; one line.
+        ConfigError: The file or an option is invalid; one line that says what is allowed.
     """
     overrides = _overrides(options)
     if options.file is None:

@@ -73,7 +73,7 @@ class Node:
         address: Where clients connect, once started.
         broker_id, cluster_id: As registered, once started.
         failure: Why the broker could not go on; None after an orderly stop.
-        routes: Who handles which request; None before it is started.
+        routes: The handlers by API and version; None before it is started.
     """
 
     def __init__(self, env: Environment, config: BrokerConfig, stop: Callable[[str], object]) -> None:
@@ -113,7 +113,7 @@ class Node:
         self._replicas: ReplicaManager | None = None
 
     async def start(self) -> None:
-        """Come up: once this returns clients can connect.
+        """Start; once this returns clients can connect.
 
         Raises:
             BarnabasError: The broker can't start; one line that says why.
@@ -207,7 +207,7 @@ class Node:
         self._watchdog.start()
 
     async def stop(self) -> None:
-        """Go down in order: no new connections, answers to who waits, then state to disk."""
+        """Stop in order: accept no more connections, answer the requests that wait, write the state to disk."""
         for listener in self._listeners:
             listener.stop_accepting()
         self._fetches.expire_all()
@@ -276,7 +276,7 @@ class Node:
         return await self._env.registry.open(path, self._clock, self._registry_executor)
 
     async def _write_what_kafka_reads(self, registry: Registry) -> None:
-        """Keep to what the Kafka reads that the directories go back to."""
+        """Write only formats that the Kafka version noted in the registry reads: the directories may go back to it."""
         noted = await bootstrap.kafka_version(registry)
         if noted is None:
             return
@@ -315,7 +315,7 @@ class Node:
         )
 
     def _host_name(self, bound_host: str) -> str:
-        """What clients are told where the listener takes every interface."""
+        """The host that clients are told: this machine's name where the listener is bound to every interface."""
         return bound_host if bound_host not in ("0.0.0.0", "::") else self._env.network.host_name()
 
     def _new_recovery_executor(self) -> OwnedExecutor:

@@ -10,7 +10,7 @@ import resource
 
 
 def raise_open_file_limit() -> None:
-    """Take as many as the system gives without asking, as a JVM does."""
+    """Raise the soft limit on open files to the hard one, as a JVM does."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         try:

@@ -58,7 +58,7 @@ def _control_group_bytes(root: Path) -> Iterator[int]:
 
 
 def _room_bytes(root: Path) -> Iterator[int]:
-    """What the limits of this process itself leave beside what it takes already."""
+    """Bytes that this process may still allocate under its own limits, RLIMIT_AS and RLIMIT_DATA."""
     for line in _lines(root / "proc/self/statm"):
         pages = [int(text) for text in line.split()]
         for limit, taken in ((resource.RLIMIT_AS, pages[0]), (resource.RLIMIT_DATA, pages[5])):
@@ -68,7 +68,7 @@ def _room_bytes(root: Path) -> Iterator[int]:
 
 
 def _lines(path: Path) -> list[str]:
-    """Nothing where the system (macOS, an old kernel, another mount) does not have the file."""
+    """The lines of a file; none where the system (macOS, an old kernel, another mount) does not have it."""
     try:
         return path.read_text(encoding="ascii").splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""Tells when the event loop stood still: then every client of this broker waited.
+"""Measures for how long the event loop was blocked, during which every client of this broker waits.
 
 A thread would see the stall while it lasts; a timer on the loop itself sees it once it is over, costs next to nothing
 and can say how long it was. That is enough for a log line.
@@ -51,7 +51,7 @@ class CoreWait:
 
 
 class Watchdog:
-    """Measures by how much a periodic timer is late.
+    """Measures how late a periodic timer of the event loop runs.
 
     Attributes:
         longest_stall_ms: The longest one seen.

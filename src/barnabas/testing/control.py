@@ -44,7 +44,7 @@ class Action:
 
 
 class Taker(Protocol):
-    """Who wants to hear of the requests of an API: an `Interception`."""
+    """Is told of the requests of one API, and decides on them: an `Interception`."""
 
     api: ApiKey
 

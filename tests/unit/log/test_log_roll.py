@@ -170,9 +170,7 @@ def test_an_orderly_stop_takes_the_next_file_away(log, executor, make_batch, dir
     assert not (directory / NEXT).exists()
 
 
-def test_what_is_appended_while_a_flush_waits_comes_with_the_next(
-    executor, open_partition_log, make_batch, directory
-):
+def test_what_is_appended_while_a_flush_waits_comes_with_the_next(executor, open_partition_log, make_batch, directory):
     log = open_partition_log(index_interval_bytes=0)
     for _ in range(3):
         log.append(make_batch(), 0)

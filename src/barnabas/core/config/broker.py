@@ -159,7 +159,7 @@ class BrokerConfig(BrokerFields):
         ]
 
     def _settle_versions(self) -> None:
-        """Of the two versions that what is written depends on, the one that nobody set follows the other.
+        """Where one of inter.broker.protocol.version and log.message.format.version is set, derive the other from it.
 
         # differs from Kafka (protocol-version-alone): it does not start with an inter.broker.protocol.version below
         # 0.11 alone.
@@ -194,7 +194,7 @@ class BrokerConfig(BrokerFields):
         return format_value(getattr(self, attribute_name(name)))
 
     def raw(self, name: str) -> Value:
-        """What this very setting was given or has by default, without regard to those that win over it."""
+        """The value of this one setting, given or default, even where another setting has precedence over it."""
         return self._own[name] if name in self._own else BROKER_SETTINGS[name].default_value
 
 
@@ -297,7 +297,7 @@ def _advertised(config: BrokerConfig, protocols: Mapping[str, str]) -> list[Endp
 
 
 def _check_together(config: BrokerConfig, place: _Place) -> None:
-    """What no setting's own bounds can say, as Kafka checks it at start."""
+    """Check what concerns several settings together, as Kafka does at its start."""
 
     def require(condition: bool, name: str, reason: str) -> None:
         if not condition:

@@ -54,7 +54,7 @@ class TopicConfig(TopicFields):
         return text
 
     def for_logs(self) -> "TopicConfig":
-        """What logs go by: a message format that the broker may not write yet is replaced by the broker's."""
+        """The settings for logs: a message format that the broker may not write yet is replaced by the broker's."""
         if self.ignored_format is None:
             return self
         overrides = {name: text for name, text in self.overrides.items() if name != MESSAGE_FORMAT_VERSION}
@@ -87,7 +87,7 @@ class TopicConfig(TopicFields):
         return config
 
     def with_possible(self, overrides: Mapping[str, str]) -> tuple["TopicConfig", list[str]]:
-        """The same with as many of these as can be: another program may have written what no client could.
+        """Apply those of these overrides that are valid; another program may have written invalid ones to the registry.
 
         Returns:
             The settings, and one line for each override that was left out.

@@ -1,4 +1,4 @@
-"""/brokers/ids/<id>: which broker lives where.
+"""/brokers/ids/<id>: the addresses of each live broker.
 
     v1   host, port, jmx_port, timestamp (milliseconds as a string)
     v2   + endpoints ["PLAINTEXT://h:9092"]
@@ -19,7 +19,7 @@ from barnabas.registry.znodes.payload import dump, integer, load, strings
 
 @dataclass(slots=True, frozen=True)
 class BrokerRegistration:
-    """What a broker says of itself.
+    """A broker's registration.
 
     Attributes:
         broker_id: The element of the path.

@@ -12,7 +12,7 @@ JsonObject = dict[str, object]
 
 
 class MalformedError(BarnabasError):
-    """A node's data is not what belongs there: whoever reads it leaves this node alone and says so."""
+    """A node's data has not the form that belongs there; readers skip this node and log it."""
 
 
 def dump(payload: Mapping[str, object]) -> bytes:

@@ -32,7 +32,7 @@ class TopicAssignment:
 
 @dataclass(slots=True, frozen=True)
 class PartitionStateNode:
-    """Who leads a partition, as the tree has it.
+    """A partition's leader, epochs and in-sync replicas, as the tree has them.
 
     Attributes:
         leader: Broker id; -1: nobody.

@@ -70,7 +70,7 @@ class _Directory:
         self.changes: list[dict[str, _Node | None]] = []
 
     def change(self, change: "dict[str, _Node | None]") -> None:
-        """Let names stand for something else, or for nothing (None), at one stroke."""
+        """Change what names stand for, all at once; None removes a name."""
         self._apply(change)
         self.changes.append(change)
 

@@ -26,7 +26,7 @@ _CALLS_PER_MOMENT = 100_000
 
 
 class Process:
-    """What may die as a whole.
+    """A simulated process: when it dies, all that it planned is dropped.
 
     Attributes:
         name: For people.
@@ -44,7 +44,7 @@ CURRENT_PROCESS: ContextVar[Process | None] = ContextVar("CURRENT_PROCESS", defa
 
 
 class VirtualLoop(asyncio.AbstractEventLoop):
-    """The loop.
+    """An asyncio event loop on virtual time.
 
     Attributes:
         errors: What callbacks and forgotten tasks raised: bugs.

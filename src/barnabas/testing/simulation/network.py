@@ -153,7 +153,7 @@ class End:
         self.inbox.clear()
 
     def vanish(self) -> None:
-        """The machine lost power: nobody is told."""
+        """The machine lost power: the peer is told nothing."""
         self.is_closed = True
         self.inbox.clear()
 
