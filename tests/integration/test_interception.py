@@ -113,6 +113,22 @@ def test_kafka_python_begins_anew_where_its_offset_is_gone(broker: Broker) -> No
         consumer.close()
 
 
+def test_librdkafka_is_told_that_its_offset_is_gone(broker: Broker) -> None:
+    assert produce(librdkafka(broker), "nowhere", b"one") == [None]
+    options = {"group.id": "unused", "auto.offset.reset": "error"}
+    consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, **options})
+    try:
+        with broker.on("Fetch", topic="nowhere").fail(ErrorCode.OFFSET_OUT_OF_RANGE, times=1) as refused:
+            consumer.assign([TopicPartition("nowhere", 0, 0)])
+            told = consumer.poll(PATIENCE_S)
+        assert told.error().code() == KafkaError._AUTO_OFFSET_RESET
+        assert refused.requests[0].is_taken
+        consumer.assign([TopicPartition("nowhere", 0, 0)])
+        assert consumer.poll(PATIENCE_S).value() == b"one"
+    finally:
+        consumer.close()
+
+
 def test_kafka_python_sends_again_what_has_no_leader(broker: Broker) -> None:
     producer = kafka.KafkaProducer(bootstrap_servers=broker.bootstrap_servers, retry_backoff_ms=10, retries=10)
     try:
