@@ -9,12 +9,14 @@ import typer
 
 from barnabas.cli.options import flag
 from barnabas.cli.output import Bar, progress
+from barnabas.core.config.broker import SINGLE_BROKER_PROPERTIES
 from barnabas.core.errors import BarnabasError
 from barnabas.core.types import TopicPartition
 from barnabas.inspection.log_listing import is_data_directory, is_log, list_directory
 from barnabas.log.file_names import LOG_SUFFIX
 
-DEFAULT_DIRECTORY = Path("barnabas-data")
+# Where a broker without a file keeps its logs.
+DEFAULT_DIRECTORY = Path(SINGLE_BROKER_PROPERTIES["log.dirs"])
 
 _SHOW_EVERY_BYTES = 1024 * 1024
 
