@@ -51,7 +51,7 @@ class Turns:
             self._plan()
 
     def finish(self) -> None:
-        """Run all that waits, and all that comes of it, until nothing is left: the broker stops, so there is no later turn."""
+        """Run all that waits, and what comes of it, until nothing is left: the broker stops, there is no later turn."""
         while self:
             self._run()
 

@@ -9,7 +9,7 @@ from barnabas.protocol.api_keys import FIRST_FLEXIBLE_VERSION, response_class
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from barnabas.protocol.wire import WireBuffer
+from barnabas.protocol.wire import Budget, WireBuffer
 from barnabas.requests.context import ConnectionInfo, RequestContext
 from barnabas.requests.control_messages import Verdict
 from barnabas.requests.handlers import HANDLERS
@@ -17,6 +17,7 @@ from barnabas.requests.handlers.api_versions import unsupported_version
 from barnabas.requests.interception import Interceptor
 from barnabas.requests.table import RouteTable
 from barnabas.testing.manual_clock import ManualClock
+from tests.unit.requests.test_exchange import bodies
 
 HEARTBEAT, PRODUCE, FETCH = 12, 0, 1
 VERSION = 2
@@ -229,3 +230,24 @@ def test_without_its_kit_the_broker_goes_on(kit):
     kit.interceptor.close()
     assert (shown.value, asked.value) == (kit.answer, kit.answer)
     assert kit.routes.by_key(HEARTBEAT << 16 | VERSION).handle == original
+
+
+@pytest.mark.parametrize("handler", HANDLERS, ids=lambda handler: handler.request_class.SCHEMA_NAME)
+def test_what_passes_through_the_kit_is_what_came(kit, handler):
+    """Requests as Kafka's own client wrote them, in every version; and the answers to them."""
+    api_key = handler.api_key
+    for version in range(handler.min_version, handler.max_version + 1):
+        route = kit.routes.by_key(api_key << 16 | version)
+        route.handle = kit.handle
+        for body in bodies(handler, version):
+            request, _ = route.decode(memoryview(bytearray(body)), 0, Budget())
+            ctx = RequestContext(None, ConnectionInfo("10.1.2.3", 5_000, "PLAINTEXT"), "me", version, 1)
+            kit.answer = handler.refuse(ctx, request, ErrorCode.NOT_COORDINATOR)
+            kit.watch(api_key)
+            pending = kit.request(request, version)
+            kit.say(Verdict(shows_answer=True))
+            assert kit.handled.pop() == request
+            _, answer = kit.heard[-1]
+            kit.interceptor.on_message({"op": "answer", "id": kit.heard[-1][0]["id"]}, bytearray(answer))
+            assert encoded(pending.value, version) == encoded(kit.answer, version) == bytes(answer)
+            kit.watch()
