@@ -21,6 +21,7 @@ COMPILED = (
     "records/message_set",
     "records/record",
     "records/transcode",
+    "records/usual",
     "records/walk",
 )
 

@@ -19,6 +19,7 @@ TESTS = (
     "tests/property/test_records.py",
     "tests/property/test_records_formats.py",
     "tests/property/test_transcode.py",
+    "tests/property/test_usual.py",
     "tests/golden/test_vectors.py",
 )
 

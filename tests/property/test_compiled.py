@@ -17,7 +17,19 @@ from hypothesis import strategies as st
 
 import barnabas
 from barnabas.log.cleaner import walk as cleaner_walk
-from barnabas.records import assign, batch, builder, convert, formats, legacy, message_set, record, transcode, walk
+from barnabas.records import (
+    assign,
+    batch,
+    builder,
+    convert,
+    formats,
+    legacy,
+    message_set,
+    record,
+    transcode,
+    usual,
+    walk,
+)
 from tests.property.malformed_batches import kinds
 
 NOW_MS = 1_600_000_000_000
@@ -59,7 +71,7 @@ def outcome(run: Callable[[], object]) -> object:
 
 SOURCES = {
     module: source_of(module)
-    for module in (assign, builder, cleaner_walk, convert, formats, legacy, message_set, record, transcode, walk)
+    for module in (assign, builder, cleaner_walk, convert, formats, legacy, message_set, record, transcode, usual, walk)
 }
 
 Call = Callable[[Callable[[ModuleType], ModuleType], bytes, int], object]
@@ -82,6 +94,11 @@ def _walked(of: Callable[[ModuleType], ModuleType], data: bytes, number: int) ->
     return of(walk).walk_batch(data, rules, NOW_MS, is_rebuilt=number % 4 == 0, max_bytes=MAX_BYTES)
 
 
+def _is_usual(of: Callable[[ModuleType], ModuleType], data: bytes, number: int) -> object:
+    rules = walk.WalkRules(10, is_create_time=number % 2 == 0, is_compacted=number % 3 == 0, topic_partition="t-0")
+    return of(usual).is_usual_batch(data, rules, NOW_MS)
+
+
 CALLS: dict[str, Call] = {
     "read_varint": lambda of, data, number: of(record).read_varint(data, number, record.LONGEST_INT32),
     "read_varlong": lambda of, data, number: of(record).read_varint(data, number, record.LONGEST_INT64),
@@ -99,6 +116,7 @@ CALLS: dict[str, Call] = {
     "iterate_messages": lambda of, data, number: of(legacy).iterate_messages(data, MAX_BYTES),
     "iterate_records": lambda of, data, number: of(record).iterate_records(data, MAX_BYTES),
     "batches_of_any_magic": lambda of, data, number: of(formats).batches_of_any_magic(data),
+    "is_usual_batch": _is_usual,
     "scan_messages": lambda of, data, number: of(transcode).scan_messages(data, number % 2),
     "messages_of_records": lambda of, data, number: of(transcode).messages_of_records(
         data, number, 1 << 62, -(1 << 62), number % 2, None, 1, MAX_BYTES, is_relative=number % 3 == 0

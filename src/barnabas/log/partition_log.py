@@ -18,7 +18,7 @@ from barnabas.core.errors import StorageError
 from barnabas.core.pending import Pending
 from barnabas.core.types import NO_EPOCH, TopicPartition
 from barnabas.log.append_result import AppendResult
-from barnabas.log.appends.prepare import prepare, prepare_as_it_is, prepare_at_once, prepare_own
+from barnabas.log.appends.prepare import is_usual_at_once, prepare, prepare_as_it_is, prepare_at_once, prepare_own
 from barnabas.log.appends.prepared import Prepared
 from barnabas.log.appends.rules import COMPACT, AppendRules
 from barnabas.log.config import LogConfig
@@ -238,7 +238,9 @@ class PartitionLog:
         now_ms = self._env.clock.now_ms
         prepared: Prepared | RecordRefusal | None
         if is_client or rules.magic < MAGIC:
-            prepared = None if rules.need_a_walk or is_any_format else prepare_as_it_is(records, rules, now_ms)
+            prepared = None
+            if not is_any_format and (not rules.need_a_walk or is_usual_at_once(records, rules, now_ms)):
+                prepared = prepare_as_it_is(records, rules, now_ms)
             if prepared is None:
                 prepared = prepare_at_once(records, rules, self.log_end_offset, now_ms, is_any_format)
                 if prepared is None:

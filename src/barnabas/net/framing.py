@@ -11,8 +11,8 @@ Invariants:
 
 - The buffer never grows beyond what has arrived by more than a factor of two, whatever size a frame claims.
 - It grows beyond its first size only as far as the receive memory that all share allows.
-- A frame is a writable view into the buffer and is valid until the next call of `space`: copy what must outlive that, or
-  let the frame have the buffer (`hand_over`).
+- A frame is a writable view into the buffer and is valid until the next call of `space`: copy what must outlive that,
+  or let the frame have the buffer (`hand_over`).
 
 Source: protocol guide, common request and response structure; design page, network layer.
 """

@@ -52,6 +52,8 @@ if TYPE_CHECKING:
     # The compiler's integer of 64 bits, which takes no memory; uncompiled nobody looks at the types of locals.
     from mypy_extensions import i64
 
+    from barnabas.records.transcode import MessageScan
+
 NO_TIMESTAMP_LIMIT_MS = 2**63 - 1
 
 REJECTED = "One or more records have been rejected"
@@ -375,6 +377,7 @@ def _walk_message(message: Buffer, rules: WalkRules, now_ms: int, max_bytes: int
 
 def _walk_usual_wrapper(payload: bytes, header: MessageHeader, rules: WalkRules, now_ms: int) -> Walked | None:
     """Walk the messages in a wrapper in one pass; None where something is out of the ordinary."""
+
     scan = scan_messages(payload, header.magic)
     if scan is None or header.is_log_append_time or _may_break_rules(scan, rules, now_ms):
         return None
@@ -403,13 +406,14 @@ def walk_usual_messages(
     Returns:
         None where something is out of the ordinary, or is refused.
     """
+
     scan = scan_messages(data, magic)
     if scan is None or scan.largest_bytes > max_message_bytes or _may_break_rules(scan, rules, now_ms):
         return None
     return _walked_messages(scan, data, is_numbered=False)
 
 
-def _may_break_rules(scan: MessageScan, rules: WalkRules, now_ms: int) -> bool:
+def _may_break_rules(scan: "MessageScan", rules: WalkRules, now_ms: int) -> bool:
     if rules.is_compacted and scan.has_null_key:
         return True
     limit_ms = rules.timestamp_difference_max_ms
@@ -421,7 +425,7 @@ def _may_break_rules(scan: MessageScan, rules: WalkRules, now_ms: int) -> bool:
     )
 
 
-def _walked_messages(scan: MessageScan, data: bytes, *, is_numbered: bool) -> Walked:
+def _walked_messages(scan: "MessageScan", data: bytes, *, is_numbered: bool) -> Walked:
     return Walked(
         scan.message_count,
         scan.max_timestamp_ms,

@@ -72,8 +72,21 @@ def prepare(
     Returns:
         What can be placed, or why nothing of it is appended.
     """
-    prepared = None if rules.need_a_walk or is_any_format else prepare_as_it_is(records, rules, now_ms)
+    prepared = None
+    if not is_any_format and (not rules.need_a_walk or _is_usual(records, rules, now_ms)):
+        prepared = prepare_as_it_is(records, rules, now_ms)
     return prepared or _prepare_walked(records, rules, base_offset, now_ms(), is_any_format, max_bytes)
+
+
+def is_usual_at_once(records: memoryview, rules: AppendRules, now_ms: Callable[[], int]) -> bool:
+    """Whether a look into a small batch has found that it stays as it is; its header and CRC were not looked at."""
+    return len(records) <= AT_ONCE_BYTES and _is_usual(records, rules, now_ms)
+
+
+def _is_usual(records: memoryview, rules: AppendRules, now_ms: Callable[[], int]) -> bool:
+    from barnabas.records.usual import is_usual_batch
+
+    return rules.magic == MAGIC and not rules.codec and is_usual_batch(records, rules.walk, now_ms())
 
 
 def prepare_at_once(
