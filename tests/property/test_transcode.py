@@ -15,7 +15,13 @@ from barnabas.records.errors import CorruptRecordsError
 from barnabas.records.formats import batches_of_any_magic, iterate_any_records
 from barnabas.records.message_set import MessageSetBuilder
 from barnabas.records.record import iterate_payload, iterate_records, read_payload
-from barnabas.records.transcode import messages_of_records, number_messages, records_of_messages, scan_messages
+from barnabas.records.transcode import (
+    message_starts,
+    messages_of_records,
+    number_messages,
+    records_of_messages,
+    scan_messages,
+)
 from barnabas.records.walk import RecordRefusal, Walked, WalkRules, walk_batch, walk_usual_messages
 from tests.property.malformed_batches import kinds
 from tests.property.test_records_formats import Fields, build, fields, old_codecs, read
@@ -78,6 +84,11 @@ def test_messages_are_numbered_as_each_of_them(magic: int, records: list[Fields]
     data = build(magic, Codec.NONE, records, 7)
     number_messages(memoryview(data), offset)
     assert data == build(magic, Codec.NONE, records, offset)
+    position, expected = 0, []
+    for index, message in enumerate(batches_of_any_magic(data)):
+        expected.append((offset + index, position))
+        position += len(message)
+    assert message_starts(data, offset) == expected
 
 
 rule_sets = st.builds(

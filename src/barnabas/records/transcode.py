@@ -24,6 +24,7 @@ from barnabas.records.batch import (
     LOG_APPEND_TIME_BIT,
     LOG_OVERHEAD,
     MAGIC_POSITION,
+    Buffer,
 )
 from barnabas.records.builder import encode_varint
 from barnabas.records.errors import CorruptRecordsError
@@ -40,6 +41,7 @@ _KEY_LENGTH_POSITION = (18, 26)
 _KEYLESS = (Struct(">bbii"), Struct(">bbqii"))
 _KEYED = (Struct(">bbi"), Struct(">bbqi"))
 _MESSAGE_HEAD = Struct(">qiI")
+_START = Struct(">qi")
 _NULL_LENGTH = -1
 _CRC_BYTES = 4
 
@@ -198,6 +200,26 @@ def number_messages(data: memoryview, first_offset: int) -> None:
         pack_offset(data, position, offset)
         offset += 1
         position += LOG_OVERHEAD + size
+
+
+def message_starts(data: Buffer, base_offset: int) -> list[tuple[int, int]]:
+    """Where each message of a set begins, as base offset (one above the message before) and position.
+
+    Args:
+        data: Nothing but whole messages, numbered.
+        base_offset: The first one's.
+    """
+    unpack_start = _START.unpack_from
+    starts: list[tuple[int, int]] = []
+    position: i64 = 0
+    total: i64 = len(data)
+    size: i64
+    while position < total:
+        starts.append((base_offset, position))
+        offset, size = unpack_start(data, position)
+        base_offset = offset + 1
+        position += LOG_OVERHEAD + size
+    return starts
 
 
 def records_of_messages(data: bytes, magic: int) -> RecordRun:

@@ -39,7 +39,6 @@ from barnabas.records.batch import (
     set_max_timestamp,
 )
 from barnabas.records.batch_rules import refuse_batch, refuse_fields
-from barnabas.records.formats import batches_of_any_magic, read_any_header
 from barnabas.records.legacy import LEAST_MESSAGE_BYTES
 from barnabas.records.record import MAX_UNCOMPRESSED_BYTES
 from barnabas.records.walk import RecordRefusal
@@ -201,13 +200,9 @@ def _prepare_walked(
 
 def _newest_messages(data: Buffer, base_offset: int) -> deque[tuple[int, int]]:
     """Where the last messages of a numbered set begin: offset and position. A wrapper is the only one of its set."""
-    newest: deque[tuple[int, int]] = deque(maxlen=2 * KEPT_BATCHES)
-    position = 0
-    for message in batches_of_any_magic(data):
-        newest.append((base_offset, position))
-        base_offset = read_any_header(message).last_offset + 1
-        position += len(message)
-    return newest
+    from barnabas.records.transcode import message_starts
+
+    return deque(message_starts(data, base_offset), maxlen=2 * KEPT_BATCHES)
 
 
 def _next_batch_bytes(records: Buffer, position: int) -> int | RecordRefusal | None:
