@@ -169,8 +169,8 @@ def main() -> int:
         prog="scripts/bench --compaction", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--count", type=int, default=300_000, help="records of each topic")
-    parser.add_argument("--keys", type=int, default=60_000, help="different keys")
+    parser.add_argument("--count", type=int, default=200_000, help="records of each topic")
+    parser.add_argument("--keys", type=int, default=40_000, help="different keys")
     parser.add_argument("--codecs", type=lambda text: text.split(","), default=list(CODECS), help="with commas")
     parser.add_argument("--batch-bytes", type=int, default=16_384, help="batch.size of the producer")
     parser.add_argument("--memory-mb", type=int, default=128, help="log.cleaner.dedupe.buffer.size")

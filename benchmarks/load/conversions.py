@@ -228,7 +228,7 @@ def main() -> int:
         prog="scripts/bench --conversions", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--count", type=int, default=300_000, help="records of a load; a third as many warm it up")
+    parser.add_argument("--count", type=int, default=200_000, help="records of a load; a third as many warm it up")
     parser.add_argument("--target", default="kafka,barnabas,barnabas-compiled", help="with commas")
     parser.add_argument("--only", default=",".join(LOADS), help=f"with commas: {', '.join(LOADS)}")
     parser.add_argument("--save", metavar="NAME", help="write benchmarks/results/NAME.json and NAME.md")
