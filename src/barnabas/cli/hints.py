@@ -1,4 +1,4 @@
-"""What a person can do about an error, after what the error says."""
+"""Advice that is added to the messages of known errors."""
 
 from barnabas.clients.channel import UnreachableError
 from barnabas.core.error_code import ErrorCode

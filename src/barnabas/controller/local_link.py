@@ -17,7 +17,7 @@ from barnabas.registry import paths
 
 
 class Replicas(Protocol):
-    """The part of the replica manager that takes orders."""
+    """The part of the replica manager that the controller's requests go to."""
 
     def leader_and_isr(self, request: LeaderAndIsrRequest) -> Pending[LeaderAndIsrResponse]: ...
 

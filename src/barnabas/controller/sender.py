@@ -70,7 +70,7 @@ class Sender:
         self._channels[broker_id] = _Channel(self._link_to(broker_id))
 
     def remove(self, broker_id: int) -> None:
-        """A broker is gone: what it did not get it will not get; whoever waits for it is told None."""
+        """Forget a broker that is gone; its requests that are not answered yet get None."""
         channel = self._channels.pop(broker_id, None)
         if channel is None:
             return

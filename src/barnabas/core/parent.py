@@ -1,4 +1,4 @@
-"""Dies with the process that started this one, however that ends.
+"""Ends this process when the process that started it ends, for whatever reason.
 
 On Linux the kernel does it: it kills a process when the thread that started it ends, so that thread must stay (the test
 kit has one for it). Elsewhere a thread of this process waits for the parent's end.

@@ -1,4 +1,4 @@
-"""The records of `__consumer_offsets`, as Kafka 2.7 writes them and any version wrote them.
+"""Encodes the records of `__consumer_offsets` as Kafka 2.7 does, and decodes those of any older version.
 
 | record | key (int16 type first) | value (int16 version first) |
 | --- | --- | --- |

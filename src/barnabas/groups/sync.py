@@ -1,4 +1,4 @@
-"""SyncGroup: the leader hands in the assignments, everybody gets its own once they are stored.
+"""SyncGroup: the leader hands in the assignments; each member gets its own once they are stored.
 
 Source: protocol guide, SyncGroup.
 """

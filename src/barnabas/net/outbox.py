@@ -1,4 +1,4 @@
-"""What waits to be sent on one connection: buffers and slices of files, in order.
+"""The queue of what is to be sent on one connection: buffers and slices of files, in order.
 
 A slice of a file goes from the page cache to the socket by `sendfile`. A slice keeps its file open for as long as it
 is queued, so that a segment deleted meanwhile still sends its own bytes.

@@ -55,7 +55,7 @@ class Partition:
 
     @property
     def last_stable_offset(self) -> int:
-        """Up to where consumers read that want committed records only: never above the high watermark."""
+        """The end of what read_committed consumers may read: never above the high watermark."""
         unstable_offset = self.log.first_unstable_offset
         return self.high_watermark if self.high_watermark < unstable_offset else unstable_offset
 
@@ -119,10 +119,10 @@ class Partition:
         return None
 
     def delete_records(self, offset: int) -> ErrorCode:
-        """Let the log begin at `offset`, or at the high watermark (-1).
+        """Move the log start offset up to `offset`, or to the high watermark (-1).
 
         Returns:
-            Why it doesn't; NONE also where it begins there or later already.
+            The error, if any; NONE also where the log already begins there or later.
         """
         if not self.is_leader:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
