@@ -497,14 +497,9 @@ class LogManager:
                 # the log has just failed.
                 continue
             try:
-                count = apply_retention(log, high_watermarks.get(log.topic_partition, 0), now_ms)
+                apply_retention(log, high_watermarks.get(log.topic_partition, 0), now_ms)
             except (StorageError, CorruptRecordsError) as error:
                 self._on_failure(error)
-                continue
-            if count:
-                _logger.info(
-                    "%s: %d old segments deleted, the log starts at %d", log.directory, count, log.log_start_offset
-                )
 
     def _known_high_watermarks(self) -> dict[TopicPartition, int]:
         return {**self._high_watermarks, **self._led_high_watermarks()}

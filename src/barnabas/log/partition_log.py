@@ -9,6 +9,7 @@ Invariants:
 Source: design page, log; implementation page, log; log-format facts.
 """
 
+import logging
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -36,6 +37,8 @@ from barnabas.log.segments.segment import MAX_RELATIVE_OFFSET, Segment
 from barnabas.log.segments.segment_chain import SegmentChain
 from barnabas.records.batch import MAGIC
 from barnabas.records.walk import RecordRefusal
+
+_logger = logging.getLogger(__name__)
 
 
 def _ignore(_: None) -> None:
@@ -398,29 +401,52 @@ class PartitionLog:
     def delete_oldest_segments(self, count: int) -> None:
         """Delete the first `count` segments; the log start moves to the first that stays.
 
-        The files are renamed at once and removed after file.delete.delay.ms.
+        Then the files are renamed, and removed after file.delete.delay.ms. All of them go once there is a new one.
         """
-        if count == len(self.segments):
+        if count < len(self.segments):
+            self._delete_oldest(count)
+            return
+        end_offset = self.log_end_offset
+        self.prepare_roll(lambda: self._delete_all(end_offset))
+
+    def _delete_all(self, end_offset: int) -> None:
+        if self.is_closed or self.log_end_offset != end_offset:
+            # Something was appended meanwhile: whoever wanted to delete all has to look again.
+            return
+        try:
             self.roll()
-            count = min(count, len(self.segments) - 1)
-        self._chain.drop(self.segments[:count], self.config.file_delete_delay_ms)
-        self.increment_log_start_offset(self.segments[0].base_offset)
+        except StorageError as error:
+            self._note_failure(error)
+            return
+        self._delete_oldest(len(self.segments) - 1)
+
+    def _delete_oldest(self, count: int) -> None:
+        if count:
+            self._chain.drop(self.segments[:count], self.config.file_delete_delay_ms)
+            self.increment_log_start_offset(self.segments[0].base_offset)
+            _logger.info(
+                "%s: %d old segments deleted, the log starts at %d", self.directory, count, self.log_start_offset
+            )
 
     def replace_segments(
-        self, replaced: list[Segment], base_offset: int, size: int, put_in_place: Callable[[], object]
+        self,
+        replaced: list[Segment],
+        replacing: Segment,
+        put_in_place: Callable[[], list[Path]],
+        then: Callable[[], object],
+        failed: Callable[[BaseException], object],
     ) -> None:
         """Let one segment take the place of neighbours that it was made from, the active one not among them.
 
         Args:
-            replaced: Their files are renamed at once and removed after file.delete.delay.ms.
-            base_offset: That of the first of them, and of the new one.
-            size: Bytes in the new one's `.log` file.
-            put_in_place: Gives its files their names once those are free.
-
-        Raises:
-            StorageError: The disk failed half-way; only loading the log again mends it.
+            replaced: What their files are renamed to is removed after file.delete.delay.ms.
+            replacing: The new one, `Segment.cleaned`; it begins where the first of them does.
+            put_in_place: Renames the files of both, in an executor; returns the new names of those replaced.
+            then: Called when that is done.
+            failed: Called when the disk failed half-way; only loading the log again mends it.
         """
-        self._chain.replace(replaced, base_offset, size, put_in_place, self.config.file_delete_delay_ms)
+        delay_ms = self.config.file_delete_delay_ms
+        self._chain.replace(replaced, replacing, put_in_place, delay_ms, then, failed)
 
     def increment_log_start_offset(self, offset: int) -> None:
         """Let the log begin at `offset` or above; never moves back."""
@@ -430,22 +456,25 @@ class PartitionLog:
             self.producers.note_replicated(offset)
 
     def truncate_to(self, offset: int) -> None:
-        """Cut every batch that holds `offset` or lies above it; the log then ends at `offset`."""
+        """Cut every batch that holds `offset` or lies above it; the log then ends at `offset`.
+
+        On the spot, files too, as the names are wanted again: only when the log is settled (but for a flush).
+        """
         if offset >= self.log_end_offset:
             return
         if offset < self.segments[0].base_offset:
             self.truncate_fully(offset)
             return
         above = [segment for segment in self.segments if segment.base_offset > offset]
-        self._chain.drop(above, self.config.file_delete_delay_ms)
+        self._chain.drop_now(above, self.config.file_delete_delay_ms)
         self.segments[-1].truncate_to(offset)
         self._reset_end(offset)
         self.log_start_offset = min(self.log_start_offset, offset)
         self.epochs.truncate_from_end(offset)
 
     def truncate_fully(self, offset: int) -> None:
-        """Drop everything and begin anew, empty, at `offset`."""
-        self._chain.drop(list(self.segments), self.config.file_delete_delay_ms)
+        """Drop everything and begin anew, empty, at `offset`; see `truncate_to`."""
+        self._chain.drop_now(list(self.segments), self.config.file_delete_delay_ms)
         self._chain.add(self.config, offset).make_indexes()
         self._reset_end(offset)
         self.log_start_offset = offset
@@ -520,10 +549,7 @@ class PartitionLog:
         Raises:
             StorageError: The disk failed.
         """
-        times = [
-            (max(segment.base_offset, self.log_start_offset), self._env.files.modified_ms(segment.path))
-            for segment in self.segments
-        ]
+        times = [(max(segment.base_offset, self.log_start_offset), segment.modified_ms()) for segment in self.segments]
         return [*times, (self.log_end_offset, now_ms)] if self.segments[-1].size else times
 
     def offset_for_timestamp(self, target_ms: int, cached: Cached | None = None) -> tuple[int, int, int] | None:

@@ -19,7 +19,7 @@ _Rule = Callable[[PartitionLog, int], _MayGo]
 
 
 def apply_retention(log: PartitionLog, high_watermark: int, now_ms: int) -> int:
-    """Delete what the topic's settings no longer keep; how many segments that were.
+    """Delete what the topic's settings no longer keep; how many segments that are.
 
     Raises:
         StorageError: The disk failed.

@@ -5,6 +5,7 @@ import os
 import pytest
 
 from barnabas.log.retention import apply_retention
+from barnabas.testing.manual_executor import ManualExecutor
 
 SEGMENTS = 5
 
@@ -79,3 +80,66 @@ def test_files_are_renamed_then_removed(fill, clock, directory):
     clock.advance(500)
 
     assert not [name for name in os.listdir(directory) if name.endswith(".deleted")]
+
+
+class TestFilesFollow:
+    """The log changes at once, its files when the executor comes to it."""
+
+    @pytest.fixture
+    def executor(self, env):
+        env.executor = ManualExecutor()
+        return env.executor
+
+    @pytest.fixture
+    def log(self, executor, fill):
+        log = fill(retention_ms=1000, file_delete_delay_ms=500)
+        executor.run_all()
+        return log
+
+    def test_readers_see_the_log_as_it_will_be(self, log, executor, directory, clock):
+        held = log.read(0, 1_000, 5)
+        before = held.read()
+        assert apply_retention(log, 5, now_ms=2_001_000) == 2
+        assert (bases(log), log.log_start_offset) == ([2, 3, 4], 2)
+        assert (directory / "00000000000000000001.log").exists()
+        executor.run_all()
+        assert not (directory / "00000000000000000001.log").exists()
+        assert (directory / "00000000000000000001.log.deleted").exists()
+        assert held.read() == before
+        clock.advance(500)
+        executor.run_all()
+        assert not (directory / "00000000000000000001.log.deleted").exists()
+
+    @pytest.mark.parametrize("done_count", range(4))
+    def test_a_kill_leaves_a_log_without_gaps(self, log, executor, disk, open_partition_log, done_count):
+        apply_retention(log, 5, now_ms=2_001_000)
+        for _ in range(min(done_count, executor.waiting_count)):
+            executor.run_next()
+        log.release()
+        disk.kill()
+        opened = open_partition_log(recovery_point=5)
+        assert bases(opened) == ([0, 1, 2, 3, 4] if done_count == 0 else [2, 3, 4])
+        assert opened.log_end_offset == 5
+
+    @pytest.fixture
+    def short(self, executor, open_partition_log, make_batch):
+        """A log whose only segment is not half full."""
+        log = open_partition_log(segment_bytes=5 * len(make_batch()), retention_ms=1000)
+        log.append(make_batch(timestamp_ms=0), 0)
+        executor.run_all()
+        return log
+
+    def test_all_go_once_there_is_a_new_segment(self, short, executor, env):
+        on_loop = []
+        env.on_loop = on_loop.append
+        assert apply_retention(short, 1, now_ms=9_000) == 1
+        assert bases(short) == [0]
+        executor.run_all()
+        assert (bases(short), short.log_start_offset, on_loop) == ([1], 1, [])
+
+    def test_what_is_appended_while_the_new_segment_is_made_stays(self, short, executor, make_batch):
+        apply_retention(short, 1, now_ms=9_000)
+        short.append(make_batch(timestamp_ms=9_000), 0)
+        executor.run_all()
+        assert bases(short) == [0]
+        assert apply_retention(short, 2, now_ms=9_000) == 0

@@ -15,6 +15,7 @@ from barnabas.log.disk.files import FileSystem
 from barnabas.log.file_names import segment_paths
 from barnabas.log.segments.aborted_transaction import AbortedTransaction
 from barnabas.log.segments.offset_index import OffsetIndex
+from barnabas.log.segments.segment import Segment
 from barnabas.log.segments.time_index import TimeIndex
 from barnabas.log.segments.txn_index import TransactionIndex
 from barnabas.records.batch import Buffer
@@ -37,11 +38,13 @@ class CleanedSegment:
 
     __slots__ = (
         "_bytes_since_entry",
+        "_directory",
         "_file",
         "_files",
         "_index_interval_bytes",
         "_max_timestamp_ms",
         "_max_timestamp_offset",
+        "_modified_ms",
         "_offset_index",
         "_time_index",
         "_transactions",
@@ -57,6 +60,8 @@ class CleanedSegment:
         log, offsets, times, transactions = map(cleaned_path, segment_paths(directory, base_offset))
         self.base_offset = base_offset
         self._files = files
+        self._directory = directory
+        self._modified_ms = 0
         self._index_interval_bytes = index_interval_bytes
         self._file = files.open_records(log, is_new=True)
         self._offset_index = OffsetIndex(files, offsets, base_offset)
@@ -120,3 +125,9 @@ class CleanedSegment:
             self._files.sync(path)
         for path in paths:
             self._files.set_modified(path, modified_ms)
+        self._modified_ms = modified_ms
+
+    def segment(self, now_ms: int) -> Segment:
+        """The segment that it is, once it is finished; nothing is written here any more."""
+        indexes = (self._offset_index, self._time_index, self._transactions)
+        return Segment.cleaned(self._files, self._directory, now_ms, self._file, indexes, self._modified_ms)

@@ -1,7 +1,7 @@
 """Runs the rounds: chooses the dirtiest log, has it cleaned in a thread of the cleaner, puts the results in place.
 
-    event loop   choose ─► (snapshot)        ┌► swap ─► (next group) ─┐          ┌► note where the log is clean
-    thread                └► learn the keys ─┘          └► clean it ─►┘ sync dir ┘
+    event loop   choose ─► (snapshot)        ┌► swap ─┐        ┌► (next group) ─┐          ┌► note where it is clean
+    thread                └► learn the keys ─┘        └► rename ┘ └► clean it ─►┘ sync dir ┘
 
 Also drops old segments of compacted logs, by their log start and, with `compact,delete`, by age and size.
 
@@ -24,9 +24,10 @@ from barnabas.core.timers import Timer
 from barnabas.core.types import NO_OFFSET, TopicPartition
 from barnabas.log.appends.rules import COMPACT
 from barnabas.log.cleaner.candidates import CleanableRange, CompactionRules, LogView, cleanable_range, dirtiest, is_due
+from barnabas.log.cleaner.cleaned_segment import CleanedSegment
 from barnabas.log.cleaner.rewrite import LastBatch
 from barnabas.log.cleaner.round import CleaningAbortedError, Round, RoundSettings, Source
-from barnabas.log.cleaner.swap import make_swap_files, put_in_place
+from barnabas.log.cleaner.swap import swap
 from barnabas.log.cleaner.throttle import Throttle
 from barnabas.log.config import CleanerConfig
 from barnabas.log.environment import LogEnvironment
@@ -218,14 +219,14 @@ class Cleaner:
         last_batches = _last_batches(log)
         self._executor.run(
             lambda: round_.clean(group, last_batches),
-            lambda size: self._swap(running, group, size),
+            lambda cleaned: self._swap(running, group, cleaned),
             lambda error: self._fail(running, error),
         )
 
     def _is_wanted(self, log: PartitionLog) -> bool:
         return not (log.is_closed or self._stopped.is_set()) and COMPACT in log.config.cleanup_policy
 
-    def _swap(self, running: _Running, group: Sequence[Source], size: int) -> None:
+    def _swap(self, running: _Running, group: Sequence[Source], cleaned: CleanedSegment) -> None:
         log, round_ = running.log, running.round
         replaced, running.segments = running.segments[: len(group)], running.segments[len(group) :]
         is_same = all(
@@ -240,21 +241,22 @@ class Cleaner:
                 lambda error: self._fail(running, error),
             )
             return
-        files, base_offset = self._env.files, group[0].base_offset
-        try:
-            make_swap_files(files, log.directory, base_offset)
-            log.replace_segments(replaced, base_offset, size, lambda: put_in_place(files, log.directory, base_offset))
-        except Exception as error:
+        running.groups = running.groups[1:]
+        running.replaced_count += len(group)
+
+        def failed(error: BaseException) -> None:
             # Half a swap can be mended only by loading the log again.
             self._fail(running, error)
             is_of_disk = isinstance(error, StorageError)
             self._env.on_failure(error if is_of_disk else StorageError(f"{log.directory}: {error!r}", log.directory))
-            return
-        running.groups = running.groups[1:]
-        running.replaced_count += len(group)
-        if not running.groups:
-            log.first_dirty_offset = round_.end_offset
-        self._clean_next(running)
+
+        log.replace_segments(
+            replaced,
+            cleaned.segment(self._env.clock.now_ms()),
+            lambda: swap(self._env.files, log.directory, cleaned.base_offset, replaced),
+            lambda: self._clean_next(running),
+            failed,
+        )
 
     def _finish(self, running: _Running) -> None:
         log, counts = running.log, running.round.counts
@@ -270,6 +272,8 @@ class Cleaner:
                 counts.key_count,
                 elapsed_ms,
             )
+            # Not before the names are on disk: what is said to be clean is not cleaned again.
+            log.first_dirty_offset = running.round.end_offset
             self._note_clean(log)
         self._end(log.topic_partition)
 

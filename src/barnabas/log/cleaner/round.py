@@ -164,7 +164,7 @@ class Round:
         groups = group_segments(segments, settings.segment_bytes, settings.index_bytes, self._first_uncleanable_offset)
         return [[cleaned[index] for index in group] for group in groups]
 
-    def clean(self, group: Sequence[Source], last_batches: Mapping[int, LastBatch]) -> int:
+    def clean(self, group: Sequence[Source], last_batches: Mapping[int, LastBatch]) -> CleanedSegment:
         """Write the cleaned segment of a group.
 
         Args:
@@ -172,7 +172,7 @@ class Round:
             last_batches: What each producer wrote last.
 
         Returns:
-            Its size in bytes.
+            It, finished.
 
         Raises:
             StorageError, CorruptRecordsError: The log can't be read, or the disk can't be written.
@@ -194,7 +194,7 @@ class Round:
             raise
         self.counts.read_bytes += sum(source.size for source in group)
         self.counts.written_bytes += target.size
-        return target.size
+        return target
 
     def discard(self, group: Sequence[Source]) -> None:
         """Take back the cleaned segment of a group.

@@ -7,16 +7,20 @@
 A crash before the end of step 1 leaves the old segments, one after it the new segment, once the log is loaded again
 (`directory_files`): a `.swap` beside no `.cleaned` of its offset or a lower one is put in place then.
 
-Invariants: everything happens on the event loop in one piece, so that no reader sees a half-cleaned log; nothing is
-renamed unless the segments are still those that were read.
+Invariants: in memory the new segment takes its place at one stroke, with its files open, so that no reader sees a
+half-cleaned log or asks for a name that is on its way; the files follow in the log's disk work. Nothing is renamed
+unless the segments are still those that were read.
 
 Source: log-format facts, load and recovery, cleaner.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from barnabas.log.disk.files import FileSystem
 from barnabas.log.file_names import CLEANED_SUFFIX, SWAP_SUFFIX, segment_paths
+from barnabas.log.segments.segment import Segment
+from barnabas.log.segments.segment_chain import mark_deleted
 
 
 def cleaned_path(path: Path) -> Path:
@@ -27,6 +31,21 @@ def cleaned_path(path: Path) -> Path:
 def swap_path(path: Path) -> Path:
     """What a file is called while those it replaces are taken away."""
     return path.with_name(path.name + SWAP_SUFFIX)
+
+
+def swap(files: FileSystem, directory: Path, base_offset: int, replaced: Sequence[Segment]) -> list[Path]:
+    """All three steps; for the log's disk work.
+
+    Returns:
+        What the files of those replaced are called now.
+
+    Raises:
+        StorageError: The disk failed.
+    """
+    make_swap_files(files, directory, base_offset)
+    renamed = mark_deleted(files, replaced)
+    put_in_place(files, directory, base_offset)
+    return renamed
 
 
 def make_swap_files(files: FileSystem, directory: Path, base_offset: int) -> None:

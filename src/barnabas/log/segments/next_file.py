@@ -24,13 +24,14 @@ class NextFile:
         is_wanted: It is neither there nor being made, and making it did not fail since the last roll.
     """
 
-    __slots__ = ("_files", "_is_being_made", "_is_there", "_path", "_work", "is_wanted")
+    __slots__ = ("_files", "_is_being_made", "_is_there", "_path", "_waiting", "_work", "is_wanted")
 
     def __init__(self, files: FileSystem, directory: Path, work: DiskWork) -> None:
         self._files = files
         self._path = directory / NEXT_FILE
         self._work = work
         self._is_being_made = self._is_there = False
+        self._waiting: list[Callable[[], object]] = []
         self.is_wanted = True
 
     def prepare(self, reserved_bytes: int, then: Callable[[], object] = lambda: None) -> None:
@@ -40,9 +41,13 @@ class NextFile:
             reserved_bytes: Room to keep for it on the disk; 0 for none.
             then: Called when it is there, or when it is not to be had.
         """
-        if not self.is_wanted:
+        if self._is_being_made:
+            self._waiting.append(then)
+            return
+        if self._is_there:
             then()
             return
+        self._waiting.append(then)
         self.is_wanted, self._is_being_made = False, True
 
         def make() -> None:
@@ -51,16 +56,21 @@ class NextFile:
                 file.reserve(reserved_bytes)
 
         def made(_: None) -> None:
-            self._is_being_made, self._is_there = False, True
-            then()
+            self._is_there = True
+            self._end()
 
         def failed(error: BaseException) -> None:
-            self._is_being_made = False
             # Whoever rolls makes the file then, and is told why if that fails, too.
             _logger.warning("the next segment could not be prepared: %s", error)
-            then()
+            self._end()
 
         self._work.beside(make, made, failed)
+
+    def _end(self) -> None:
+        self._is_being_made = False
+        waiting, self._waiting = self._waiting, []
+        for then in waiting:
+            then()
 
     def take(self, path: Path) -> RecordFile | None:
         """Give the file its name, and away; None when there is none.

@@ -57,6 +57,7 @@ class Segment:
         "_files",
         "_has_indexes",
         "_is_damaged",
+        "_modified_ms",
         "_offset_index",
         "_size",
         "_time_index",
@@ -87,6 +88,7 @@ class Segment:
         self._has_indexes = False
         # What the indexes say ends where the file holds no batch.
         self._is_damaged = False
+        self._modified_ms: int | None = None
         self._bytes_since_entry = 0
         self.base_offset = base_offset
         self.created_ms = created_ms
@@ -113,6 +115,42 @@ class Segment:
         segment._transactions = TransactionIndex(files, segment.paths[-1])
         segment._file = file
         return segment
+
+    @classmethod
+    def cleaned(
+        cls,
+        files: FileSystem,
+        directory: Path,
+        created_ms: int,
+        file: RecordFile,
+        indexes: "tuple[OffsetIndex, TimeIndex, TransactionIndex]",
+        modified_ms: int,
+    ) -> "Segment":
+        """A segment that compaction has written, all of it in memory while its files get their names.
+
+        Args:
+            file: Its `.log` file.
+            indexes: As they are on disk.
+            modified_ms: When the file is said to have been changed.
+        """
+        offset_index, time_index, transactions = indexes
+        segment = cls(files, directory, offset_index.base_offset, file.size, created_ms)
+        _, offset_index.path, time_index.path, transactions.path = segment.paths
+        segment._offset_index, segment._time_index, segment._transactions = indexes
+        segment._has_indexes = True
+        segment._file = file
+        segment._modified_ms = modified_ms
+        segment.max_timestamp_ms = time_index.last_timestamp_ms
+        segment.max_timestamp_offset = time_index.last_offset
+        return segment
+
+    def unload(self) -> None:
+        """Let go of what can be read again when somebody wants it."""
+        self.close()
+        self._offset_index = OffsetIndex(self._files, self._offset_index.path, self.base_offset)
+        self._time_index = TimeIndex(self._files, self._time_index.path, self.base_offset)
+        self._transactions = None
+        self._has_indexes = False
 
     def make_indexes(self) -> None:
         """Make the index files of a new segment, empty; for any thread."""
@@ -408,7 +446,15 @@ class Segment:
             self.take_largest_timestamp(self.read_largest_timestamp())
         if self.max_timestamp_ms >= 0 and not self._is_damaged:
             return self.max_timestamp_ms
-        return self._files.modified_ms(self.path)
+        return self.modified_ms()
+
+    def modified_ms(self) -> int:
+        """When the file was last changed.
+
+        Raises:
+            StorageError: The disk failed.
+        """
+        return self._files.modified_ms(self.path) if self._modified_ms is None else self._modified_ms
 
     @property
     def knows_largest_timestamp(self) -> bool:

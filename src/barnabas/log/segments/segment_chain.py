@@ -1,20 +1,21 @@
 """The segments of one log, one after the other: finds the batches that a reader asks for.
 
-Invariants: there is always one, sorted by base offset, and the last is the active one; what is renamed to `.deleted` is
-removed after file.delete.delay.ms, by the executor.
+Invariants: there is always one, sorted by base offset, and the last is the active one. The chain changes at once and
+its files follow (`disk_work.py`); what is renamed to `.deleted` is removed after file.delete.delay.ms.
 
 Source: implementation page, log, reads; log-format facts, retention.
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 
 from barnabas.log.config import LogConfig
 from barnabas.log.disk.cold_reads import Cached, ColdSlice, NotCachedError
 from barnabas.log.disk.disk_work import DiskWork
-from barnabas.log.disk.files import FileSlice
+from barnabas.log.disk.files import FileSlice, FileSystem
 from barnabas.log.environment import LogEnvironment
 from barnabas.log.file_names import DELETED_SUFFIX, LOG_SUFFIX, file_name
 from barnabas.log.segments.aborted_transaction import AbortedTransaction
@@ -97,34 +98,49 @@ class SegmentChain:
         self.segments[-1].roll_jitter_ms = self._env.choose_jitter(limit_ms) if limit_ms > 0 else 0
 
     def drop(self, dropped: list[Segment], delay_ms: int) -> None:
-        """Let go of segments: their files are renamed now and removed after `delay_ms`."""
-        files = self._env.files
-        renamed: list[Path] = []
-        for segment in dropped:
-            segment.close()
-            for path in segment.paths:
-                if files.exists(path):
-                    target = path.with_name(path.name + DELETED_SUFFIX)
-                    files.rename(path, target)
-                    renamed.append(target)
-        self.segments[:] = [segment for segment in self.segments if segment not in dropped]
-        if renamed:
-            self._env.timers.call_later(delay_ms, self._remove_files, renamed)
+        """Let go of segments; then their files are renamed, and removed after `delay_ms`."""
+        self._let_go(dropped)
+        self._work.run(
+            lambda: mark_deleted(self._env.files, dropped), partial(self._remove_later, delay_ms), self._failed
+        )
+
+    def drop_now(self, dropped: list[Segment], delay_ms: int) -> None:
+        """Let go of segments whose names are wanted for others: the files are renamed on the spot.
+
+        Raises:
+            StorageError: The disk failed.
+        """
+        self._let_go(dropped)
+        self._remove_later(delay_ms, mark_deleted(self._env.files, dropped))
 
     def replace(
         self,
         replaced: list[Segment],
-        base_offset: int,
-        size: int,
-        put_in_place: Callable[[], object],
+        replacing: Segment,
+        put_in_place: Callable[[], list[Path]],
         delay_ms: int,
+        then: Callable[[], object],
+        failed: Callable[[BaseException], object],
     ) -> None:
         """Let one segment take the place of some; see `PartitionLog.replace_segments`."""
-        index = self.segments.index(replaced[0])
-        self.drop(replaced, delay_ms)
-        put_in_place()
-        segment = Segment(self._env.files, self._directory, base_offset, size, self._env.clock.now_ms())
-        self.segments.insert(index, segment)
+        self.segments.insert(self.segments.index(replaced[0]), replacing)
+        self._let_go(replaced)
+
+        def done(renamed: list[Path]) -> None:
+            replacing.unload()
+            self._remove_later(delay_ms, renamed)
+            then()
+
+        self._work.run(put_in_place, done, failed)
+
+    def _let_go(self, dropped: list[Segment]) -> None:
+        for segment in dropped:
+            segment.close()
+        self.segments[:] = [segment for segment in self.segments if segment not in dropped]
+
+    def _remove_later(self, delay_ms: int, paths: list[Path]) -> None:
+        if paths:
+            self._env.timers.call_later(delay_ms, self._remove_files, paths)
 
     def _remove_files(self, paths: list[Path]) -> None:
         def remove() -> None:
@@ -256,6 +272,25 @@ class SegmentChain:
             slices[0].position = position
             slices[0].length -= position
         return _walk(slices, end_offset)
+
+
+def mark_deleted(files: FileSystem, segments: Sequence[Segment]) -> list[Path]:
+    """Rename the files of segments, from the oldest on, so that they are none any more; for the log's disk work.
+
+    Returns:
+        Their new names.
+
+    Raises:
+        StorageError: The disk failed.
+    """
+    renamed: list[Path] = []
+    for segment in segments:
+        for path in segment.paths:
+            if files.exists(path):
+                target = path.with_name(path.name + DELETED_SUFFIX)
+                files.rename(path, target)
+                renamed.append(target)
+    return renamed
 
 
 def _walk(slices: list[FileSlice], end_offset: int) -> Iterator[memoryview]:

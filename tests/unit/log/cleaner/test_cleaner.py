@@ -3,11 +3,13 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from barnabas.core.error_code import ErrorCode
 from barnabas.log.cleaner.cleaner import Cleaner
+from barnabas.log.environment import LogEnvironment
 from barnabas.log.partition_log import PartitionLog
 from barnabas.records.batch import Codec, batches, read_header
 from barnabas.records.builder import BatchBuilder
@@ -15,6 +17,7 @@ from barnabas.records.control import EndTransactionMarker, MarkerType, build_mar
 from barnabas.records.message_set import MessageSetBuilder
 from barnabas.testing.faulty_disk import FaultyDisk
 from barnabas.testing.manual_clock import ManualClock
+from barnabas.testing.manual_executor import ManualExecutor
 
 from .conftest import Append, names, rows
 
@@ -398,3 +401,79 @@ def test_looks_at_once_when_its_settings_changed(
     log.roll()
     clock.advance(5_000)
     assert len(rows(log)) == 3
+
+
+class TestTheSwap:
+    """In memory it is done at one stroke; the files follow when the executor comes to them."""
+
+    @pytest.fixture
+    def executor(self, env: LogEnvironment) -> ManualExecutor:
+        executor = ManualExecutor()
+        env.executor = executor
+        return executor
+
+    @pytest.fixture
+    def log(self, executor: ManualExecutor, open_partition_log: OpenLog) -> PartitionLog:
+        return open_partition_log(cleanup_policy="compact", min_cleanable_dirty_ratio="0.01", segment_bytes=600)
+
+    def swap(self, log: PartitionLog, append: Append, executor: ManualExecutor, make_cleaner: MakeCleaner) -> Cleaner:
+        """Let a cleaner come as far as the new segment in memory."""
+        for number in range(30):
+            append([(b"a", b"%d" % number), (b"b", b"x")])
+        log.roll()
+        log.flush()
+        executor.run_all()
+        self.before = rows(log)
+        config: Any = log.config
+        log.update_config(config.with_overrides({"segment.bytes": "100000", "cleanup.policy": "compact"}))
+        cleaner = make_cleaner(log)
+        assert [segment.base_offset for segment in log.segments] == [0, 60]
+        return cleaner
+
+    def test_readers_find_the_new_segment_whose_name_is_on_its_way(
+        self, log: PartitionLog, append: Append, executor: ManualExecutor, make_cleaner: MakeCleaner, directory: Path
+    ) -> None:
+        cleaner = self.swap(log, append, executor, make_cleaner)
+        cleaned = log.segments[0]
+        assert [name for name in os.listdir(directory) if name.endswith(".cleaned")]
+        kept = [(58, b"a", b"29"), (59, b"b", b"x")]
+        assert rows(log) == kept
+        found = log.offset_for_timestamp(0)
+        age_ms = cleaned.largest_timestamp()
+        assert log.first_dirty_offset is None
+        executor.run_all()
+        assert cleaned.largest_timestamp() == age_ms
+        assert rows(log) == kept
+        assert log.offset_for_timestamp(0) == found
+        assert not [name for name in os.listdir(directory) if name.endswith((".cleaned", ".swap"))]
+        assert (log.first_dirty_offset, cleaner.uncleanable) == (60, {})
+
+    @pytest.mark.parametrize("is_swapped", [False, True])
+    def test_a_kill_finds_the_old_segments_or_the_new_one(
+        self,
+        log: PartitionLog,
+        append: Append,
+        executor: ManualExecutor,
+        make_cleaner: MakeCleaner,
+        disk: FaultyDisk,
+        open_partition_log: OpenLog,
+        is_swapped: bool,
+    ) -> None:
+        self.swap(log, append, executor, make_cleaner)
+        if is_swapped:
+            executor.run_all()
+        after = rows(log)
+        log.release()
+        disk.kill()
+        opened = open_partition_log(cleanup_policy="compact", recovery_point=log.recovery_point)
+        assert rows(opened) == (after if is_swapped else self.before)
+        assert opened.log_end_offset == 60
+
+    def test_retention_of_what_is_being_swapped_comes_after(
+        self, log: PartitionLog, append: Append, executor: ManualExecutor, make_cleaner: MakeCleaner, directory: Path
+    ) -> None:
+        self.swap(log, append, executor, make_cleaner)
+        log.delete_oldest_segments(1)
+        assert rows(log) == []
+        executor.run_all()
+        assert sorted(name for name in os.listdir(directory) if name.endswith(".log")) == [f"{60:020}.log"]
