@@ -13,7 +13,6 @@ Source: design page, log; log-format facts, files in a log dir, load and recover
 
 import asyncio
 import logging
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -24,7 +23,7 @@ from barnabas.core.config.versions import kafka_version
 from barnabas.core.dice import system_dice
 from barnabas.core.errors import StartupError, StorageError
 from barnabas.core.executor import Executor, StopSignal, new_stop_signal, submit
-from barnabas.core.pending import Pending, completed
+from barnabas.core.pending import Pending
 from barnabas.core.timers import Timers
 from barnabas.core.types import TopicPartition
 from barnabas.log.appends.rules import COMPACT
@@ -34,11 +33,11 @@ from barnabas.log.directories.directory import META_FILE, LogDirectory
 from barnabas.log.directories.log_dirs import LogDirs
 from barnabas.log.disk.files import FileSystem, LocalFileSystem
 from barnabas.log.environment import LogEnvironment
+from barnabas.log.log_table import LogTable
 from barnabas.log.partition_log import PartitionLog
 from barnabas.log.producers.open_transactions import warn_of_open_transactions
 from barnabas.log.retention import apply_retention
 from barnabas.log.startup.loading import DamagedLog, load_logs
-from barnabas.log.startup.recovery import open_log
 from barnabas.records.errors import CorruptRecordsError
 
 CLOSING_THREAD_COUNT = 8
@@ -57,25 +56,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _logger = logging.getLogger(__name__)
-
-
-class _Opening:
-    """A log that is being opened.
-
-    Attributes:
-        directory: Where it will be.
-        is_unwanted: It is deleted as soon as it is open.
-        waiting: Who wants it.
-        waiting_for_next: Who asked when it was unwanted already, with `is_new`: they get another one.
-    """
-
-    __slots__ = ("directory", "is_unwanted", "waiting", "waiting_for_next")
-
-    def __init__(self, directory: LogDirectory, first: Pending[PartitionLog | None]) -> None:
-        self.directory = directory
-        self.is_unwanted = False
-        self.waiting = [first]
-        self.waiting_for_next: list[tuple[Pending[PartitionLog | None], bool]] = []
 
 
 class LogManager:
@@ -145,9 +125,8 @@ class LogManager:
             on_loop=on_loop,
         )
         self._directories = LogDirs([LogDirectory(self._env.files, Path(path)) for path in _paths(config)])
-        self._logs: dict[TopicPartition, PartitionLog] = {}
-        self._damaged: dict[TopicPartition, DamagedLog] = {}
-        self._opening: dict[TopicPartition, _Opening] = {}
+        self._table = LogTable(self._env, self._directories, topic_config, self._dice, self._note_deleted)
+        self._logs, self._damaged = self._table.logs, self._table.damaged
         self._high_watermarks: dict[TopicPartition, int] = {}
         self._led_high_watermarks: Callable[[], Mapping[TopicPartition, int]] = dict
         self._checkpoints = Checkpoints(
@@ -211,7 +190,7 @@ class LogManager:
         self._damaged.update(loaded.damaged)
         self._high_watermarks.update(loaded.high_watermarks)
         for path in loaded.deleted:
-            self._remove_later(path, 0)
+            self._table.remove_later(path, 0)
         for log in loaded.logs.values():
             log.flush()
 
@@ -328,7 +307,7 @@ class LogManager:
             self._cleaner_executor,
             self._logs.values,
             self._known_high_watermarks,
-            lambda log: self._checkpoints.write_cleaner_offsets(self._directory_of(log)),
+            lambda log: self._checkpoints.write_cleaner_offsets(self._directories.of(log.directory)),
             self._new_stop_signal(),
         )
         self._cleaner.start()
@@ -369,105 +348,21 @@ class LogManager:
         Returns:
             None when the disk failed, the log is damaged, or it was deleted before it was open.
         """
-        log = self._logs.get(topic_partition)
-        if topic_partition in self._damaged:
-            return completed(None)
-        if log is not None or self._is_closed or (self._directories.has_offline and not is_new):
-            return completed(log)
-        pending: Pending[PartitionLog | None] = Pending()
-        opening = self._opening.get(topic_partition)
-        if opening is None:
-            self._open(topic_partition, pending)
-        elif opening.is_unwanted:
-            opening.waiting_for_next.append((pending, is_new))
-        else:
-            opening.waiting.append(pending)
-        return pending
+        return self._table.get_or_create(topic_partition, is_new=is_new)
 
-    def _open(self, topic_partition: TopicPartition, first: Pending[PartitionLog | None]) -> None:
-        directory = self._emptiest_directory()
-        self._opening[topic_partition] = _Opening(directory, first)
-        path = directory.path / str(topic_partition)
-        config = self._topic_config(topic_partition)
+    def delete(self, topic_partition: TopicPartition) -> Pending[None]:
+        """Delete a partition's log: it is gone at once, its files after file.delete.delay.ms.
 
-        def opened(log: PartitionLog) -> None:
-            if directory not in self._directories.online:
-                # It failed meanwhile.
-                log.release()
-                self._end_opening(topic_partition, None)
-                return
-            self._logs[topic_partition] = log
-            self._end_opening(topic_partition, log)
-
-        def failed(error: BaseException) -> None:
-            if isinstance(error, CorruptRecordsError):
-                _logger.error("%s can't be opened, its partition is offline: %s", path, error)
-                self._damaged[topic_partition] = DamagedLog(path)
-            self._end_opening(topic_partition, None)
-            if isinstance(error, StorageError):
-                self._on_failure(error)
-
-        self._executor.run(lambda: open_log(self._env, topic_partition, path, config), opened, failed)
-
-    def _end_opening(self, topic_partition: TopicPartition, log: PartitionLog | None) -> None:
-        opening = self._opening.pop(topic_partition)
-        if opening.is_unwanted:
-            self.delete(topic_partition)
-            log = None
-        for pending in opening.waiting:
-            pending.complete(log)
-        for pending, is_new in opening.waiting_for_next:
-            self.get_or_create(topic_partition, is_new=is_new).then(pending.complete)
-
-    def _emptiest_directory(self) -> LogDirectory:
-        if len(self._directories.online) == 1:
-            return self._directories.online[0]
-        counts = Counter(log.directory.parent for log in self._logs.values())
-        # Those that are being made count too, or many made at once would all stand in one directory.
-        counts.update(opening.directory.path for opening in self._opening.values())
-        return min(self._directories, key=lambda directory: counts[directory.path])
-
-    def delete(self, topic_partition: TopicPartition) -> None:
-        """Delete a partition's log: it is gone at once, its files after file.delete.delay.ms."""
-        opening = self._opening.get(topic_partition)
-        if opening is not None:
-            # Whoever wanted it, or another one after an earlier deletion, wanted it before now.
-            opening.is_unwanted = True
-            opening.waiting += [pending for pending, _ in opening.waiting_for_next]
-            opening.waiting_for_next.clear()
-            return
-        log = self._logs.pop(topic_partition, None)
-        gone = log or self._damaged.pop(topic_partition, None)
-        if gone is None:
-            return
+        Returns:
+            Completes when not even a start after a kill finds it any more (or the disk failed).
+        """
         self._high_watermarks.pop(topic_partition, None)
-        if log is not None:
-            log.release()
-        config = self._topic_config(topic_partition) if log is None else log.config
-        try:
-            renamed = self._directory_of(gone).mark_deleted(gone.directory, topic_partition, self._dice.randbytes(16))
-        except StorageError as error:
-            self._on_failure(error)
-            return
-        self._remove_later(renamed, config.file_delete_delay_ms)
+        return self._table.delete(topic_partition)
+
+    def _note_deleted(self, gone: PartitionLog | DamagedLog, directory: LogDirectory) -> None:
         if gone.first_dirty_offset is not None:
             # A topic of that name may come again.
-            self._checkpoints.write_cleaner_offsets(self._directory_of(gone))
-
-    def _remove_later(self, directory: Path, delay_ms: int) -> None:
-        """Remove a directory that was marked as deleted."""
-
-        def remove() -> None:
-            self._executor.run(
-                lambda: self._env.files.remove_tree(directory),
-                lambda _: None,
-                self._on_failure,
-            )
-
-        self._timers.call_later(delay_ms, remove)
-
-    def _directory_of(self, log: PartitionLog | DamagedLog) -> LogDirectory:
-        return next(each for each in self._directories if each.path == log.directory.parent)
+            self._checkpoints.write_cleaner_offsets(directory)
 
     def note_failure(self, error: StorageError) -> None:
         """The disk failed at an append or a read: the broker must stop."""
@@ -533,6 +428,7 @@ class LogManager:
         if self._is_closed:
             return
         self._is_closed = True
+        await self._table.close().future()
         if self._cleaner is not None:
             await self._cleaner.close().future()
         await self._checkpoints.ended().future()

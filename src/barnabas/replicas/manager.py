@@ -260,24 +260,25 @@ class ReplicaManager:
         return change.pending
 
     def stop_replica(self, request: StopReplicaRequest) -> Pending[StopReplicaResponse]:
-        """Stop hosting partitions, and delete their logs where the request says so."""
+        """Stop hosting partitions, and delete their logs where the request says so; the answer waits for that."""
         if request.controller_epoch < self._controller_epoch:
             return completed(StopReplicaResponse(ErrorCode.STALE_CONTROLLER_EPOCH))
         self._controller_epoch = request.controller_epoch
         errors = []
         resigned = []
+        deletions: list[Pending[None]] = []
         for topic in request.topic_states:
             for state in topic.partition_states:
                 key = TopicPartition(topic.topic_name, state.partition_index)
-                error_code = self._stop(key, state)
+                error_code = self._stop(key, state, deletions)
                 if error_code == ErrorCode.NONE:
                     resigned.append(key)
                 errors.append(StopReplicaPartitionError(key.topic, key.partition, error_code))
         if self.on_leadership is not None and resigned:
             self.on_leadership([], resigned)
-        return completed(StopReplicaResponse(ErrorCode.NONE, errors))
+        return _when_all(deletions, StopReplicaResponse(ErrorCode.NONE, errors))
 
-    def _stop(self, key: TopicPartition, state: StopReplicaPartitionState) -> ErrorCode:
+    def _stop(self, key: TopicPartition, state: StopReplicaPartitionState, deletions: list[Pending[None]]) -> ErrorCode:
         is_obeyed = state.leader_epoch in (_EPOCH_DURING_DELETE, _NO_EPOCH)
         if not is_obeyed and state.leader_epoch <= self._leader_epoch(key):
             return ErrorCode.FENCED_LEADER_EPOCH
@@ -287,7 +288,7 @@ class ReplicaManager:
             self._fetches.notify(key)
         if state.delete_partition:
             self._offline.discard(key)
-            self._logs.delete(key)
+            deletions.append(self._logs.delete(key))
         return ErrorCode.NONE
 
     def _leader_epoch(self, key: TopicPartition) -> int:
@@ -364,6 +365,23 @@ class ReplicaManager:
         resigned = [key for key in others if (hosted := self._partitions.get(key)) is not None and not hosted.is_leader]
         if self.on_leadership is not None and (still_led or resigned):
             self.on_leadership(still_led, resigned)
+
+
+def _when_all(awaited: list[Pending[None]], answer: StopReplicaResponse) -> Pending[StopReplicaResponse]:
+    pending: Pending[StopReplicaResponse] = Pending()
+    left_count = 1
+
+    def one_done(_: None) -> None:
+        nonlocal left_count
+        left_count -= 1
+        if left_count == 0:
+            pending.complete(answer)
+
+    for each in awaited:
+        left_count += 1
+        each.then(one_done)
+    one_done(None)
+    return pending
 
 
 class _LeadershipChange:

@@ -7,9 +7,10 @@ import pytest
 
 from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.errors import StartupError, StorageError
-from barnabas.core.executor import InlineExecutor
+from barnabas.core.executor import Executor, InlineExecutor
 from barnabas.core.types import TopicPartition
 from barnabas.log.manager import LogManager
+from barnabas.testing.manual_executor import ManualExecutor
 
 TP = TopicPartition("topic-with-dashes", 0)
 OTHER = TopicPartition("other", 3)
@@ -208,6 +209,91 @@ def test_deletion(start, root, clock, make_batch):
     assert len(part.read()) == part.length
     clock.advance(60_000)
     assert not (root / renamed).exists()
+
+
+class Switch:
+    """An executor that can be held."""
+
+    def __init__(self):
+        self.to: Executor = InlineExecutor()
+
+    def run(self, work, then, failed):
+        self.to.run(work, then, failed)
+
+    def hold(self):
+        self.to = held = ManualExecutor()
+        return held
+
+
+@pytest.fixture
+def switch():
+    return Switch()
+
+
+@pytest.fixture
+def switched(root, clock, disk, failures, switch):
+    config = BrokerConfig.from_properties({"log.dirs": str(root)}, None, "test")
+    topic_config = TopicConfig.from_broker(config)
+    manager = LogManager(config, clock, clock, switch, lambda _: topic_config, failures.append, files=disk)
+    asyncio.run(_start(manager))
+    return manager
+
+
+def test_a_new_log_waits_until_its_namesake_has_another_name(switched, switch, root, make_batch):
+    switched.get_or_create(TP).value.append(make_batch(3), 0)
+    held = switch.hold()
+    deleted = switched.delete(TP)
+    assert switched.get(TP) is None
+    made = switched.get_or_create(TP)
+    assert (deleted.is_done, made.is_done, (root / str(TP)).exists()) == (False, False, True)
+    held.run_next()
+    assert (deleted.is_done, made.is_done) == (True, False)
+    held.run_all()
+    assert made.value.log_end_offset == 0
+    assert made.value is switched.get(TP)
+
+
+def test_a_log_that_is_deleted_twice_before_it_has_another_name(switched, switch, root):
+    switched.get_or_create(TP)
+    held = switch.hold()
+    deleted = [switched.delete(TP)]
+    made = switched.get_or_create(TP)
+    deleted.append(switched.delete(TP))
+    last = switched.get_or_create(TP)
+    held.run_all()
+    assert [each.is_done for each in deleted] == [True, True]
+    assert made.value is None
+    assert last.value is switched.get(TP) is not None
+
+
+def test_what_is_under_way_in_a_log_ends_before_it_is_deleted(switched, switch, root, make_batch, failures):
+    log = switched.get_or_create(TP).value
+    log.append(make_batch(3), 0)
+    held = switch.hold()
+    log.roll()
+    deleted = switched.delete(TP)
+    held.run_all()
+    assert deleted.is_done
+    assert not (root / str(TP)).exists()
+    assert failures == []
+
+
+def test_a_log_that_is_being_opened_when_the_broker_stops_is_closed(switched, switch, root):
+    held = switch.hold()
+    opening = switched.get_or_create(TP)
+
+    async def close():
+        closing = asyncio.create_task(switched.close())
+        await asyncio.sleep(0)
+        switch.to = InlineExecutor()
+        held.run_all()
+        await closing
+
+    asyncio.run(close())
+    assert opening.value.is_closed
+    assert (root / ".kafka_cleanshutdown").exists()
+    assert str(TP) in os.listdir(root)
+    assert checkpoint(root, "recovery-point") == "0\n1\ntopic-with-dashes 0 0\n"
 
 
 def test_long_names_are_shortened_for_deletion(start, root):

@@ -330,8 +330,11 @@ def test_a_stopped_partition_may_keep_its_log(replicas, logs):
 def test_a_stop_that_comes_while_the_log_is_opened_wins(replicas, logs, executor, tmp_path, heard):
     executor.is_holding = True
     pending = replicas.leader_and_isr(leaders())
-    assert errors(replicas.stop_replica(stop(-2))) == (0, [0])
+    stopped = replicas.stop_replica(stop(-2))
+    # A start after a kill would find the log that is on its way.
+    assert not stopped.is_done
     executor.release()
+    assert errors(stopped) == (0, [0])
     assert errors(pending) == (0, [0]), "as if it had been done before the stop"
     assert replicas.partition(PARTITION) is None
     assert replicas.absence_of(PARTITION) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

@@ -42,6 +42,10 @@ class LogDirs:
         path = error.path if isinstance(error, StorageError) else None
         return None if path is None else next((each for each in self.online if _is_within(path, each)), None)
 
+    def of(self, log_directory: Path) -> LogDirectory:
+        """The directory that a log stands in, whether it can be used or not."""
+        return next(each for each in (*self.online, *self._offline) if each.path == log_directory.parent)
+
     def is_offline(self, error: BaseException) -> bool:
         """Whether something failed in a directory that failed before."""
         path = error.path if isinstance(error, StorageError) else None

@@ -9,7 +9,7 @@ by line; the same seed gives the same lines.
 
 import logging
 from collections.abc import Callable, Coroutine, Mapping
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
@@ -33,6 +33,9 @@ T = TypeVar("T")
 _START_MS = 1_600_000_000_000
 DATA = Path("/data")
 PORT = 9092
+
+# Whether what runs now is work in an executor's thread; else it is the event loop's.
+IS_IN_EXECUTOR: ContextVar[bool] = ContextVar("IS_IN_EXECUTOR", default=False)
 
 
 class VirtualClock:
@@ -83,12 +86,15 @@ class VirtualExecutor:
         def do() -> None:
             if self._running.pop(number, None) is None:
                 return
+            token = IS_IN_EXECUTOR.set(True)
             try:
                 result = work()
             except Exception as error:
                 self._plan(tell, failed, error, context=context)
             else:
                 self._plan(tell, then, result, context=context)
+            finally:
+                IS_IN_EXECUTOR.reset(token)
 
         def begin() -> None:
             self._running[number] = do
