@@ -74,7 +74,7 @@ class Life:
         self.registry: Any = None
 
     async def run(self) -> None:
-        door = self.host._registry
+        door = self.host.registry
         opening = door.open
 
         async def opened(*args: Any) -> Any:
