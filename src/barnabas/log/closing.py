@@ -12,13 +12,13 @@ from barnabas.core.executor import Executor, submit
 from barnabas.log.partition_log import PartitionLog
 from barnabas.records.errors import CorruptRecordsError
 
-CLOSING_THREAD_COUNT = 8
-
 _logger = logging.getLogger(__name__)
 
 
-async def close_logs(executor: Executor, logs: list[PartitionLog]) -> tuple[bool, BaseException | None]:
-    """Close them all, `CLOSING_THREAD_COUNT` at a time, once nothing is being written to them any more.
+async def close_logs(
+    executor: Executor, thread_count: int, logs: list[PartitionLog]
+) -> tuple[bool, BaseException | None]:
+    """Close them all, `thread_count` at a time, once nothing is being written to them any more.
 
     Returns:
         Whether all were whole, and why one of them could not be closed, after all were tried.
@@ -26,7 +26,7 @@ async def close_logs(executor: Executor, logs: list[PartitionLog]) -> tuple[bool
     for log in logs:
         await log.settled().future()
     # A file system brings many files to disk in little more time than one, if it is asked for all at once.
-    shares = [logs[number::CLOSING_THREAD_COUNT] for number in range(min(CLOSING_THREAD_COUNT, len(logs)))]
+    shares = [logs[number::thread_count] for number in range(min(thread_count, len(logs)))]
     works = [submit(executor, partial(_close_some, share)).future() for share in shares]
     outcomes = await asyncio.gather(*works, return_exceptions=True)
     error = next((outcome for outcome in outcomes if isinstance(outcome, BaseException)), None)

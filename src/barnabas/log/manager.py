@@ -32,7 +32,6 @@ from barnabas.core.executor import Executor, StopSignal, new_stop_signal
 from barnabas.core.pending import Pending
 from barnabas.core.timers import Timers
 from barnabas.core.types import TopicPartition
-from barnabas.log.closing import close_logs
 from barnabas.log.config import LogConfig, LogManagerConfig
 from barnabas.log.directories.checkpoints import Checkpoints
 from barnabas.log.directories.directory import LogDirectory
@@ -46,6 +45,7 @@ from barnabas.log.producers.open_transactions import warn_of_open_transactions
 from barnabas.log.startup.loading import DamagedLog, load_logs
 from barnabas.log.upkeep import Upkeep
 
+CLOSING_THREAD_COUNT = 8
 _VALIDATES_RECORDS = "full"
 
 if TYPE_CHECKING:
@@ -313,6 +313,9 @@ class LogManager:
         """
         if self._is_closed:
             return
+        # Here: a start does without it.
+        from barnabas.log.closing import close_logs
+
         self._is_closed = True
         await self._table.close().future()
         await self._upkeep.close().future()
@@ -325,7 +328,7 @@ class LogManager:
         # A start that went wrong before the logs were open must leave everything as it was.
         for directory in self._directories if self._is_loaded else ():
             path = directory.path
-            are_closed, error = await close_logs(self._closing_executor, logs[path])
+            are_closed, error = await close_logs(self._closing_executor, CLOSING_THREAD_COUNT, logs[path])
             if error is None:
                 error = await self._attempt(
                     partial(self._close_directory, directory, are_closed, high_watermarks[path])

@@ -35,7 +35,8 @@ from barnabas.log.producers.producer_state import ProducerBatch, ProducerState
 from barnabas.log.segments.aborted_transaction import AbortedTransaction
 from barnabas.log.segments.segment import MAX_RELATIVE_OFFSET, Segment
 from barnabas.log.segments.segment_chain import SegmentChain
-from barnabas.records.batch import MAGIC
+from barnabas.log.segments.time_index import ENTRY_BYTES
+from barnabas.records.batch import HEADER_BYTES, MAGIC
 from barnabas.records.walk import RecordRefusal
 
 _logger = logging.getLogger(__name__)
@@ -94,6 +95,7 @@ class PartitionLog:
         "_env",
         "_flush_messages",
         "_flusher",
+        "_half_position",
         "_index_bytes",
         "_index_interval_bytes",
         "_is_name_safe",
@@ -157,6 +159,10 @@ class PartitionLog:
         self._segment_bytes = config.segment_bytes
         self._index_bytes = config.segment_index_bytes
         self._index_interval_bytes = config.index_interval_bytes
+        # About where the segment is half full, or one of its indexes; an entry follows a batch that ends an interval.
+        bytes_per_entry = config.index_interval_bytes + HEADER_BYTES
+        index_limit_bytes = config.segment_index_bytes // ENTRY_BYTES * bytes_per_entry
+        self._half_position = min(config.segment_bytes, index_limit_bytes) // 2
         self._flush_messages = config.flush_messages
         self._segment_ms = config.segment_ms
         if COMPACT in config.cleanup_policy and config.max_compaction_lag_ms > 0:
@@ -332,12 +338,8 @@ class PartitionLog:
             or last_offset - segment.base_offset > MAX_RELATIVE_OFFSET
         ):
             return self.roll()
-        if self._chain.next_file.is_wanted and (
-            end_position * 2 > self._segment_bytes
-            or waited_ms * 2 > limit_ms
-            or segment.has_full_index(self._index_bytes // 2)
-        ):
-            # Half-way: time enough to make the next one's file.
+        if (end_position > self._half_position or waited_ms * 2 > limit_ms) and self._chain.next_file.is_wanted:
+            # Time enough to make the next one's file.
             self._chain.prepare_next(self.config)
         return segment
 

@@ -30,9 +30,8 @@ from barnabas.core.pending import Spawner
 from barnabas.core.purgatory import Purgatory
 from barnabas.core.types import TopicPartition
 from barnabas.groups.coordinator import GroupCoordinator
-from barnabas.log.closing import CLOSING_THREAD_COUNT
 from barnabas.log.disk.cold_reads import ColdReads
-from barnabas.log.manager import LogManager
+from barnabas.log.manager import CLOSING_THREAD_COUNT, LogManager
 from barnabas.net.channel import SocketOptions
 from barnabas.net.connection import Connection
 from barnabas.net.listener import Listener

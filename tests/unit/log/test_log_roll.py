@@ -108,6 +108,15 @@ def test_an_old_segment_prepares_the_next(executor, open_partition_log, make_bat
     assert (len(log.segments), on_loop) == (2, [])
 
 
+def test_an_index_that_fills_up_prepares_the_next(executor, open_partition_log, make_batch, on_loop):
+    log = open_partition_log(segment_index_bytes=48, index_interval_bytes=0)
+    for _ in range(8):
+        log.append(make_batch(), 0)
+        executor.run_all()
+    assert [each.base_offset for each in log.segments] == [0, 7]
+    assert on_loop == []
+
+
 def test_a_quiet_log_tells_when_it_will_roll(log, clock, open_partition_log, make_batch):
     quiet = open_partition_log(segment_ms=1000)
     now_ms = clock.now_ms()

@@ -43,7 +43,7 @@ def answer_of(count: int, length: int) -> WireBuffer:
     answer = WireBuffer()
     for number in range(count):
         answer += b"%08d" % number
-        answer.regions.append((len(answer), Slice(3, number, length)))
+        answer.add_region(Slice(3, number, length))
     return answer
 
 
