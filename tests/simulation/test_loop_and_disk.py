@@ -101,6 +101,16 @@ class Life:
             await asyncio.sleep(60)
             await admin.delete_topic("short")
             await asyncio.sleep(60)
+            await self._stop()
+            # What it did not look at since it started it has to learn again.
+            self.host.start()
+            await asyncio.sleep(5)
+            await self._write(pool, ["kept", "compacted"], 30)
+            await self._set_config("kept", {"retention.ms": "1000", "segment.bytes": "2000"})
+            await asyncio.sleep(60)
+            await self._stop()
+
+    async def _stop(self) -> None:
         self.host.stop()
         await asyncio.sleep(60)
         assert not self.host.is_up

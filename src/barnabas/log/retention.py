@@ -9,6 +9,7 @@ Source: configuration page, retention.ms and retention.bytes; log-format facts, 
 
 from collections.abc import Callable
 
+from barnabas.core.executor import Executor
 from barnabas.log.partition_log import PartitionLog
 from barnabas.log.segments.segment import Segment
 
@@ -34,6 +35,29 @@ def apply_retention(log: PartitionLog, high_watermark: int, now_ms: int) -> int:
             log.delete_oldest_segments(count)
             deleted_count += count
     return deleted_count
+
+
+def learn_ages(
+    log: PartitionLog, executor: Executor, then: Callable[[], object], failed: Callable[[BaseException], object]
+) -> None:
+    """Read, in an executor, how old those segments are that nobody has looked at since the log was opened.
+
+    Args:
+        then: Called on the event loop when `apply_retention` can tell without a disk; at once where it can already.
+        failed: Called when they can't be read.
+    """
+    unknown = [segment for segment in log.segments if not segment.knows_largest_timestamp]
+    if not unknown or log.is_closed or log.config.retention_ms < 0 or DELETE not in log.config.cleanup_policy:
+        then()
+        return
+
+    def learned(timestamps_ms: list[int]) -> None:
+        for segment, timestamp_ms in zip(unknown, timestamps_ms, strict=True):
+            if segment in log.segments:
+                segment.take_largest_timestamp(timestamp_ms)
+        then()
+
+    executor.run(lambda: [segment.read_largest_timestamp() for segment in unknown], learned, failed)
 
 
 def _count(log: PartitionLog, high_watermark: int, may_go: _MayGo) -> int:

@@ -4,6 +4,7 @@ Source: log-format facts, files in a log dir, retention; configuration page.
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from barnabas.core.errors import StorageError
@@ -17,7 +18,7 @@ from barnabas.log.directories.directory import LogDirectory
 from barnabas.log.directories.log_dirs import LogDirs
 from barnabas.log.environment import LogEnvironment
 from barnabas.log.partition_log import PartitionLog
-from barnabas.log.retention import apply_retention
+from barnabas.log.retention import apply_retention, learn_ages
 from barnabas.records.errors import CorruptRecordsError
 
 if TYPE_CHECKING:
@@ -131,17 +132,20 @@ class Upkeep:
 
     def apply_retention(self) -> None:
         """Delete old segments of all logs but those that are compacted."""
-        now_ms = self._env.clock.now_ms()
         high_watermarks = self._known_high_watermarks()
         for log in list(self._logs.values()):
-            if COMPACT in log.config.cleanup_policy or log.is_closed:
-                # The cleaner does it, which must know what becomes of the segments that it reads; or the directory of
-                # the log has just failed.
-                continue
-            try:
-                apply_retention(log, high_watermarks.get(log.topic_partition, 0), now_ms)
-            except (StorageError, CorruptRecordsError) as error:
-                self._env.on_failure(error)
+            high_watermark = high_watermarks.get(log.topic_partition, 0)
+            retain = partial(self._apply_retention, log, high_watermark)
+            learn_ages(log, self._env.executor, retain, self._env.on_failure)
+
+    def _apply_retention(self, log: PartitionLog, high_watermark: int) -> None:
+        if COMPACT in log.config.cleanup_policy or log.is_closed or self._is_closed:
+            # The cleaner does it, which must know what becomes of the segments that it reads; or the log is gone.
+            return
+        try:
+            apply_retention(log, high_watermark, self._env.clock.now_ms())
+        except (StorageError, CorruptRecordsError) as error:
+            self._env.on_failure(error)
 
     def _flush_overdue(self) -> None:
         now_ms = self._env.clock.now_ms()

@@ -16,6 +16,7 @@ Source: design page, log compaction; log-format facts, cleaner.
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
 from barnabas.core.errors import StorageError
 from barnabas.core.executor import Executor, StopSignal
@@ -32,7 +33,7 @@ from barnabas.log.cleaner.throttle import Throttle
 from barnabas.log.config import CleanerConfig
 from barnabas.log.environment import LogEnvironment
 from barnabas.log.partition_log import PartitionLog
-from barnabas.log.retention import apply_retention
+from barnabas.log.retention import apply_retention, learn_ages
 from barnabas.log.segments.segment import Segment
 from barnabas.records.errors import CorruptRecordsError
 
@@ -126,10 +127,8 @@ class Cleaner:
                 break
             self._begin(*chosen)
         for log in self._idle_logs():
-            if log.is_closed:
-                # Its directory has just failed.
-                continue
-            self._drop_old_segments(log, high_watermarks.get(log.topic_partition, 0))
+            drop = partial(self._drop_old_segments, log, high_watermarks.get(log.topic_partition, 0))
+            learn_ages(log, self._env.executor, drop, self._env.on_failure)
         self._look_after(self._config.log_cleaner_backoff_ms)
 
     def _idle_logs(self) -> list[PartitionLog]:
@@ -165,6 +164,9 @@ class Cleaner:
         return None if index is None else due[index]
 
     def _drop_old_segments(self, log: PartitionLog, high_watermark: int) -> None:
+        if log.is_closed or self._stopped.is_set() or log.topic_partition in self._running:
+            # Gone, or a round has begun meanwhile: after that.
+            return
         try:
             apply_retention(log, high_watermark, self._env.clock.now_ms())
         except StorageError as error:
