@@ -18,6 +18,7 @@ from struct import Struct
 from typing import NamedTuple
 
 from barnabas.core.errors import StorageError
+from barnabas.log.disk.files import storage_errors
 
 OFFSET_ENTRY_BYTES = 8
 TIME_ENTRY_BYTES = 12
@@ -59,10 +60,8 @@ def read_bytes(path: Path) -> bytes:
     Raises:
         StorageError: It can't be read.
     """
-    try:
+    with storage_errors(path):
         return path.read_bytes()
-    except OSError as error:
-        raise StorageError(f"{path}: {error.strerror}") from error
 
 
 def base_offset_of(path: Path) -> int:

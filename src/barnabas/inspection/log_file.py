@@ -16,8 +16,8 @@ from struct import Struct
 from types import TracebackType
 from typing import Self
 
-from barnabas.core.errors import StorageError
 from barnabas.inspection.stored_batch import StoredBatch, read_stored_batch
+from barnabas.log.disk.files import as_storage_error, storage_errors
 from barnabas.records.batch import LEAST_BATCH_LENGTH, LOG_OVERHEAD, MAGIC, MAGIC_POSITION
 from barnabas.records.errors import CorruptRecordsError
 from barnabas.records.legacy import LEAST_MESSAGE_BYTES
@@ -43,10 +43,8 @@ class LogFile:
         Raises:
             StorageError: It can't be opened.
         """
-        try:
+        with storage_errors(path):
             self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        except OSError as error:
-            raise StorageError(f"{path}: {error.strerror}") from error
         self.path = path
         self.size = os.fstat(self._fd).st_size
 
@@ -78,7 +76,7 @@ class LogFile:
                     break
                 data += more
         except OSError as error:
-            raise StorageError(f"{self.path}: {error.strerror}") from error
+            raise as_storage_error(self.path, error) from error
         return data
 
     def batches(self, position: int = 0, end_position: int | None = None) -> Iterator[StoredBatch]:

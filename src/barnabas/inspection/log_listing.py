@@ -12,8 +12,8 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from barnabas.core.errors import StorageError
 from barnabas.core.types import TopicPartition
+from barnabas.log.disk.files import storage_errors
 from barnabas.log.file_names import (
     CLEANED_SUFFIX,
     DELETED_SUFFIX,
@@ -152,7 +152,5 @@ def is_data_directory(path: Path) -> bool:
 
 
 def _entries(path: Path) -> list[Path]:
-    try:
+    with storage_errors(path):
         return sorted(path.iterdir())
-    except OSError as error:
-        raise StorageError(f"{path}: {error.strerror}") from error

@@ -103,7 +103,7 @@ class LocalRecordFile:
         except OSError as error:
             with contextlib.suppress(OSError):
                 os.ftruncate(self.fd, self.size)
-            raise StorageError(f"{self.path}: {error.strerror}", self.path) from error
+            raise as_storage_error(self.path, error) from error
         self.size += written_bytes
 
     def reserve(self, size: int) -> None:
@@ -125,7 +125,7 @@ class LocalRecordFile:
                     break
                 data += more
         except OSError as error:
-            raise StorageError(f"{self.path}: {error.strerror}", self.path) from error
+            raise as_storage_error(self.path, error) from error
         return data
 
     def warm(self, position: int, length: int) -> None:
@@ -406,10 +406,15 @@ class LocalFileSystem:
             os.utime(path, ns=(modified_ms * 1_000_000, modified_ms * 1_000_000))
 
 
+def as_storage_error(path: Path, error: OSError) -> StorageError:
+    """What the system said of a file, as the log tells it."""
+    return StorageError(f"{path}: {error.strerror or error}", path)
+
+
 @contextlib.contextmanager
 def storage_errors(path: Path) -> Iterator[None]:
     """Turn the system's errors into `StorageError`s that name the file."""
     try:
         yield
     except OSError as error:
-        raise StorageError(f"{path}: {error.strerror or error}", path) from error
+        raise as_storage_error(path, error) from error
