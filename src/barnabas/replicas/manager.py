@@ -125,24 +125,24 @@ class ReplicaManager:
         return {each.topic_partition: each.high_watermark for each in self._partitions.values()}
 
     def append_now(
-        self, partition: Partition, records: memoryview, required_acks: int, is_any_format: bool = False
+        self,
+        partition: Partition,
+        records: memoryview,
+        required_acks: int,
+        is_any_format: bool = False,
+        is_client: bool = True,
     ) -> AppendResult | Pending[AppendResult]:
-        """Append a client's records to a partition that this broker leads, now or when it is prepared.
+        """Append records to a partition if this broker leads it: now, or when they are prepared.
 
         Args:
-            records: One batch; numbered in place. Until a pending answer is there nobody else may write to it.
+            records: One batch of a client; numbered in place. Nobody else may write to it before the answer is there.
             required_acks: 0, 1 or -1.
             is_any_format: They may be messages of format 0 or 1, and several.
+            is_client: False for the broker's own batches.
         """
         # hot path: benchmarks/load (every produced batch)
         if partition.leader != self._broker_id:
             return AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        return self._append(partition, records, required_acks, True, is_any_format)
-
-    def _append(
-        self, partition: Partition, records: memoryview, required_acks: int, is_client: bool, is_any_format: bool
-    ) -> AppendResult | Pending[AppendResult]:
-        # hot path: benchmarks/load (every produced batch)
         queues = self._append_queues
         if partition not in queues.by_partition:
             try:
@@ -176,9 +176,7 @@ class ReplicaManager:
         partition = self._partitions.get(topic_partition)
         if partition is None:
             return completed(AppendResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
-        if not partition.is_leader:
-            return completed(AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER))
-        appended = self._append(partition, memoryview(records), required_acks, is_client, False)
+        appended = self.append_now(partition, memoryview(records), required_acks, is_client=is_client)
         if isinstance(appended, AppendResult):
             return self._when_flushed(partition.log, timeout_ms, appended)
         return appended.followed(partial(self._when_flushed, partition.log, timeout_ms))
