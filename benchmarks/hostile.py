@@ -100,6 +100,11 @@ WORKS = (
         50,
         _long_append(_COMPACTED, lambda: bomb(Codec.ZSTD, is_one_record=False), 7),
     ),
+    Work(
+        "a bomb of 128 MiB, one record of it (lz4), converted down",
+        50,
+        _long_append(new_topic("t", message_format_version="0.10.0"), lambda: bomb(Codec.LZ4, is_one_record=True), 7),
+    ),
     Work("Produce v1 of 50 MB, converted up", 50, _long_append(new_topic("t"), lambda: old_messages(100), 1)),
     Work(
         "Produce v1 of 50 MB, kept as it is",

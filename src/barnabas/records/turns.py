@@ -13,20 +13,28 @@ from barnabas.records.batch import Buffer
 WALK_RECORDS = 1 << 15
 """After so many records a walk offers a turn: a millisecond where it is compiled."""
 
-_PIECE_BYTES = 1 << 20
+PIECE_BYTES = 1 << 20
+"""What is larger is copied in pieces of this size."""
 
 
 def offer_turn() -> None:
     """Let another thread run if one waits: the interpreter looks whenever a Python function begins."""
 
 
+def extend(buffer: bytearray, data: Buffer) -> None:
+    """Put all of the data behind what the buffer holds, piece by piece."""
+    view = memoryview(data)
+    for start in range(0, len(view), PIECE_BYTES):
+        buffer += view[start : start + PIECE_BYTES]
+
+
 def copied(data: Buffer) -> bytes:
     """All of the data, copied piece by piece."""
-    if len(data) <= _PIECE_BYTES:
+    if len(data) <= PIECE_BYTES:
         return bytes(data)
     view = memoryview(data)
     out = BytesIO()
-    for start in range(0, len(view), _PIECE_BYTES):
-        out.write(view[start : start + _PIECE_BYTES])
+    for start in range(0, len(view), PIECE_BYTES):
+        out.write(view[start : start + PIECE_BYTES])
     # Not a copy: what it holds is handed out.
     return out.getvalue()

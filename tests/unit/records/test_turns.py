@@ -2,10 +2,12 @@
 
 import pytest
 
-from barnabas.records.batch import read_header
+from barnabas.records.batch import Codec, read_header
 from barnabas.records.builder import BatchBuilder
+from barnabas.records.formats import batches_of_any_magic, is_any_crc_valid, iterate_any_records
+from barnabas.records.message_set import MessageSetBuilder
 from barnabas.records.record import read_payload
-from barnabas.records.turns import WALK_RECORDS, copied
+from barnabas.records.turns import PIECE_BYTES, WALK_RECORDS, copied
 from barnabas.records.walk import scan_payload
 
 
@@ -13,6 +15,20 @@ from barnabas.records.walk import scan_payload
 def test_a_copy_in_pieces_is_whole(size):
     data = memoryview(bytes(range(256)) * (size // 256 + 1))[:size]
     assert copied(data) == data
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
+def test_a_large_message_is_a_message(magic, codec):
+    builder = MessageSetBuilder(magic, codec)
+    values = [b"small", bytes(PIECE_BYTES) + b"end", bytes(3 * PIECE_BYTES)]
+    for offset, value in enumerate(values):
+        builder.append(offset, 1_000 + offset, b"key", value)
+    data = builder.build()
+    for message in batches_of_any_magic(data):
+        assert is_any_crc_valid(message)
+    records = [each for message in batches_of_any_magic(data) for each in iterate_any_records(message)]
+    assert [(each.key, each.value) for each in records] == [(b"key", value) for value in values]
 
 
 @pytest.mark.parametrize("count", [WALK_RECORDS - 1, WALK_RECORDS, WALK_RECORDS + 1, 2 * WALK_RECORDS])
