@@ -12,16 +12,31 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from barnabas.protocol.messages.create_topics import CreateTopicsRequest
+from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.protocol.messages.metadata import MetadataRequest
+from barnabas.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest
+from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.protocol.wire import Message
 from barnabas.records.batch import Codec
+from barnabas.records.builder import BatchBuilder
 from barnabas.testing import Broker
 from tests.integration.hostile_peers import (
     ask,
     bomb,
+    committed_offsets_of_many,
     describe_one_very_often,
+    epochs_of_many,
     fetch_of_many,
     golden_frames,
+    groups_of_many,
     half_frames,
+    list_offsets_of_many,
     metadata_of_many,
     mutated,
     new_topic,
@@ -35,18 +50,34 @@ from tests.integration.hostile_peers import (
 SEED = 1
 FRAME_COUNT = 100_000
 ROUND_COUNT = 1_000
+PARTITION_COUNT = 2_000
+# The watchdog looks every 50 ms: a stall is seen in full only where it begins just before.
+REPEATS = 5
+GOAL_MS = 50
 
 
 class Work(NamedTuple):
     """One hostile thing to do.
 
     Attributes:
-        goal_ms: A single request with as many elements as are allowed at all takes its time; others must not.
+        goal_ms: For so long the event loop may stand still.
     """
 
     what: str
     goal_ms: int
     run: Callable[[Broker], object]
+
+
+def _asking(make: Callable[[], Message], version: int) -> Callable[[Broker], object]:
+    """Ask for it some times, and be answered."""
+
+    def run(broker: Broker) -> None:
+        request = make()
+        for _ in range(REPEATS):
+            if ask(broker, request, version) is None:
+                raise RuntimeError(f"{request.SCHEMA_NAME} was not answered")
+
+    return run
 
 
 def _mutated_frames(broker: Broker) -> None:
@@ -79,36 +110,63 @@ def _long_append(
     return run
 
 
+def _many_of_one_topic(broker: Broker) -> None:
+    """Everything that is done with partitions, on a topic that has very many."""
+    ask(broker, new_topics(["many"], PARTITION_COUNT), 4)
+    while ask(broker, FindCoordinatorRequest("g"), 0).error_code:
+        pass
+    partitions = range(PARTITION_COUNT)
+    batch = BatchBuilder()
+    batch.append(0, b"key", b"value")
+    data = bytes(batch.build())
+    produced = ProduceRequest(
+        None, 1, 1_000, [TopicProduceData("many", [PartitionProduceData(each, data) for each in partitions])]
+    )
+    fetched = [FetchPartition(each, partition_max_bytes=1_000) for each in partitions]
+    committed = [OffsetCommitRequestPartition(each, 1) for each in partitions]
+    for _ in range(REPEATS):
+        ask(broker, produced, 7)
+        ask(broker, FetchRequest(max_wait_ms=100, topics=[FetchTopic("many", partitions=fetched)]), 11)
+        ask(broker, OffsetCommitRequest("g", topics=[OffsetCommitRequestTopic("many", committed)]), 6)
+        ask(broker, OffsetFetchRequest("g", None), 5)
+        ask(broker, MetadataRequest(None), 4)
+
+
 _COMPACTED = new_topic("t", cleanup_policy="compact")
 
 WORKS = (
-    Work("100,000 mutated frames", 50, _mutated_frames),
-    Work("1,000 connections with half a frame", 50, _half_frames),
-    Work("a fetch of 90,000 partitions", 500, lambda broker: ask(broker, fetch_of_many(), 11)),
-    Work("a produce to 90,000 partitions", 500, lambda broker: ask(broker, produce_of_many(), 7)),
-    Work("metadata of 90,000 topics", 500, lambda broker: ask(broker, metadata_of_many(), 4)),
-    Work("configurations of one broker, 50,000 times", 500, lambda broker: ask(broker, describe_one_very_often(), 1)),
-    Work("50,000 wrong topics, 20,000 right ones", 500, _new_topics),
-    Work("1,000 partitions at once", 500, lambda broker: ask(broker, new_topics(["big"], 1_000), 4)),
+    Work("100,000 mutated frames", GOAL_MS, _mutated_frames),
+    Work("1,000 connections with half a frame", GOAL_MS, _half_frames),
+    Work("a fetch of 90,000 partitions", GOAL_MS, _asking(fetch_of_many, 11)),
+    Work("a produce to 90,000 partitions", GOAL_MS, _asking(produce_of_many, 7)),
+    Work("metadata of 90,000 topics", GOAL_MS, _asking(metadata_of_many, 4)),
+    Work("the offsets of 90,000 partitions", GOAL_MS, _asking(list_offsets_of_many, 4)),
+    Work("90,000 committed offsets", GOAL_MS, _asking(committed_offsets_of_many, 5)),
+    Work("the epochs of 90,000 partitions", GOAL_MS, _asking(epochs_of_many, 3)),
+    Work("90,000 groups", GOAL_MS, _asking(groups_of_many, 4)),
+    Work("configurations of one broker, 50,000 times", GOAL_MS, _asking(describe_one_very_often, 1)),
+    Work("50,000 wrong topics, 20,000 right ones", GOAL_MS, _new_topics),
+    Work("1,000 partitions at once", GOAL_MS, lambda broker: ask(broker, new_topics(["big"], 1_000), 4)),
+    Work(f"everything with {PARTITION_COUNT:,} partitions", GOAL_MS, _many_of_one_topic),
     Work(
         "a bomb of 128 MiB, one record of it (gzip)",
-        50,
+        GOAL_MS,
         _long_append(_COMPACTED, lambda: bomb(Codec.GZIP, is_one_record=True), 7),
     ),
     Work(
         "a bomb of 128 MiB, 19 million records (zstd)",
-        50,
+        GOAL_MS,
         _long_append(_COMPACTED, lambda: bomb(Codec.ZSTD, is_one_record=False), 7),
     ),
     Work(
         "a bomb of 128 MiB, one record of it (lz4), converted down",
-        50,
+        GOAL_MS,
         _long_append(new_topic("t", message_format_version="0.10.0"), lambda: bomb(Codec.LZ4, is_one_record=True), 7),
     ),
-    Work("Produce v1 of 50 MB, converted up", 50, _long_append(new_topic("t"), lambda: old_messages(100), 1)),
+    Work("Produce v1 of 50 MB, converted up", GOAL_MS, _long_append(new_topic("t"), lambda: old_messages(100), 1)),
     Work(
         "Produce v1 of 50 MB, kept as it is",
-        50,
+        GOAL_MS,
         _long_append(new_topic("t", message_format_version="0.10.0"), lambda: old_messages(100), 1),
     ),
 )
@@ -116,7 +174,7 @@ WORKS = (
 
 def longest_stall_ms(work: Work) -> int:
     """Do it to a new broker."""
-    with Broker(config={"auto.create.topics.enable": "false"}) as broker:
+    with Broker(config={"auto.create.topics.enable": "false", "offsets.topic.num.partitions": "1"}) as broker:
         work.run(broker)
         broker.stop()
         return int(re.findall(r"longest stall of the event loop: (\d+) ms", broker.log_text())[-1])

@@ -25,7 +25,7 @@ _LIBRDKAFKA_COUNT = 1_000_000
 _SMALL_COUNT, _SMALL_WARMUP_COUNT, _SMALL_BYTES = 10_000, 5_000, 100
 _FLOOD_COUNT, _FLOOD_CONNECTIONS = 60_000, 100
 _END_TO_END_COUNT = 3_000
-_NEIGHBOUR_COUNT, _BESIDE_LONG_COUNT, _BESIDE_LONG_S, _PIPELINE_S = 3_000, 500, 15, 60
+_NEIGHBOUR_COUNT, _BESIDE_LONG_COUNT, _BESIDE_LONG_S, _GREEDY_S = 3_000, 500, 15, 60
 
 
 class Line(NamedTuple):
@@ -58,6 +58,7 @@ LINES = (
     Line("flood_requests_per_s", "100 connections: requests/s", 0, 1.25, is_lower_better=False),
     Line("flood_cpu_us", "100 connections: CPU µs per request", 0, 0.6),
     Line("neighbour_p99", "small produce beside a client that pipelines: p99, in its p99 alone", 2),
+    Line("neighbour_fetch_p99", "small produce beside fetches of 10,000 partitions: p99, in its p99 alone", 2),
     Line("bomb_p99", "the same beside bombs of 128 MiB: p99, in its p99 alone", 2),
     Line("old_messages_p99", "the same beside a client that sends Produce v1 of 50 MB: p99, in its p99 alone", 2),
     Line("java_cpu_s_per_gb", "Java producer: CPU s per GB", 2, 0.35),
@@ -110,16 +111,40 @@ def flood(broker: Running) -> Figures:
     }
 
 
+class Greedy(NamedTuple):
+    """A client beside which a small one is measured.
+
+    Attributes:
+        key: Begins the names of its figures.
+        mode: Of `raw.py`.
+        size: What that mode takes for a size.
+    """
+
+    key: str
+    mode: str
+    size: int
+
+
+GREEDY = (
+    Greedy("neighbour", "pipeline", 0),
+    Greedy("neighbour_fetch", "fetch-many", 10_000),
+)
+
+
 def neighbour(broker: Running) -> Figures:
-    """Small produces alone, then beside one client that asks for versions without waiting for answers, and others."""
+    """Small produces alone, then beside each of the greedy clients."""
     alone = _raw(broker, "latency", "neighbour", _NEIGHBOUR_COUNT)
-    command = [sys.executable, "-m", "benchmarks.load.raw", "pipeline", broker.address, "-", str(_PIPELINE_S), "0", "1"]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, preexec_fn=die_with_parent) as greedy:
-        try:
-            beside = _raw(broker, "latency", "neighbour", _NEIGHBOUR_COUNT)
-        finally:
-            greedy.kill()
-    figures = {"neighbour_p99": beside["p99_us"] / alone["p99_us"], "neighbour_p99_us": beside["p99_us"]}
+    figures: Figures = {}
+    for greedy in GREEDY:
+        command = [sys.executable, "-m", "benchmarks.load.raw", greedy.mode, broker.address, "neighbour"]
+        command += [str(_GREEDY_S), str(greedy.size), "1"]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, preexec_fn=die_with_parent) as process:
+            try:
+                beside = _raw(broker, "latency", "neighbour", _NEIGHBOUR_COUNT)
+            finally:
+                process.kill()
+        figures[f"{greedy.key}_p99_us"] = beside["p99_us"]
+        figures[f"{greedy.key}_p99"] = beside["p99_us"] / alone["p99_us"]
     for key, kind in (("bomb_p99", "bomb"), ("old_messages_p99", "old-messages")):
         figures[f"{key}_us"] = _p99_beside_long_work_us(broker, kind)
         figures[key] = figures[f"{key}_us"] / alone["p99_us"]
@@ -128,7 +153,7 @@ def neighbour(broker: Running) -> Figures:
 
 def _p99_beside_long_work_us(broker: Running, kind: str) -> float:
     """The median of the p99s of rounds that together see all stages of that work."""
-    command = [sys.executable, "-m", "benchmarks.load.greedy", kind, broker.address, str(_PIPELINE_S)]
+    command = [sys.executable, "-m", "benchmarks.load.greedy", kind, broker.address, str(_GREEDY_S)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=die_with_parent) as greedy:
         try:
             assert greedy.stdout is not None

@@ -10,6 +10,8 @@
         COUNT seconds of ApiVersions without waiting for answers, on each connection, and every answer read at once
     python -m benchmarks.load.raw fetch-old HOST:PORT TOPIC COUNT SIZE
         COUNT times a Fetch v1 (magic 0) of SIZE bytes at the beginning of the log
+    python -m benchmarks.load.raw fetch-many HOST:PORT TOPIC COUNT SIZE CONNECTIONS
+        COUNT seconds of Fetch v4 of SIZE partitions, one in flight on each connection
 
 Prints one JSON object: times in microseconds, `requests_per_s`, and `cpu_s` of the process named by `--pid` over the
 timed part alone.
@@ -226,9 +228,25 @@ def fetch_old(address: str, topic: str, count: int, size: int) -> dict[str, floa
     return {"received_bytes": received_bytes, "elapsed_s": time.perf_counter() - start}
 
 
+def fetch_many(address: str, topic: str, seconds: int, partition_count: int, connection_count: int) -> dict[str, float]:
+    """Fetch very many partitions, of which most do not exist, again and again; nobody has to end this."""
+    head = struct.pack(">iiiibi", -1, 0, 1, _FETCH_MAX_BYTES, 0, 1) + _string(topic)
+    partitions = b"".join(struct.pack(">iqi", index, 0, _FETCH_MAX_BYTES) for index in range(partition_count))
+    request = _frame(1, 4, head + struct.pack(">i", partition_count) + partitions)
+    connections = [connect(address) for _ in range(connection_count)]
+    end, answer_count = time.perf_counter() + seconds, 0
+    while time.perf_counter() < end:
+        for connection in connections:
+            connection.sendall(request)
+        for connection in connections:
+            receive(connection)
+            answer_count += 1
+    return {"answer_count": answer_count}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Raw-socket load on a Kafka broker.")
-    parser.add_argument("mode", choices=["latency", "end-to-end", "flood", "pipeline", "fetch-old"])
+    parser.add_argument("mode", choices=["latency", "end-to-end", "flood", "pipeline", "fetch-many", "fetch-old"])
     parser.add_argument("address")
     parser.add_argument("topic")
     parser.add_argument("count", type=int)
@@ -243,6 +261,8 @@ def main() -> None:
             result = latency(*work)
         case "end-to-end":
             result = end_to_end(*work)
+        case "fetch-many":
+            result = fetch_many(*work, options.connections)
         case "pipeline":
             result = pipeline(options.address, options.count, options.connections)
         case "fetch-old":

@@ -15,8 +15,16 @@ from pathlib import Path
 from barnabas.protocol.api_keys import FIRST_FLEXIBLE_VERSION, response_class
 from barnabas.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from barnabas.protocol.messages.describe_groups import DescribeGroupsRequest
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
+from barnabas.protocol.messages.offset_for_leader_epoch import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
+)
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.protocol.wire import Budget, WireBuffer
 from barnabas.records.batch import HEADER, HEADER_BYTES, LOG_OVERHEAD, MAGIC, Codec, set_crc
@@ -226,3 +234,21 @@ def _varint(number: int) -> bytes:
         out.append(number & 0x7F | 0x80)
         number >>= 7
     return bytes((*out, number))
+
+
+def list_offsets_of_many() -> ListOffsetsRequest:
+    partitions = [ListOffsetsPartition(each, timestamp=-1) for each in MANY]
+    return ListOffsetsRequest(-1, 0, [ListOffsetsTopic("t", partitions)])
+
+
+def committed_offsets_of_many() -> OffsetFetchRequest:
+    return OffsetFetchRequest("g", [OffsetFetchRequestTopic("t", list(MANY))])
+
+
+def epochs_of_many() -> OffsetForLeaderEpochRequest:
+    partitions = [OffsetForLeaderPartition(each) for each in MANY]
+    return OffsetForLeaderEpochRequest(-1, [OffsetForLeaderTopic("t", partitions)])
+
+
+def groups_of_many() -> DescribeGroupsRequest:
+    return DescribeGroupsRequest([f"g{each}" for each in MANY])

@@ -24,10 +24,13 @@ from tests.integration.hostile_peers import (
     MANY,
     ask,
     describe_one_very_often,
+    epochs_of_many,
     fetch_of_many,
     frame_of,
     golden_frames,
+    groups_of_many,
     half_frames,
+    list_offsets_of_many,
     metadata_of_many,
     mutated,
     new_topics,
@@ -129,6 +132,10 @@ def test_requests_that_name_very_many_partitions_are_answered(broker):
     produced = ask(broker, produce_of_many(), 7)
     assert len(produced.responses[0].partition_responses) == len(MANY)
     assert topic_errors(ask(broker, metadata_of_many(), 4)) == {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+    for many, version in ((list_offsets_of_many(), 4), (epochs_of_many(), 3)):
+        (topic,) = ask(broker, many, version).topics
+        assert [each.error_code for each in topic.partitions] == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] * len(MANY)
+    assert len(ask(broker, groups_of_many(), 4).groups) == len(MANY)
     assert_unharmed(broker)
 
 

@@ -29,7 +29,13 @@ _FIRST_VERSION_WITH_GROUP_ERROR = 2
 @in_slices
 def offset_fetch(ctx: RequestContext, request: OffsetFetchRequest) -> Steps[OffsetFetchResponse]:
     """List the committed offsets of some partitions, or of all that have one."""
-    wanted = None if request.topics is None else _partitions(request)
+    wanted: list[TopicPartition] | None = None if request.topics is None else []
+    if wanted is not None:
+        for topic in request.topics or ():
+            for index in topic.partition_indexes:
+                wanted.append(TopicPartition(topic.name, index))
+                if ctx.is_large:
+                    yield MORE
     if ctx.api_version == _VERSION_OF_THE_REGISTRY:
         yield _fetch_from_registry(ctx, request, wanted or [])
         return
@@ -56,10 +62,10 @@ def offset_fetch(ctx: RequestContext, request: OffsetFetchRequest) -> Steps[Offs
             answer = OffsetFetchResponsePartition(
                 key.partition, committed.offset, committed.leader_epoch, committed.metadata, ErrorCode.NONE
             )
-        topic = topics.get(key.topic)
-        if topic is None:
-            topic = topics[key.topic] = OffsetFetchResponseTopic(key.topic)
-        topic.partitions.append(answer)
+        answered = topics.get(key.topic)
+        if answered is None:
+            answered = topics[key.topic] = OffsetFetchResponseTopic(key.topic)
+        answered.partitions.append(answer)
         if ctx.is_large:
             yield MORE
     yield OffsetFetchResponse(topics=list(topics.values()))
