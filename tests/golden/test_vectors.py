@@ -119,4 +119,4 @@ def test_vectors_decode_to_their_values_and_encode_to_their_bytes(name: str) -> 
         out = WireBuffer()
         decoded.encode(version, out)
         assert bytes(out).hex() == body.hex(), f"{name} v{version}"
-        assert out.regions == []
+        assert not out.regions

@@ -171,7 +171,7 @@ def test_a_slow_reader_holds_up_itself_alone(tmp_path):
             if payload != b"file":
                 return WireBuffer(framed(payload))
             out = WireBuffer(struct.pack(">i", (16 << 20) + 6) + b"<<<")
-            out.regions.append((len(out), Slice(fd, 0, 16 << 20)))
+            out.add_region(Slice(fd, 0, 16 << 20))
             out += b">>>"
             return out
 
@@ -206,7 +206,7 @@ def test_a_file_shorter_than_promised_closes_the_connection(tmp_path):
 
         def answer(connection: Connection, payload: bytes) -> WireBuffer:
             out = WireBuffer(struct.pack(">i", 1_000))
-            out.regions.append((len(out), Slice(fd, 0, 1_000)))
+            out.add_region(Slice(fd, 0, 1_000))
             return out
 
         server = Server(answer)

@@ -16,7 +16,7 @@ Source: protocol guide, "Protocol primitive types"; KIP-482 (tagged fields).
 """
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Final, Protocol, Self, TypeAlias
 
 from barnabas.core.errors import EncodeError, ProtocolError
@@ -70,13 +70,16 @@ class WireBuffer(bytearray):
             the buffer, their bytes are not.
     """
 
-    __slots__ = ("regions",)
+    # hot path: benchmarks/load (every answer). The own empty one of the class until there is a region; most have none,
+    # and making a buffer calls nothing of ours.
+    regions: Sequence[tuple[int, Region]] = ()
 
-    def __init__(self, source: bytes | bytearray | memoryview = b"") -> None:
-        # hot path: bytearray's own __init__ would do nothing but cost (benchmarks/micro/test_protocol.py).
-        self.regions: list[tuple[int, Region]] = []
-        if source:
-            self.extend(source)
+    def add_region(self, region: Region) -> None:
+        """Let a file region follow what was written."""
+        if not self.regions:
+            self.regions = []
+        assert isinstance(self.regions, list)
+        self.regions.append((len(self), region))
 
     def total_bytes(self) -> int:
         """The size of the whole on the wire: the buffer and its regions."""
@@ -462,7 +465,7 @@ def write_nullable_records(value: Records | None, out: WireBuffer) -> None:
         out += value
     else:
         out += _pack_int32(value.length)
-        out.regions.append((len(out), value))
+        out.add_region(value)
 
 
 def write_compact_nullable_records(value: Records | None, out: WireBuffer) -> None:
@@ -474,7 +477,7 @@ def write_compact_nullable_records(value: Records | None, out: WireBuffer) -> No
         out += value
     else:
         write_uvarint(value.length + 1, out)
-        out.regions.append((len(out), value))
+        out.add_region(value)
 
 
 # Elements of arrays whose count is known and checked.
