@@ -15,7 +15,7 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.pending import Pending
 from barnabas.replicas.partition import Partition
 from barnabas.requests.context import RequestContext
-from barnabas.requests.slices import Steps
+from barnabas.requests.slices import Step, Steps
 from barnabas.security.authorizer import Operation, ResourceType
 
 R = TypeVar("R")
@@ -28,7 +28,9 @@ def in_slices(handle: Callable[[RequestContext, R], Steps[T]]) -> Callable[[Requ
     @wraps(handle)
     def begin(ctx: RequestContext, request: R) -> T | Pending[T]:
         # hot path: benchmarks/load (every produce and fetch request)
-        return ctx.services.slices.answer(handle(ctx, request))
+        steps = handle(ctx, request)
+        first = next(steps)
+        return ctx.services.slices.go_on(steps, first) if isinstance(first, Step) else first
 
     return begin
 
