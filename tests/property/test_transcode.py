@@ -91,6 +91,17 @@ def test_messages_are_numbered_as_each_of_them(magic: int, records: list[Fields]
     assert message_starts(data, offset) == expected
 
 
+def test_many_tiny_records_are_joined_piece_by_piece() -> None:
+    records: list[Fields] = [(number % 7, None, b"v" * (number % 3)) for number in range(10_000)]
+    data = bytes(build(1, Codec.NONE, records))
+    batch = build(MAGIC, Codec.NONE, records)
+    assert write_batch_of_messages(data, 1, Codec.NONE, 0, -1, None).data == batch
+    header = read_header(batch)
+    written = write_messages_of_batch(read_payload(batch, header), header, 1, Codec.NONE, 0)
+    assert written is not None
+    assert written.data == data
+
+
 rule_sets = st.builds(
     WalkRules, st.sampled_from([0, 1 << 40, (1 << 63) - 1]), is_create_time=st.booleans(), is_compacted=st.booleans()
 )

@@ -97,16 +97,16 @@ class BatchBuilder:
         self.record_count += 1
         self.uncompressed_bytes += len(length) + len(body)
 
-    def take_run(self, data: bytes, record_count: int, base_timestamp_ms: int, max_timestamp_ms: int) -> None:
+    def take_run(self, data: bytearray, record_count: int, base_timestamp_ms: int, max_timestamp_ms: int) -> None:
         """Take records that are encoded already instead of appending each; nothing was appended before.
 
         Args:
-            data: One record after the other, their offset deltas 0, 1, 2...
+            data: Handed over: one record after the other, their offset deltas 0, 1, 2...
             record_count: How many.
             base_timestamp_ms: What their timestamp deltas are added to.
             max_timestamp_ms: The largest of their timestamps.
         """
-        self._payload += data
+        self._payload = data
         self._base_timestamp_ms, self.max_timestamp_ms = base_timestamp_ms, max_timestamp_ms
         self.record_count = record_count
         self.uncompressed_bytes += len(data)

@@ -123,9 +123,9 @@ class MessageSetBuilder:
         """Take messages that are written already instead of appending each; nothing was appended before.
 
         Args:
-            run: Made for this set's magic, append time and codec.
+            run: Handed over: made for this set's magic, append time and codec.
         """
-        extend(self._messages, run.data)
+        self._messages = run.data
         self._base_offset = run.first_offset
         self.record_count = run.message_count
         self.last_offset = run.last_offset

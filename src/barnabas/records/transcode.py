@@ -47,6 +47,9 @@ _CRC_BYTES = 4
 
 _NULL = b"\x01"
 _SMALL_COUNT = 2048
+
+# So many pieces are joined at a time: the objects of millions of tiny records would take many times their bytes.
+_MOST_PARTS = 4096
 _SMALL = tuple(encode_varint(number) for number in range(_SMALL_COUNT))
 
 
@@ -85,7 +88,7 @@ class MessageRun(NamedTuple):
         offset_of_max_timestamp: The first one that has it; -1 where that is -1.
     """
 
-    data: bytes
+    data: bytearray
     message_count: int
     first_offset: int
     last_offset: int
@@ -96,7 +99,7 @@ class MessageRun(NamedTuple):
 class RecordRun(NamedTuple):
     """Records that were made of messages: as in a batch, with offset deltas from 0 and the first one's timestamp."""
 
-    data: bytes
+    data: bytearray
     record_count: int
     base_timestamp_ms: int
     max_timestamp_ms: int
@@ -241,6 +244,7 @@ def records_of_messages(data: bytes, magic: int) -> RecordRun:
     value_bytes: i64
     start: i64
     end: i64
+    built = bytearray()
     parts: list[bytes] = []
     add = parts.append
     index = 0
@@ -279,9 +283,13 @@ def records_of_messages(data: bytes, magic: int) -> RecordRun:
         add(head)
         add(data[start:end])
         add(b"\0")
+        if len(parts) > _MOST_PARTS:
+            built += b"".join(parts)
+            parts.clear()
         index += 1
         position = end
-    return RecordRun(b"".join(parts), index, base_ms, max_ms)
+    built += b"".join(parts)
+    return RecordRun(built, index, base_ms, max_ms)
 
 
 def messages_of_records(
@@ -319,6 +327,7 @@ def messages_of_records(
     attributes = LOG_APPEND_TIME_BIT if magic and append_time_ms is not None else 0
     pack_keyless, pack_keyed = _KEYLESS[magic].pack, _KEYED[magic].pack
     pack_head, pack_length = _MESSAGE_HEAD.pack, INT32.pack
+    built = bytearray()
     parts: list[bytes] = []
     add = parts.append
     position: i64 = 0
@@ -331,7 +340,7 @@ def messages_of_records(
     value_start: i64
     value_end: i64
     size: i64
-    built: i64 = 0
+    built_bytes: i64 = 0
     # What may leave 64 bits stays the language's own integer.
     delta: int
     count = 0
@@ -448,14 +457,18 @@ def messages_of_records(
             last_offset = offset
             if magic and timestamp_ms > max_ms:
                 max_ms, offset_of_max = timestamp_ms, offset
-            built += LOG_OVERHEAD + size
-            if built > max_bytes:
+            if len(parts) > _MOST_PARTS:
+                built += b"".join(parts)
+                parts.clear()
+            built_bytes += LOG_OVERHEAD + size
+            if built_bytes > max_bytes:
                 raise CorruptRecordsError(f"a message set of more than {max_bytes} bytes")
     except (IndexError, struct.error):
         return None
     if position != total:
         return None
-    return MessageRun(b"".join(parts), count, run_start, last_offset, max_ms, offset_of_max)
+    built += b"".join(parts)
+    return MessageRun(built, count, run_start, last_offset, max_ms, offset_of_max)
 
 
 def _are_headers(payload: bytes, position: int, end: int) -> bool:

@@ -147,14 +147,18 @@ def test_a_kill_after_any_step_loses_nothing(
     assert not (directory / NEXT).exists()
 
 
-def test_a_kill_right_after_the_roll_of_what_is_on_disk_already(log, executor, make_batch, disk, open_partition_log):
+@pytest.mark.parametrize("interval", [0, 4096])
+def test_a_kill_right_after_the_roll_of_what_is_on_disk_already(
+    executor, make_batch, disk, open_partition_log, interval
+):
     """The recovery point is the new segment's: the old one is not read again, and lacks its last time index entry."""
-    log.append(make_batch(timestamp_ms=5), 0)
-    log.append(make_batch(timestamp_ms=9), 0)
+    log = open_partition_log(segment_bytes=3 * len(make_batch()), index_interval_bytes=interval)
+    for timestamp_ms in (0, 5, 9):
+        log.append(make_batch(timestamp_ms), 0)
     log.flush()
     executor.run_all()
     assert log.recovery_point == 3
-    log.append(make_batch(timestamp_ms=10), 0)
+    log.append(make_batch(10), 0)
     kill(log, disk)
     opened = open_partition_log(recovery_point=3)
     assert [opened.offset_for_timestamp(each) for each in (6, 9, 10)] == [(9, 2, 0), (9, 2, 0), (10, 3, 0)]

@@ -13,7 +13,7 @@ from barnabas.protocol.messages.stop_replica import (
     StopReplicaRequest,
     StopReplicaTopicState,
 )
-from barnabas.records import assign
+from barnabas.records import usual
 from barnabas.records.batch import Codec, read_header
 from barnabas.records.builder import BatchBuilder
 from barnabas.records.message_set import MessageSetBuilder
@@ -207,14 +207,14 @@ class TestMeanwhile:
 
     def test_preparing_raises(self, path, monkeypatch, caplog):
         waiting = [begin(path, batch(LONG_COUNT)), begin(path, batch())]
-        whole = assign.assign_offsets
+        whole = usual.is_usual_batch
 
         def broken(records, *args):
             if len(records) > AT_ONCE_BYTES:
                 raise RuntimeError("a bug")
             return whole(records, *args)
 
-        monkeypatch.setattr(assign, "assign_offsets", broken)
+        monkeypatch.setattr(usual, "is_usual_batch", broken)
         path.preparing.run_all()
 
         assert [said(each) for each in waiting] == [(ErrorCode.UNKNOWN_SERVER_ERROR, -1), (0, 0)]
