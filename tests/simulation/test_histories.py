@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.log.durability import Durability
 from barnabas.log.partition_log import PartitionLog
 from barnabas.log.producers.producer_state import ProducerState
 from tests.simulation.histories import History
@@ -66,8 +67,8 @@ def test_a_batch_that_is_written_twice_is_found(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_directory_that_is_not_synced_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    def sync_without_directories(log: PartitionLog):
-        segments = list(log.segments)
+    def sync_without_directories(durability: Durability):
+        segments = list(durability._chain.segments)
 
         def sync() -> None:
             for segment in segments:
@@ -75,5 +76,5 @@ def test_a_directory_that_is_not_synced_is_found(monkeypatch: pytest.MonkeyPatch
 
         return sync
 
-    monkeypatch.setattr(PartitionLog, "_flush_work", sync_without_directories)
+    monkeypatch.setattr(Durability, "_sync_work", sync_without_directories)
     assert violations()

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import NO_OFFSET, NO_TIMESTAMP
+from barnabas.log.producers.producer_state import ProducerBatch
+from barnabas.records.walk import RecordRefusal
 
 
 @dataclass(slots=True)
@@ -32,3 +34,25 @@ class AppendResult:
     is_duplicate: bool = False
     message: str | None = None
     record_errors: tuple[tuple[int, str | None], ...] = ()
+
+
+def refused(refusal: RecordRefusal, log_start_offset: int) -> AppendResult:
+    """Nothing was appended, for this reason."""
+    result = AppendResult(refusal.error_code, record_errors=refusal.record_errors)
+    if refusal.record_errors:
+        result.message = refusal.reason
+    if not refusal.is_before_log:
+        result.log_start_offset = log_start_offset
+    return result
+
+
+def repeated(duplicate: ProducerBatch, log_start_offset: int) -> AppendResult:
+    """The batch of an idempotent producer is in the log already."""
+    return AppendResult(
+        ErrorCode.NONE,
+        duplicate.first_offset,
+        duplicate.last_offset,
+        duplicate.timestamp_ms,
+        log_start_offset,
+        is_duplicate=True,
+    )

@@ -3,8 +3,10 @@
 Invariants:
     - it belongs to the event loop's thread; only `batches`, `close` and the flush's work may run in another one;
     - segments never overlap, the last one is the active one, and there is always one;
-    - an append is all or nothing: offsets, indexes, producers and epochs change after the write succeeded;
-    - everything below `recovery_point` is on disk.
+    - an append is all or nothing: offsets, indexes, producers and epochs change after the write succeeded.
+
+What is on disk is `durability.py`'s, when a segment ends `segments/roller.py`'s, and finding batches
+`segments/segment_chain.py`'s.
 
 Source: design page, log; implementation page, log; log-format facts.
 """
@@ -18,25 +20,24 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import StorageError
 from barnabas.core.pending import Pending
 from barnabas.core.types import NO_EPOCH, TopicPartition
-from barnabas.log.append_result import AppendResult
+from barnabas.log.append_result import AppendResult, refused, repeated
 from barnabas.log.appends.prepare import is_usual_at_once, prepare, prepare_as_it_is, prepare_at_once, prepare_own
 from barnabas.log.appends.prepared import Prepared
-from barnabas.log.appends.rules import COMPACT, AppendRules
+from barnabas.log.appends.rules import AppendRules
 from barnabas.log.config import LogConfig
 from barnabas.log.disk.cold_reads import Cached
 from barnabas.log.disk.disk_work import DiskWork
 from barnabas.log.disk.files import FileSlice
+from barnabas.log.durability import Durability
 from barnabas.log.environment import LogEnvironment
-from barnabas.log.flusher import Flusher, Waiting
-from barnabas.log.leader_epochs import LeaderEpochs
+from barnabas.log.flusher import Waiting
+from barnabas.log.parts import LogParts
 from barnabas.log.producers.producer_replay import load_producers
-from barnabas.log.producers.producer_snapshot import ProducerSnapshots
-from barnabas.log.producers.producer_state import ProducerBatch, ProducerState
 from barnabas.log.segments.aborted_transaction import AbortedTransaction
-from barnabas.log.segments.segment import MAX_RELATIVE_OFFSET, Segment
+from barnabas.log.segments.roller import Roller
+from barnabas.log.segments.segment import Segment
 from barnabas.log.segments.segment_chain import SegmentChain
-from barnabas.log.segments.time_index import ENTRY_BYTES
-from barnabas.records.batch import HEADER_BYTES, MAGIC
+from barnabas.records.batch import MAGIC
 from barnabas.records.walk import RecordRefusal
 
 _logger = logging.getLogger(__name__)
@@ -44,30 +45,6 @@ _logger = logging.getLogger(__name__)
 
 def _ignore(_: None) -> None:
     return
-
-
-class LogParts:
-    """What a log is made of when it was loaded; see the attributes of `PartitionLog`."""
-
-    __slots__ = ("epochs", "log_end_offset", "log_start_offset", "producers", "recovery_point", "segments", "snapshots")
-
-    def __init__(
-        self,
-        segments: list[Segment],
-        epochs: LeaderEpochs,
-        producers: ProducerState,
-        snapshots: ProducerSnapshots,
-        log_start_offset: int,
-        log_end_offset: int,
-        recovery_point: int,
-    ) -> None:
-        self.segments = segments
-        self.epochs = epochs
-        self.producers = producers
-        self.snapshots = snapshots
-        self.log_start_offset = log_start_offset
-        self.log_end_offset = log_end_offset
-        self.recovery_point = recovery_point
 
 
 class PartitionLog:
@@ -80,8 +57,6 @@ class PartitionLog:
         log_start_offset: The first offset that can be read.
         log_end_offset: The offset that the next record gets.
         magic: That of the topic's message.format.version; older and newer segments may hold others.
-        recovery_point: Everything below is on disk.
-        last_flush_ms: When the last flush ended.
         segments: In order; treat as read-only.
         epochs: The leader epochs; treat as read-only.
         producers: What idempotent and transactional producers wrote; treat as read-only.
@@ -91,17 +66,11 @@ class PartitionLog:
 
     __slots__ = (
         "_chain",
-        "_cut_offset",
+        "_durability",
         "_env",
-        "_flush_messages",
-        "_flusher",
-        "_half_position",
-        "_index_bytes",
         "_index_interval_bytes",
-        "_is_name_safe",
+        "_roller",
         "_rules",
-        "_segment_bytes",
-        "_segment_ms",
         "_snapshots",
         "_work",
         "config",
@@ -109,12 +78,10 @@ class PartitionLog:
         "epochs",
         "first_dirty_offset",
         "is_closed",
-        "last_flush_ms",
         "log_end_offset",
         "log_start_offset",
         "magic",
         "producers",
-        "recovery_point",
         "segments",
         "topic_partition",
     )
@@ -138,16 +105,13 @@ class PartitionLog:
         self._snapshots = parts.snapshots
         self.log_start_offset = parts.log_start_offset
         self.log_end_offset = parts.log_end_offset
-        self.recovery_point = parts.recovery_point
-        self.last_flush_ms = env.clock.now_ms()
         self.first_dirty_offset: int | None = None
         self.is_closed = False
-        self._cut_offset = parts.log_end_offset
-        # The directory may have been made a moment ago; its name is in the one above.
-        self._is_name_safe = False
-        self._flusher = Flusher(self._work, self._prepare_flush, self._note_flush, self._note_failure)
+        self._roller = Roller(self._chain, env.clock, config)
+        self._durability = Durability(
+            env, directory, parts, self._chain, self._work, lambda: self.log_end_offset, self._note_failure
+        )
         self.update_config(config)
-        self._chain.choose_jitter(config)
         # Up to now this is the thread that opens the log.
         self.epochs.changed = self._write_epochs
 
@@ -156,17 +120,9 @@ class PartitionLog:
     def update_config(self, config: LogConfig) -> None:
         """Take over changed settings; the active segment keeps its jitter."""
         self.config = config
-        self._segment_bytes = config.segment_bytes
-        self._index_bytes = config.segment_index_bytes
         self._index_interval_bytes = config.index_interval_bytes
-        # About where the segment is half full, or one of its indexes; an entry follows a batch that ends an interval.
-        bytes_per_entry = config.index_interval_bytes + HEADER_BYTES
-        index_limit_bytes = config.segment_index_bytes // ENTRY_BYTES * bytes_per_entry
-        self._half_position = min(config.segment_bytes, index_limit_bytes) // 2
-        self._flush_messages = config.flush_messages
-        self._segment_ms = config.segment_ms
-        if COMPACT in config.cleanup_policy and config.max_compaction_lag_ms > 0:
-            self._segment_ms = min(config.max_compaction_lag_ms, config.segment_ms)
+        self._roller.update(config)
+        self._durability.update(config.flush_messages)
         self._rules = AppendRules(
             config,
             str(self.topic_partition),
@@ -279,83 +235,42 @@ class PartitionLog:
         """
         # hot path: benchmarks/micro/test_log.py
         if isinstance(prepared, RecordRefusal):
-            return self._refuse(prepared)
+            return refused(prepared, self.log_start_offset)
         size = len(prepared.data)
-        if size > self._segment_bytes:
+        if size > self._roller.segment_bytes:
             return self._refuse_size(size)
         base_offset = self.log_end_offset
         if prepared.must_be_checked:
             found = prepared.check(self.producers, base_offset)
             if found is not None:
-                return self._refuse(found) if isinstance(found, RecordRefusal) else self._repeat(found)
+                if isinstance(found, RecordRefusal):
+                    return refused(found, self.log_start_offset)
+                return repeated(found, self.log_start_offset)
         last_offset = base_offset + prepared.last_offset_delta
-        segment = self._segment_for(size, last_offset, prepared.max_timestamp_ms)
+        segment = self._roller.segment_for(size, last_offset, prepared.max_timestamp_ms) or self.roll()
         position = prepared.write(segment, base_offset, leader_epoch, self._index_interval_bytes)
         if leader_epoch > self.epochs.latest_epoch and leader_epoch != NO_EPOCH:
             self.epochs.assign(leader_epoch, base_offset)
         prepared.note(segment, base_offset, position, self._chain.tail, self.producers)
         self.log_end_offset = last_offset + 1
-        if last_offset + 1 - self.recovery_point >= self._flush_messages:
-            self._flusher.request(None)
+        if last_offset + 1 >= self._durability.due_offset:
+            self._durability.request()
         return AppendResult(ErrorCode.NONE, base_offset, last_offset, prepared.append_time_ms, self.log_start_offset)
 
-    def _repeat(self, duplicate: ProducerBatch) -> AppendResult:
-        """The answer to the batch of an idempotent producer that is in the log already."""
-        return AppendResult(
-            ErrorCode.NONE,
-            duplicate.first_offset,
-            duplicate.last_offset,
-            duplicate.timestamp_ms,
-            self.log_start_offset,
-            True,
-        )
-
-    def _refuse(self, refusal: RecordRefusal) -> AppendResult:
-        result = AppendResult(refusal.error_code, record_errors=refusal.record_errors)
-        if refusal.record_errors:
-            result.message = refusal.reason
-        if not refusal.is_before_log:
-            result.log_start_offset = self.log_start_offset
-        return result
-
     def _refuse_size(self, size: int) -> AppendResult:
-        reason = f"{size} bytes are more than segment.bytes={self._segment_bytes}"
-        return self._refuse(RecordRefusal(ErrorCode.RECORD_LIST_TOO_LARGE, reason, is_before_log=True))
+        reason = f"{size} bytes are more than segment.bytes={self._roller.segment_bytes}"
+        refusal = RecordRefusal(ErrorCode.RECORD_LIST_TOO_LARGE, reason, is_before_log=True)
+        return refused(refusal, self.log_start_offset)
 
     # --- segments
 
-    def _segment_for(self, size: int, last_offset: int, max_timestamp_ms: int) -> Segment:
-        """The active segment, or a new one where the next append must not go into it."""
-        segment = self.segments[-1]
-        position = segment.size
-        end_position = position + size
-        waited_ms = self._waited_ms(segment, max_timestamp_ms) if position else 0
-        limit_ms = self._segment_ms - segment.roll_jitter_ms
-        if (
-            end_position > self._segment_bytes
-            or (position and waited_ms > limit_ms)
-            or segment.has_full_index(self._index_bytes)
-            or last_offset - segment.base_offset > MAX_RELATIVE_OFFSET
-        ):
-            return self.roll()
-        if (end_position > self._half_position or waited_ms * 2 > limit_ms) and self._chain.next_file.is_wanted:
-            # Time enough to make the next one's file.
-            self._chain.prepare_next(self.config)
-        return segment
-
-    def _waited_ms(self, segment: Segment, max_timestamp_ms: int) -> int:
-        if segment.first_timestamp_ms >= 0:
-            return max_timestamp_ms - segment.first_timestamp_ms
-        return self._env.clock.now_ms() - segment.created_ms
-
     def prepare_roll(self, then: Callable[[], object] = lambda: None) -> None:
         """Let the next roll find all ready that takes a disk; `then` is called when it is, or can't be."""
-        self._chain.prepare_next(self.config, then)
+        self._roller.prepare(then)
 
     def is_roll_due(self, now_ms: int) -> bool:
         """Whether the next append at `now_ms`, if one comes, begins a new segment because of the active one's age."""
-        active = self.segments[-1]
-        return active.size > 0 and self._waited_ms(active, now_ms) > self._segment_ms - active.roll_jitter_ms
+        return self._roller.is_due(now_ms)
 
     def roll(self) -> Segment:
         """Close the active segment and begin a new one at the log end; an empty one stays.
@@ -372,7 +287,7 @@ class PartitionLog:
         if active.size == 0 and active.base_offset == self.log_end_offset:
             return active
         added = self._chain.add(self.config, self.log_end_offset)
-        complete = self._completion(active)
+        complete = self._chain.completion(active, self.config)
         write_snapshot = self._snapshots.plan(self.log_end_offset, self.producers)
 
         def work() -> None:
@@ -381,21 +296,8 @@ class PartitionLog:
             added.make_indexes()
 
         self._work.run(work, _ignore, self._note_failure)
-        self._flusher.request(None)
+        self._durability.request()
         return added
-
-    def _completion(self, segment: Segment) -> Callable[[], None]:
-        """What writes all that closes a segment to which nothing is appended any more."""
-        persist = segment.completion()
-        file = segment.file if self.config.preallocate else None
-
-        def work() -> None:
-            persist()
-            if file is not None:
-                # Cutting a file at its end gives back what was reserved behind it.
-                file.truncate(file.size)
-
-        return work
 
     def _write_epochs(self) -> None:
         self._work.run(self.epochs.write, _ignore, self._note_failure)
@@ -484,9 +386,8 @@ class PartitionLog:
 
     def _reset_end(self, offset: int) -> None:
         self._chain.tail.clear()
-        self._cut_offset = min(self._cut_offset, offset)
         self.log_end_offset = offset
-        self.recovery_point = min(self.recovery_point, offset)
+        self._durability.cut_to(offset)
         if self.first_dirty_offset is not None:
             self.first_dirty_offset = min(self.first_dirty_offset, offset)
         self.producers = load_producers(
@@ -579,10 +480,20 @@ class PartitionLog:
     # --- flush and close
 
     @property
+    def recovery_point(self) -> int:
+        """Everything below is on disk."""
+        return self._durability.recovery_point
+
+    @property
+    def last_flush_ms(self) -> int:
+        """When the last flush ended."""
+        return self._durability.last_flush_ms
+
+    @property
     def is_flush_due(self) -> bool:
         """Whether flush.messages wants what was appended on disk; `flush` tells when it is."""
         # differs from Kafka (flush-messages): there the append itself waits; here the answer does.
-        return self.log_end_offset - self.recovery_point >= self._flush_messages
+        return self.log_end_offset >= self._durability.due_offset
 
     def flush(self, then: Waiting | None = None) -> None:
         """Bring to disk what was appended up to now, in the executor.
@@ -590,52 +501,11 @@ class PartitionLog:
         Args:
             then: Called on the event loop: with None when it is on disk, else with the reason why it is not.
         """
-        if self.recovery_point >= self.log_end_offset:
-            if then is not None:
-                then(None)
-            return
-        if self.is_closed:
+        if self.is_closed and self.recovery_point < self.log_end_offset:
             if then is not None:
                 then(StorageError(f"{self.directory}: the log is closed", self.directory))
             return
-        # The append has asked for a flush already where flush.messages wants one. It covers what the log holds now,
-        # unless the log was cut since it began.
-        end_offset = self.log_end_offset
-        if then is not None and self._cut_offset >= end_offset and self._flusher.join(end_offset, then):
-            return
-        self._flusher.request(then)
-
-    def _prepare_flush(self) -> tuple[int, Callable[[], None]]:
-        persist_indexes, sync = self.segments[-1].persistence(), self._flush_work()
-        self._cut_offset = self.log_end_offset
-
-        def work() -> None:
-            persist_indexes()
-            sync()
-
-        return self.log_end_offset, work
-
-    def _flush_work(self) -> Callable[[], None]:
-        segments = self.segments[self._chain.index_of(self.recovery_point) :]
-        files = self._env.files
-        paths = [self._snapshots.path(segment.base_offset) for segment in segments]
-        paths += [self._snapshots.path(self.log_end_offset), self.epochs.path, self.directory]
-        if not self._is_name_safe:
-            paths.append(self.directory.parent)
-
-        def work() -> None:
-            for segment in segments:
-                segment.sync()
-            for path in paths:
-                files.sync(path)
-
-        return work
-
-    def _note_flush(self, end_offset: int) -> None:
-        # Where the log was cut meanwhile, other bytes than those on disk may follow.
-        self.recovery_point = max(self.recovery_point, min(end_offset, self._cut_offset))
-        self._is_name_safe = True
-        self.last_flush_ms = self._env.clock.now_ms()
+        self._durability.flush(then)
 
     def _note_failure(self, error: BaseException) -> None:
         if not self.is_closed:
@@ -674,10 +544,9 @@ class PartitionLog:
             return
         self.is_closed = True
         self._chain.next_file.remove()
-        self._completion(self.segments[-1])()
+        self._chain.completion(self.segments[-1], self.config)()
         self._snapshots.take(self.log_end_offset, self.producers)
-        self._flush_work()()
-        self.recovery_point = self.log_end_offset
+        self._durability.sync_all()
         self.release()
 
     def release(self) -> None:

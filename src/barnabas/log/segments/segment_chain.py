@@ -92,6 +92,19 @@ class SegmentChain:
         self.tail.clear()
         return segment
 
+    def completion(self, segment: Segment, config: LogConfig) -> Callable[[], None]:
+        """What writes all that closes a segment to which nothing is appended any more; for the log's disk work."""
+        persist = segment.completion()
+        file = segment.file if config.preallocate else None
+
+        def work() -> None:
+            persist()
+            if file is not None:
+                # Cutting a file at its end gives back what was reserved behind it.
+                file.truncate(file.size)
+
+        return work
+
     def choose_jitter(self, config: LogConfig) -> None:
         """Choose how much earlier than segment.ms the active segment rolls."""
         limit_ms = min(config.segment_jitter_ms, config.segment_ms)

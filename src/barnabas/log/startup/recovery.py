@@ -21,7 +21,8 @@ from barnabas.log.config import LogConfig
 from barnabas.log.directories.directory_files import read_directory
 from barnabas.log.environment import LogEnvironment
 from barnabas.log.leader_epochs import LeaderEpochs
-from barnabas.log.partition_log import LogParts, PartitionLog
+from barnabas.log.partition_log import PartitionLog
+from barnabas.log.parts import LogParts
 from barnabas.log.producers.producer_replay import load_producers, rebuild_transactions
 from barnabas.log.producers.producer_snapshot import ProducerSnapshots
 from barnabas.log.producers.producer_state import ProducerState
