@@ -14,7 +14,8 @@ from barnabas.records.convert import down_convert
 from barnabas.records.formats import batches_of_any_magic
 from barnabas.records.legacy import iterate_messages
 from barnabas.records.message_set import MessageSetBuilder
-from barnabas.records.walk import Walked, WalkRules, walk_batch
+from barnabas.records.record_rules import Walked, WalkRules
+from barnabas.records.walk import walk_batch
 
 RECORD_COUNT = 150
 NOW_MS = 1_600_000_000_000

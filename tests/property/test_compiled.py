@@ -25,7 +25,9 @@ from barnabas.records import (
     formats,
     legacy,
     message_set,
+    message_walk,
     record,
+    record_rules,
     transcode,
     usual,
     walk,
@@ -71,7 +73,21 @@ def outcome(run: Callable[[], object]) -> object:
 
 SOURCES = {
     module: source_of(module)
-    for module in (assign, builder, cleaner_walk, convert, formats, legacy, message_set, record, transcode, usual, walk)
+    for module in (
+        assign,
+        builder,
+        cleaner_walk,
+        convert,
+        formats,
+        legacy,
+        message_set,
+        message_walk,
+        record,
+        record_rules,
+        transcode,
+        usual,
+        walk,
+    )
 }
 
 Call = Callable[[Callable[[ModuleType], ModuleType], bytes, int], object]
@@ -82,20 +98,35 @@ def _kept(of: Callable[[ModuleType], ModuleType], data: bytes, number: int) -> o
     return of(cleaner_walk).choose_kept(data, 0, len(data), number, 7, newest.get, 9, keeps_tombstones=number % 2 == 0)
 
 
+def _rules(number: int) -> record_rules.WalkRules:
+    return record_rules.WalkRules(10, number % 2 == 0, number % 3 == 0, "t-0")
+
+
 def _assigned(of: Callable[[ModuleType], ModuleType], data: bytes, number: int) -> object:
-    rules = walk.WalkRules(10, is_create_time=number % 2 == 0, is_compacted=number % 3 == 0, topic_partition="t-0")
+    rules = record_rules.WalkRules(
+        10, is_create_time=number % 2 == 0, is_compacted=number % 3 == 0, topic_partition="t-0"
+    )
     target = assign.AppendTarget(number % 3, (None, 0, 1, 2, 3)[number % 5], MAX_BYTES, 5, 3, rules, MAX_BYTES)
     records = bytearray(data)
     return of(assign).assign_offsets(records, target, NOW_MS), records
 
 
 def _walked(of: Callable[[ModuleType], ModuleType], data: bytes, number: int) -> object:
-    rules = walk.WalkRules(10, is_create_time=number % 2 == 0, is_compacted=number % 3 == 0, topic_partition="t-0")
+    rules = record_rules.WalkRules(
+        10, is_create_time=number % 2 == 0, is_compacted=number % 3 == 0, topic_partition="t-0"
+    )
     return of(walk).walk_batch(data, rules, NOW_MS, is_rebuilt=number % 4 == 0, max_bytes=MAX_BYTES)
 
 
+def _message_walked(of: Callable[[ModuleType], ModuleType], data: bytes, number: int) -> object:
+    rules = _rules(number)
+    return of(message_walk).walk_message(data, rules, NOW_MS, MAX_BYTES)
+
+
 def _is_usual(of: Callable[[ModuleType], ModuleType], data: bytes, number: int) -> object:
-    rules = walk.WalkRules(10, is_create_time=number % 2 == 0, is_compacted=number % 3 == 0, topic_partition="t-0")
+    rules = record_rules.WalkRules(
+        10, is_create_time=number % 2 == 0, is_compacted=number % 3 == 0, topic_partition="t-0"
+    )
     return of(usual).is_usual_batch(data, rules, NOW_MS)
 
 
@@ -104,6 +135,10 @@ CALLS: dict[str, Call] = {
     "read_varlong": lambda of, data, number: of(record).read_varint(data, number, record.LONGEST_INT64),
     "scan_payload": lambda of, data, number: of(walk).scan_payload(data, number),
     "walk_batch": _walked,
+    "walk_message": _message_walked,
+    "walk_usual_messages": lambda of, data, number: of(message_walk).walk_usual_messages(
+        data, number % 2, _rules(number), NOW_MS, MAX_BYTES
+    ),
     "read_keys": lambda of, data, number: of(cleaner_walk).read_keys(data, 0, len(data), number, 7),
     "choose_kept": _kept,
     "choose_marked": lambda of, data, number: of(cleaner_walk).choose_marked(

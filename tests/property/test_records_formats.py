@@ -15,7 +15,8 @@ from barnabas.records.errors import CorruptRecordsError
 from barnabas.records.formats import batches_of_any_magic, is_any_crc_valid, iterate_any_records
 from barnabas.records.message_set import MessageSetBuilder
 from barnabas.records.record import Record, iterate_payload
-from barnabas.records.walk import RecordRefusal, WalkRules, scan_payload, walk_batch
+from barnabas.records.record_rules import RecordRefusal, WalkRules
+from barnabas.records.walk import scan_payload, walk_batch
 
 MAX_BYTES = 1 << 20
 Fields = tuple[int, bytes | None, bytes | None]

@@ -14,7 +14,9 @@ from barnabas.records.convert import (
 from barnabas.records.errors import CorruptRecordsError
 from barnabas.records.formats import batches_of_any_magic, iterate_any_records
 from barnabas.records.message_set import MessageSetBuilder
+from barnabas.records.message_walk import walk_usual_messages
 from barnabas.records.record import iterate_payload, iterate_records, read_payload
+from barnabas.records.record_rules import RecordRefusal, Walked, WalkRules
 from barnabas.records.transcode import (
     message_starts,
     messages_of_records,
@@ -22,7 +24,7 @@ from barnabas.records.transcode import (
     records_of_messages,
     scan_messages,
 )
-from barnabas.records.walk import RecordRefusal, Walked, WalkRules, walk_batch, walk_usual_messages
+from barnabas.records.walk import walk_batch
 from tests.property.malformed_batches import kinds
 from tests.property.test_records_formats import Fields, build, fields, old_codecs, read
 

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from barnabas.records.assign import AppendTarget, Assigned, assign_offsets
 from barnabas.records.batch import HEADER_BYTES, MAGIC, Codec, read_header, set_base_offset, set_crc, set_leader_epoch
+from barnabas.records.record_rules import WalkRules
 from barnabas.records.usual import is_usual_batch
-from barnabas.records.walk import WalkRules
 from tests.property.malformed_batches import kinds
 from tests.property.test_records_formats import Fields, build, fields
 

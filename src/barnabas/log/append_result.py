@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import NO_OFFSET, NO_TIMESTAMP
 from barnabas.log.producers.producer_state import ProducerBatch
-from barnabas.records.walk import RecordRefusal
+from barnabas.records.record_rules import RecordRefusal
 
 
 @dataclass(slots=True)

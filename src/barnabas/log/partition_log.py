@@ -38,7 +38,7 @@ from barnabas.log.segments.roller import Roller
 from barnabas.log.segments.segment import Segment
 from barnabas.log.segments.segment_chain import SegmentChain
 from barnabas.records.batch import MAGIC
-from barnabas.records.walk import RecordRefusal
+from barnabas.records.record_rules import RecordRefusal
 
 _logger = logging.getLogger(__name__)
 

@@ -60,9 +60,11 @@ from barnabas.records.formats import (
     iterate_any_records,
     read_any_header,
 )
+from barnabas.records.message_walk import walk_usual_messages
 from barnabas.records.record import MAX_UNCOMPRESSED_BYTES, Record
+from barnabas.records.record_rules import RecordRefusal, Walked, WalkRules
 from barnabas.records.transcode import number_messages
-from barnabas.records.walk import RecordRefusal, Walked, WalkRules, walk_batch, walk_usual_messages
+from barnabas.records.walk import walk_batch
 
 
 @dataclass(slots=True)

@@ -9,7 +9,7 @@ Source: semantics facts, Produce, checks 4, 8 and 9.
 from barnabas.core.error_code import ErrorCode
 from barnabas.records.batch import ATTRIBUTES_POSITION, CODEC_MASK, CONTROL_BIT, BatchHeader, Codec
 from barnabas.records.crc import crc32c
-from barnabas.records.walk import RecordRefusal
+from barnabas.records.record_rules import RecordRefusal
 
 _HIGHEST_CODEC = int(Codec.ZSTD)
 

@@ -9,7 +9,8 @@ Source: `walk`; docs/adr/0004 for what it costs.
 from barnabas.core.types import NO_TIMESTAMP
 from barnabas.records.batch import CODEC_MASK, HEADER, HEADER_BYTES, LOG_APPEND_TIME_BIT, LOG_OVERHEAD, MAGIC, Buffer
 from barnabas.records.errors import CorruptRecordsError
-from barnabas.records.walk import WalkRules, scan_payload
+from barnabas.records.record_rules import WalkRules
+from barnabas.records.walk import scan_payload
 
 _LEAST_INT64 = -(2**63)
 

@@ -26,7 +26,7 @@ from barnabas.core.executor import Executor
 from barnabas.core.pending import Pending, completed
 from barnabas.log.append_result import AppendResult
 from barnabas.log.appends.prepared import Prepared
-from barnabas.records.walk import RecordRefusal
+from barnabas.records.record_rules import RecordRefusal
 from barnabas.replicas.partition import Partition
 
 log = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from barnabas.log.appends.prepared import Prepared
 from barnabas.log.partition_log import PartitionLog
 from barnabas.log.producers.producer_state import NEVER_OFFSET
 from barnabas.log.retention import DELETE
-from barnabas.records.walk import RecordRefusal
+from barnabas.records.record_rules import RecordRefusal
 
 _HIGH_WATERMARK = -1
 

@@ -10,7 +10,7 @@ from barnabas.log.appends.prepared import ClientBatch
 from barnabas.log.appends.rules import AppendRules
 from barnabas.records.batch import Codec, set_crc
 from barnabas.records.builder import BatchBuilder
-from barnabas.records.walk import RecordRefusal
+from barnabas.records.record_rules import RecordRefusal
 
 
 def batch(count=2, codec=Codec.NONE, **producer) -> bytearray:

@@ -8,7 +8,7 @@ from barnabas.records.batch import Codec, is_crc_valid, read_header
 from barnabas.records.builder import BatchBuilder
 from barnabas.records.message_set import MessageSetBuilder
 from barnabas.records.record import iterate_records, read_payload
-from barnabas.records.walk import RecordRefusal, WalkRules
+from barnabas.records.record_rules import RecordRefusal, WalkRules
 from tests.unit.records.java_vectors import MAX_BYTES, gathered, unpacked
 
 CODECS = {"producer": None, "uncompressed": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}

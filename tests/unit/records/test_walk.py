@@ -9,7 +9,8 @@ from barnabas.records.compression import compress
 from barnabas.records.errors import CorruptRecordsError
 from barnabas.records.message_set import MessageSetBuilder
 from barnabas.records.record import read_payload
-from barnabas.records.walk import RecordRefusal, Scan, Walked, WalkRules, scan_payload, walk_batch
+from barnabas.records.record_rules import RecordRefusal, Walked, WalkRules
+from barnabas.records.walk import Scan, scan_payload, walk_batch
 
 NOW_MS = 1_600_000_000_000
 

@@ -41,7 +41,7 @@ from barnabas.records.batch import (
 from barnabas.records.batch_rules import refuse_batch, refuse_fields
 from barnabas.records.legacy import LEAST_MESSAGE_BYTES
 from barnabas.records.record import MAX_UNCOMPRESSED_BYTES
-from barnabas.records.walk import RecordRefusal
+from barnabas.records.record_rules import RecordRefusal
 
 # What the event loop walks itself, as it came and unpacked: a few milliseconds in pure Python even where it consists of
 # the smallest records there are and is converted.

@@ -20,7 +20,7 @@ from barnabas.log.segments.segment import Segment
 from barnabas.log.segments.tail import BatchTail
 from barnabas.records.batch import LOG_OVERHEAD, BatchHeader, Buffer, MutableBuffer, batches, read_header
 from barnabas.records.control import EndTransactionMarker
-from barnabas.records.walk import RecordRefusal
+from barnabas.records.record_rules import RecordRefusal
 
 _PUT_NUMBERS = Struct(">qii").pack_into  # base offset, batch length, leader epoch
 

@@ -9,7 +9,7 @@ Source: semantics facts, Produce, checks 8 to 10.
 from barnabas.core.config.versions import message_magic
 from barnabas.log.config import LogConfig
 from barnabas.records.batch import MAGIC, Codec
-from barnabas.records.walk import WalkRules
+from barnabas.records.record_rules import WalkRules
 
 LOG_APPEND_TIME = "LogAppendTime"
 COMPACT = "compact"
