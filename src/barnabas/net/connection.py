@@ -19,7 +19,6 @@ Source: design page, network layer; semantics, connections and requests.
 
 import logging
 from collections.abc import Callable
-from functools import partial
 from typing import Final, Protocol
 
 from barnabas.core.errors import ProtocolError, UnanswerableError
@@ -186,7 +185,7 @@ class Connection:
         """Let the frame that is being handled stay valid after the call, also when the connection closes.
 
         Returns:
-            To be called once it is not needed any more: until then its memory counts as received.
+            To be called once, when it is not needed any more: until then its memory counts as received.
         """
         try:
             kept_bytes = self._buffer.hand_over()
@@ -194,7 +193,7 @@ class Connection:
             # Then nobody uses the buffer again, which makes the frame stay as well.
             self.close(_NO_MEMORY)
             return _nothing
-        return partial(self._memory.resized, -kept_bytes) if kept_bytes else _nothing
+        return self._memory.keep(self, kept_bytes)
 
     def close(self, reason: str = "") -> None:
         """Close the channel and drop what is queued; harmless when closed already."""

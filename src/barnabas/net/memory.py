@@ -10,7 +10,7 @@ Invariants:
   the privileged one, may go beyond it, up to the end of the frame that it is receiving. Whenever somebody is parked
   there is a privileged one.
 - So never more is taken than the bound and one largest frame, and a quiet privileged peer ends by
-  `connections.max.idle.ms` like any other.
+  `connections.max.idle.ms` like any other. A frame that stays when it is whole (`keep`) is privileged until it goes.
 - What a buffer takes to be faster (reading ahead, being kept for the next frame) is from the first half of the bound,
   so that the second half is there for frames that cannot go on without.
 
@@ -18,6 +18,8 @@ Source: queued.max.request.bytes in the broker configs; KIP-72, whose pool admit
 """
 
 from collections import OrderedDict
+from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 
@@ -50,7 +52,8 @@ class ReceiveMemory:
         self._spare_bytes = limit_bytes // 2
         # In the order in which they were parked.
         self._parked: OrderedDict[MemoryUser, None] = OrderedDict()
-        self._privileged: MemoryUser | None = None
+        # A user, or what stands for the frame that was left of one.
+        self._privileged: object | None = None
         self._is_resuming = False
 
     @property
@@ -83,6 +86,23 @@ class ReceiveMemory:
         self.used_bytes += count
         if count < 0 and self._parked:
             self._resume()
+
+    def keep(self, user: MemoryUser, count: int) -> Callable[[], object]:
+        """A frame of `user` that is whole stays where it is, with so many bytes, also when `user` is gone.
+
+        Returns:
+            To be called once, when it is not needed any more.
+        """
+        frame = object()
+        if user is self._privileged:
+            self._privileged = frame
+        return partial(self._let_go, frame, count)
+
+    def _let_go(self, frame: object, count: int) -> None:
+        self.used_bytes -= count
+        if frame is self._privileged:
+            self._privileged = None
+        self._resume()
 
     def finished(self, user: MemoryUser) -> None:
         """`user` has received a whole frame and given back what it does not need: it is privileged no longer."""

@@ -9,6 +9,7 @@ import pytest
 
 from barnabas.core.errors import ProtocolError, UnanswerableError
 from barnabas.net.connection import TURN_FRAMES, Connection, Pause
+from barnabas.net.framing import ReceiveBuffer
 from barnabas.net.memory import ReceiveMemory
 from barnabas.net.reactor import Reactor
 from barnabas.net.turns import Turns
@@ -24,7 +25,10 @@ class Conversation:
     """A connection, its peer, and what was handed up."""
 
     def __init__(
-        self, answer: Callable[[Connection, bytes], object] | None = None, room_bytes: int | None = None
+        self,
+        answer: Callable[[Connection, bytes], object] | None = None,
+        room_bytes: int | None = None,
+        memory: ReceiveMemory | None = None,
     ) -> None:
         self.peer = MemoryPeer(room_bytes)
         self.frames: list[bytes] = []
@@ -32,7 +36,7 @@ class Conversation:
         self.is_forgotten = False
         self.deferred: list[Callable[[], object]] = []
         self.answer = answer or (lambda connection, frame: connection.send(WireBuffer(frame)))
-        self.memory = ReceiveMemory(1 << 24)
+        self.memory = memory or ReceiveMemory(1 << 24)
         # Time stands still: what bounds a turn here is frames and bytes.
         reactor = Reactor(self.memory, Turns(self.deferred.append), lambda: 1)
         self.connection = Connection(reactor, self.peer, ("10.1.2.3", 5_000), 1 << 20, Ticks(), self.forget)
@@ -207,3 +211,104 @@ def test_the_memory_of_a_large_frame_is_given_back_at_the_end():
     assert conversation.memory.used_bytes > 0
     conversation.connection.close()
     assert conversation.memory.used_bytes == 0
+
+
+class TestKeepFrame:
+    """A frame that its handler needs longer than the call."""
+
+    @staticmethod
+    def keeping(memory=None, is_answered=False):
+        """A conversation whose first frame is kept; the frames as they are later, and what gives them up."""
+        kept: list[tuple[memoryview, Callable[[], object]]] = []
+
+        class Keeping(Conversation):
+            def on_frame(self, frame, now_ns):
+                super().on_frame(frame, now_ns)
+                if not kept:
+                    kept.append((frame, self.connection.keep_frame()))
+
+        def answer(connection, frame):
+            connection.send(WireBuffer(b"ok")) if is_answered else connection.pause(Pause.ANSWER)
+
+        return Keeping(answer, memory=memory), kept
+
+    def test_it_stays_as_it_is_whatever_comes(self):
+        conversation, kept = self.keeping(is_answered=True)
+        payload = os.urandom(100_000)
+        conversation.say(payload, bytes(100_000), bytes(100))
+        conversation.run_turns()
+        assert len(conversation.frames) == 3
+        assert bytes(kept[0][0]) == payload
+
+    @pytest.mark.parametrize("is_closed_before", [True, False])
+    def test_its_memory_counts_until_it_is_given_up_and_is_given_back_once(self, is_closed_before):
+        conversation, kept = self.keeping()
+        conversation.say(bytes(900_000))
+        ((_, release),) = kept
+        assert conversation.memory.used_bytes > 800_000
+        if is_closed_before:
+            conversation.connection.close()
+            assert conversation.memory.used_bytes > 800_000
+        release()
+        assert conversation.memory.used_bytes == 0
+        conversation.connection.close()
+        assert conversation.memory.used_bytes == 0
+
+    def test_what_came_behind_it_is_there(self):
+        conversation, kept = self.keeping()
+        conversation.say(b"first", b"second", bytes(50_000))
+        assert len(conversation.frames) == 1
+        ((_, release),) = kept
+        release()
+        conversation.connection.send(WireBuffer(b"."))
+        conversation.connection.send(WireBuffer(b"."))
+        assert [len(frame) for frame in conversation.frames] == [5, 6, 50_000]
+
+    def test_without_memory_for_another_buffer_the_connection_ends(self, monkeypatch):
+        def hand_over(buffer):
+            raise MemoryError
+
+        monkeypatch.setattr(ReceiveBuffer, "hand_over", hand_over)
+        conversation, kept = self.keeping()
+        payload = os.urandom(100_000)
+        conversation.say(payload)
+        assert (conversation.connection.is_closed, conversation.memory.used_bytes) == (True, 0)
+        ((frame, release),) = kept
+        assert bytes(frame) == payload
+        release()
+        assert conversation.memory.used_bytes == 0
+
+    @staticmethod
+    def crowd():
+        """One whose frame went beyond the bound and is kept, and two whose halves fill it."""
+        memory = ReceiveMemory(600_000)
+        privileged, kept = TestKeepFrame.keeping(memory)
+        others = [Conversation(memory=memory) for _ in range(2)]
+        frame = struct.pack(">i", 900_000) + bytes(900_000)
+        for other in others:
+            other.peer.say(frame[:260_000])
+        privileged.peer.say(frame[:300_000])
+        for other in others:
+            other.peer.say(frame[260_000:])
+        assert [each.connection.is_parked for each in (privileged, *others)] == [False, True, True]
+        privileged.peer.say(frame[300_000:])
+        ((_, release),) = kept
+        return memory, privileged, others, release
+
+    def test_when_it_is_given_up_those_who_wait_for_memory_go_on(self):
+        memory, _, others, release = self.crowd()
+        assert [other.frames for other in others] == [[], []]
+        release()
+        for other in others * 2:
+            other.peer.say(b"")
+            other.run_turns()
+        assert [len(other.frames) for other in others] == [1, 1]
+        assert memory.parked_count == 0
+
+    def test_nobody_else_goes_beyond_the_bound_before(self):
+        memory, privileged, others, release = self.crowd()
+        privileged.connection.close()
+        assert all(other.connection.is_parked for other in others)
+        assert memory.used_bytes < 600_000 + 900_000 + 2 * 16_384
+        release()
+        assert not all(other.connection.is_parked for other in others)
