@@ -174,7 +174,10 @@ class Exchange(RequestContext):
     def cancel(self) -> None:
         """The peer is gone: nobody waits for the answer."""
         pending, self._pending = self._pending, None
-        if pending is not None and not (self.is_large and self.route.goes_on):
+        if pending is None:
+            return
+        # What has ended a moment ago is not settled any more: nobody else gives the frame up.
+        if pending.is_done or not (self.is_large and self.route.goes_on):
             pending.cancel()
             self._let_frame_go()
 

@@ -66,7 +66,8 @@ class Wire:
         turns = Turns(loop.call_soon)
         self.codec = ManualExecutor()
         services.slices = Slices(turns, services.clock.monotonic_ns, self.codec)
-        reactor = Reactor(ReceiveMemory(1 << 30), turns, services.clock.monotonic_ns)
+        self.memory = ReceiveMemory(1 << 30)
+        reactor = Reactor(self.memory, turns, services.clock.monotonic_ns)
         self.connection = Connection(
             reactor, PlainChannel(loop, ours), ("10.1.2.3", 5_000), 1 << 20, Ticks(), lambda connection: None
         )

@@ -23,7 +23,7 @@ from barnabas.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 from barnabas.protocol.wire import Message, WireBuffer
 from barnabas.requests.handlers import (
     delete_records,
@@ -436,6 +436,40 @@ def test_a_large_request_that_changes_something_goes_on_when_its_peer_has_left(p
 
     play(story, Handler(ProduceRequest, 0, 8, handle, produce.refuse, goes_on=goes_on), most_elements=LIMIT)
     assert len(done) == (300 if goes_on else 0)
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+@pytest.mark.parametrize("when", ["decoding", "waiting", "failing", "in that turn", "encoding"])
+def test_the_memory_of_a_large_request_is_given_back_whenever_its_peer_leaves(play, when, goes_on):  # noqa: F811
+    waiting: list[Pending] = []
+
+    def handle(ctx, request):
+        waiting.append(Pending())
+        return waiting[-1]
+
+    async def story(wire):
+        await wire.send(large_produce())
+        await until(lambda: wire.codec.waiting_count)
+        assert wire.memory.used_bytes > 50_000
+        if when == "decoding":
+            wire.connection.close()
+        wire.codec.run_next()
+        if when in ("waiting", "failing"):
+            wire.connection.close()
+        for pending in waiting:
+            if when == "failing":
+                pending.fail(ZeroDivisionError("a bug"))
+            else:
+                pending.complete(ProduceResponse([]))
+        if when == "encoding":
+            await until(lambda: wire.codec.waiting_count)
+        wire.connection.close()
+        wire.codec.run_all()
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert wire.memory.used_bytes == 0
+
+    play(story, Handler(ProduceRequest, 0, 8, handle, produce.refuse, goes_on=goes_on), most_elements=LIMIT)
 
 
 def test_others_have_their_turns_meanwhile(play):  # noqa: F811
