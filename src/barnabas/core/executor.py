@@ -113,8 +113,9 @@ class ThreadExecutor:
                 failed(error)
 
         def hand_over(future: Future[T]) -> None:
-            # The loop may be closed already when the last work ends after a forced stop.
-            if not self._loop.is_closed():
+            # What was dropped has no result; and the loop may be closed already when the last work ends after a
+            # forced stop.
+            if not future.cancelled() and not self._loop.is_closed():
                 self._loop.call_soon_threadsafe(deliver, future)
 
         self._pool.submit(work).add_done_callback(hand_over)

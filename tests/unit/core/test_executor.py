@@ -60,3 +60,28 @@ def test_the_end_waits_for_threads_of_before_too() -> None:
         assert ended.is_set()
 
     asyncio.run(story())
+
+
+def test_what_had_not_begun_at_the_end_is_dropped_without_a_word() -> None:
+    told: list[object] = []
+
+    async def story() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda loop, context: told.append(context["message"]))
+        executor = ThreadExecutor(loop, "some", 1)
+        began, gate = threading.Event(), threading.Event()
+
+        def work() -> None:
+            began.set()
+            gate.wait(PATIENCE_S)
+
+        executor.run(work, told.append, told.append)
+        executor.run(lambda: None, told.append, told.append)
+        assert began.wait(PATIENCE_S)
+        threading.Timer(0, gate.set).start()
+        executor.close()
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+
+    asyncio.run(story())
+    assert told in ([None], [None, None])
