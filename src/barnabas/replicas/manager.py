@@ -92,6 +92,8 @@ class ReplicaManager:
         defer: Runs `callback(*args)` in the loop's next turn.
         """
         self._broker_id = broker_id
+        # Whoever leads a partition that is appended to; nobody once the broker stops.
+        self._appending_leader: int | None = broker_id
         self._logs = logs
         self._topic_config = topic_config
         self._fetches = fetches
@@ -141,7 +143,7 @@ class ReplicaManager:
             is_client: False for the broker's own batches.
         """
         # hot path: benchmarks/load (every produced batch)
-        if partition.leader != self._broker_id:
+        if partition.leader != self._appending_leader:
             return AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         queues = self._append_queues
         if partition not in queues.by_partition:
@@ -196,7 +198,8 @@ class ReplicaManager:
         return delayed.pending
 
     def stop_appends(self) -> None:
-        """The broker stops: nothing that is being prepared, or waits for that, is appended any more."""
+        """The broker stops and its logs are to be closed: nothing is appended any more, nor what is being prepared."""
+        self._appending_leader = None
         self._append_queues.close()
 
     def _absence_of_hosted(self, partition: Partition) -> ErrorCode:

@@ -228,6 +228,12 @@ class TestMeanwhile:
         assert path.log("t").log_end_offset == 0
         assert path.produce("t", batch(LONG_COUNT)).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
 
+    def test_a_broker_that_stops_appends_nothing_short_either(self, path):
+        """A large request may be decoded only then; the logs are being closed."""
+        path.replicas.stop_appends()
+        assert path.produce("t", batch()).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+        assert path.log("t").log_end_offset == 0
+
     def test_the_client_leaves(self, path):
         waiting = begin(path, batch(LONG_COUNT))
         waiting.cancel()
