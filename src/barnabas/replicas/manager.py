@@ -151,6 +151,10 @@ class ReplicaManager:
                 result = partition.append(records, required_acks, is_client=is_client, is_any_format=is_any_format)
             except StorageError as error:
                 return self.storage_failed(error)
+            except Exception:
+                # As in Kafka: a bug of ours, or no memory, costs the other partitions of a request nothing.
+                log.exception("an append to %s failed", partition.topic_partition)
+                return AppendResult(ErrorCode.UNKNOWN_SERVER_ERROR)
             if result is not None:
                 if not result.error_code:
                     self._fetches.notify(partition.topic_partition)

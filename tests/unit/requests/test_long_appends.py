@@ -17,6 +17,7 @@ from barnabas.records import usual
 from barnabas.records.batch import Codec, read_header
 from barnabas.records.builder import BatchBuilder
 from barnabas.records.message_set import MessageSetBuilder
+from barnabas.replicas.partition import Partition
 from barnabas.requests.handlers import produce
 
 NEWEST = 8
@@ -233,6 +234,28 @@ class TestMeanwhile:
         path.replicas.stop_appends()
         assert path.produce("t", batch()).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
         assert path.log("t").log_end_offset == 0
+
+    def test_an_append_to_another_partition_raises(self, path, monkeypatch, caplog):
+        """It fails alone, and the request's bytes are kept no longer than those of others."""
+        path.create("u", cleanup_policy="compact")
+        append = Partition.append
+
+        def broken(partition, *args, **options):
+            if partition.topic_partition.topic == "u":
+                raise MemoryError
+            return append(partition, *args, **options)
+
+        monkeypatch.setattr(Partition, "append", broken)
+        data = [
+            TopicProduceData(topic, partition_data=[PartitionProduceData(0, bytes(batch(LONG_COUNT)))])
+            for topic in ("t", "u")
+        ]
+        waiting = path.begin(produce.HANDLER, NEWEST, ProduceRequest(None, 1, 1_000, data))
+        path.preparing.run_all()
+        answered = [topic.partition_responses[0].error_code for topic in waiting.value.responses]
+        assert answered == [ErrorCode.NONE, ErrorCode.UNKNOWN_SERVER_ERROR]
+        assert (path.log("t").log_end_offset, path.kept_frames) == (LONG_COUNT, 0)
+        assert "an append to u-0 failed" in caplog.text
 
     def test_the_client_leaves(self, path):
         waiting = begin(path, batch(LONG_COUNT))
