@@ -142,17 +142,21 @@ class Checkpoints:
 
         def written(_: None) -> None:
             self._written[path] = offsets
-            self._end_write(path)
-            then()
+            self._being_written.discard(path)
+            try:
+                # It may write once more: not before that has it ended.
+                then()
+            finally:
+                self._check_ended()
 
         def failed(error: BaseException) -> None:
-            self._end_write(path)
+            self._being_written.discard(path)
+            self._check_ended()
             self._failed(error)
 
         self._executor.run(lambda: checkpoint.write(offsets), written, failed)
 
-    def _end_write(self, path: Path) -> None:
-        self._being_written.discard(path)
+    def _check_ended(self) -> None:
         if not self._being_written:
             self._ended.complete(None)
 
