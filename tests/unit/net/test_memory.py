@@ -2,6 +2,9 @@
 
 import random
 import struct
+from collections.abc import Callable
+
+import pytest
 
 from barnabas.net.framing import FIRST_BUFFER_BYTES, READ_AHEAD_BYTES, ReceiveBuffer
 from barnabas.net.memory import ReceiveMemory
@@ -13,12 +16,14 @@ MB = 1024 * 1024
 class Peer:
     """A connection without a socket: bytes come in as long as it reads, frames are taken out once they are whole."""
 
-    def __init__(self, memory: ReceiveMemory, *payloads: bytes) -> None:
+    def __init__(self, memory: ReceiveMemory, *payloads: bytes, keeps: Callable[[], bool] = lambda: False) -> None:
         self.memory = memory
         self.buffer = ReceiveBuffer(LIMIT, memory)
         self.stream = b"".join(struct.pack(">i", len(payload)) + payload for payload in payloads)
         self.frames: list[bytes] = []
         self.is_parked = False
+        self.keeps = keeps
+        self.kept: list[tuple[int, Callable[[], object]]] = []
 
     @property
     def lacking_bytes(self) -> int:
@@ -46,6 +51,9 @@ class Peer:
         while (frame := self.buffer.next_frame()) is not None:
             self.frames.append(bytes(frame))
             is_done = True
+            if self.keeps():
+                count = self.buffer.hand_over()
+                self.kept.append((count, self.memory.keep(self, count)))
         if is_done and self.buffer.extra_bytes:
             if self.memory.is_short:
                 self.buffer.fit()
@@ -151,7 +159,9 @@ def test_one_that_pipelines_does_not_keep_its_privilege():
     assert len(greedy.frames) == 50
 
 
-def test_every_frame_arrives_whatever_the_order_and_the_bound():
+@pytest.mark.parametrize("kept_share", [0, 0.5, 1])
+def test_every_frame_arrives_whatever_the_order_and_the_bound(kept_share):
+    """Also where frames are kept for a while, some of them longer than their connection."""
     seed = random.randrange(1 << 32)
     print(f"seed {seed}")
     source = random.Random(seed)
@@ -162,15 +172,25 @@ def test_every_frame_arrives_whatever_the_order_and_the_bound():
             [source.randbytes(source.choice((0, 5, 16_381, 20_000, 70_000, largest))) for _ in range(6)]
             for _ in range(12)
         ]
-        peers = [Peer(memory, *payloads) for payloads in sent]
-        while busy := [peer for peer in peers if peer.stream and not peer.is_parked]:
-            peer = source.choice(busy)
-            if source.random() < 0.002:
-                peer.leave()
-                peers.remove(peer)
-                continue
-            peer.receive(source.choice((1_000, 40_000, 500_000)))
-            assert memory.used_bytes == sum(peer.buffer.extra_bytes for peer in peers)
+        peers = [Peer(memory, *payloads, keeps=lambda: source.random() < kept_share) for payloads in sent]
+        gone: list[Peer] = []
+        while True:
+            busy = [peer for peer in peers if peer.stream and not peer.is_parked]
+            keeping = [peer for peer in (*peers, *gone) if peer.kept]
+            if keeping and (not busy or source.random() < 0.3):
+                source.choice(keeping).kept.pop()[1]()
+            elif not busy:
+                break
+            else:
+                peer = source.choice(busy)
+                if source.random() < 0.002:
+                    peer.leave()
+                    peers.remove(peer)
+                    gone.append(peer)
+                    continue
+                peer.receive(source.choice((1_000, 40_000, 500_000)))
+            kept_bytes = sum(count for peer in (*peers, *gone) for count, _ in peer.kept)
+            assert memory.used_bytes == kept_bytes + sum(peer.buffer.extra_bytes for peer in peers)
             assert memory.used_bytes <= limit + largest + FIRST_BUFFER_BYTES
         for peer in peers:
             assert not peer.stream
