@@ -28,26 +28,22 @@ class Pending(Generic[T]):
     """A value that is set once, later; or the reason why there will be none.
 
     Attributes:
+        is_done: Whether it has ended: with a value, with an error, or because nobody wants it any more; read-only.
         error: Why it failed; None while it is pending, and where there is a value.
         on_cancel: Called when nobody wants the value any more (the connection closed); the domain sets it to
             drop what it keeps for this answer.
     """
 
-    __slots__ = ("_callback", "_failed", "_is_done", "_value", "error", "on_cancel")
+    __slots__ = ("_callback", "_failed", "_value", "error", "is_done", "on_cancel")
 
     def __init__(self) -> None:
         # Any: what it is before the value is there is nobody's business, and a cast would be a call.
         self._value: Any = None
-        self._is_done = False
+        self.is_done = False
         self._callback: Callable[[T], object] | None = None
         self._failed: Callable[[BaseException], object] | None = None
         self.error: BaseException | None = None
         self.on_cancel: Callable[[], object] | None = None
-
-    @property
-    def is_done(self) -> bool:
-        """Whether it has ended: with a value, with an error, or because nobody wants it any more."""
-        return self._is_done
 
     @property
     def value(self) -> T:
@@ -56,7 +52,7 @@ class Pending(Generic[T]):
         Raises:
             BaseException: What it failed with.
         """
-        if not self._is_done:
+        if not self.is_done:
             raise RuntimeError("the answer is still pending")
         if self.error is not None:
             raise self.error
@@ -65,9 +61,9 @@ class Pending(Generic[T]):
 
     def complete(self, value: T) -> None:
         """Set the value and call whoever waits."""
-        if self._is_done:
+        if self.is_done:
             return
-        self._is_done = True
+        self.is_done = True
         self._value = value
         self.on_cancel = None
         # hot path: benchmarks/load (every answer that was waited for)
@@ -80,9 +76,9 @@ class Pending(Generic[T]):
 
     def fail(self, error: BaseException) -> None:
         """There will be no value: tell whoever waits why."""
-        if self._is_done:
+        if self.is_done:
             return
-        self._is_done = True
+        self.is_done = True
         self.error = error
         self.on_cancel = None
         is_waited_for = self._callback is not None
@@ -100,7 +96,7 @@ class Pending(Generic[T]):
 
         One waiter only. Without `failed` an error is logged.
         """
-        if not self._is_done:
+        if not self.is_done:
             if self._callback is not None:
                 raise RuntimeError("somebody already waits for this answer")
             self._callback, self._failed = callback, failed
@@ -149,9 +145,9 @@ class Pending(Generic[T]):
 
     def cancel(self) -> None:
         """Give up waiting: the callbacks are dropped and the domain is told."""
-        if self._is_done:
+        if self.is_done:
             return
-        self._is_done = True
+        self.is_done = True
         self._callback = self._failed = None
         on_cancel, self.on_cancel = self.on_cancel, None
         if on_cancel is not None:

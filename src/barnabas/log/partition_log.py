@@ -42,6 +42,9 @@ from barnabas.records.record_rules import RecordRefusal
 
 _logger = logging.getLogger(__name__)
 
+# A member of an enum is looked up in its class each time.
+_NO_ERROR = ErrorCode.NONE
+
 
 def _ignore(_: None) -> None:
     return
@@ -191,14 +194,14 @@ class PartitionLog:
         Raises:
             StorageError: The disk did not take it all; the log is as it was.
         """
-        result = self.append_at_once(records, leader_epoch, is_client=is_client, is_any_format=is_any_format)
+        result = self.append_at_once(records, leader_epoch, is_client, is_any_format)
         return self.place(self.preparation(records, is_any_format)(), leader_epoch) if result is None else result
 
     def append_at_once(
-        self, records: memoryview, leader_epoch: int, *, is_client: bool = True, is_any_format: bool = False
+        self, records: memoryview, leader_epoch: int, is_client: bool, is_any_format: bool
     ) -> AppendResult | None:
         """As `append`; None, and nothing has happened, where preparing it might take long: see `preparation`."""
-        # hot path: benchmarks/micro/test_log.py
+        # hot path: benchmarks/micro/test_log.py (here and below arguments go by position, which costs less)
         rules = self._rules
         now_ms = self._env.clock.now_ms
         prepared: Prepared | RecordRefusal | None
@@ -248,14 +251,13 @@ class PartitionLog:
                 return repeated(found, self.log_start_offset)
         last_offset = base_offset + prepared.last_offset_delta
         segment = self._roller.segment_for(size, last_offset, prepared.max_timestamp_ms) or self.roll()
-        position = prepared.write(segment, base_offset, leader_epoch, self._index_interval_bytes)
+        prepared.write(segment, base_offset, leader_epoch, self._index_interval_bytes, self._chain.tail, self.producers)
         if leader_epoch > self.epochs.latest_epoch and leader_epoch != NO_EPOCH:
             self.epochs.assign(leader_epoch, base_offset)
-        prepared.note(segment, base_offset, position, self._chain.tail, self.producers)
         self.log_end_offset = last_offset + 1
         if last_offset + 1 >= self._durability.due_offset:
             self._durability.request()
-        return AppendResult(ErrorCode.NONE, base_offset, last_offset, prepared.append_time_ms, self.log_start_offset)
+        return AppendResult(_NO_ERROR, base_offset, last_offset, prepared.append_time_ms, self.log_start_offset)
 
     def _refuse_size(self, size: int) -> AppendResult:
         reason = f"{size} bytes are more than segment.bytes={self._roller.segment_bytes}"
@@ -489,7 +491,6 @@ class PartitionLog:
         """When the last flush ended."""
         return self._durability.last_flush_ms
 
-    @property
     def is_flush_due(self) -> bool:
         """Whether flush.messages wants what was appended on disk; `flush` tells when it is."""
         # differs from Kafka (flush-messages): there the append itself waits; here the answer does.

@@ -49,6 +49,10 @@ class Pause:
     AUTH: Final = 8  # it is not known yet who is there
 
 
+# Computed once: it is taken for every answer.
+_NOT_FOR_AN_ANSWER: Final = ~Pause.ANSWER
+
+
 class FrameHandler(Protocol):
     """Who understands the frames of one connection."""
 
@@ -177,7 +181,7 @@ class Connection:
             outbox.put(answer)
         else:
             outbox.parts.append(answer)
-        self._pauses &= ~Pause.ANSWER
+        self._pauses &= _NOT_FOR_AN_ANSWER
         if not self._in_turn and self.handler is not None:
             self._take_turn()
 

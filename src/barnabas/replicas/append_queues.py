@@ -180,6 +180,4 @@ class AppendQueues:
 
 
 def _place_at_once(partition: Partition, append: Append) -> AppendResult | None:
-    return partition.append(
-        append.records, append.required_acks, is_client=append.is_client, is_any_format=append.is_any_format
-    )
+    return partition.append(append.records, append.required_acks, append.is_client, append.is_any_format)

@@ -148,7 +148,7 @@ class ReplicaManager:
         queues = self._append_queues
         if partition not in queues.by_partition:
             try:
-                result = partition.append(records, required_acks, is_client=is_client, is_any_format=is_any_format)
+                result = partition.append(records, required_acks, is_client, is_any_format)
             except StorageError as error:
                 return self.storage_failed(error)
             except Exception:
@@ -189,7 +189,7 @@ class ReplicaManager:
 
     def _when_flushed(self, log: PartitionLog, timeout_ms: int, result: AppendResult) -> Pending[AppendResult]:
         """The result, once flush.messages is kept."""
-        if result.error_code != ErrorCode.NONE or not log.is_flush_due:
+        if result.error_code != ErrorCode.NONE or not log.is_flush_due():
             return completed(result)
         delayed = _DelayedAppend()
         self._fetches.watch(delayed, (), timeout_ms)

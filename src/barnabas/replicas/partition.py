@@ -16,6 +16,8 @@ from barnabas.log.retention import DELETE
 from barnabas.records.record_rules import RecordRefusal
 
 _HIGH_WATERMARK = -1
+# A member of an enum is looked up in its class each time.
+_NO_ERROR = ErrorCode.NONE
 
 
 class Partition:
@@ -56,8 +58,11 @@ class Partition:
     @property
     def last_stable_offset(self) -> int:
         """The end of what read_committed consumers may read: never above the high watermark."""
-        unstable_offset = self.log.first_unstable_offset
-        return self.high_watermark if self.high_watermark < unstable_offset else unstable_offset
+        # hot path: benchmarks/load (every partition of every fetch request)
+        high_watermark = self.high_watermark
+        if high_watermark <= self.log.producers.first_unstable_offset:
+            return high_watermark
+        return min(high_watermark, self.log.first_unstable_offset)
 
     def become_leader(
         self, leader_epoch: int, in_sync_replicas: tuple[int, ...], replicas: tuple[int, ...], high_watermark: int
@@ -82,7 +87,7 @@ class Partition:
         self.leader_epoch = leader_epoch
 
     def append(
-        self, records: memoryview, required_acks: int, *, is_client: bool, is_any_format: bool = False
+        self, records: memoryview, required_acks: int, is_client: bool, is_any_format: bool
     ) -> AppendResult | None:
         """Append as the leader, unless preparing that might take long: then nothing has happened, and it gives None.
 
@@ -95,7 +100,7 @@ class Partition:
         log = self.log
         if required_acks == -1 and len(self.in_sync_replicas) < self.min_insync_replicas:
             return AppendResult(ErrorCode.NOT_ENOUGH_REPLICAS, log_start_offset=log.log_start_offset)
-        result = log.append_at_once(records, self.leader_epoch, is_client=is_client, is_any_format=is_any_format)
+        result = log.append_at_once(records, self.leader_epoch, is_client, is_any_format)
         if result is not None and not result.error_code:
             self._advance_high_watermark()
         return result
@@ -140,10 +145,10 @@ class Partition:
         Args:
             is_any_replica: A follower will do.
         """
-        if not self.is_leader and not is_any_replica:
+        if self.leader != self.broker_id and not is_any_replica:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         if current_leader_epoch in (NO_EPOCH, self.leader_epoch):
-            return ErrorCode.NONE
+            return _NO_ERROR
         if current_leader_epoch < self.leader_epoch:
             return ErrorCode.FENCED_LEADER_EPOCH
         return ErrorCode.UNKNOWN_LEADER_EPOCH

@@ -390,9 +390,9 @@ class TestFlush:
         env.executor = HeldExecutor()
         log = open_partition_log(flush_messages=2)
         log.append(make_batch(1), 0)
-        assert not log.is_flush_due
+        assert not log.is_flush_due()
         log.append(make_batch(1), 0)
-        assert log.is_flush_due
+        assert log.is_flush_due()
         told = []
         log.append(make_batch(1), 0)
         log.flush(lambda _: told.append(log.recovery_point))
@@ -403,7 +403,7 @@ class TestFlush:
             assert log.recovery_point == recovery_point
 
         assert told == [3]
-        assert not log.is_flush_due
+        assert not log.is_flush_due()
         assert not waiting
 
     def test_who_waits_for_what_a_running_flush_covers_waits_for_that_one(self, open_partition_log, make_batch, env):

@@ -55,23 +55,25 @@ class ClientBatch:
         refused = producers.check(self._header)
         return None if refused is None else RecordRefusal(*refused)
 
-    def write(self, segment: Segment, base_offset: int, leader_epoch: int, index_interval_bytes: int) -> int:
-        """Number it and write it.
-
-        Returns:
-            Where it begins in the segment.
+    def write(
+        self,
+        segment: Segment,
+        base_offset: int,
+        leader_epoch: int,
+        index_interval_bytes: int,
+        tail: BatchTail,
+        producers: ProducerState,
+    ) -> None:
+        """Number it, write it, and note where it is and whose.
 
         Raises:
             StorageError: Nothing was written.
         """
-        _PUT_NUMBERS(self.data, 0, base_offset, self._header.batch_length, leader_epoch)
+        # hot path: benchmarks/micro/test_log.py
+        data = self.data
+        _PUT_NUMBERS(data, 0, base_offset, self._header.batch_length, leader_epoch)
         last_offset = base_offset + self.last_offset_delta
-        return segment.append(self.data, last_offset, self.max_timestamp_ms, index_interval_bytes)
-
-    def note(
-        self, segment: Segment, base_offset: int, position: int, tail: BatchTail, producers: ProducerState
-    ) -> None:
-        """It is in `segment` at `position` now."""
+        position = segment.append(data, last_offset, self.max_timestamp_ms, index_interval_bytes)
         tail.append(base_offset, position)
         if self.must_be_checked:
             producers.update(self._header, base_offset, self.max_timestamp_ms)
@@ -124,18 +126,21 @@ class OwnBatches:
                 return RecordRefusal(*refused)
         return None
 
-    def write(self, segment: Segment, base_offset: int, leader_epoch: int, index_interval_bytes: int) -> int:
+    def write(
+        self,
+        segment: Segment,
+        base_offset: int,
+        leader_epoch: int,
+        index_interval_bytes: int,
+        tail: BatchTail,
+        producers: ProducerState,
+    ) -> None:
         """See `ClientBatch`."""
         for index, batch in enumerate(self._batches):
             _PUT_NUMBERS(batch, 0, base_offset, len(batch) - LOG_OVERHEAD, leader_epoch)
             self._headers[index] = read_header(batch)
             base_offset = self._headers[index].last_offset + 1
-        return segment.append_all(self.data, self._headers, index_interval_bytes)
-
-    def note(
-        self, segment: Segment, base_offset: int, position: int, tail: BatchTail, producers: ProducerState
-    ) -> None:
-        """See `ClientBatch`."""
+        position = segment.append_all(self.data, self._headers, index_interval_bytes)
         for header, marker in zip(self._headers, self._markers, strict=True):
             tail.append(header.base_offset, position)
             position += header.size_in_bytes
@@ -198,20 +203,23 @@ class MessageSet:
         # leads now will take it.
         return RecordRefusal(ErrorCode.NOT_LEADER_OR_FOLLOWER, "the log was cut meanwhile", is_before_log=True)
 
-    def write(self, segment: Segment, base_offset: int, leader_epoch: int, index_interval_bytes: int) -> int:
+    def write(
+        self,
+        segment: Segment,
+        base_offset: int,
+        leader_epoch: int,
+        index_interval_bytes: int,
+        tail: BatchTail,
+        producers: ProducerState,
+    ) -> None:
         """See `ClientBatch`."""
-        return segment.append_message_set(
+        position = segment.append_message_set(
             self.data,
             base_offset + self.last_offset_delta,
             self.max_timestamp_ms,
             self._timestamp_offset,
             index_interval_bytes,
         )
-
-    def note(
-        self, segment: Segment, base_offset: int, position: int, tail: BatchTail, producers: ProducerState
-    ) -> None:
-        """See `ClientBatch`."""
         for first_offset, relative_position in self._newest:
             tail.append(first_offset, position + relative_position)
 

@@ -63,6 +63,10 @@ class OffsetIndex:
     def entry_count(self) -> int:
         return len(self._offsets)
 
+    def is_full(self, most_bytes: int) -> bool:
+        """Whether an index of so many bytes has room for no further entry."""
+        return len(self._offsets) >= most_bytes // ENTRY_BYTES
+
     @property
     def last_position(self) -> int:
         """Position of the last batch that has an entry; 0 without entries."""

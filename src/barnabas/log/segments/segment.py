@@ -259,10 +259,7 @@ class Segment:
 
     def has_full_index(self, index_bytes: int) -> bool:
         """Whether one of the indexes has no room left in `index_bytes` (segment.index.bytes, or a part of it)."""
-        # A place in the time index is kept for the entry at the roll.
-        return self._offset_index.entry_count >= index_bytes // 8 or self._time_index.entry_count >= (
-            index_bytes // 12 - 1
-        )
+        return self._offset_index.is_full(index_bytes) or self._time_index.is_full(index_bytes)
 
     def append(self, data: Buffer, last_offset: int, max_timestamp_ms: int, index_interval_bytes: int) -> int:
         """Write one batch and keep the indexes.

@@ -74,6 +74,10 @@ class TimeIndex:
         data = self._files.read_end(self.path, ENTRY_BYTES) or b""
         return NO_TIMESTAMP if len(data) < ENTRY_BYTES else int(_ENTRY.unpack(data)[0])
 
+    def is_full(self, most_bytes: int) -> bool:
+        """Whether an index of so many bytes has no room for an entry and the one at the roll."""
+        return len(self._offsets) >= most_bytes // ENTRY_BYTES - 1
+
     @property
     def entry_count(self) -> int:
         return len(self._offsets)

@@ -111,7 +111,7 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> Steps[ProduceRespon
                     index, ErrorCode.NONE, result.base_offset, result.append_time_ms, result.log_start_offset
                 )
             )
-            if acks and partition.log.is_flush_due:
+            if acks and partition.log.is_flush_due():
                 late.append(_Late(partition.log, answers, len(answers) - 1, None))
         responses.append(TopicProduceResponse(name, answers))
     if late:
@@ -179,7 +179,7 @@ def _when_complete(
         if result.error_code:
             _translate(result, ctx.api_version)
         each.set(result)
-        if acks and each.log.is_flush_due and not result.error_code:
+        if acks and each.log.is_flush_due() and not result.error_code:
             each.log.flush(partial(flushed, each))
         else:
             one_done()
