@@ -111,10 +111,11 @@ class RequestContext:
         self.throttle_time_ms = 0
 
     def keep_frame(self) -> "Callable[[], object]":
-        """Let what the request brought as bytes (records) stay as it is after the handler's call; once at the most.
+        """Let what the request brought as bytes (records) stay as it is after the handler's call.
 
         Returns:
-            To be called when it is not needed any more. Until then the memory counts as received, which bounds it.
+            To be called when it is not needed any more; if asked again, that does nothing: the first one counts. Until
+            then the memory counts as received, which bounds it.
         """
         return _nothing
 

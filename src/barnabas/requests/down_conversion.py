@@ -48,38 +48,50 @@ def adapt_answer(
     ctx: RequestContext,
     request: FetchRequest,
     wanted: Mapping[TopicPartition, FetchPartition],
-    answer: FetchResponse | Pending[FetchResponse],
+    response: FetchResponse,
 ) -> FetchResponse | Pending[FetchResponse]:
     """Make the answer of a Fetch below version 10 what its client can read."""
+    if ctx.is_large:
+        return ctx.services.slices.answer(_adapt_in_steps(ctx, request, wanted, response))
+    conversions: list[_Conversion] = []
+    for topic in response.responses:
+        for data in topic.partitions:
+            _adapt(ctx, request, wanted, topic.topic, data, conversions)
+    return _convert_all(ctx, request, conversions, response) if conversions else response
 
-    def adapt(response: FetchResponse) -> FetchResponse | Pending[FetchResponse]:
-        return ctx.services.slices.answer(_adapt(ctx, request, wanted, response))
 
-    return answer.followed(adapt) if isinstance(answer, Pending) else adapt(answer)
+def _adapt_in_steps(
+    ctx: RequestContext,
+    request: FetchRequest,
+    wanted: Mapping[TopicPartition, FetchPartition],
+    response: FetchResponse,
+) -> Steps[FetchResponse]:
+    conversions: list[_Conversion] = []
+    for topic in response.responses:
+        for data in topic.partitions:
+            yield MORE
+            _adapt(ctx, request, wanted, topic.topic, data, conversions)
+    yield _convert_all(ctx, request, conversions, response) if conversions else response
 
 
 def _adapt(
     ctx: RequestContext,
     request: FetchRequest,
     wanted: Mapping[TopicPartition, FetchPartition],
-    response: FetchResponse,
-) -> Steps[FetchResponse]:
-    conversions = []
-    newest_magic = _newest_magic(ctx)
-    for topic in response.responses:
-        for data in topic.partitions:
-            if ctx.is_large:
-                yield MORE
-            key = TopicPartition(topic.topic, data.partition_index)
-            partition = ctx.services.replicas.partition(key)
-            if data.error_code or partition is None:
-                continue
-            error_code = _refusal(ctx, request, partition.log)
-            if error_code:
-                _refuse(data, error_code)
-            elif isinstance(data.records, FileSlice) and partition.log.magic > newest_magic:
-                conversions.append(_Conversion(data, data.records, wanted[key]))
-    yield _convert_all(ctx, request, conversions, response) if conversions else response
+    topic: str,
+    data: PartitionData,
+    conversions: list[_Conversion],
+) -> None:
+    """Refuse the client one partition, or note what has to be converted of it."""
+    partition = ctx.services.replicas.partition((topic, data.partition_index))
+    if data.error_code or partition is None:
+        return
+    error_code = _refusal(ctx, request, partition.log)
+    if error_code:
+        _refuse(data, error_code)
+    elif isinstance(data.records, FileSlice) and partition.log.magic > _newest_magic(ctx):
+        asked = wanted[TopicPartition(topic, data.partition_index)]
+        conversions.append(_Conversion(data, data.records, asked))
 
 
 def _convert_all(

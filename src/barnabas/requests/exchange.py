@@ -159,12 +159,9 @@ class Exchange(RequestContext):
         return answer
 
     def keep_frame(self) -> Callable[[], object]:
-        release = self._release_frame
-        if release is None:
-            return self._session.keep_frame()
-        # It is kept already; from now on by the handler.
-        self._release_frame = _nothing
-        return release
+        release, self._release_frame = self._release_frame, _nothing
+        # Where it is kept already, that is the handler's business from now on.
+        return self._session.keep_frame() if release is None else release
 
     def _let_frame_go(self) -> None:
         release, self._release_frame = self._release_frame, None
@@ -214,10 +211,12 @@ class Exchange(RequestContext):
         try:
             if pending.error is not None:
                 self._refuse(pending.error, self._is_refused)
-            elif isinstance(pending.value, WireBuffer):
-                self._send(pending.value)
+                return
+            answer = pending.value
+            if isinstance(answer, WireBuffer):
+                self._send(answer)
             else:
-                self._settle(pending.value)
+                self._settle(answer)
         except Exception:
             self._let_frame_go()
             raise
@@ -239,7 +238,10 @@ class Exchange(RequestContext):
         except Exception as error:
             self._refuse(error, is_refusal)
             return
-        self._send(out)
+        # As `_send`, without the call.
+        session = self._session
+        self.completed_ns = session.now_ns()
+        session.finish(self, out)
 
     def _settle_large(self, make_response: Callable[[], Any], is_refusal: bool = False) -> None:
         """Make the answer and encode it, both in a thread."""

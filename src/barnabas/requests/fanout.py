@@ -27,7 +27,6 @@ def in_slices(handle: Callable[[RequestContext, R], Steps[T]]) -> Callable[[Requ
 
     @wraps(handle)
     def begin(ctx: RequestContext, request: R) -> T | Pending[T]:
-        # hot path: benchmarks/load (every produce and fetch request)
         steps = handle(ctx, request)
         first = next(steps)
         return ctx.services.slices.go_on(steps, first) if isinstance(first, Step) else first

@@ -4,6 +4,8 @@ import asyncio
 import struct
 import threading
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -16,6 +18,7 @@ from barnabas.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResp
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.protocol.wire import Message, Part, WireBuffer
 from barnabas.requests.context import ConnectionInfo, RequestContext
+from barnabas.requests.exchange import Exchange
 from barnabas.requests.handlers import HANDLERS
 from barnabas.requests.table import Handler
 from tests.unit.requests.test_session import answering, heartbeat, heartbeats, play, until  # noqa: F401  # play is a fixture
@@ -375,3 +378,21 @@ def test_a_request_that_comes_alone_costs_three_readings_of_the_clock(play, data
         assert (times.request_queue_ns, times.local_ns, times.response_queue_ns, times.response_send_ns) == (0, 2, 0, 2)
 
     play(story, answering())
+
+
+def test_a_frame_is_kept_once_however_often_that_is_asked():
+    kept, let_go = [], []
+
+    def keep_frame():
+        kept.append("frame")
+        return lambda: let_go.append("frame")
+
+    session: Any = SimpleNamespace(keep_frame=keep_frame)
+    route: Any = SimpleNamespace(times=None)
+    exchange = Exchange(None, None, "", 7, 1, route, None, session, 0, 0)
+
+    releases = [exchange.keep_frame(), exchange.keep_frame()]
+    assert (len(kept), let_go) == (1, [])
+    for release in releases:
+        release()
+    assert let_go == ["frame"]

@@ -70,6 +70,24 @@ def test_a_long_append_is_prepared_elsewhere(path):
     assert (path.log("t").log_end_offset, path.kept_frames) == (LONG_COUNT, 0)
 
 
+def test_two_long_appends_of_a_request_are_answered_together(path):
+    path.create("u", cleanup_policy="compact", max_message_bytes=10_000_000)
+    topics = [
+        TopicProduceData(name, partition_data=[PartitionProduceData(0, bytes(batch(LONG_COUNT)))])
+        for name in ("t", "u")
+    ]
+    appended = path.begin(produce.HANDLER, NEWEST, ProduceRequest(None, 1, 1_000, topics))
+
+    path.preparing.run_next()
+    assert not appended.is_done
+    assert path.kept_frames > 0
+
+    path.preparing.run_next()
+    assert [topic.partition_responses[0].error_code for topic in appended.value.responses] == [0, 0]
+    assert [path.log(name).log_end_offset for name in ("t", "u")] == [LONG_COUNT, LONG_COUNT]
+    assert path.kept_frames == 0
+
+
 @pytest.mark.parametrize("codec", [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD])
 def test_what_is_small_but_unpacks_to_much_is_long(path, codec):
     builder = BatchBuilder(codec)

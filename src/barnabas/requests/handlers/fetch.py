@@ -14,7 +14,7 @@ Source: protocol guide, Fetch; semantics, Fetch; Kafka 2.7.2's `DelayedFetch.try
 import logging
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import StorageError
@@ -37,7 +37,7 @@ from barnabas.records.errors import CorruptRecordsError
 from barnabas.replicas.partition import Partition
 from barnabas.requests.context import RequestContext
 from barnabas.requests.down_conversion import FIRST_VERSION_WITH_ZSTD, adapt_answer
-from barnabas.requests.fanout import in_slices, resolve
+from barnabas.requests.fanout import resolve
 from barnabas.requests.slices import MORE, Step, Steps
 from barnabas.requests.table import Handler
 from barnabas.security.authorizer import Operation
@@ -53,48 +53,47 @@ _MOST_COLD_PARTITIONS = 500
 _FINAL_EPOCH = -1
 _INITIAL_EPOCH = 0
 _READ_COMMITTED = 1
+# A member of an enum is looked up in its class each time.
+_READ = Operation.READ
 
 
 # What is asked of each partition, in the order of the first mention.
 Wanted: TypeAlias = dict[TopicPartition, FetchPartition]
 
 
-@in_slices
-def fetch(ctx: RequestContext, request: FetchRequest) -> Steps[FetchResponse]:
+def fetch(ctx: RequestContext, request: FetchRequest) -> FetchResponse | Pending[FetchResponse]:
     """Answer with what there is, or wait until there is enough."""
+    # hot path: benchmarks/load (every fetch request); only what is large pays for a generator
+    if request.session_epoch not in (_FINAL_EPOCH, _INITIAL_EPOCH):
+        return FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+    if ctx.is_large:
+        return ctx.services.slices.answer(_fetch_large(ctx, request))
     wanted: Wanted = {}
     for topic in request.topics:
         for each in topic.partitions:
             wanted[TopicPartition(topic.topic, each.partition)] = each
-            if ctx.is_large:
-                yield MORE
-    answer = _fetch(ctx, request, wanted)
-    yield answer if ctx.api_version >= FIRST_VERSION_WITH_ZSTD else adapt_answer(ctx, request, wanted, answer)
-
-
-def _fetch(ctx: RequestContext, request: FetchRequest, wanted: Wanted) -> FetchResponse | Pending[FetchResponse]:
-    if request.session_epoch not in (_FINAL_EPOCH, _INITIAL_EPOCH):
-        return FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
-    if ctx.is_large:
-        return _LargeDelayedFetch(ctx, request, wanted).begin()
     reading = _Reading(ctx, request, wanted)
     reading.read()
     if not reading.cold and (reading.is_complete or request.max_wait_ms <= 0):
-        return reading.response()
+        return reading.answer()
     delayed = _DelayedFetch(ctx, request, wanted)
-    delayed.go_on(reading)
+    delayed.go_on(reading, request.max_wait_ms)
     return delayed.pending
 
 
-class _Start(NamedTuple):
-    """Where a fetch began to read a partition: an offset, and where the segment begins that it is in."""
+def _fetch_large(ctx: RequestContext, request: FetchRequest) -> Steps[FetchResponse]:
+    wanted: Wanted = {}
+    for topic in request.topics:
+        for each in topic.partitions:
+            wanted[TopicPartition(topic.topic, each.partition)] = each
+            yield MORE
+    yield _LargeDelayedFetch(ctx, request, wanted).begin()
 
-    offset: int
-    segment_base_offset: int
 
-
-# A partition that was read: its log, from where up to where it may be read, and what was found. A bare tuple, as one is
-# made for each partition of each fetch.
+# Where a fetch began to read a partition: an offset, and where the segment begins that it is in. A bare tuple, as the
+# next, since one is made for each partition of each fetch.
+_Start = tuple[int, int]
+# A partition that was read: its log, from where up to where it may be read, and what was found.
 _Span = tuple[TopicPartition, PartitionLog, int, int, FileSlice | None]
 
 
@@ -112,9 +111,12 @@ class _Reading:
         "_cached",
         "_ctx",
         "_failures",
+        "_found_bytes",
         "_is_committed",
         "_left_bytes",
+        "_may_exceed",
         "_min_bytes",
+        "_request",
         "_wanted",
         "cold",
         "is_complete",
@@ -136,58 +138,64 @@ class _Reading:
         may_wait_for_disk: Read what is not in the page cache here and now.
         """
         self._ctx = ctx
+        self._request = request
         self._wanted = wanted
         self._failures = failures
         self._cached = None if may_wait_for_disk else ctx.services.cold_reads
         self.cold: dict[TopicPartition, ColdWork[Any] | ColdSlice] = {}
-        self._left_bytes = min(request.max_bytes, ctx.services.config.fetch_max_bytes)
-        self._min_bytes = min(request.min_bytes, self._left_bytes)
+        # Written out: to call `min` costs more.
+        most_bytes, min_bytes = ctx.services.config.fetch_max_bytes, request.min_bytes
+        self._left_bytes = left_bytes = request.max_bytes if request.max_bytes < most_bytes else most_bytes
+        self._min_bytes = min_bytes if min_bytes < left_bytes else left_bytes
+        self._found_bytes = 0
+        self._may_exceed = ctx.api_version >= _FIRST_VERSION_WITH_WHOLE_BATCH
         self._is_committed = request.isolation_level == _READ_COMMITTED
-        self.is_complete = False
+        # Who asks for nothing waits for nothing.
+        self.is_complete = not wanted
         self.spans: list[_Span] = []
         self.topics: list[FetchableTopicResponse] = []
 
     def read(self) -> None:
         """Read every partition in the request's order, as far as the byte limits go."""
         # hot path: benchmarks/load (every fetch request, twice when it waits)
-        for _ in self.steps():
-            pass
+        for key, wanted in self._wanted.items():
+            self._take(key, wanted)
 
     def steps(self) -> Iterator[Step]:
         """The same, one partition at each step."""
-        total_bytes = 0
-        may_exceed = self._ctx.api_version >= _FIRST_VERSION_WITH_WHOLE_BATCH
-        topic = None
         for key, wanted in self._wanted.items():
-            if topic is None or topic.topic != key.topic:
-                topic = FetchableTopicResponse(key.topic, [])
-                self.topics.append(topic)
-            data, read_bytes = self._read_partition(
-                key, wanted, self._left_bytes - total_bytes, may_exceed and total_bytes == 0
-            )
-            if data.error_code or data.diverging_epoch.epoch >= 0:
-                self.is_complete = True
-            total_bytes += read_bytes
-            topic.partitions.append(data)
+            self._take(key, wanted)
             yield MORE
-        if total_bytes >= self._min_bytes or not self.spans:
+
+    def _take(self, key: TopicPartition, wanted: FetchPartition) -> None:
+        """Add one partition to the answer."""
+        data = self._read_partition(key, wanted)
+        if self._found_bytes >= self._min_bytes or data.error_code or data.diverging_epoch is not _NO_DIVERGENCE:
             self.is_complete = True
+        topics = self.topics
+        if topics and topics[-1].topic == key.topic:
+            topics[-1].partitions.append(data)
+        else:
+            topics.append(FetchableTopicResponse(key.topic, [data]))
 
     @property
     def keys(self) -> list[TopicPartition]:
         """The partitions that could be read."""
         return [span[0] for span in self.spans]
 
-    def response(self) -> FetchResponse:
-        return FetchResponse(responses=self.topics)
+    def answer(self) -> FetchResponse | Pending[FetchResponse]:
+        """The answer as this version of the request takes it; where records must be converted for that, later."""
+        ctx = self._ctx
+        response = FetchResponse(responses=self.topics)
+        if ctx.api_version >= FIRST_VERSION_WITH_ZSTD:
+            return response
+        return adapt_answer(ctx, self._request, self._wanted, response)
 
-    def _read_partition(
-        self, key: TopicPartition, wanted: FetchPartition, left_bytes: int, is_first: bool
-    ) -> tuple[PartitionData, int]:
-        """One partition's answer, and how many bytes of records it holds."""
-        partition = resolve(self._ctx, Operation.READ, key.topic, key.partition)
+    def _read_partition(self, key: TopicPartition, wanted: FetchPartition) -> PartitionData:
+        """One partition's answer."""
+        partition = resolve(self._ctx, _READ, key.topic, key.partition)
         if isinstance(partition, ErrorCode):
-            return _refusal(wanted, _translated(partition, self._ctx.api_version)), 0
+            return _refusal(wanted, _translated(partition, self._ctx.api_version))
         error_code = partition.check_leader_epoch(wanted.current_leader_epoch)
         log = partition.log
         offset = wanted.fetch_offset
@@ -199,7 +207,7 @@ class _Reading:
         if not error_code and not is_diverging and not log.log_start_offset <= offset <= log.log_end_offset:
             error_code = ErrorCode.OFFSET_OUT_OF_RANGE
         if error_code:
-            return _refusal(wanted, error_code), 0
+            return _refusal(wanted, error_code)
         high_watermark = partition.high_watermark
         last_stable_offset = partition.last_stable_offset
         end_offset = last_stable_offset if self._is_committed else high_watermark
@@ -217,6 +225,8 @@ class _Reading:
             b"",
         )
         found = None
+        left_bytes = self._left_bytes
+        is_first = self._may_exceed and self._found_bytes == 0
         if not is_diverging and offset < end_offset and (left_bytes > 0 or is_first):
             try:
                 if self._failures and key in self._failures:
@@ -228,14 +238,15 @@ class _Reading:
                     data.aborted_transactions = [AbortedTransaction(each[0], each[1]) for each in aborted]
             except NotCachedError as missing:
                 self.cold[key] = missing.work
-                return data, 0
+                return data
             except (StorageError, CorruptRecordsError) as error:
-                return _refusal(wanted, self._read_failed(key, error)), 0
+                return _refusal(wanted, self._read_failed(key, error))
         self.spans.append((key, log, offset, end_offset, found))
-        if found is None:
-            return data, 0
-        data.records = found
-        return data, found.length
+        if found is not None:
+            data.records = found
+            self._found_bytes += found.length
+            self._left_bytes -= found.length
+        return data
 
     def _read_failed(self, key: TopicPartition, error: StorageError | CorruptRecordsError) -> ErrorCode:
         """What a reader is told of a log that can't be read; a failed disk also goes offline."""
@@ -278,16 +289,28 @@ class _DelayedFetch:
         self.pending: Pending[FetchResponse] = Pending()
         self.pending.on_cancel = self._forget
 
-    def go_on(self, reading: _Reading) -> None:
-        """Do what a pass over the partitions makes necessary: read from the disk, answer, or wait for data."""
+    def go_on(self, reading: _Reading, left_ms: int) -> None:
+        """Do what a pass over the partitions makes necessary: read from the disk, answer, or wait for data so long."""
         if reading.cold:
             self._read_from_disk(reading.cold)
             return
-        left_ms = self._left_ms()
         if left_ms <= 0 or self._is_due(reading):
-            self.pending.complete(reading.response())
+            self._answer(reading)
         else:
             self._ctx.services.fetches.watch(self, reading.keys, left_ms)
+
+    def _answer(self, reading: _Reading) -> None:
+        pending = self.pending
+        try:
+            answer = reading.answer()
+        except Exception as error:
+            pending.fail(error)
+            return
+        if isinstance(answer, Pending):
+            pending.on_cancel = answer.cancel
+            answer.then(pending.complete, pending.fail)
+        else:
+            pending.complete(answer)
 
     def try_complete(self) -> bool:
         reading = self._reading()
@@ -298,7 +321,7 @@ class _DelayedFetch:
             return False
         is_due = self._is_due(reading)
         if is_due:
-            self.pending.complete(reading.response())
+            self._answer(reading)
         return is_due
 
     def expire(self) -> None:
@@ -311,23 +334,33 @@ class _DelayedFetch:
     def _read_again(self) -> None:
         reading = self._reading()
         reading.read()
-        self.go_on(reading)
+        self.go_on(reading, self._left_ms())
 
     def _left_ms(self) -> int:
         return self._deadline_ms - self._ctx.services.clock.monotonic_ms()
 
     def _is_due(self, reading: _Reading) -> bool:
         """Whether the answer has all that may be waited for."""
-        return reading.is_complete or any(self._has_rolled(span) for span in reading.spans)
+        if reading.is_complete:
+            return True
+        # `any` would make a generator, which costs more than what it asks.
+        for span in reading.spans:  # noqa: SIM110
+            if self._has_rolled(span):
+                return True
+        return False
 
     def _has_rolled(self, span: _Span) -> bool:
         """Whether a partition's end is in another segment than it was at first."""
         key, log, offset, end_offset, found = span
         start = self._starts.get(key)
         if start is None:
-            start = self._starts[key] = _start_of(log, offset, end_offset, found)
+            if found is None and offset < end_offset:
+                # Compaction left nothing from there on: the reader is at the end.
+                offset = log.log_end_offset
+            start = self._starts[key] = offset, log.segment_base_offset(offset, found)
+        start_offset, segment_base_offset = start
         # In a newer segment: no more comes in that one. Or in an older one, as the log was cut.
-        return end_offset != start.offset and log.segment_base_offset(end_offset) != start.segment_base_offset
+        return end_offset != start_offset and log.segment_base_offset(end_offset) != segment_base_offset
 
     def _reading(self) -> _Reading:
         # What was read may have left the page cache again: some day the fetch must get on.
@@ -421,7 +454,7 @@ class _LargeDelayedFetch(_DelayedFetch):
             self._read_from_disk(dict(islice(reading.cold.items(), _MOST_COLD_PARTITIONS)))
         elif is_due or self._left_ms() <= 0:
             self._forget()
-            self.pending.complete(reading.response())
+            self._answer(reading)
         elif self._is_stale:
             self._read_again()
 
@@ -438,13 +471,6 @@ class _LargeDelayedFetch(_DelayedFetch):
         if self._is_waiting:
             self._is_waiting = False
             super()._forget()
-
-
-def _start_of(log: PartitionLog, offset: int, end_offset: int, found: FileSlice | None) -> _Start:
-    if found is None and offset < end_offset:
-        # Compaction left nothing from there on: the reader is at the end.
-        offset = log.log_end_offset
-    return _Start(offset, log.segment_base_offset(offset, found))
 
 
 def _divergence(partition: Partition, wanted: FetchPartition) -> tuple[ErrorCode, EpochEndOffset]:

@@ -32,7 +32,7 @@ from barnabas.records.batch import (
     Codec,
 )
 from barnabas.requests.context import RequestContext
-from barnabas.requests.fanout import in_slices, resolve
+from barnabas.requests.fanout import resolve
 from barnabas.requests.slices import MORE, Steps
 from barnabas.requests.table import Handler
 from barnabas.security.authorizer import Operation
@@ -45,82 +45,118 @@ _ACKS = (-1, 0, 1)
 _MAY_BE_REFUSED = TRANSACTIONAL_BIT | Codec.ZSTD
 # The Java admin client repairs internal topics under this name.
 _ADMIN_CLIENT_ID = "__admin_client"
+# Members of enums are looked up in their classes each time.
+_WRITE = Operation.WRITE
+_NO_ERROR = ErrorCode.NONE
 
 
-@in_slices
-def produce(ctx: RequestContext, request: ProduceRequest) -> Steps[ProduceResponse | None]:
+def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Pending[ProduceResponse | None] | None:
     """Append each partition's batch as its leader; without acks there is no answer at all.
 
     Raises:
         ProtocolError: Records are missing.
         UnanswerableError: Something failed for a client that wants no answer.
     """
-    # hot path: benchmarks/load (every produce request)
+    # hot path: benchmarks/load (every produce request); only what is large pays for a generator
+    if ctx.is_large:
+        return ctx.services.slices.answer(_produce_large(ctx, request))
     acks = request.acks
-    is_large = ctx.is_large
+    topic_data = request.topic_data
+    attributes = 0
+    for topic in topic_data:
+        for data in topic.partition_data:
+            attributes |= _attributes(data)
+    if attributes & TRANSACTIONAL_BIT and request.transactional_id is None:
+        return refuse(ctx, request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    if len(topic_data) != 1 or len(topic_data[0].partition_data) != 1:
+        topic_data = _without_repetitions(topic_data)
+    responses = []
+    late: list[_Late] = []
+    for topic in topic_data:
+        name = topic.name
+        refusal = _refusal(ctx, name, acks)
+        answers: list[PartitionProduceResponse] = []
+        for data in topic.partition_data:
+            _append(ctx, name, refusal, data, acks, attributes, answers, late)
+        responses.append(TopicProduceResponse(name, answers))
+    if late or not acks:
+        return ctx.services.slices.answer(_when_complete(ctx, late, responses, acks))
+    return ProduceResponse(responses)
+
+
+def _produce_large(ctx: RequestContext, request: ProduceRequest) -> Steps[ProduceResponse | None]:
+    acks = request.acks
     attributes = 0
     for topic in request.topic_data:
         for data in topic.partition_data:
             attributes |= _attributes(data)
-            if is_large:
-                yield MORE
+            yield MORE
     if attributes & TRANSACTIONAL_BIT and request.transactional_id is None:
         yield refuse(ctx, request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
         return
-    is_any_format = ctx.api_version < _FIRST_VERSION_WITH_BATCHES
-    replicas = ctx.services.replicas
     responses = []
     late: list[_Late] = []
-    release: Callable[[], object] | None = None
-    topic_data = request.topic_data
-    if len(topic_data) != 1 or len(topic_data[0].partition_data) != 1:
-        topic_data = _without_repetitions(topic_data)
-    for topic in topic_data:
-        name = topic.name
-        refusal = _refusal(ctx, name, acks)
-        answers = []
+    for topic in _without_repetitions(request.topic_data):
+        refusal = _refusal(ctx, topic.name, acks)
+        answers: list[PartitionProduceResponse] = []
         for data in topic.partition_data:
-            if is_large:
-                yield MORE
-            index = data.index
-            records = data.records
-            assert isinstance(records, memoryview)
-            partition = resolve(ctx, Operation.WRITE, name, index)
-            if isinstance(partition, ErrorCode):
-                absent = AppendResult(partition)
-                _translate(absent, ctx.api_version)
-                answers.append(_answer(index, absent))
-                continue
-            error_code = refusal or (_request_error(ctx, records) if attributes & _MAY_BE_REFUSED else ErrorCode.NONE)
-            if error_code:
-                answers.append(PartitionProduceResponse(index, error_code, -1))
-                continue
-            result = replicas.append_now(partition, records, acks, is_any_format)
-            if isinstance(result, Pending):
-                # At once: whatever comes now, nobody else may write to what is being prepared.
-                release = release or ctx.keep_frame()
-                answers.append(PartitionProduceResponse(index))
-                late.append(_Late(partition.log, answers, len(answers) - 1, result))
-                continue
-            if result.error_code:
-                _translate(result, ctx.api_version)
-                answers.append(_answer(index, result))
-                continue
-            answers.append(
-                PartitionProduceResponse(
-                    index, ErrorCode.NONE, result.base_offset, result.append_time_ms, result.log_start_offset
-                )
-            )
-            if acks and partition.log.is_flush_due():
-                late.append(_Late(partition.log, answers, len(answers) - 1, None))
-        responses.append(TopicProduceResponse(name, answers))
-    if late:
-        yield from _when_complete(ctx, late, responses, acks, release)
-    elif acks == 0:
-        _close_on_error(responses)
-        yield None
-    else:
-        yield ProduceResponse(responses)
+            yield MORE
+            _append(ctx, topic.name, refusal, data, acks, attributes, answers, late)
+        responses.append(TopicProduceResponse(topic.name, answers))
+    yield from _when_complete(ctx, late, responses, acks)
+
+
+def _append(
+    ctx: RequestContext,
+    topic: str,
+    refusal: ErrorCode,
+    data: PartitionProduceData,
+    acks: int,
+    attributes: int,
+    answers: list[PartitionProduceResponse],
+    late: list["_Late"],
+) -> None:
+    """Append what came for one partition, now or when it is prepared.
+
+    Args:
+        refusal: What is wrong with the topic as a whole.
+        attributes: The low bits of those of all batches of the request, put together.
+        answers: Gets the answer.
+        late: Gets what the answer has to wait for, if it has to.
+    """
+    index = data.index
+    records = data.records
+    assert isinstance(records, memoryview)
+    partition = resolve(ctx, _WRITE, topic, index)
+    if isinstance(partition, ErrorCode):
+        absent = AppendResult(partition)
+        _translate(absent, ctx.api_version)
+        answers.append(_answer(index, absent))
+        return
+    error_code = refusal
+    if not error_code and attributes & _MAY_BE_REFUSED:
+        error_code = _request_error(ctx, records)
+    if error_code:
+        answers.append(PartitionProduceResponse(index, error_code, -1))
+        return
+    is_any_format = ctx.api_version < _FIRST_VERSION_WITH_BATCHES
+    result = ctx.services.replicas.append_now(partition, records, acks, is_any_format)
+    if isinstance(result, Pending):
+        answers.append(PartitionProduceResponse(index))
+        # At once: whatever comes now, nobody else may write to what is being prepared.
+        late.append(_Late(partition.log, answers, len(answers) - 1, result, ctx.keep_frame()))
+        return
+    if result.error_code:
+        _translate(result, ctx.api_version)
+        answers.append(_answer(index, result))
+        return
+    answers.append(
+        PartitionProduceResponse(
+            index, result.error_code, result.base_offset, result.append_time_ms, result.log_start_offset
+        )
+    )
+    if acks and partition.log.is_flush_due():
+        late.append(_Late(partition.log, answers, len(answers) - 1, None, None))
 
 
 class _Late(NamedTuple):
@@ -130,12 +166,14 @@ class _Late(NamedTuple):
         log: Where its records go.
         answers, place: Where it stands.
         appended: What comes of the append; None where only flush.messages has to be kept.
+        release: To be called when the request's bytes are not needed any more.
     """
 
     log: PartitionLog
     answers: list[PartitionProduceResponse]
     place: int
     appended: Pending[AppendResult] | None
+    release: Callable[[], object] | None
 
     def set(self, result: AppendResult) -> None:
         self.answers[self.place] = _answer(self.answers[self.place].index, result)
@@ -146,15 +184,16 @@ def _when_complete(
     late: list[_Late],
     responses: list[TopicProduceResponse],
     acks: int,
-    release: Callable[[], object] | None,
 ) -> Steps[ProduceResponse | None]:
     """Answer once all is appended, and flush.messages is kept: what is acknowledged is on disk, what is not is refused.
 
     The client that leaves takes nothing back.
-
-    Args:
-        release: Called when the request's bytes are not needed any more.
     """
+    if not late:
+        if not acks:
+            _close_on_error(responses)
+        yield ProduceResponse(responses) if acks else None
+        return
     pending: Pending[ProduceResponse | None] = Pending()
     left_count = len(late)
 
@@ -163,8 +202,9 @@ def _when_complete(
         left_count -= 1
         if left_count:
             return
-        if release is not None:
-            release()
+        for each in late:
+            if each.release is not None:
+                each.release()
         if acks:
             pending.complete(ProduceResponse(responses))
             return
@@ -236,7 +276,7 @@ def _refusal(ctx: RequestContext, name: str, acks: int) -> ErrorCode:
         return ErrorCode.INVALID_REQUIRED_ACKS
     if name in INTERNAL_TOPICS and ctx.client_id != _ADMIN_CLIENT_ID:
         return ErrorCode.INVALID_TOPIC_EXCEPTION
-    return ErrorCode.NONE
+    return _NO_ERROR
 
 
 def _request_error(ctx: RequestContext, records: memoryview) -> ErrorCode:
