@@ -84,7 +84,7 @@ class Upkeep:
         self._repeat(_PRODUCER_CHECK_INTERVAL_MS, _PRODUCER_CHECK_INTERVAL_MS, self._remove_expired_producers)
         self._repeat(_ROLL_CHECK_INTERVAL_MS, _ROLL_CHECK_INTERVAL_MS, self._prepare_rolls)
         if config.log_cleaner_enable and config.log_cleaner_threads > 0:
-            self._env.timers.call_later(_CLEANER_DELAY_MS, self._start_cleaner)
+            self._env.timers.call_later(_CLEANER_DELAY_MS, self._load_cleaner)
 
     def cleaner_settings_changed(self) -> None:
         """The settings of compaction are others now: the cleaner goes by them at once."""
@@ -96,12 +96,15 @@ class Upkeep:
         self._is_closed = True
         return completed(None) if self._cleaner is None else self._cleaner.close()
 
-    def _start_cleaner(self) -> None:
+    def _load_cleaner(self) -> None:
+        # Some twenty modules from the disk, 12 ms of computing: clients need not wait for that.
+        if not self._is_closed:
+            self._env.executor.run(_cleaner_class, self._start_cleaner, self._env.on_failure)
+
+    def _start_cleaner(self, cleaner_class: "type[Cleaner]") -> None:
         if self._is_closed:
             return
-        from barnabas.log.cleaner.cleaner import Cleaner
-
-        self._cleaner = Cleaner(
+        self._cleaner = cleaner_class(
             self._config,
             self._env,
             self._cleaner_executor,
@@ -164,3 +167,10 @@ class Upkeep:
                 log.remove_old_snapshots()
         except StorageError as error:
             self._env.on_failure(error)
+
+
+def _cleaner_class() -> "type[Cleaner]":
+    """The cleaner, whose modules a broker loads when it has begun to serve; never on the event loop."""
+    from barnabas.log.cleaner.cleaner import Cleaner
+
+    return Cleaner

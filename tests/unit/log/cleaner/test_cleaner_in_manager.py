@@ -1,18 +1,20 @@
 """The cleaner as the log manager runs it: checkpoint, retention, deletion, stop."""
 
 import asyncio
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from barnabas.core.config import BrokerConfig, TopicConfig
-from barnabas.core.executor import InlineExecutor
+from barnabas.core.executor import Executor, InlineExecutor
 from barnabas.core.types import TopicPartition
 from barnabas.log.manager import LogManager
 from barnabas.log.partition_log import PartitionLog
 from barnabas.testing.faulty_disk import FaultyDisk
 from barnabas.testing.manual_clock import ManualClock
+from barnabas.testing.manual_executor import ManualExecutor
 
 from .conftest import Append, rows
 
@@ -22,12 +24,12 @@ Start = Callable[..., tuple[LogManager, PartitionLog]]
 
 @pytest.fixture
 def start(tmp_path: Path, clock: ManualClock, disk: FaultyDisk, failures: list[BaseException]) -> Start:
-    def started(**settings: str) -> tuple[LogManager, PartitionLog]:
+    def started(executor: Executor | None = None, **settings: str) -> tuple[LogManager, PartitionLog]:
         named = {"log.dirs": str(tmp_path), "log.cleanup.policy": "compact", "log.cleaner.min.cleanable.ratio": "0.01"}
         config = BrokerConfig.from_properties(named | settings, None, "test")
         topic_config = TopicConfig.from_broker(config)
         manager = LogManager(
-            config, clock, clock, InlineExecutor(), lambda _: topic_config, failures.append, files=disk
+            config, clock, clock, executor or InlineExecutor(), lambda _: topic_config, failures.append, files=disk
         )
 
         async def begin() -> None:
@@ -105,3 +107,48 @@ def test_a_stopped_manager_cleans_nothing_more(
     clock.advance(100_000)
     assert log.first_dirty_offset is None
     assert checkpoint(tmp_path) == ""
+
+
+class LateExecutor(ManualExecutor):
+    """Does the work at once until the test says that it waits."""
+
+    is_holding = False
+
+    def run(self, work: Callable, then: Callable, failed: Callable) -> None:
+        if self.is_holding:
+            super().run(work, then, failed)
+        else:
+            InlineExecutor().run(work, then, failed)
+
+
+def test_the_cleaner_is_loaded_in_the_executor(
+    start: Start, append: Append, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executor = LateExecutor()
+    _, log = start(executor)
+    write(log, append)
+    module = "barnabas.log.cleaner.cleaner"
+    monkeypatch.delitem(sys.modules, module, raising=False)
+    executor.is_holding = True
+    clock.advance(2_000)
+    assert module not in sys.modules
+    executor.is_holding = False
+    executor.run_all()
+    assert module in sys.modules
+    clock.advance(20_000)
+    assert log.first_dirty_offset == 6
+
+
+def test_a_cleaner_that_is_loaded_after_the_stop_begins_nothing(
+    start: Start, append: Append, clock: ManualClock
+) -> None:
+    executor = LateExecutor()
+    manager, log = start(executor)
+    write(log, append)
+    executor.is_holding = True
+    clock.advance(2_000)
+    executor.is_holding = False
+    asyncio.run(manager.close())
+    executor.run_all()
+    clock.advance(20_000)
+    assert log.first_dirty_offset is None
