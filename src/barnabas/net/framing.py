@@ -9,7 +9,9 @@ Format of a frame:
 
 Invariants:
 
-- The buffer never grows beyond what has arrived by more than a factor of two, whatever size a frame claims.
+- The buffer never holds more memory than twice what has arrived, whatever size a frame claims. From 1 MiB on it is a
+  mapping as long as the frame, so that no byte is copied again while the rest arrives: a mapping takes memory where it
+  was written, and `space` gives no more of it than that factor allows.
 - It grows beyond its first size only as far as the receive memory that all share allows.
 - A frame is a writable view into the buffer and is valid until the next call of `space`: copy what must outlive that,
   or let the frame have the buffer (`hand_over`).
@@ -18,9 +20,13 @@ Source: protocol guide, common request and response structure; design page, netw
 """
 
 from struct import Struct
+from typing import TYPE_CHECKING
 
 from barnabas.core.errors import ProtocolError
 from barnabas.net.memory import ReceiveMemory
+
+if TYPE_CHECKING:
+    import mmap
 
 # differs from Kafka (receive-buffer): it allocates what a frame claims before that has arrived.
 FIRST_BUFFER_BYTES = 16 * 1024
@@ -29,6 +35,8 @@ READ_AHEAD_BYTES = 256 * 1024
 # A larger buffer is given back once it is empty; up to here it is kept for the next frame.
 KEPT_BUFFER_BYTES = 4 * 1024 * 1024
 _LEAST_SPACE_BYTES = 4 * 1024
+# Up to here growing copies what has arrived: a fraction of a millisecond.
+COPIED_BUFFER_BYTES = 1024 * 1024
 
 _SIZE = Struct(">i").unpack_from
 
@@ -41,6 +49,8 @@ class ReceiveBuffer:
     """
 
     __slots__ = ("_buffer", "_capacity", "_max_frame_bytes", "_memory", "_view", "end", "extra_bytes", "start")
+
+    _buffer: "bytearray | mmap.mmap"
 
     def __init__(self, max_frame_bytes: int, memory: ReceiveMemory) -> None:
         """Args:
@@ -57,9 +67,25 @@ class ReceiveBuffer:
         self._allocate(FIRST_BUFFER_BYTES)
 
     def _allocate(self, capacity: int) -> None:
-        buffer = bytearray(capacity)
-        self._view = memoryview(buffer)
-        self._buffer = buffer
+        self._buffer = bytearray(capacity) if capacity <= COPIED_BUFFER_BYTES else self._mapping(capacity)
+        self._use(capacity)
+
+    def _mapping(self, capacity: int) -> "bytearray | mmap.mmap":
+        """Memory for so many bytes, and addresses for the whole of the first frame."""
+        # Here: small requests do without it.
+        import mmap
+
+        try:
+            # A little more, or its last bytes would seem too little room to receive into.
+            length = max(capacity, self._first_frame_bytes + FIRST_BUFFER_BYTES)
+            return mmap.mmap(-1, length, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        except OSError:
+            # Where the system counts addresses as memory: then growing copies.
+            return bytearray(capacity)
+
+    def _use(self, capacity: int) -> None:
+        """Let so many bytes of the buffer be written."""
+        self._view = memoryview(self._buffer)[:capacity]
         self._capacity = capacity
         change = capacity - FIRST_BUFFER_BYTES - self.extra_bytes
         if change:
@@ -82,14 +108,15 @@ class ReceiveBuffer:
 
         At most as much as has arrived already, and no more than the frame needs.
         """
-        unread = self.end - self.start
-        if unread < 4:
+        return max(0, min(self._first_frame_bytes, 2 * self._capacity) - self._capacity)
+
+    @property
+    def _first_frame_bytes(self) -> int:
+        """What the first frame takes of a buffer; 0 where that is not known yet, or too much."""
+        if self.end - self.start < 4:
             return 0
-        size: int = _SIZE(self._buffer, self.start)[0]
-        if size > self._max_frame_bytes:
-            return 0
-        needed = -(-(4 + size) // FIRST_BUFFER_BYTES) * FIRST_BUFFER_BYTES
-        return max(0, min(needed, 2 * self._capacity) - self._capacity)
+        size: int = _SIZE(self._view, self.start)[0]
+        return -(-(4 + size) // FIRST_BUFFER_BYTES) * FIRST_BUFFER_BYTES if size <= self._max_frame_bytes else 0
 
     def space(self) -> memoryview:
         """Where the next received bytes go. Frames handed out before are void after this call.
@@ -184,17 +211,22 @@ class ReceiveBuffer:
             self._move(self._capacity)
 
     def _spread(self) -> bool:
-        """Double the buffer if there is memory to spare; whether there was."""
-        is_spare = self._memory.may_spare(self._capacity)
+        """Double the buffer, or use the whole of its mapping, if there is memory to spare; whether there was."""
+        capacity, length = self._capacity, len(self._buffer)
+        more_bytes = min(capacity, length - capacity) if length > capacity else capacity
+        is_spare = self._memory.may_spare(more_bytes)
         if is_spare:
-            self._move(2 * self._capacity)
+            self._move(capacity + more_bytes)
         return is_spare
 
     def _move(self, capacity: int) -> None:
         unread = self._view[self.start : self.end]
-        if capacity != self._capacity:
+        if self._capacity < capacity <= len(self._buffer):
+            self._use(capacity)
+        elif capacity != self._capacity:
             # Replaced, not resized: views of the old one may still be alive.
             self._allocate(capacity)
-        # The two may overlap: memoryview copies as memmove does.
-        self._view[: len(unread)] = unread
+        # The two may overlap: memoryview copies as memmove does. To where it stands already it would copy, too.
+        if self.start or unread.obj is not self._buffer:
+            self._view[: len(unread)] = unread
         self.start, self.end = 0, len(unread)

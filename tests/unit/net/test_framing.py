@@ -1,12 +1,19 @@
 """The receive buffer, without a socket."""
 
+import mmap
 import random
 import struct
 
 import pytest
 
 from barnabas.core.errors import ProtocolError
-from barnabas.net.framing import FIRST_BUFFER_BYTES, KEPT_BUFFER_BYTES, READ_AHEAD_BYTES, ReceiveBuffer
+from barnabas.net.framing import (
+    COPIED_BUFFER_BYTES,
+    FIRST_BUFFER_BYTES,
+    KEPT_BUFFER_BYTES,
+    READ_AHEAD_BYTES,
+    ReceiveBuffer,
+)
 from barnabas.net.memory import ReceiveMemory
 
 LIMIT = 100 * 1024 * 1024
@@ -60,6 +67,54 @@ def test_the_buffer_stays_within_twice_what_arrived():
         feed(buffer, b"x" * 10_000)
         arrived += 10_000
         assert buffer.capacity_bytes <= max(READ_AHEAD_BYTES, 2 * (arrived + 4) + FIRST_BUFFER_BYTES)
+
+
+def test_what_has_arrived_of_a_large_frame_is_not_copied_again():
+    memory = ReceiveMemory(1 << 40)
+    buffer = ReceiveBuffer(LIMIT, memory)
+    size = 50 * 1024 * 1024
+    feed(buffer, struct.pack(">i", size))
+    arrived, owners = 4, set()
+    while arrived < 4 + size:
+        if arrived > COPIED_BUFFER_BYTES:
+            owners.add(id(buffer.space().obj))
+        piece = bytes(min(300_000, 4 + size - arrived))
+        arrived += len(piece)
+        frames = feed(buffer, piece)
+        assert buffer.capacity_bytes <= max(READ_AHEAD_BYTES, 2 * arrived + FIRST_BUFFER_BYTES)
+        assert memory.used_bytes == buffer.capacity_bytes - FIRST_BUFFER_BYTES
+    assert [len(frame) for frame in frames] == [size]
+    assert len(owners) == 1
+
+
+def test_nobody_writes_beyond_what_the_receive_memory_counts():
+    buffer = ReceiveBuffer(LIMIT, ReceiveMemory(1 << 40))
+    feed(buffer, struct.pack(">i", LIMIT))
+    for _ in range(20):
+        assert len(buffer.space()) <= buffer.capacity_bytes - buffer.end
+        feed(buffer, bytes(300_000))
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_large_frames_that_follow_each_other_come_out_whole(count):
+    source = random.Random(1)
+    payloads = [source.randbytes(3_000_000 + 1_000_000 * number) for number in range(count)] + [b"small"]
+    buffer = ReceiveBuffer(LIMIT, ReceiveMemory(1 << 40))
+    stream = b"".join(framed(payload) for payload in payloads)
+    frames = []
+    for start in range(0, len(stream), 700_000):
+        frames += feed(buffer, stream[start : start + 700_000])
+    assert frames == payloads
+
+
+def test_where_addresses_are_short_large_frames_come_as_well(monkeypatch):
+    def refused(*args, **kwargs):
+        raise OSError
+
+    monkeypatch.setattr(mmap, "mmap", refused)
+    buffer = ReceiveBuffer(LIMIT, ReceiveMemory(1 << 40))
+    payload = random.Random(1).randbytes(5_000_000)
+    assert feed(buffer, framed(payload)) == [payload]
 
 
 def test_a_large_buffer_is_given_back_once_it_is_empty():

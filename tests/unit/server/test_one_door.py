@@ -88,6 +88,7 @@ DOOR = {
     "log/disk/reservation.py": {"ctypes", "os"},
     # Memory of its own, not a file's.
     "log/cleaner/offset_map.py": {"mmap"},
+    "net/framing.py": {"mmap"},
     "records/compression/zstd.py": {"mmap"},
     # A lock decides nothing.
     "log/cleaner/throttle.py": {"threading"},
