@@ -36,6 +36,7 @@ from tests.integration.hostile_peers import (
     golden_frames,
     groups_of_many,
     half_frames,
+    large_batch,
     list_offsets_of_many,
     metadata_of_many,
     mutated,
@@ -163,6 +164,7 @@ WORKS = (
         GOAL_MS,
         _long_append(new_topic("t", message_format_version="0.10.0"), lambda: bomb(Codec.LZ4, is_one_record=True), 7),
     ),
+    Work("a batch of 50 MB, kept as it is", GOAL_MS, _long_append(new_topic("t"), large_batch, 7)),
     Work("Produce v1 of 50 MB, converted up", GOAL_MS, _long_append(new_topic("t"), lambda: old_messages(100), 1)),
     Work(
         "Produce v1 of 50 MB, kept as it is",

@@ -28,6 +28,7 @@ from barnabas.protocol.messages.offset_for_leader_epoch import (
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.protocol.wire import Budget, WireBuffer
 from barnabas.records.batch import HEADER, HEADER_BYTES, LOG_OVERHEAD, MAGIC, Codec, set_crc
+from barnabas.records.builder import BatchBuilder
 from barnabas.records.compression import compress
 from barnabas.records.message_set import MessageSetBuilder
 from barnabas.records.record import MAX_UNCOMPRESSED_BYTES
@@ -213,6 +214,13 @@ def bomb(codec: Codec, *, is_one_record: bool) -> bytes:
     batch = bytearray(HEADER.pack(0, size, -1, MAGIC, 0, codec, count - 1, 0, 0, -1, -1, -1, count) + packed)
     set_crc(batch, 0, len(batch))
     return bytes(batch)
+
+
+def large_batch() -> bytes:
+    """50 MB that a broker appends as they are."""
+    builder = BatchBuilder()
+    builder.append(1_600_000_000_000, b"key", bytes(_OLD_MESSAGES_BYTES))
+    return bytes(builder.build())
 
 
 def old_messages(value_bytes: int) -> bytes:

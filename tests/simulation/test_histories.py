@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.log import partition_log
 from barnabas.log.durability import Durability
 from barnabas.log.partition_log import PartitionLog
 from barnabas.log.producers.producer_state import ProducerState
@@ -26,6 +27,25 @@ def test_what_was_acknowledged_holds(seed: int) -> None:
     outcome = History(seed).play()
     assert outcome.violations == [], f"again: scripts/soak --count 1 --show --seed {seed}"
     assert outcome.counts["records acknowledged"] > 0
+
+
+@pytest.mark.parametrize("seed", range(100, 112))
+def test_what_was_acknowledged_holds_where_batches_are_written_ahead(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(partition_log, "LARGE_BYTES", 60)
+    written_ahead = []
+    write_ahead = PartitionLog.write_ahead
+
+    def watched(log: PartitionLog, *args: object) -> bool:
+        is_written = write_ahead(log, *args)  # type: ignore[arg-type]
+        written_ahead.append(is_written)
+        return is_written
+
+    monkeypatch.setattr(PartitionLog, "write_ahead", watched)
+    outcome = History(seed).play()
+    assert outcome.violations == []
+    assert any(written_ahead)
 
 
 def test_a_seed_gives_the_same_history_whatever_the_hashes_are() -> None:

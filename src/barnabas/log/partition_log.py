@@ -3,7 +3,9 @@
 Invariants:
     - it belongs to the event loop's thread; only `batches`, `close` and the flush's work may run in another one;
     - segments never overlap, the last one is the active one, and there is always one;
-    - an append is all or nothing: offsets, indexes, producers and epochs change after the write succeeded.
+    - an append is all or nothing: offsets, indexes, producers and epochs change after the write succeeded;
+    - while something is written ahead nothing else is appended and no segment begins: `replicas/append_queues.py` keeps
+      appends apart, and whoever closes or cuts the log waits until it is settled.
 
 What is on disk is `durability.py`'s, when a segment ends `segments/roller.py`'s, and finding batches
 `segments/segment_chain.py`'s.
@@ -27,7 +29,7 @@ from barnabas.log.appends.rules import AppendRules
 from barnabas.log.config import LogConfig
 from barnabas.log.disk.cold_reads import Cached
 from barnabas.log.disk.disk_work import DiskWork
-from barnabas.log.disk.files import FileSlice
+from barnabas.log.disk.files import FileSlice, RecordFile
 from barnabas.log.durability import Durability
 from barnabas.log.environment import LogEnvironment
 from barnabas.log.flusher import Waiting
@@ -44,6 +46,8 @@ _logger = logging.getLogger(__name__)
 
 # A member of an enum is looked up in its class each time.
 _NO_ERROR = ErrorCode.NONE
+LARGE_BYTES = 2 * 1024 * 1024
+"""What is larger the event loop neither checks nor writes into the page cache itself: 50 MB are 15-60 ms."""
 
 
 def _ignore(_: None) -> None:
@@ -68,6 +72,7 @@ class PartitionLog:
     """
 
     __slots__ = (
+        "_ahead",
         "_chain",
         "_durability",
         "_env",
@@ -114,6 +119,8 @@ class PartitionLog:
         self._durability = Durability(
             env, directory, parts, self._chain, self._work, lambda: self.log_end_offset, self._note_failure
         )
+        # The active segment's, while something is written at its end and not placed yet.
+        self._ahead: RecordFile | None = None
         self.update_config(config)
         # Up to now this is the thread that opens the log.
         self.epochs.changed = self._write_epochs
@@ -202,6 +209,8 @@ class PartitionLog:
     ) -> AppendResult | None:
         """As `append`; None, and nothing has happened, where preparing it might take long: see `preparation`."""
         # hot path: benchmarks/micro/test_log.py (here and below arguments go by position, which costs less)
+        if is_client and len(records) > LARGE_BYTES:
+            return None
         rules = self._rules
         now_ms = self._env.clock.now_ms
         prepared: Prepared | RecordRefusal | None
@@ -250,7 +259,10 @@ class PartitionLog:
                     return refused(found, self.log_start_offset)
                 return repeated(found, self.log_start_offset)
         last_offset = base_offset + prepared.last_offset_delta
-        segment = self._roller.segment_for(size, last_offset, prepared.max_timestamp_ms) or self.roll()
+        if self._ahead is None:
+            segment = self._roller.segment_for(size, last_offset, prepared.max_timestamp_ms) or self.roll()
+        else:
+            segment = self.segments[-1]
         prepared.write(segment, base_offset, leader_epoch, self._index_interval_bytes, self._chain.tail, self.producers)
         if leader_epoch > self.epochs.latest_epoch and leader_epoch != NO_EPOCH:
             self.epochs.assign(leader_epoch, base_offset)
@@ -258,6 +270,51 @@ class PartitionLog:
         if last_offset + 1 >= self._durability.due_offset:
             self._durability.request()
         return AppendResult(_NO_ERROR, base_offset, last_offset, prepared.append_time_ms, self.log_start_offset)
+
+    def write_ahead(
+        self,
+        prepared: Prepared | RecordRefusal,
+        leader_epoch: int,
+        then: Callable[[None], object],
+        failed: Callable[[BaseException], object],
+    ) -> bool:
+        """Write in the executor what `place` is to append, where that is large: then it has only to be noted.
+
+        Args:
+            prepared: For this log as it is now; it is numbered.
+            leader_epoch: See `place`.
+            then: Called when it is written: now `place` it, or not, and `drop_ahead` at any rate.
+            failed: Told why it could not be; the log is as it was. `drop_ahead` here, too.
+
+        Returns:
+            Whether it is being written; else `place` it at once.
+
+        Raises:
+            StorageError: No segment could be begun for it.
+        """
+        if isinstance(prepared, RecordRefusal) or not LARGE_BYTES < len(prepared.data) <= self._roller.segment_bytes:
+            return False
+        base_offset = self.log_end_offset
+        if prepared.must_be_checked and prepared.check(self.producers, base_offset) is not None:
+            return False
+        last_offset = base_offset + prepared.last_offset_delta
+        segment = self._roller.segment_for(len(prepared.data), last_offset, prepared.max_timestamp_ms) or self.roll()
+        file = segment.file
+        prepared.number(base_offset, leader_epoch)
+        self._ahead = file
+        # Not behind what the disk is asked for otherwise: an fsync may take long.
+        self._work.beside(partial(file.write_ahead, prepared.data), then, failed)
+        return True
+
+    def drop_ahead(self) -> None:
+        """Cut off what was written ahead and not placed, if there is any.
+
+        Raises:
+            StorageError: The disk failed.
+        """
+        file, self._ahead = self._ahead, None
+        if file is not None:
+            file.drop_ahead()
 
     def _refuse_size(self, size: int) -> AppendResult:
         reason = f"{size} bytes are more than segment.bytes={self._roller.segment_bytes}"
@@ -316,8 +373,8 @@ class PartitionLog:
         self.prepare_roll(lambda: self._delete_all(end_offset))
 
     def _delete_all(self, end_offset: int) -> None:
-        if self.is_closed or self.log_end_offset != end_offset:
-            # Something was appended meanwhile: whoever wanted to delete all has to look again.
+        if self.is_closed or self._ahead is not None or self.log_end_offset != end_offset:
+            # Something was appended meanwhile, or is about to be: whoever wanted to delete all has to look again.
             return
         try:
             self.roll()

@@ -1,14 +1,15 @@
 """Appends that take long to prepare, and those that wait behind them.
 
     append ─► short? ─► placed at once
-                 │ no, or another one of the partition waits
-                 └─► its partition's queue ─► prepared in the executor ─► placed ─► the next one
+                 │ no, or another one of the log waits
+                 └─► its log's queue ─► prepared in the executor ─► large? ─► placed ─► the next one
+                                                                      └─► written in an executor, then placed
 
 Invariants:
-- The appends of a partition are placed in the order in which they came, also those that would be short, so that a
+- The appends of a log are placed in the order in which they came, also those that would be short, so that a
   producer's order is kept and a log's end stays where it was when one was prepared for it.
 - Leadership, leader epoch, min.insync.replicas and whether the partition is still there are looked at again before
-  anything is placed.
+  anything is written, and before what was written is placed: else it is cut off again.
 - Each has an answer, whatever is raised; one that fails fails alone. Nobody's leaving takes one back.
 - What waits is in the memory of the requests that brought it (`RequestContext.keep_frame`), which is bounded.
 
@@ -26,10 +27,11 @@ from barnabas.core.executor import Executor
 from barnabas.core.pending import Pending, completed
 from barnabas.log.append_result import AppendResult
 from barnabas.log.appends.prepared import Prepared
+from barnabas.log.partition_log import PartitionLog
 from barnabas.records.record_rules import RecordRefusal
 from barnabas.replicas.partition import Partition
 
-log = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 # Each is short, but together they are not: then the others have their turn.
 _APPENDS_PER_TURN = 4
@@ -39,17 +41,19 @@ class Append:
     """One append that waits; see `Partition.append`.
 
     Attributes:
+        partition: Whose; it may be hosted anew meanwhile, with the same log.
         leader_epoch: The one in which it came.
         pending: Its answer.
     """
 
-    __slots__ = ("is_any_format", "is_client", "leader_epoch", "pending", "records", "required_acks")
+    __slots__ = ("is_any_format", "is_client", "leader_epoch", "partition", "pending", "records", "required_acks")
 
     def __init__(
-        self, records: memoryview, leader_epoch: int, required_acks: int, is_client: bool, is_any_format: bool
+        self, partition: Partition, records: memoryview, required_acks: int, is_client: bool, is_any_format: bool
     ) -> None:
+        self.partition = partition
         self.records = records
-        self.leader_epoch = leader_epoch
+        self.leader_epoch = partition.leader_epoch
         self.required_acks = required_acks
         self.is_client = is_client
         self.is_any_format = is_any_format
@@ -57,13 +61,13 @@ class Append:
 
 
 class AppendQueues:
-    """The queues of all partitions. Belongs to the event loop's thread.
+    """The queues of all logs. Belongs to the event loop's thread.
 
     Attributes:
-        by_partition: Those that have one at the moment: their appends go into it.
+        by_log: Those that have one at the moment: their appends go into it.
     """
 
-    __slots__ = ("_absence_of", "_appended", "_defer", "_executor", "_is_closed", "_storage_failed", "by_partition")
+    __slots__ = ("_absence_of", "_appended", "_defer", "_executor", "_is_closed", "_storage_failed", "by_log")
 
     def __init__(
         self,
@@ -86,78 +90,106 @@ class AppendQueues:
         self._appended = appended
         self._storage_failed = storage_failed
         self._is_closed = False
-        self.by_partition: dict[Partition, deque[Append]] = {}
+        self.by_log: dict[PartitionLog, deque[Append]] = {}
 
-    def add(self, partition: Partition, append: Append) -> Pending[AppendResult]:
-        """Append when its turn has come; `append` was too long to be placed at once, or others wait."""
+    def add(self, append: Append) -> Pending[AppendResult]:
+        """Append when its turn has come; it was too long to be placed at once, or others wait."""
         if self._is_closed:
             return completed(AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER))
-        queue = self.by_partition.get(partition)
+        log = append.partition.log
+        queue = self.by_log.get(log)
         if queue is not None:
             queue.append(append)
         else:
-            self.by_partition[partition] = deque((append,))
-            self._begin(partition, append)
+            self.by_log[log] = deque((append,))
+            self._begin(append)
         return append.pending
 
     def close(self) -> None:
         """Append nothing any more: the broker stops. Who waits is sent to look for another leader."""
         self._is_closed = True
-        queues, self.by_partition = self.by_partition, {}
+        queues, self.by_log = self.by_log, {}
         for queue in queues.values():
             for append in queue:
                 append.pending.complete(AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER))
 
-    def _begin(self, partition: Partition, append: Append) -> None:
+    def _begin(self, append: Append) -> None:
         """Prepare the first one of a queue."""
         self._executor.run(
-            partition.log.preparation(append.records, append.is_any_format),
-            partial(self._prepared, partition, append),
-            partial(self._failed, partition, append),
+            append.partition.log.preparation(append.records, append.is_any_format),
+            partial(self._prepared, append),
+            partial(self._failed, append),
         )
 
-    def _prepared(self, partition: Partition, append: Append, prepared: Prepared | RecordRefusal) -> None:
-        result = self._outcome(partition, append, lambda: partition.place(prepared, append.leader_epoch))
+    def _prepared(self, append: Append, prepared: Prepared | RecordRefusal) -> None:
+        result = self._outcome(append, partial(self._write_or_place, append, prepared))
+        if result is not None:
+            self._finish(append, result)
+
+    def _failed(self, append: Append, error: BaseException) -> None:
+        _logger.error("an append to %s could not be prepared", append.partition.topic_partition, exc_info=error)
+        self._finish(append, AppendResult(ErrorCode.UNKNOWN_SERVER_ERROR))
+
+    def _write_or_place(self, append: Append, prepared: Prepared | RecordRefusal) -> AppendResult | None:
+        """Place it, or begin to write it where that takes long: then it gives None."""
+        partition, leader_epoch = append.partition, append.leader_epoch
+
+        def place() -> AppendResult:
+            return partition.place(prepared, leader_epoch)
+
+        def fail(error: BaseException) -> AppendResult:
+            raise error
+
+        written = partial(self._written, append)
+        if partition.log.write_ahead(
+            prepared, leader_epoch, lambda _: written(place), lambda error: written(partial(fail, error))
+        ):
+            return None
+        return place()
+
+    def _written(self, append: Append, place: Callable[[], AppendResult]) -> None:
+        """It stands behind the log's end, or could not be written, as `place` will say."""
+        result = self._outcome(append, place)
         assert result is not None
-        self._finish(partition, append, result)
+        try:
+            append.partition.log.drop_ahead()
+        except StorageError as error:
+            result = self._storage_failed(error)
+        self._finish(append, result)
 
-    def _failed(self, partition: Partition, append: Append, error: BaseException) -> None:
-        log.error("an append to %s could not be prepared", partition.topic_partition, exc_info=error)
-        self._finish(partition, append, AppendResult(ErrorCode.UNKNOWN_SERVER_ERROR))
-
-    def _finish(self, partition: Partition, append: Append, result: AppendResult) -> None:
-        queue = self.by_partition.get(partition)
+    def _finish(self, append: Append, result: AppendResult) -> None:
+        log = append.partition.log
+        queue = self.by_log.get(log)
         if queue is None:
             # Closed meanwhile; it has its answer.
             return
         queue.popleft()
         append.pending.complete(result)
-        self._go_on(partition)
+        self._go_on(log)
 
-    def _go_on(self, partition: Partition) -> None:
+    def _go_on(self, log: PartitionLog) -> None:
         """Place what waits, up to one that must be prepared."""
-        queue = self.by_partition.get(partition)
+        queue = self.by_log.get(log)
         if queue is None:
             return
         for _ in range(_APPENDS_PER_TURN):
             if not queue:
                 break
             append = queue[0]
-            result = self._outcome(partition, append, partial(_place_at_once, partition, append))
+            result = self._outcome(append, partial(_place_at_once, append))
             if result is None:
-                self._begin(partition, append)
+                self._begin(append)
                 return
             queue.popleft()
             append.pending.complete(result)
         if queue:
-            self._defer(self._go_on, partition)
-        elif self.by_partition.get(partition) is queue:
-            del self.by_partition[partition]
+            self._defer(self._go_on, log)
+        elif self.by_log.get(log) is queue:
+            del self.by_log[log]
 
-    def _outcome(
-        self, partition: Partition, append: Append, place: Callable[[], AppendResult | None]
-    ) -> AppendResult | None:
-        """What becomes of an append whose turn it is; None where it must be prepared."""
+    def _outcome(self, append: Append, place: Callable[[], AppendResult | None]) -> AppendResult | None:
+        """What becomes of an append whose turn it is; None where it must be prepared, or is being written."""
+        partition = append.partition
         if self._is_closed:
             return AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         absence = self._absence_of(partition)
@@ -172,12 +204,12 @@ class AppendQueues:
             return self._storage_failed(error)
         except Exception:
             # A bug of ours must not hold up those behind it.
-            log.exception("an append to %s failed", partition.topic_partition)
+            _logger.exception("an append to %s failed", partition.topic_partition)
             return AppendResult(ErrorCode.UNKNOWN_SERVER_ERROR)
         if result is not None and not result.error_code:
             self._appended(partition)
         return result
 
 
-def _place_at_once(partition: Partition, append: Append) -> AppendResult | None:
-    return partition.append(append.records, append.required_acks, append.is_client, append.is_any_format)
+def _place_at_once(append: Append) -> AppendResult | None:
+    return append.partition.append(append.records, append.required_acks, append.is_client, append.is_any_format)

@@ -146,7 +146,7 @@ class ReplicaManager:
         if partition.leader != self._appending_leader:
             return AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         queues = self._append_queues
-        if partition not in queues.by_partition:
+        if partition.log not in queues.by_log:
             try:
                 result = partition.append(records, required_acks, is_client, is_any_format)
             except StorageError as error:
@@ -159,8 +159,7 @@ class ReplicaManager:
                 if not result.error_code:
                     self._fetches.notify(partition.topic_partition)
                 return result
-        append = Append(records, partition.leader_epoch, required_acks, is_client, is_any_format)
-        pending = queues.add(partition, append)
+        pending = queues.add(Append(partition, records, required_acks, is_client, is_any_format))
         return pending.value if pending.is_done else pending
 
     def append(

@@ -56,6 +56,7 @@ class DataPath:
     Attributes:
         errors: What failed in the background.
         preparing: Where long appends are prepared.
+        writing: Where logs are made, written ahead and followed by their files.
         kept_frames: How many requests' bytes are kept at the moment.
     """
 
@@ -64,6 +65,7 @@ class DataPath:
         self.disk = FaultyDisk()
         self.errors: list[BaseException] = []
         self.preparing = HoldingExecutor()
+        self.writing = HoldingExecutor()
         self.kept_frames = 0
         self._directory = directory
         self._settings = settings
@@ -79,7 +81,7 @@ class DataPath:
             config,
             self.clock,
             self.clock,
-            InlineExecutor(),
+            self.writing,
             lambda partition: self.topic_config(partition.topic),
             self.errors.append,
             files=self.disk,

@@ -6,6 +6,7 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import UnanswerableError
 from barnabas.core.pending import Pending
 from barnabas.core.types import TopicPartition
+from barnabas.log import partition_log
 from barnabas.log.appends.prepare import AT_ONCE_BYTES
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.protocol.messages.stop_replica import (
@@ -343,3 +344,129 @@ def test_several_partitions_are_answered_together(path):
         for topic in waiting.value.responses
         for each in topic.partition_responses
     ] == [("plain", 0, 0), ("t", 0, 0), ("absent", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1)]
+
+
+class TestWrittenAhead:
+    """What is large is written in an executor, too, and placed when that is done."""
+
+    @pytest.fixture
+    def path(self, data_path, monkeypatch):
+        monkeypatch.setattr(partition_log, "LARGE_BYTES", 10_000)
+        data_path.create("t", max_message_bytes=10_000_000)
+        assert data_path.produce("t", batch()).base_offset == 0
+        data_path.writing.is_holding = True
+        return data_path
+
+    def bytes_in_file(self, path, topic="t"):
+        return path.log(topic).active_segment.path.stat().st_size
+
+    def test_nobody_sees_it_before_it_is_placed(self, path):
+        log, large = path.log("t"), batch(LONG_COUNT)
+        size = log.size_bytes
+        waiting, behind = begin(path, large), begin(path, batch(2))
+        assert (waiting.is_done, log.log_end_offset, log.size_bytes) == (False, 1, size)
+
+        path.writing.run_all()
+
+        assert [said(each) for each in (waiting, behind)] == [(0, 1), (0, 1 + LONG_COUNT)]
+        assert log.log_end_offset == LONG_COUNT + 3
+        assert log.size_bytes == self.bytes_in_file(path) == size + len(large) + len(batch(2))
+        assert [read_header(each).base_offset for each in log.batches(0, 5_000)] == [0, 1, 1 + LONG_COUNT]
+
+    @pytest.mark.parametrize("magic", [0, 1])
+    def test_old_messages(self, path, magic):
+        path.writing.is_holding = False
+        path.create("old", message_format_version="0.9.0" if magic == 0 else "0.10.0", max_message_bytes=10_000_000)
+        path.writing.is_holding = True
+        waiting = [begin(path, messages(LONG_COUNT, magic), version=2, topic="old") for _ in range(2)]
+        path.writing.run_all()
+        assert [said(each) for each in waiting] == [(0, 0), (0, LONG_COUNT)]
+        assert path.log("old").size_bytes == self.bytes_in_file(path, "old") == 2 * len(messages(LONG_COUNT, magic))
+
+    def test_a_repeated_batch_is_a_duplicate(self, path):
+        records = batch(LONG_COUNT, producer_id=7, producer_epoch=0, base_sequence=0)
+        waiting = [begin(path, records), begin(path, records)]
+        path.writing.run_all()
+        assert [said(each) for each in waiting] == [(0, 1), (0, 1)]
+        assert path.log("t").log_end_offset == 1 + LONG_COUNT
+
+    def test_the_disk_fails_half_way(self, path):
+        size = self.bytes_in_file(path)
+        waiting = begin(path, batch(LONG_COUNT))
+        log = path.log("t")
+        path.disk.free_bytes = 5_000
+        path.writing.run_all()
+        assert said(waiting) == (ErrorCode.KAFKA_STORAGE_ERROR, -1)
+        assert (log.log_end_offset, log.active_segment.path.stat().st_size) == (1, size)
+
+    def refused(self, path, change):
+        """What becomes of a large append while which something changes."""
+        log, size = path.log("t"), self.bytes_in_file(path)
+        waiting = begin(path, batch(LONG_COUNT))
+        change()
+        path.writing.run_all()
+        assert log.log_end_offset == 1
+        assert [each.stat().st_size for each in log.directory.parent.glob("t-0*/*0.log")] == [size]
+        return said(waiting)[0]
+
+    def test_another_leader(self, path):
+        assert self.refused(path, lambda: path.follow("t")) == ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+    def test_a_newer_leader_epoch(self, path):
+        """The next batch is of that epoch, which began where this one would have stood."""
+        again = lambda: path.create("t", max_message_bytes=10_000_000)  # noqa: E731
+        assert self.refused(path, again) == ErrorCode.NOT_LEADER_OR_FOLLOWER
+        path.writing.is_holding = False
+        assert path.produce("t", batch()).base_offset == 1
+        assert len(list(path.log("t").batches(0, 10))) == 2
+
+    def test_the_broker_stops(self, path):
+        assert self.refused(path, path.replicas.stop_appends) == ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+    def test_the_partition_goes(self, path):
+        state = StopReplicaPartitionState(0, leader_epoch=-2, delete_partition=True)
+        request = StopReplicaRequest(controller_epoch=1, topic_states=[StopReplicaTopicState("t", [state])])
+        goes = lambda: path.replicas.stop_replica(request)  # noqa: E731
+        assert self.refused(path, goes) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+    def test_a_partition_that_was_stopped_and_comes_back_waits_for_it(self, path):
+        state = StopReplicaPartitionState(0, leader_epoch=-2, delete_partition=False)
+        request = StopReplicaRequest(controller_epoch=1, topic_states=[StopReplicaTopicState("t", [state])])
+        first = begin(path, batch(LONG_COUNT))
+        path.replicas.stop_replica(request)
+        path.create("t", max_message_bytes=10_000_000)
+        second = begin(path, batch(2))
+        path.writing.run_all()
+        assert [said(first)[0] != 0, said(second)] == [True, (0, 1)]
+        assert [read_header(each).record_count for each in path.log("t").batches(0, 10)] == [1, 2]
+
+    def test_all_segments_go_only_after_it(self, path):
+        """Retention would begin a new segment, and what is being written would end up behind it."""
+        log = path.log("t")
+        log.delete_oldest_segments(1)
+        waiting = begin(path, batch(LONG_COUNT))
+        path.writing.run_all()
+        assert said(waiting) == (0, 1)
+        assert (log.log_start_offset, len(log.segments)) == (0, 1)
+
+    def test_a_log_is_settled_once_it_is_placed(self, path):
+        begin(path, batch(LONG_COUNT))
+        settled = path.log("t").settled()
+        assert not settled.is_done
+        path.writing.run_all()
+        assert settled.is_done
+        assert path.log("t").log_end_offset == 1 + LONG_COUNT
+
+    def test_after_a_kill_the_log_ends_where_it_did_or_behind_it(self, path):
+        log = path.log("t")
+        begin(path, batch(LONG_COUNT))
+        file, size = log.active_segment.path, self.bytes_in_file(path)
+        path.writing.run_all()
+        whole = file.read_bytes()
+        for kept in (size + 1, size + 5_000, len(whole) - 1, len(whole)):
+            file.write_bytes(whole[:kept])
+            path.disk.kill()
+            path.writing.is_holding = False
+            path.start()
+            expected = 1 + LONG_COUNT if kept == len(whole) else 1
+            assert path.log("t").log_end_offset == expected

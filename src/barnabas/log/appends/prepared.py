@@ -55,6 +55,10 @@ class ClientBatch:
         refused = producers.check(self._header)
         return None if refused is None else RecordRefusal(*refused)
 
+    def number(self, base_offset: int, leader_epoch: int) -> None:
+        """Give it the offsets and the epoch that it is placed with."""
+        _PUT_NUMBERS(self.data, 0, base_offset, self._header.batch_length, leader_epoch)
+
     def write(
         self,
         segment: Segment,
@@ -126,6 +130,13 @@ class OwnBatches:
                 return RecordRefusal(*refused)
         return None
 
+    def number(self, base_offset: int, leader_epoch: int) -> None:
+        """See `ClientBatch`."""
+        for index, batch in enumerate(self._batches):
+            _PUT_NUMBERS(batch, 0, base_offset, len(batch) - LOG_OVERHEAD, leader_epoch)
+            self._headers[index] = read_header(batch)
+            base_offset = self._headers[index].last_offset + 1
+
     def write(
         self,
         segment: Segment,
@@ -136,10 +147,7 @@ class OwnBatches:
         producers: ProducerState,
     ) -> None:
         """See `ClientBatch`."""
-        for index, batch in enumerate(self._batches):
-            _PUT_NUMBERS(batch, 0, base_offset, len(batch) - LOG_OVERHEAD, leader_epoch)
-            self._headers[index] = read_header(batch)
-            base_offset = self._headers[index].last_offset + 1
+        self.number(base_offset, leader_epoch)
         position = segment.append_all(self.data, self._headers, index_interval_bytes)
         for header, marker in zip(self._headers, self._markers, strict=True):
             tail.append(header.base_offset, position)
@@ -202,6 +210,9 @@ class MessageSet:
         # Appends are placed in the order in which they are prepared, so only a cut can have moved the log's end. Who
         # leads now will take it.
         return RecordRefusal(ErrorCode.NOT_LEADER_OR_FOLLOWER, "the log was cut meanwhile", is_before_log=True)
+
+    def number(self, base_offset: int, leader_epoch: int) -> None:
+        """It has its offsets, and these formats no epoch."""
 
     def write(
         self,

@@ -5,7 +5,8 @@ before ended. So a crash finds the files as they were after some step, and nothi
 overtake them.
 
 Invariants:
-    - one piece of work at a time, in order; what runs `beside` it concerns files that nobody else knows yet;
+    - one piece of work at a time, in order; what runs `beside` it concerns files, or the end of one, that nobody else
+      knows yet;
     - after a failure nothing more is done: what follows may build on what was not written, and fails with that error.
 
 Source: design page, section 2.

@@ -1,7 +1,8 @@
 """The one door to the disk: whatever the log reads or writes passes here, so that a test can tear, cut or lose it.
 
 Invariants:
-    - a record file's `size` is what was written completely: a write that fails half-way is cut off again;
+    - a record file's `size` is what was written completely: a write that fails half-way is cut off again; what is
+      written ahead lies behind it, where nobody reads;
     - a descriptor is closed when the last reference to its `RecordFile` is gone and never earlier, so a file slice
       that waits to be sent can't send another file's bytes.
 
@@ -44,11 +45,25 @@ class RecordFile(Protocol):
     size: int
 
     def append(self, data: Buffer) -> None:
-        """Write all of `data` at the end.
+        """Write all of `data` at the end; where that very object was written ahead, it belongs to the file now.
 
         Raises:
             StorageError: The disk took not all of it; what it took is cut off again.
         """
+        ...
+
+    def write_ahead(self, data: Buffer) -> None:
+        """Write all of `data` behind the end without moving it: `append` follows, or `drop_ahead`. For any thread.
+
+        Nothing else may be appended meanwhile.
+
+        Raises:
+            StorageError: As `append`.
+        """
+        ...
+
+    def drop_ahead(self) -> None:
+        """Cut off what was written ahead and not appended, if there is any."""
         ...
 
     def reserve(self, size: int) -> None:
@@ -87,15 +102,31 @@ class RecordFile(Protocol):
 class LocalRecordFile:
     """A file of this machine; see `RecordFile`."""
 
-    __slots__ = ("__weakref__", "fd", "path", "size")
+    __slots__ = ("__weakref__", "_ahead", "fd", "path", "size")
 
     def __init__(self, fd: int, path: Path, size: int) -> None:
+        self._ahead: Buffer | None = None
         self.fd = fd
         self.path = path
         self.size = size
 
     def append(self, data: Buffer) -> None:
         # hot path: benchmarks/micro/test_log.py
+        if self._ahead is not data:
+            self._write_all(data)
+        self._ahead = None
+        self.size += len(data)
+
+    def write_ahead(self, data: Buffer) -> None:
+        self._write_all(data)
+        self._ahead = data
+
+    def drop_ahead(self) -> None:
+        if self._ahead is not None:
+            self._ahead = None
+            self.truncate(self.size)
+
+    def _write_all(self, data: Buffer) -> None:
         try:
             written_bytes = self.write(data)
             while written_bytes < len(data):
@@ -104,7 +135,6 @@ class LocalRecordFile:
             with contextlib.suppress(OSError):
                 os.ftruncate(self.fd, self.size)
             raise as_storage_error(self.path, error) from error
-        self.size += written_bytes
 
     def reserve(self, size: int) -> None:
         from barnabas.log.disk.reservation import reserve

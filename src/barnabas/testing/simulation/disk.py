@@ -106,9 +106,10 @@ def _some(dice: Random, count: int) -> int:
 class MemoryRecordFile:
     """An open record file; see `RecordFile`."""
 
-    __slots__ = ("_disk", "_file", "fd", "path", "size")
+    __slots__ = ("_ahead", "_disk", "_file", "fd", "path", "size")
 
     def __init__(self, disk: "MemoryDisk", file: _File, path: Path) -> None:
+        self._ahead: Buffer | None = None
         self._disk = disk
         self._file = file
         self.fd = -1
@@ -116,8 +117,19 @@ class MemoryRecordFile:
         self.size = len(file.data)
 
     def append(self, data: Buffer) -> None:
-        self._disk.put(self._file, len(self._file.data), bytes(data), self.path)
+        if self._ahead is not data:
+            self.write_ahead(data)
+        self._ahead = None
         self.size = len(self._file.data)
+
+    def write_ahead(self, data: Buffer) -> None:
+        self._disk.put(self._file, len(self._file.data), bytes(data), self.path)
+        self._ahead = data
+
+    def drop_ahead(self) -> None:
+        if self._ahead is not None:
+            self._ahead = None
+            self.truncate(self.size)
 
     def reserve(self, size: int) -> None:
         return
