@@ -1,5 +1,6 @@
 """The passes over usual records do what the general way does, record by record, and leave everything else to it."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,8 +19,8 @@ from barnabas.records.message_walk import walk_usual_messages
 from barnabas.records.record import iterate_payload, iterate_records, read_payload
 from barnabas.records.record_rules import RecordRefusal, Walked, WalkRules
 from barnabas.records.transcode import (
-    message_starts,
     messages_of_records,
+    newest_starts,
     number_messages,
     records_of_messages,
     scan_messages,
@@ -90,7 +91,32 @@ def test_messages_are_numbered_as_each_of_them(magic: int, records: list[Fields]
     for index, message in enumerate(batches_of_any_magic(data)):
         expected.append((offset + index, position))
         position += len(message)
-    assert message_starts(data, offset) == expected
+    assert newest_starts(data, offset, 1_000) == expected
+    assert newest_starts(data, offset, 2) == expected[-2:]
+
+
+def test_the_newest_of_very_many_messages_are_found() -> None:
+    size = len(build(1, Codec.NONE, [(0, None, b"")]))
+    data = build(1, Codec.NONE, [(0, None, b"")]) * 100_000
+    number_messages(memoryview(data), 7)
+    expected = [(7 + index, index * size) for index in range(99_984, 100_000)]
+    assert newest_starts(data, 7, 16) == expected
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.LZ4])
+def test_a_large_value_is_written_as_a_small_one(magic: int, codec: Codec) -> None:
+    """In pieces: `records.turns`."""
+    value = bytes(range(256)) * 10_000
+    records: list[Fields] = [(1, b"a", b"b"), (2, b"key", value), (3, None, value), (4, b"c", b"d")]
+    data = bytes(build(magic, Codec.NONE, records))
+    times = [(fields[0] if magic else -1, *fields[1:]) for fields in records]
+    batch = build(MAGIC, codec, times)
+    assert write_batch_of_messages(data, magic, codec, 0, -1, None).data == batch
+    header = read_header(batch)
+    written = write_messages_of_batch(read_payload(batch, header), header, magic, Codec.NONE, 0)
+    assert written is not None
+    assert written.data == data
 
 
 def test_many_tiny_records_are_joined_piece_by_piece() -> None:

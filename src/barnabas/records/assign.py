@@ -64,6 +64,7 @@ from barnabas.records.message_walk import walk_usual_messages
 from barnabas.records.record import MAX_UNCOMPRESSED_BYTES, Record
 from barnabas.records.record_rules import RecordRefusal, Walked, WalkRules
 from barnabas.records.transcode import number_messages
+from barnabas.records.turns import copied
 from barnabas.records.walk import walk_batch
 
 
@@ -193,7 +194,7 @@ def _read_usual_messages(records: bytearray | memoryview, target: AppendTarget, 
     if records[legacy.MESSAGE_ATTRIBUTES_POSITION] & CODEC_MASK:
         return None
     walked = walk_usual_messages(
-        bytes(records), records[MAGIC_POSITION], target.rules, now_ms, target.max_message_bytes
+        copied(records), records[MAGIC_POSITION], target.rules, now_ms, target.max_message_bytes
     )
     if walked is None:
         return None

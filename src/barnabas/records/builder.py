@@ -19,6 +19,7 @@ from barnabas.records.batch import (
     Codec,
     set_crc,
 )
+from barnabas.records.turns import extend
 
 Header = tuple[str, bytes | None]
 
@@ -124,12 +125,12 @@ class BatchBuilder:
             from barnabas.records.compression import compress
 
             payload = compress(self._codec, payload)
-        batch = bytearray(HEADER_BYTES + len(payload))
+        batch = bytearray(HEADER_BYTES)
         HEADER.pack_into(
             batch,
             0,
             base_offset,
-            len(batch) - LOG_OVERHEAD,
+            HEADER_BYTES + len(payload) - LOG_OVERHEAD,
             leader_epoch,
             MAGIC,
             0,
@@ -142,7 +143,7 @@ class BatchBuilder:
             self._base_sequence,
             self.record_count,
         )
-        batch[HEADER_BYTES:] = payload
+        extend(batch, payload)
         set_crc(batch, 0, len(batch))
         return batch
 

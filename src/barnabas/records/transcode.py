@@ -29,6 +29,7 @@ from barnabas.records.batch import (
 from barnabas.records.builder import encode_varint
 from barnabas.records.errors import CorruptRecordsError
 from barnabas.records.record import LONGEST_INT32, LONGEST_INT64, read_varint
+from barnabas.records.turns import PIECE_BYTES, extend, offer_turn
 
 if TYPE_CHECKING:
     # The compiler's integer of 64 bits, which takes no memory; uncompiled nobody looks at the types of locals.
@@ -50,6 +51,9 @@ _SMALL_COUNT = 2048
 
 # So many pieces are joined at a time: the objects of millions of tiny records would take many times their bytes.
 _MOST_PARTS = 4096
+# After so many messages a pass offers a turn: 1 to 3 ms where it is compiled.
+_TURN_MESSAGES = 1 << 12
+_TURN_MASK = _TURN_MESSAGES - 1
 _SMALL = tuple(encode_varint(number) for number in range(_SMALL_COUNT))
 
 
@@ -171,6 +175,8 @@ def scan_messages(data: bytes, magic: int) -> MessageScan | None:
             largest = size
         index += 1
         position = end
+        if not index & _TURN_MASK:
+            offer_turn()
     if not index:
         return None
     return MessageScan(
@@ -203,14 +209,17 @@ def number_messages(data: memoryview, first_offset: int) -> None:
         pack_offset(data, position, offset)
         offset += 1
         position += LOG_OVERHEAD + size
+        if not offset & _TURN_MASK:
+            offer_turn()
 
 
-def message_starts(data: Buffer, base_offset: int) -> list[tuple[int, int]]:
-    """Where each message of a set begins, as base offset (one above the message before) and position.
+def newest_starts(data: Buffer, base_offset: int, count: int) -> list[tuple[int, int]]:
+    """Where the last messages of a set begin, as base offset (one above the message before) and position.
 
     Args:
         data: Nothing but whole messages, numbered.
         base_offset: The first one's.
+        count: How many of them at the most.
     """
     unpack_start = _START.unpack_from
     starts: list[tuple[int, int]] = []
@@ -222,7 +231,11 @@ def message_starts(data: Buffer, base_offset: int) -> list[tuple[int, int]]:
         offset, size = unpack_start(data, position)
         base_offset = offset + 1
         position += LOG_OVERHEAD + size
-    return starts
+        if len(starts) >= _TURN_MESSAGES + count:
+            # All of them at once would take long to be forgotten again, in one call.
+            del starts[:-count]
+            offer_turn()
+    return starts[-count:]
 
 
 def records_of_messages(data: bytes, magic: int) -> RecordRun:
@@ -281,14 +294,20 @@ def records_of_messages(data: bytes, magic: int) -> RecordRun:
         add(small[length] if length < _SMALL_COUNT else encode_varint(length))
         add(b"\0")
         add(head)
-        add(data[start:end])
+        if end - start > PIECE_BYTES:
+            extend(built, b"".join(parts))
+            parts.clear()
+            extend(built, memoryview(data)[start:end])
+        else:
+            add(data[start:end])
         add(b"\0")
         if len(parts) > _MOST_PARTS:
-            built += b"".join(parts)
+            extend(built, b"".join(parts))
             parts.clear()
+            offer_turn()
         index += 1
         position = end
-    built += b"".join(parts)
+    extend(built, b"".join(parts))
     return RecordRun(built, index, base_ms, max_ms)
 
 
@@ -435,7 +454,6 @@ def messages_of_records(
             if append_time_ms is not None:
                 timestamp_ms = append_time_ms
             value_bytes = _NULL_LENGTH if number & 1 else value_end - value_start
-            value = payload[value_start:value_end]
             if key_start < 0:
                 if magic:
                     head = pack_keyless(magic, attributes, timestamp_ms, _NULL_LENGTH, value_bytes)
@@ -450,16 +468,27 @@ def messages_of_records(
             size = _CRC_BYTES + len(head) + value_end - value_start
             if not count:
                 run_start = offset
-            add(pack_head(offset - run_start if is_relative else offset, size, crc32(value, crc32(head))))
-            add(head)
-            add(value)
+            set_offset = offset - run_start if is_relative else offset
+            if value_end - value_start > PIECE_BYTES:
+                large = memoryview(payload)[value_start:value_end]
+                add(pack_head(set_offset, size, crc32(large, crc32(head))))
+                add(head)
+                extend(built, b"".join(parts))
+                parts.clear()
+                extend(built, large)
+            else:
+                value = payload[value_start:value_end]
+                add(pack_head(set_offset, size, crc32(value, crc32(head))))
+                add(head)
+                add(value)
             count += 1
             last_offset = offset
             if magic and timestamp_ms > max_ms:
                 max_ms, offset_of_max = timestamp_ms, offset
             if len(parts) > _MOST_PARTS:
-                built += b"".join(parts)
+                extend(built, b"".join(parts))
                 parts.clear()
+                offer_turn()
             built_bytes += LOG_OVERHEAD + size
             if built_bytes > max_bytes:
                 raise CorruptRecordsError(f"a message set of more than {max_bytes} bytes")
@@ -467,7 +496,7 @@ def messages_of_records(
         return None
     if position != total:
         return None
-    built += b"".join(parts)
+    extend(built, b"".join(parts))
     return MessageRun(built, count, run_start, last_offset, max_ms, offset_of_max)
 
 

@@ -23,6 +23,9 @@ def offer_turn() -> None:
 
 def extend(buffer: bytearray, data: Buffer) -> None:
     """Put all of the data behind what the buffer holds, piece by piece."""
+    if len(data) <= PIECE_BYTES:
+        buffer += data
+        return
     view = memoryview(data)
     for start in range(0, len(view), PIECE_BYTES):
         buffer += view[start : start + PIECE_BYTES]

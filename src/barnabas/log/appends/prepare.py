@@ -14,7 +14,6 @@ Invariant: the data is changed only once nothing can refuse it here any more.
 Source: semantics facts, Produce, checks 4, 8 and 9.
 """
 
-from collections import deque
 from collections.abc import Callable
 
 from barnabas.core.error_code import ErrorCode
@@ -198,11 +197,11 @@ def _prepare_walked(
     )
 
 
-def _newest_messages(data: Buffer, base_offset: int) -> deque[tuple[int, int]]:
+def _newest_messages(data: Buffer, base_offset: int) -> list[tuple[int, int]]:
     """Where the last messages of a numbered set begin: offset and position. A wrapper is the only one of its set."""
-    from barnabas.records.transcode import message_starts
+    from barnabas.records.transcode import newest_starts
 
-    return deque(message_starts(data, base_offset), maxlen=2 * KEPT_BATCHES)
+    return newest_starts(data, base_offset, 2 * KEPT_BATCHES)
 
 
 def _next_batch_bytes(records: Buffer, position: int) -> int | RecordRefusal | None:

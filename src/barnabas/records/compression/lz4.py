@@ -23,8 +23,10 @@ _SIZE = Struct("<I")
 _BLOCK_BYTES = 64 * 1024
 _IS_UNCOMPRESSED = 1 << 31
 
-# What a batch unpacks to is not known: the room begins with this and a few times what is compressed, and doubles.
+# What a batch unpacks to is not known: the room begins with this and a few times what is compressed, and doubles. No
+# call gets more than the most: it copies what it has filled once more before another thread may run.
 _LEAST_ROOM_BYTES = 64 * 1024
+_MOST_ROOM_BYTES = 4 * 1024 * 1024
 _USUAL_RATIO = 4
 
 
@@ -58,7 +60,7 @@ def decompress(data: Buffer, max_bytes: int) -> bytes:
     wanted = max(len(data) * _USUAL_RATIO, _LEAST_ROOM_BYTES)
     while not decompressor.eof:
         try:
-            part: bytes = decompressor.decompress(more, min(wanted, room))
+            part: bytes = decompressor.decompress(more, min(wanted, _MOST_ROOM_BYTES, room))
         except (RuntimeError, ValueError, EOFError) as error:
             raise CorruptRecordsError(f"lz4: {error}") from None
         parts.append(part)

@@ -9,7 +9,7 @@ import cramjam
 
 from barnabas.records.batch import Buffer
 from barnabas.records.errors import CorruptRecordsError
-from barnabas.records.turns import copied
+from barnabas.records.turns import PIECE_BYTES, copied
 
 _LEVEL = 3  # Kafka's
 
@@ -29,13 +29,16 @@ def decompress(data: Buffer, max_bytes: int) -> bytes:
     Raises:
         CorruptRecordsError: The data is damaged or cut short, or larger than `max_bytes` when unpacked.
     """
-    small = bytearray(min(len(data) * _USUAL_RATIO + _LEAST_ROOM_BYTES, max_bytes))
-    try:
-        size = cramjam.zstd.decompress_into(data, small)
-        return bytes(memoryview(small)[:size])
-    except cramjam.DecompressionError:
-        # Damaged, or larger than usual: the library does not tell which.
-        pass
+    usual_bytes = min(len(data) * _USUAL_RATIO + _LEAST_ROOM_BYTES, max_bytes)
+    # What is longer is filled with zeros in one call, while no other thread runs.
+    if usual_bytes <= PIECE_BYTES:
+        small = bytearray(usual_bytes)
+        try:
+            size = cramjam.zstd.decompress_into(data, small)
+            return bytes(memoryview(small)[:size])
+        except cramjam.DecompressionError:
+            # Damaged, or larger than usual: the library does not tell which.
+            pass
     # The frame need not tell its size, and may lie about it. A mapping takes memory only where it is written; to make
     # one costs half as much as to unpack a batch of 16 KB.
     with mmap.mmap(-1, max(max_bytes, 1), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as room:
