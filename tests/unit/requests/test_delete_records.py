@@ -82,3 +82,14 @@ def test_segments_below_go_with_the_next_retention_check(filled):
     filled.stop()
     filled.start()
     assert filled.log("t").log_start_offset == 5
+
+
+def test_of_a_partition_that_is_named_twice_the_later_offset_counts(filled):
+    """As in Kafka 2.7.2, whose `handleDeleteRecordsRequest` fills a map."""
+    topics = [
+        DeleteRecordsTopic("t", [DeleteRecordsPartition(0, 7), DeleteRecordsPartition(0, 5)]),
+        DeleteRecordsTopic("t", [DeleteRecordsPartition(0, 3)]),
+    ]
+    (topic,) = filled.call(delete_records.HANDLER, 1, DeleteRecordsRequest(topics, 1_000)).topics
+    assert [(each.partition_index, each.low_watermark) for each in topic.partitions] == [(0, 3)]
+    assert filled.list_offsets("t", -2).offset == 3

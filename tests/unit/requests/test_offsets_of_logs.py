@@ -91,6 +91,27 @@ def test_a_partition_that_is_named_twice_is_refused(path):
     ]
 
 
+def test_version_0_answers_a_partition_as_often_as_it_is_named(path):
+    """As in Kafka 2.7.2, whose `handleListOffsetRequestV0` does not look at `duplicatePartitions`."""
+    wanted = [ListOffsetsPartition(0, timestamp=LATEST, max_num_offsets=1) for _ in range(2)]
+    request = ListOffsetsRequest(-1, 0, [ListOffsetsTopic("t", wanted)])
+    answered = path.call(list_offsets.HANDLER, 0, request).topics[0].partitions
+    assert [(each.error_code, each.old_style_offsets) for each in answered] == [(0, [path.log("t").log_end_offset])] * 2
+
+
+def test_of_an_epoch_that_is_asked_for_twice_the_later_counts(path):
+    """As in Kafka 2.7.2, whose `epochsByTopicPartition` is a map."""
+    topics = [
+        OffsetForLeaderTopic("t", [OffsetForLeaderPartition(0, 7, 0), OffsetForLeaderPartition(9, -1, 0)]),
+        OffsetForLeaderTopic("t", [OffsetForLeaderPartition(0, -1, 0)]),
+    ]
+    (topic,) = path.call(offset_for_leader_epoch.HANDLER, 3, OffsetForLeaderEpochRequest(-1, topics)).topics
+    assert [(each.partition, each.error_code) for each in topic.partitions] == [
+        (0, 0),
+        (9, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+    ]
+
+
 EPOCHS = [
     (-1, ErrorCode.NONE),
     (-7, ErrorCode.FENCED_LEADER_EPOCH),

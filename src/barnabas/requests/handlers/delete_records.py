@@ -23,16 +23,22 @@ from barnabas.security.authorizer import Operation
 
 @in_slices
 def delete_records(ctx: RequestContext, request: DeleteRecordsRequest) -> Steps[DeleteRecordsResponse]:
-    """Move each partition's log start."""
-    topics = []
+    """Move each partition's log start; of one that is named twice the later offset counts, as in Kafka."""
+    offsets: dict[str, dict[int, int]] = {}
     for topic in request.topics:
-        results = []
+        of_topic = offsets.setdefault(topic.name, {})
         for wanted in topic.partitions:
-            low_watermark, error_code = _delete(ctx, topic.name, wanted.partition_index, wanted.offset)
-            results.append(DeleteRecordsPartitionResult(wanted.partition_index, low_watermark, error_code))
+            of_topic[wanted.partition_index] = wanted.offset
             if ctx.is_large:
                 yield MORE
-        topics.append(DeleteRecordsTopicResult(topic.name, results))
+    topics = []
+    for name, of_topic in offsets.items():
+        results = []
+        for index, offset in of_topic.items():
+            results.append(DeleteRecordsPartitionResult(index, *_delete(ctx, name, index, offset)))
+            if ctx.is_large:
+                yield MORE
+        topics.append(DeleteRecordsTopicResult(name, results))
     yield DeleteRecordsResponse(topics=topics)
 
 

@@ -32,6 +32,7 @@ logger = logging.getLogger(__name__)
 
 LATEST = -1
 EARLIEST = -2
+_VERSION_OF_SEGMENTS = 0
 _FIRST_VERSION_WITH_LEADER_EPOCH = 4
 _CONSUMER = -1
 # Asks this very broker, whether it leads the partition or follows; and sees what a follower sees.
@@ -43,13 +44,15 @@ _MOST_COLD_READS = 8
 
 @in_slices
 def list_offsets(ctx: RequestContext, request: ListOffsetsRequest) -> Steps[ListOffsetsResponse]:
-    """Look each partition's offset up; a partition named twice is refused."""
+    """Look each partition's offset up; a partition named twice is refused, but in version 0."""
     named: set[tuple[str, int]] = set()
     named_twice: set[tuple[str, int]] = set()
     for topic in request.topics:
         for wanted in topic.partitions:
             key = (topic.name, wanted.partition_index)
-            (named_twice if key in named else named).add(key)
+            if key in named and ctx.api_version > _VERSION_OF_SEGMENTS:
+                named_twice.add(key)
+            named.add(key)
             if ctx.is_large:
                 yield MORE
     topics = []

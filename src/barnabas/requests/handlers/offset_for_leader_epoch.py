@@ -24,15 +24,22 @@ from barnabas.security.authorizer import Operation
 def offset_for_leader_epoch(
     ctx: RequestContext, request: OffsetForLeaderEpochRequest
 ) -> Steps[OffsetForLeaderEpochResponse]:
-    """Look each partition's epoch up."""
-    topics = []
+    """Look each partition's epoch up; of one that is named twice what comes later counts, as in Kafka."""
+    named: dict[str, dict[int, OffsetForLeaderPartition]] = {}
     for topic in request.topics:
-        answers = []
+        of_topic = named.setdefault(topic.topic, {})
         for wanted in topic.partitions:
-            answers.append(_look_up(ctx, topic.topic, wanted))
+            of_topic[wanted.partition] = wanted
             if ctx.is_large:
                 yield MORE
-        topics.append(OffsetForLeaderTopicResult(topic.topic, answers))
+    topics = []
+    for name, of_topic in named.items():
+        answers = []
+        for wanted in of_topic.values():
+            answers.append(_look_up(ctx, name, wanted))
+            if ctx.is_large:
+                yield MORE
+        topics.append(OffsetForLeaderTopicResult(name, answers))
     yield OffsetForLeaderEpochResponse(topics=topics)
 
 
