@@ -10,8 +10,8 @@ from barnabas.records.assign import AppendTarget, Assigned, assign_offsets
 from barnabas.records.batch import HEADER, MAGIC, BatchHeader, Buffer, Codec, set_crc
 from barnabas.records.builder import BatchBuilder
 from barnabas.records.compression import compress
-from barnabas.records.convert import UnsupportedCodecError, down_convert
-from barnabas.records.errors import CorruptRecordsError
+from barnabas.records.convert import down_convert
+from barnabas.records.errors import CorruptRecordsError, UnsupportedCodecError
 from barnabas.records.formats import batches_of_any_magic, is_any_crc_valid, iterate_any_records
 from barnabas.records.message_set import MessageSetBuilder
 from barnabas.records.record import Record, iterate_payload

@@ -17,11 +17,10 @@ from collections.abc import Iterable, Iterator
 from struct import Struct
 from typing import NamedTuple
 
-from barnabas.core.errors import BarnabasError
 from barnabas.core.types import NO_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, NO_TIMESTAMP
 from barnabas.records.batch import MAGIC, MAGIC_POSITION, BatchHeader, Buffer, Codec, set_max_timestamp
 from barnabas.records.builder import BatchBuilder
-from barnabas.records.errors import CorruptRecordsError
+from barnabas.records.errors import CorruptRecordsError, UnsupportedCodecError
 from barnabas.records.formats import AnyHeader, iterate_any_records, read_any_header
 from barnabas.records.message_set import MessageSetBuilder
 from barnabas.records.record import MAX_UNCOMPRESSED_BYTES, Record, read_payload
@@ -29,10 +28,6 @@ from barnabas.records.transcode import messages_of_records, records_of_messages
 
 _OVERFLOW_HEAD = Struct(">qi")
 _LEAST_OVERFLOW_LENGTH = 61
-
-
-class UnsupportedCodecError(BarnabasError):
-    """A batch whose codec the older format does not have: zstd."""
 
 
 class Written(NamedTuple):

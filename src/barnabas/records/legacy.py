@@ -43,7 +43,7 @@ from barnabas.records.batch import (
     MutableBuffer,
     View,
 )
-from barnabas.records.errors import CorruptRecordsError
+from barnabas.records.errors import CorruptMessageError, CorruptRecordsError
 from barnabas.records.record import MAX_UNCOMPRESSED_BYTES, Record
 
 # Where they stand in a message; batches have them elsewhere.
@@ -55,10 +55,6 @@ LEAST_MESSAGE_BYTES = 14  # the smallest size field that a message of magic 0 ca
 MESSAGE_OVERHEAD = (26, 34)  # bytes of a message without key and value, by magic
 
 _HEAD = (Struct(">qiIbb"), Struct(">qiIbbq"))
-
-
-class CorruptMessageError(CorruptRecordsError):
-    """What Kafka answers with CORRUPT_MESSAGE also inside a wrapper: a wrong CRC or an impossible size."""
 
 
 class MessageHeader(NamedTuple):

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 
 from barnabas.core.types import NO_TIMESTAMP
 from barnabas.records.batch import Buffer, Codec
-from barnabas.records.errors import CorruptRecordsError
+from barnabas.records.errors import CorruptMessageError, CorruptRecordsError
 from barnabas.records.legacy import (
-    CorruptMessageError,
     Message,
     MessageHeader,
     decompress_value,

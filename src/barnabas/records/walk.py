@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import NO_TIMESTAMP
 from barnabas.records.batch import MAGIC, MAGIC_POSITION, BatchHeader, Buffer, Codec, read_header
-from barnabas.records.errors import CorruptRecordsError
-from barnabas.records.legacy import CorruptMessageError
+from barnabas.records.errors import CorruptMessageError, CorruptRecordsError
 from barnabas.records.message_walk import walk_message
 from barnabas.records.record import (
     LONGEST_INT32,

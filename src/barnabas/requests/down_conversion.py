@@ -26,7 +26,7 @@ from barnabas.log.disk.files import FileSlice
 from barnabas.log.partition_log import PartitionLog
 from barnabas.log.segments.batch_reader import read_batches
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, PartitionData
-from barnabas.records.errors import CorruptRecordsError
+from barnabas.records.errors import CorruptRecordsError, UnsupportedCodecError
 from barnabas.requests.context import RequestContext
 from barnabas.requests.slices import MORE, Steps
 
@@ -153,7 +153,7 @@ def _error_code(ctx: RequestContext, error: BarnabasError) -> ErrorCode:
 
 def _convert(part: FileSlice, to_magic: int, first_offset: int, most_bytes: int) -> bytearray | BarnabasError:
     """Convert whole batches up to so many bytes; the first one whatever its size."""
-    from barnabas.records.convert import UnsupportedCodecError, down_convert, overflow_message
+    from barnabas.records.convert import down_convert, overflow_message
 
     result = bytearray()
     has_batches = False

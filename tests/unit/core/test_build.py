@@ -1,7 +1,9 @@
 """The package knows how it was built."""
 
+import importlib
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
@@ -31,3 +33,18 @@ def test_the_broker_itself_says_it_too(capsys: pytest.CaptureFixture[str]) -> No
         parser().parse_args(["--version"])
     assert ended.value.code == 0
     assert capsys.readouterr().out == f"{build.version_line()}\n"
+
+
+def test_nothing_compiled_can_be_referred_to_weakly() -> None:
+    # mypyc gives room for weak references to a class that inherits from an interpreted one, and does not clear them
+    # when an instance goes: the garbage collector walks into freed memory. Of a protocol there are no instances. In
+    # pure Python there is nothing to look at.
+    native = [
+        found
+        for module in map(importlib.import_module, build.compiled_modules())
+        for found in vars(module).values()
+        if isinstance(found, type) and found.__module__ == module.__name__ and "__mypyc_attrs__" in vars(found)
+        if Protocol not in found.__bases__
+    ]
+    assert bool(native) == bool(build.compiled_modules())
+    assert [found for found in native if found.__weakrefoffset__] == []

@@ -6,8 +6,8 @@ import pytest
 
 from barnabas.records.batch import HEADER, Codec, set_crc
 from barnabas.records.builder import BatchBuilder
-from barnabas.records.convert import UnsupportedCodecError, down_convert, overflow_message, write_batch, write_messages
-from barnabas.records.errors import CorruptRecordsError
+from barnabas.records.convert import down_convert, overflow_message, write_batch, write_messages
+from barnabas.records.errors import CorruptRecordsError, UnsupportedCodecError
 from barnabas.records.formats import batches_of_any_magic, iterate_any_records, read_any_header
 from barnabas.records.record import Record
 from tests.unit.records.java_vectors import MAX_BYTES, gathered, unpacked
