@@ -36,10 +36,12 @@ def write_class(struct: Struct, message: Message, lines: list[str]) -> None:
     lines.append(f"class {struct.class_name}({'Message' if struct.is_message else 'Part'}):")
     lines.append(f'    """{_describe(struct, message)}"""')
     lines.append("")
-    lines.append("    __slots__ = (")
+    # Beside the slots, which a compiled class does not have.
+    lines.append("    FIELDS: ClassVar[tuple[str, ...]] = (")
     for field in struct.fields:
         lines.append(f'        "{field.name}",{_remark(field, message)}')
     lines.append("    )")
+    lines.append("    __slots__ = FIELDS")
     lines.append("")
     if struct.is_message:
         _write_constants(struct, message, lines)

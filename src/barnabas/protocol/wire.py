@@ -16,10 +16,13 @@ Source: protocol guide, "Protocol primitive types"; KIP-482 (tagged fields).
 """
 
 import struct
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Final, Protocol, Self, TypeAlias
+from collections.abc import Callable
+from typing import Any, ClassVar, Final, Self
 
 from barnabas.core.errors import EncodeError, ProtocolError
+from barnabas.protocol.buffer import Records as Records
+from barnabas.protocol.buffer import Region as Region
+from barnabas.protocol.buffer import WireBuffer as WireBuffer
 
 # differs from Kafka (array-elements): a request other than Produce with more array elements than this is refused; see
 # docs/differences.md.
@@ -46,49 +49,6 @@ _NULL_INT32: Final = b"\xff\xff\xff\xff"
 _MAX_INT32: Final = 0x7FFFFFFF
 
 
-class Region(Protocol):
-    """Bytes of a file that belong into an encoded message without passing through memory."""
-
-    @property
-    def fd(self) -> int: ...
-
-    @property
-    def position(self) -> int: ...
-
-    @property
-    def length(self) -> int: ...
-
-
-Records: TypeAlias = bytes | bytearray | memoryview | Region
-
-
-class WireBuffer(bytearray):
-    """What encoders write to.
-
-    Attributes:
-        regions: Where file regions belong: (position in this buffer, region), ascending. Their length prefixes are in
-            the buffer, their bytes are not.
-    """
-
-    # hot path: benchmarks/load (every answer). The own empty one of the class until there is a region; most have none,
-    # and making a buffer calls nothing of ours.
-    regions: Sequence[tuple[int, Region]] = ()
-
-    def add_region(self, region: Region) -> None:
-        """Let a file region follow what was written."""
-        if not self.regions:
-            self.regions = []
-        assert isinstance(self.regions, list)
-        self.regions.append((len(self), region))
-
-    def total_bytes(self) -> int:
-        """The size of the whole on the wire: the buffer and its regions."""
-        total = len(self)
-        for _, region in self.regions:
-            total += region.length
-        return total
-
-
 class Budget:
     """How many array elements (and unknown tagged fields) one message may still hold."""
 
@@ -111,19 +71,24 @@ MISSING: Final = Missing()
 
 
 class Part:
-    """A struct of the protocol: slots in the schema's order, equal when all of them are."""
+    """A struct of the protocol, equal to another of its class when all fields are.
 
+    Attributes:
+        FIELDS: Their names, in the schema's order.
+    """
+
+    FIELDS: ClassVar[tuple[str, ...]] = ()
     __slots__: tuple[str, ...] = ()
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
+        return all(getattr(self, name) == getattr(other, name) for name in self.FIELDS)
 
     __hash__ = None  # type: ignore[assignment]  # mutable values have no hash; this is how Python is told
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self.__slots__)})"
+        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self.FIELDS)})"
 
 
 class Message(Part):

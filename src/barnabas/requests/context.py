@@ -1,69 +1,18 @@
-"""What a handler is given: the services of the broker, the peer and its request's header."""
+"""What a handler is given: the services of the broker (`services.py`), the peer and its request's header."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from barnabas.core.error_code import ErrorCode
+from barnabas.requests.services import Services
 from barnabas.security.principals import ANONYMOUS, Principal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from barnabas.administration.producer_ids import ProducerIds
-    from barnabas.administration.topics import TopicAdmin
-    from barnabas.cluster.image import ClusterView
-    from barnabas.core.clock import Clock
-    from barnabas.core.config import BrokerConfig
-    from barnabas.core.executor import Executor
-    from barnabas.core.pending import Spawner
-    from barnabas.core.purgatory import Purgatory
-    from barnabas.core.timers import Timers
-    from barnabas.groups.coordinator import GroupCoordinator
-    from barnabas.log.disk.cold_reads import ColdReads
-    from barnabas.registry.store import Registry
-    from barnabas.replicas.manager import ReplicaManager
-    from barnabas.requests.slices import Slices
-    from barnabas.security.authorizer import Authorizer, Operation, ResourceType
+    from barnabas.security.authorizer import Operation, ResourceType
 
 
 def _nothing() -> None:
     return
-
-
-@dataclass(slots=True)
-class Services:
-    """The parts of the broker that handlers call into; built once by the composition root.
-
-    Attributes:
-        offered: API key, lowest and highest version of all that is served.
-        slices: Where requests go on that are too large for one turn of the loop.
-        cold_reads: Reads what is not in the page cache; without it the event loop waits for the disk.
-    """
-
-    config: "BrokerConfig"
-    clock: "Clock"
-    timers: "Timers"
-    spawner: "Spawner"
-    executor: "Executor"
-    cluster: "ClusterView"
-    replicas: "ReplicaManager"
-    fetches: "Purgatory"
-    groups: "GroupCoordinator"
-    topics: "TopicAdmin"
-    producer_ids: "ProducerIds"
-    registry: "Registry"
-    authorizer: "Authorizer"
-    offered: list[tuple[int, int, int]]
-    slices: "Slices"
-    cold_reads: "ColdReads | None" = None
-
-    def absence_of(self, topic_partition: tuple[str, int]) -> ErrorCode:
-        """What a client is told of a partition that is not hosted here: to look for its leader, if there is one."""
-        error_code = self.replicas.absence_of(topic_partition)
-        is_known = self.cluster.image.partition(*topic_partition) is not None
-        if error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and is_known:
-            return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        return error_code
 
 
 @dataclass(slots=True)

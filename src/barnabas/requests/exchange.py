@@ -30,7 +30,8 @@ from barnabas.core.executor import submit
 from barnabas.core.pending import Pending
 from barnabas.protocol.wire import WireBuffer
 from barnabas.records.errors import CorruptRecordsError
-from barnabas.requests.context import ConnectionInfo, RequestContext, Services
+from barnabas.requests.context import ConnectionInfo, RequestContext
+from barnabas.requests.services import Services
 
 if TYPE_CHECKING:
     from barnabas.requests.table import Route

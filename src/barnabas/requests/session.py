@@ -17,9 +17,10 @@ from barnabas.core.executor import submit
 from barnabas.net.connection import Connection, Pause
 from barnabas.protocol.header import decode_request_header
 from barnabas.protocol.wire import MALFORMED, Budget, WireBuffer
-from barnabas.requests.context import ConnectionInfo, Services
+from barnabas.requests.context import ConnectionInfo
 from barnabas.requests.exchange import Exchange
 from barnabas.requests.request_times import add_sent
+from barnabas.requests.services import Services
 from barnabas.requests.slices import MOST_ELEMENTS_AT_ONCE
 from barnabas.requests.table import API_VERSIONS_KEY, Route, RouteTable
 

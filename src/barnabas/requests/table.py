@@ -154,7 +154,7 @@ class RouteTable:
             self.times[handler.api_key],
             # ApiVersions is answered before versions are agreed on: its header never changes.
             version >= self._first_flexible(handler.api_key) and handler.api_key != API_VERSIONS_KEY,
-            "throttle_time_ms" in response.__slots__,
+            "throttle_time_ms" in response.FIELDS,
             handler.api_key != PRODUCE_KEY,
             handler.goes_on,
         )

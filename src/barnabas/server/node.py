@@ -44,9 +44,10 @@ from barnabas.registry.store import Registry
 from barnabas.registry.znodes.brokers import BrokerRegistration
 from barnabas.replicas.manager import ReplicaManager
 from barnabas.replicas.partition import Partition
-from barnabas.requests.context import ConnectionInfo, Services
+from barnabas.requests.context import ConnectionInfo
 from barnabas.requests.handlers import HANDLERS
 from barnabas.requests.handlers.api_versions import unsupported_version
+from barnabas.requests.services import Services
 from barnabas.requests.session import Session
 from barnabas.requests.slices import Slices
 from barnabas.requests.table import RouteTable

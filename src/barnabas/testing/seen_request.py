@@ -59,7 +59,7 @@ def api_named(name: str) -> ApiKey:
 
 def _topics(message: Message, api_version: int) -> frozenset[str] | None:
     for name in ("topics", "topic_data", "topic_names", "resources"):
-        if name not in message.__slots__:
+        if name not in message.FIELDS:
             continue
         named = getattr(message, name)
         is_old_metadata = message.API_KEY == ApiKey.METADATA and api_version < _FIRST_METADATA_VERSION_WITH_NULL
@@ -73,14 +73,14 @@ def _topic(element: Any) -> str | None:
     """The topic that an element of one of these arrays is about; None where it is about something else."""
     if isinstance(element, str):
         return element
-    slots = element.__slots__
+    slots = element.FIELDS
     if "resource_type" in slots:
         return str(element.resource_name) if element.resource_type == _TOPIC_RESOURCE else None
     return str(element.topic if "topic" in slots else element.name)
 
 
 def _groups(message: Message) -> frozenset[str]:
-    slots = message.__slots__
+    slots = message.FIELDS
     if "group_id" in slots:
         return frozenset([message.group_id])  # type: ignore[attr-defined]  # each class has attributes of its own
     if "groups" in slots:

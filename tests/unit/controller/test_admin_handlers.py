@@ -25,8 +25,9 @@ from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from barnabas.protocol.wire import WireBuffer
 from barnabas.registry.znodes.topics import PartitionStateNode, encode_partition_state
-from barnabas.requests.context import ConnectionInfo, RequestContext, Services
+from barnabas.requests.context import ConnectionInfo, RequestContext
 from barnabas.requests.handlers import create_topics, delete_topics, describe_configs, init_producer_id, metadata
+from barnabas.requests.services import Services
 from barnabas.requests.table import Handler
 from barnabas.security.authorizer import AllowAll
 from tests.unit.controller.harness import Cluster, play, settle, until

@@ -27,7 +27,7 @@ from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupReq
 from barnabas.protocol.wire import WireBuffer
 from barnabas.registry.embedded import EmbeddedRegistry
 from barnabas.registry.tree import Tree
-from barnabas.requests.context import ConnectionInfo, RequestContext, Services
+from barnabas.requests.context import ConnectionInfo, RequestContext
 from barnabas.requests.handlers import (
     describe_groups,
     find_coordinator,
@@ -39,6 +39,7 @@ from barnabas.requests.handlers import (
     offset_fetch,
     sync_group,
 )
+from barnabas.requests.services import Services
 from barnabas.security.authorizer import AllowAll
 from tests.unit.turns import slices_of
 

@@ -49,7 +49,7 @@ def bodies(handler: Handler, version: int) -> list[bytes]:
 
 def names_something(part: Part) -> bool:
     """Whether no array is empty, so that there is a place for an error."""
-    for name in part.__slots__:
+    for name in part.FIELDS:
         value = getattr(part, name)
         if isinstance(value, list) and not (value and all(names_something(e) for e in value if isinstance(e, Part))):
             return False
@@ -122,7 +122,7 @@ FAILURES = [
 def error_codes(part: Part) -> set[int]:
     """All error codes that an answer holds, wherever they stand."""
     found: set[int] = set()
-    for name in part.__slots__:
+    for name in part.FIELDS:
         value = getattr(part, name)
         if name == "error_code":
             found.add(value)

@@ -30,12 +30,13 @@ _unpack_qhh = Struct(">qhh").unpack_from
 class AddOffsetsToTxnRequest(Message):
     """AddOffsetsToTxnRequest (API key 25), versions 0-2."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "transactional_id",
         "producer_id",
         "producer_epoch",
         "group_id",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "AddOffsetsToTxnRequest"
     API_KEY: ClassVar[int] = 25
@@ -61,10 +62,11 @@ class AddOffsetsToTxnRequest(Message):
 class AddOffsetsToTxnResponse(Message):
     """AddOffsetsToTxnResponse (API key 25), versions 0-2."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",
         "error_code",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "AddOffsetsToTxnResponse"
     API_KEY: ClassVar[int] = 25

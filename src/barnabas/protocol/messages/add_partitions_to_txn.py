@@ -37,10 +37,11 @@ _unpack_qhi = Struct(">qhi").unpack_from
 class AddPartitionsToTxnTopic(Part):
     """Part of AddPartitionsToTxnRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "name",
         "partitions",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -54,12 +55,13 @@ class AddPartitionsToTxnTopic(Part):
 class AddPartitionsToTxnRequest(Message):
     """AddPartitionsToTxnRequest (API key 24), versions 0-2."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "transactional_id",
         "producer_id",
         "producer_epoch",
         "topics",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "AddPartitionsToTxnRequest"
     API_KEY: ClassVar[int] = 24
@@ -85,10 +87,11 @@ class AddPartitionsToTxnRequest(Message):
 class AddPartitionsToTxnPartitionResult(Part):
     """Part of AddPartitionsToTxnResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "partition_index",
         "error_code",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -102,10 +105,11 @@ class AddPartitionsToTxnPartitionResult(Part):
 class AddPartitionsToTxnTopicResult(Part):
     """Part of AddPartitionsToTxnResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "name",
         "results",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -119,10 +123,11 @@ class AddPartitionsToTxnTopicResult(Part):
 class AddPartitionsToTxnResponse(Message):
     """AddPartitionsToTxnResponse (API key 24), versions 0-2."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",
         "results",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "AddPartitionsToTxnResponse"
     API_KEY: ClassVar[int] = 24

@@ -40,10 +40,11 @@ _unpack_t = Struct(">?").unpack_from
 class EntityData(Part):
     """Part of AlterClientQuotasRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "entity_type",
         "entity_name",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -57,11 +58,12 @@ class EntityData(Part):
 class OpData(Part):
     """Part of AlterClientQuotasRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "key",
         "value",
         "remove",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -77,10 +79,11 @@ class OpData(Part):
 class AlterClientQuotasRequestEntryData(Part):
     """Part of AlterClientQuotasRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "entity",
         "ops",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -94,10 +97,11 @@ class AlterClientQuotasRequestEntryData(Part):
 class AlterClientQuotasRequest(Message):
     """AlterClientQuotasRequest (API key 49), versions 0."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "entries",
         "validate_only",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "AlterClientQuotasRequest"
     API_KEY: ClassVar[int] = 49
@@ -119,11 +123,12 @@ class AlterClientQuotasRequest(Message):
 class AlterClientQuotasResponseEntryData(Part):
     """Part of AlterClientQuotasResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "error_code",
         "error_message",
         "entity",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -139,10 +144,11 @@ class AlterClientQuotasResponseEntryData(Part):
 class AlterClientQuotasResponse(Message):
     """AlterClientQuotasResponse (API key 49), versions 0."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",
         "entries",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "AlterClientQuotasResponse"
     API_KEY: ClassVar[int] = 49

@@ -41,10 +41,11 @@ _unpack_t = Struct(">?").unpack_from
 class AlterableConfig(Part):
     """Part of AlterConfigsRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "name",
         "value",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -58,11 +59,12 @@ class AlterableConfig(Part):
 class AlterConfigsResource(Part):
     """Part of AlterConfigsRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "resource_type",
         "resource_name",
         "configs",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -78,10 +80,11 @@ class AlterConfigsResource(Part):
 class AlterConfigsRequest(Message):
     """AlterConfigsRequest (API key 33), versions 0-1."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "resources",
         "validate_only",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "AlterConfigsRequest"
     API_KEY: ClassVar[int] = 33
@@ -103,12 +106,13 @@ class AlterConfigsRequest(Message):
 class AlterConfigsResourceResponse(Part):
     """Part of AlterConfigsResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "error_code",
         "error_message",
         "resource_type",
         "resource_name",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -126,10 +130,11 @@ class AlterConfigsResourceResponse(Part):
 class AlterConfigsResponse(Message):
     """AlterConfigsResponse (API key 33), versions 0-1."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",
         "responses",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "AlterConfigsResponse"
     API_KEY: ClassVar[int] = 33

@@ -41,12 +41,13 @@ _unpack_iq = Struct(">iq").unpack_from
 class AlterIsrRequestPartitionData(Part):
     """Part of AlterIsrRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "partition_index",
         "leader_epoch",
         "new_isr",
         "current_isr_version",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -64,10 +65,11 @@ class AlterIsrRequestPartitionData(Part):
 class AlterIsrRequestTopicData(Part):
     """Part of AlterIsrRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "name",
         "partitions",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -81,11 +83,12 @@ class AlterIsrRequestTopicData(Part):
 class AlterIsrRequest(Message):
     """AlterIsrRequest (API key 56), versions 0."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "broker_id",
         "broker_epoch",
         "topics",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "AlterIsrRequest"
     API_KEY: ClassVar[int] = 56
@@ -109,7 +112,7 @@ class AlterIsrRequest(Message):
 class AlterIsrResponsePartitionData(Part):
     """Part of AlterIsrResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "partition_index",
         "error_code",
         "leader_id",
@@ -117,6 +120,7 @@ class AlterIsrResponsePartitionData(Part):
         "isr",
         "current_isr_version",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -138,10 +142,11 @@ class AlterIsrResponsePartitionData(Part):
 class AlterIsrResponseTopicData(Part):
     """Part of AlterIsrResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "name",
         "partitions",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -155,11 +160,12 @@ class AlterIsrResponseTopicData(Part):
 class AlterIsrResponse(Message):
     """AlterIsrResponse (API key 56), versions 0."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",
         "error_code",
         "topics",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "AlterIsrResponse"
     API_KEY: ClassVar[int] = 56

@@ -38,10 +38,11 @@ _unpack_ih = Struct(">ih").unpack_from
 class ReassignablePartition(Part):
     """Part of AlterPartitionReassignmentsRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "partition_index",
         "replicas",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -55,10 +56,11 @@ class ReassignablePartition(Part):
 class ReassignableTopic(Part):
     """Part of AlterPartitionReassignmentsRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "name",
         "partitions",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -72,10 +74,11 @@ class ReassignableTopic(Part):
 class AlterPartitionReassignmentsRequest(Message):
     """AlterPartitionReassignmentsRequest (API key 45), versions 0."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "timeout_ms",
         "topics",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "AlterPartitionReassignmentsRequest"
     API_KEY: ClassVar[int] = 45
@@ -99,11 +102,12 @@ class AlterPartitionReassignmentsRequest(Message):
 class ReassignablePartitionResponse(Part):
     """Part of AlterPartitionReassignmentsResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "partition_index",
         "error_code",
         "error_message",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -119,10 +123,11 @@ class ReassignablePartitionResponse(Part):
 class ReassignableTopicResponse(Part):
     """Part of AlterPartitionReassignmentsResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "name",
         "partitions",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -136,12 +141,13 @@ class ReassignableTopicResponse(Part):
 class AlterPartitionReassignmentsResponse(Message):
     """AlterPartitionReassignmentsResponse (API key 45), versions 0."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",
         "error_code",
         "error_message",
         "responses",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "AlterPartitionReassignmentsResponse"
     API_KEY: ClassVar[int] = 45

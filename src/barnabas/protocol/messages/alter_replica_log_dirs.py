@@ -35,10 +35,11 @@ _unpack_ii = Struct(">ii").unpack_from
 class AlterReplicaLogDirTopic(Part):
     """Part of AlterReplicaLogDirsRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "name",
         "partitions",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -52,10 +53,11 @@ class AlterReplicaLogDirTopic(Part):
 class AlterReplicaLogDir(Part):
     """Part of AlterReplicaLogDirsRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "path",
         "topics",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -69,7 +71,8 @@ class AlterReplicaLogDir(Part):
 class AlterReplicaLogDirsRequest(Message):
     """AlterReplicaLogDirsRequest (API key 34), versions 0-1."""
 
-    __slots__ = ("dirs",)
+    FIELDS: ClassVar[tuple[str, ...]] = ("dirs",)
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "AlterReplicaLogDirsRequest"
     API_KEY: ClassVar[int] = 34
@@ -89,10 +92,11 @@ class AlterReplicaLogDirsRequest(Message):
 class AlterReplicaLogDirPartitionResult(Part):
     """Part of AlterReplicaLogDirsResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "partition_index",
         "error_code",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -106,10 +110,11 @@ class AlterReplicaLogDirPartitionResult(Part):
 class AlterReplicaLogDirTopicResult(Part):
     """Part of AlterReplicaLogDirsResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "topic_name",
         "partitions",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -123,10 +128,11 @@ class AlterReplicaLogDirTopicResult(Part):
 class AlterReplicaLogDirsResponse(Message):
     """AlterReplicaLogDirsResponse (API key 34), versions 0-1."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",
         "results",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "AlterReplicaLogDirsResponse"
     API_KEY: ClassVar[int] = 34

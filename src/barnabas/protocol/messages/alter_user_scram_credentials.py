@@ -41,10 +41,11 @@ _unpack_i = Struct(">i").unpack_from
 class ScramCredentialDeletion(Part):
     """Part of AlterUserScramCredentialsRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "name",
         "mechanism",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -58,13 +59,14 @@ class ScramCredentialDeletion(Part):
 class ScramCredentialUpsertion(Part):
     """Part of AlterUserScramCredentialsRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "name",
         "mechanism",
         "iterations",
         "salt",
         "salted_password",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -84,10 +86,11 @@ class ScramCredentialUpsertion(Part):
 class AlterUserScramCredentialsRequest(Message):
     """AlterUserScramCredentialsRequest (API key 51), versions 0."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "deletions",
         "upsertions",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "AlterUserScramCredentialsRequest"
     API_KEY: ClassVar[int] = 51
@@ -111,11 +114,12 @@ class AlterUserScramCredentialsRequest(Message):
 class AlterUserScramCredentialsResult(Part):
     """Part of AlterUserScramCredentialsResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "user",
         "error_code",
         "error_message",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -131,10 +135,11 @@ class AlterUserScramCredentialsResult(Part):
 class AlterUserScramCredentialsResponse(Message):
     """AlterUserScramCredentialsResponse (API key 51), versions 0."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",
         "results",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "AlterUserScramCredentialsResponse"
     API_KEY: ClassVar[int] = 51

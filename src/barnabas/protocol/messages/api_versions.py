@@ -47,10 +47,11 @@ _unpack_q = Struct(">q").unpack_from
 class ApiVersionsRequest(Message):
     """ApiVersionsRequest (API key 18), versions 0-3."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "client_software_name",  # versions 3+
         "client_software_version",  # versions 3+
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "ApiVersionsRequest"
     API_KEY: ClassVar[int] = 18
@@ -72,11 +73,12 @@ class ApiVersionsRequest(Message):
 class ApiVersion(Part):
     """Part of ApiVersionsResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "api_key",
         "min_version",
         "max_version",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -92,11 +94,12 @@ class ApiVersion(Part):
 class SupportedFeatureKey(Part):
     """Part of ApiVersionsResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "name",  # versions 3+
         "min_version",  # versions 3+
         "max_version",  # versions 3+
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -112,11 +115,12 @@ class SupportedFeatureKey(Part):
 class FinalizedFeatureKey(Part):
     """Part of ApiVersionsResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "name",  # versions 3+
         "max_version_level",  # versions 3+
         "min_version_level",  # versions 3+
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -132,7 +136,7 @@ class FinalizedFeatureKey(Part):
 class ApiVersionsResponse(Message):
     """ApiVersionsResponse (API key 18), versions 0-3."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "error_code",
         "api_keys",
         "throttle_time_ms",  # versions 1+
@@ -140,6 +144,7 @@ class ApiVersionsResponse(Message):
         "finalized_features_epoch",  # versions 3+, tag 1
         "finalized_features",  # versions 3+, tag 2
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "ApiVersionsResponse"
     API_KEY: ClassVar[int] = 18

@@ -32,10 +32,11 @@ _unpack_i = Struct(">i").unpack_from
 class TopicPartition(Part):
     """Part of ConsumerProtocolAssignment."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "topic",
         "partitions",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -49,10 +50,11 @@ class TopicPartition(Part):
 class ConsumerProtocolAssignment(Message):
     """ConsumerProtocolAssignment, versions 0-1."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "assigned_partitions",
         "user_data",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "ConsumerProtocolAssignment"
     MIN_VERSION: ClassVar[int] = 0

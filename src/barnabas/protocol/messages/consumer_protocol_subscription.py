@@ -32,10 +32,11 @@ _unpack_i = Struct(">i").unpack_from
 class TopicPartition(Part):
     """Part of ConsumerProtocolSubscription."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "topic",  # versions 1+
         "partitions",  # versions 1+
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -49,11 +50,12 @@ class TopicPartition(Part):
 class ConsumerProtocolSubscription(Message):
     """ConsumerProtocolSubscription, versions 0-1."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "topics",
         "user_data",
         "owned_partitions",  # versions 1+
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "ConsumerProtocolSubscription"
     MIN_VERSION: ClassVar[int] = 0

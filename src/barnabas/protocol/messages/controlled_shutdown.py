@@ -42,10 +42,11 @@ _unpack_iq = Struct(">iq").unpack_from
 class ControlledShutdownRequest(Message):
     """ControlledShutdownRequest (API key 7), versions 0-3."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "broker_id",
         "broker_epoch",  # versions 2+
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "ControlledShutdownRequest"
     API_KEY: ClassVar[int] = 7
@@ -67,10 +68,11 @@ class ControlledShutdownRequest(Message):
 class RemainingPartition(Part):
     """Part of ControlledShutdownResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "topic_name",
         "partition_index",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -84,10 +86,11 @@ class RemainingPartition(Part):
 class ControlledShutdownResponse(Message):
     """ControlledShutdownResponse (API key 7), versions 0-3."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "error_code",
         "remaining_partitions",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "ControlledShutdownResponse"
     API_KEY: ClassVar[int] = 7

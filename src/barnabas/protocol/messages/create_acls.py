@@ -52,7 +52,7 @@ _unpack_ii = Struct(">ii").unpack_from
 class AclCreation(Part):
     """Part of CreateAclsRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "resource_type",
         "resource_name",
         "resource_pattern_type",  # versions 1+
@@ -61,6 +61,7 @@ class AclCreation(Part):
         "operation",
         "permission_type",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -84,7 +85,8 @@ class AclCreation(Part):
 class CreateAclsRequest(Message):
     """CreateAclsRequest (API key 30), versions 0-2."""
 
-    __slots__ = ("creations",)
+    FIELDS: ClassVar[tuple[str, ...]] = ("creations",)
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "CreateAclsRequest"
     API_KEY: ClassVar[int] = 30
@@ -104,10 +106,11 @@ class CreateAclsRequest(Message):
 class AclCreationResult(Part):
     """Part of CreateAclsResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "error_code",
         "error_message",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -121,10 +124,11 @@ class AclCreationResult(Part):
 class CreateAclsResponse(Message):
     """CreateAclsResponse (API key 30), versions 0-2."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",
         "results",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "CreateAclsResponse"
     API_KEY: ClassVar[int] = 30

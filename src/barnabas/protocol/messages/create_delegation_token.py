@@ -51,10 +51,11 @@ _unpack_qqqh = Struct(">qqqh").unpack_from
 class CreatableRenewers(Part):
     """Part of CreateDelegationTokenRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "principal_type",
         "principal_name",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -68,10 +69,11 @@ class CreatableRenewers(Part):
 class CreateDelegationTokenRequest(Message):
     """CreateDelegationTokenRequest (API key 38), versions 0-2."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "renewers",
         "max_lifetime_ms",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "CreateDelegationTokenRequest"
     API_KEY: ClassVar[int] = 38
@@ -93,7 +95,7 @@ class CreateDelegationTokenRequest(Message):
 class CreateDelegationTokenResponse(Message):
     """CreateDelegationTokenResponse (API key 38), versions 0-2."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "error_code",
         "principal_type",
         "principal_name",
@@ -104,6 +106,7 @@ class CreateDelegationTokenResponse(Message):
         "hmac",
         "throttle_time_ms",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "CreateDelegationTokenResponse"
     API_KEY: ClassVar[int] = 38

@@ -51,7 +51,8 @@ _unpack_it = Struct(">i?").unpack_from
 class CreatePartitionsAssignment(Part):
     """Part of CreatePartitionsRequest."""
 
-    __slots__ = ("broker_ids",)
+    FIELDS: ClassVar[tuple[str, ...]] = ("broker_ids",)
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -63,11 +64,12 @@ class CreatePartitionsAssignment(Part):
 class CreatePartitionsTopic(Part):
     """Part of CreatePartitionsRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "name",
         "count",
         "assignments",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -85,11 +87,12 @@ class CreatePartitionsTopic(Part):
 class CreatePartitionsRequest(Message):
     """CreatePartitionsRequest (API key 37), versions 0-3."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "topics",
         "timeout_ms",
         "validate_only",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "CreatePartitionsRequest"
     API_KEY: ClassVar[int] = 37
@@ -113,11 +116,12 @@ class CreatePartitionsRequest(Message):
 class CreatePartitionsTopicResult(Part):
     """Part of CreatePartitionsResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "name",
         "error_code",
         "error_message",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -133,10 +137,11 @@ class CreatePartitionsTopicResult(Part):
 class CreatePartitionsResponse(Message):
     """CreatePartitionsResponse (API key 37), versions 0-3."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",
         "results",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "CreatePartitionsResponse"
     API_KEY: ClassVar[int] = 37

@@ -63,10 +63,11 @@ _unpack_tbt = Struct(">?b?").unpack_from
 class CreatableReplicaAssignment(Part):
     """Part of CreateTopicsRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "partition_index",
         "broker_ids",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -80,10 +81,11 @@ class CreatableReplicaAssignment(Part):
 class CreatableTopicConfig(Part):
     """Part of CreateTopicsRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "name",
         "value",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -97,13 +99,14 @@ class CreatableTopicConfig(Part):
 class CreatableTopic(Part):
     """Part of CreateTopicsRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "name",
         "num_partitions",
         "replication_factor",
         "assignments",
         "configs",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -123,11 +126,12 @@ class CreatableTopic(Part):
 class CreateTopicsRequest(Message):
     """CreateTopicsRequest (API key 19), versions 0-6."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "topics",
         "timeout_ms",
         "validate_only",  # versions 1+
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "CreateTopicsRequest"
     API_KEY: ClassVar[int] = 19
@@ -151,13 +155,14 @@ class CreateTopicsRequest(Message):
 class CreatableTopicConfigs(Part):
     """Part of CreateTopicsResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "name",  # versions 5+
         "value",  # versions 5+
         "read_only",  # versions 5+
         "config_source",  # versions 5+
         "is_sensitive",  # versions 5+
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -177,7 +182,7 @@ class CreatableTopicConfigs(Part):
 class CreatableTopicResult(Part):
     """Part of CreateTopicsResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "name",
         "error_code",
         "error_message",  # versions 1+
@@ -186,6 +191,7 @@ class CreatableTopicResult(Part):
         "replication_factor",  # versions 5+
         "configs",  # versions 5+
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -209,10 +215,11 @@ class CreatableTopicResult(Part):
 class CreateTopicsResponse(Message):
     """CreateTopicsResponse (API key 19), versions 0-6."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",  # versions 2+
         "topics",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "CreateTopicsResponse"
     API_KEY: ClassVar[int] = 19

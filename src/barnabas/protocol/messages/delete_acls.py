@@ -53,7 +53,7 @@ _unpack_ii = Struct(">ii").unpack_from
 class DeleteAclsFilter(Part):
     """Part of DeleteAclsRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "resource_type_filter",
         "resource_name_filter",
         "pattern_type_filter",  # versions 1+
@@ -62,6 +62,7 @@ class DeleteAclsFilter(Part):
         "operation",
         "permission_type",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -85,7 +86,8 @@ class DeleteAclsFilter(Part):
 class DeleteAclsRequest(Message):
     """DeleteAclsRequest (API key 31), versions 0-2."""
 
-    __slots__ = ("filters",)
+    FIELDS: ClassVar[tuple[str, ...]] = ("filters",)
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "DeleteAclsRequest"
     API_KEY: ClassVar[int] = 31
@@ -105,7 +107,7 @@ class DeleteAclsRequest(Message):
 class DeleteAclsMatchingAcl(Part):
     """Part of DeleteAclsResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "error_code",
         "error_message",
         "resource_type",
@@ -116,6 +118,7 @@ class DeleteAclsMatchingAcl(Part):
         "operation",
         "permission_type",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -143,11 +146,12 @@ class DeleteAclsMatchingAcl(Part):
 class DeleteAclsFilterResult(Part):
     """Part of DeleteAclsResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "error_code",
         "error_message",
         "matching_acls",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -163,10 +167,11 @@ class DeleteAclsFilterResult(Part):
 class DeleteAclsResponse(Message):
     """DeleteAclsResponse (API key 31), versions 0-2."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",
         "filter_results",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "DeleteAclsResponse"
     API_KEY: ClassVar[int] = 31

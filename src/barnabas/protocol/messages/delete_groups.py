@@ -39,7 +39,8 @@ _unpack_ii = Struct(">ii").unpack_from
 class DeleteGroupsRequest(Message):
     """DeleteGroupsRequest (API key 42), versions 0-2."""
 
-    __slots__ = ("groups_names",)
+    FIELDS: ClassVar[tuple[str, ...]] = ("groups_names",)
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "DeleteGroupsRequest"
     API_KEY: ClassVar[int] = 42
@@ -59,10 +60,11 @@ class DeleteGroupsRequest(Message):
 class DeletableGroupResult(Part):
     """Part of DeleteGroupsResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "group_id",
         "error_code",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -76,10 +78,11 @@ class DeletableGroupResult(Part):
 class DeleteGroupsResponse(Message):
     """DeleteGroupsResponse (API key 42), versions 0-2."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",
         "results",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "DeleteGroupsResponse"
     API_KEY: ClassVar[int] = 42

@@ -43,10 +43,11 @@ _unpack_iqh = Struct(">iqh").unpack_from
 class DeleteRecordsPartition(Part):
     """Part of DeleteRecordsRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "partition_index",
         "offset",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -60,10 +61,11 @@ class DeleteRecordsPartition(Part):
 class DeleteRecordsTopic(Part):
     """Part of DeleteRecordsRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "name",
         "partitions",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -77,10 +79,11 @@ class DeleteRecordsTopic(Part):
 class DeleteRecordsRequest(Message):
     """DeleteRecordsRequest (API key 21), versions 0-2."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "topics",
         "timeout_ms",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "DeleteRecordsRequest"
     API_KEY: ClassVar[int] = 21
@@ -102,11 +105,12 @@ class DeleteRecordsRequest(Message):
 class DeleteRecordsPartitionResult(Part):
     """Part of DeleteRecordsResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "partition_index",
         "low_watermark",
         "error_code",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -122,10 +126,11 @@ class DeleteRecordsPartitionResult(Part):
 class DeleteRecordsTopicResult(Part):
     """Part of DeleteRecordsResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "name",
         "partitions",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -139,10 +144,11 @@ class DeleteRecordsTopicResult(Part):
 class DeleteRecordsResponse(Message):
     """DeleteRecordsResponse (API key 21), versions 0-2."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",
         "topics",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "DeleteRecordsResponse"
     API_KEY: ClassVar[int] = 21

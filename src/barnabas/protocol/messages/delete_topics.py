@@ -42,10 +42,11 @@ _unpack_ii = Struct(">ii").unpack_from
 class DeleteTopicsRequest(Message):
     """DeleteTopicsRequest (API key 20), versions 0-5."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "topic_names",
         "timeout_ms",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "DeleteTopicsRequest"
     API_KEY: ClassVar[int] = 20
@@ -67,11 +68,12 @@ class DeleteTopicsRequest(Message):
 class DeletableTopicResult(Part):
     """Part of DeleteTopicsResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "name",
         "error_code",
         "error_message",  # versions 5+
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -87,10 +89,11 @@ class DeletableTopicResult(Part):
 class DeleteTopicsResponse(Message):
     """DeleteTopicsResponse (API key 20), versions 0-5."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",  # versions 1+
         "responses",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "DeleteTopicsResponse"
     API_KEY: ClassVar[int] = 20

@@ -53,7 +53,7 @@ _unpack_ihh = Struct(">ihh").unpack_from
 class DescribeAclsRequest(Message):
     """DescribeAclsRequest (API key 29), versions 0-2."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "resource_type_filter",
         "resource_name_filter",
         "pattern_type_filter",  # versions 1+
@@ -62,6 +62,7 @@ class DescribeAclsRequest(Message):
         "operation",
         "permission_type",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "DescribeAclsRequest"
     API_KEY: ClassVar[int] = 29
@@ -93,12 +94,13 @@ class DescribeAclsRequest(Message):
 class AclDescription(Part):
     """Part of DescribeAclsResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "principal",
         "host",
         "operation",
         "permission_type",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -116,12 +118,13 @@ class AclDescription(Part):
 class DescribeAclsResource(Part):
     """Part of DescribeAclsResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "resource_type",
         "resource_name",
         "pattern_type",  # versions 1+
         "acls",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -139,12 +142,13 @@ class DescribeAclsResource(Part):
 class DescribeAclsResponse(Message):
     """DescribeAclsResponse (API key 29), versions 0-2."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",
         "error_code",
         "error_message",
         "resources",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "DescribeAclsResponse"
     API_KEY: ClassVar[int] = 29

@@ -42,11 +42,12 @@ _unpack_t = Struct(">?").unpack_from
 class ComponentData(Part):
     """Part of DescribeClientQuotasRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "entity_type",
         "match_type",
         "match",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -62,10 +63,11 @@ class ComponentData(Part):
 class DescribeClientQuotasRequest(Message):
     """DescribeClientQuotasRequest (API key 48), versions 0."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "components",
         "strict",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "DescribeClientQuotasRequest"
     API_KEY: ClassVar[int] = 48
@@ -87,10 +89,11 @@ class DescribeClientQuotasRequest(Message):
 class EntityData(Part):
     """Part of DescribeClientQuotasResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "entity_type",
         "entity_name",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -104,10 +107,11 @@ class EntityData(Part):
 class ValueData(Part):
     """Part of DescribeClientQuotasResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "key",
         "value",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -121,10 +125,11 @@ class ValueData(Part):
 class EntryData(Part):
     """Part of DescribeClientQuotasResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "entity",
         "values",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -138,12 +143,13 @@ class EntryData(Part):
 class DescribeClientQuotasResponse(Message):
     """DescribeClientQuotasResponse (API key 48), versions 0."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",
         "error_code",
         "error_message",
         "entries",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "DescribeClientQuotasResponse"
     API_KEY: ClassVar[int] = 48

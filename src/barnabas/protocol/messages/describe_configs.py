@@ -52,11 +52,12 @@ _unpack_ttt = Struct(">???").unpack_from
 class DescribeConfigsResource(Part):
     """Part of DescribeConfigsRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "resource_type",
         "resource_name",
         "configuration_keys",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -74,11 +75,12 @@ class DescribeConfigsResource(Part):
 class DescribeConfigsRequest(Message):
     """DescribeConfigsRequest (API key 32), versions 0-3."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "resources",
         "include_synonyms",  # versions 1+
         "include_documentation",  # versions 3+
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "DescribeConfigsRequest"
     API_KEY: ClassVar[int] = 32
@@ -102,11 +104,12 @@ class DescribeConfigsRequest(Message):
 class DescribeConfigsSynonym(Part):
     """Part of DescribeConfigsResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "name",  # versions 1+
         "value",  # versions 1+
         "source",  # versions 1+
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -122,7 +125,7 @@ class DescribeConfigsSynonym(Part):
 class DescribeConfigsResourceResult(Part):
     """Part of DescribeConfigsResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "name",
         "value",
         "read_only",
@@ -133,6 +136,7 @@ class DescribeConfigsResourceResult(Part):
         "config_type",  # versions 3+
         "documentation",  # versions 3+
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -160,13 +164,14 @@ class DescribeConfigsResourceResult(Part):
 class DescribeConfigsResult(Part):
     """Part of DescribeConfigsResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "error_code",
         "error_message",
         "resource_type",
         "resource_name",
         "configs",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -186,10 +191,11 @@ class DescribeConfigsResult(Part):
 class DescribeConfigsResponse(Message):
     """DescribeConfigsResponse (API key 32), versions 0-3."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",
         "results",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "DescribeConfigsResponse"
     API_KEY: ClassVar[int] = 32

@@ -51,10 +51,11 @@ _unpack_qqqh = Struct(">qqqh").unpack_from
 class DescribeDelegationTokenOwner(Part):
     """Part of DescribeDelegationTokenRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "principal_type",
         "principal_name",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -68,7 +69,8 @@ class DescribeDelegationTokenOwner(Part):
 class DescribeDelegationTokenRequest(Message):
     """DescribeDelegationTokenRequest (API key 41), versions 0-2."""
 
-    __slots__ = ("owners",)
+    FIELDS: ClassVar[tuple[str, ...]] = ("owners",)
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "DescribeDelegationTokenRequest"
     API_KEY: ClassVar[int] = 41
@@ -90,10 +92,11 @@ class DescribeDelegationTokenRequest(Message):
 class DescribedDelegationTokenRenewer(Part):
     """Part of DescribeDelegationTokenResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "principal_type",
         "principal_name",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -107,7 +110,7 @@ class DescribedDelegationTokenRenewer(Part):
 class DescribedDelegationToken(Part):
     """Part of DescribeDelegationTokenResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "principal_type",
         "principal_name",
         "issue_timestamp",
@@ -117,6 +120,7 @@ class DescribedDelegationToken(Part):
         "hmac",
         "renewers",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -142,11 +146,12 @@ class DescribedDelegationToken(Part):
 class DescribeDelegationTokenResponse(Message):
     """DescribeDelegationTokenResponse (API key 41), versions 0-2."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "error_code",
         "tokens",
         "throttle_time_ms",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "DescribeDelegationTokenResponse"
     API_KEY: ClassVar[int] = 41

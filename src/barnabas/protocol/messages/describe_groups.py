@@ -54,10 +54,11 @@ _unpack_t = Struct(">?").unpack_from
 class DescribeGroupsRequest(Message):
     """DescribeGroupsRequest (API key 15), versions 0-5."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "groups",
         "include_authorized_operations",  # versions 3+
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "DescribeGroupsRequest"
     API_KEY: ClassVar[int] = 15
@@ -79,7 +80,7 @@ class DescribeGroupsRequest(Message):
 class DescribedGroupMember(Part):
     """Part of DescribeGroupsResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "member_id",
         "group_instance_id",  # versions 4+
         "client_id",
@@ -87,6 +88,7 @@ class DescribedGroupMember(Part):
         "member_metadata",
         "member_assignment",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -108,7 +110,7 @@ class DescribedGroupMember(Part):
 class DescribedGroup(Part):
     """Part of DescribeGroupsResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "error_code",
         "group_id",
         "group_state",
@@ -117,6 +119,7 @@ class DescribedGroup(Part):
         "members",
         "authorized_operations",  # versions 3+
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -140,10 +143,11 @@ class DescribedGroup(Part):
 class DescribeGroupsResponse(Message):
     """DescribeGroupsResponse (API key 15), versions 0-5."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",  # versions 1+
         "groups",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "DescribeGroupsResponse"
     API_KEY: ClassVar[int] = 15

@@ -49,10 +49,11 @@ _unpack_iqqt = Struct(">iqq?").unpack_from
 class DescribableLogDirTopic(Part):
     """Part of DescribeLogDirsRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "topic",
         "partitions",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -66,7 +67,8 @@ class DescribableLogDirTopic(Part):
 class DescribeLogDirsRequest(Message):
     """DescribeLogDirsRequest (API key 35), versions 0-2."""
 
-    __slots__ = ("topics",)
+    FIELDS: ClassVar[tuple[str, ...]] = ("topics",)
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "DescribeLogDirsRequest"
     API_KEY: ClassVar[int] = 35
@@ -86,12 +88,13 @@ class DescribeLogDirsRequest(Message):
 class DescribeLogDirsPartition(Part):
     """Part of DescribeLogDirsResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "partition_index",
         "partition_size",
         "offset_lag",
         "is_future_key",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -109,10 +112,11 @@ class DescribeLogDirsPartition(Part):
 class DescribeLogDirsTopic(Part):
     """Part of DescribeLogDirsResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "name",
         "partitions",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -126,11 +130,12 @@ class DescribeLogDirsTopic(Part):
 class DescribeLogDirsResult(Part):
     """Part of DescribeLogDirsResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "error_code",
         "log_dir",
         "topics",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -146,10 +151,11 @@ class DescribeLogDirsResult(Part):
 class DescribeLogDirsResponse(Message):
     """DescribeLogDirsResponse (API key 35), versions 0-2."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",
         "results",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "DescribeLogDirsResponse"
     API_KEY: ClassVar[int] = 35

@@ -40,7 +40,8 @@ _unpack_ih = Struct(">ih").unpack_from
 class UserName(Part):
     """Part of DescribeUserScramCredentialsRequest."""
 
-    __slots__ = ("name",)
+    FIELDS: ClassVar[tuple[str, ...]] = ("name",)
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -52,7 +53,8 @@ class UserName(Part):
 class DescribeUserScramCredentialsRequest(Message):
     """DescribeUserScramCredentialsRequest (API key 50), versions 0."""
 
-    __slots__ = ("users",)
+    FIELDS: ClassVar[tuple[str, ...]] = ("users",)
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "DescribeUserScramCredentialsRequest"
     API_KEY: ClassVar[int] = 50
@@ -74,10 +76,11 @@ class DescribeUserScramCredentialsRequest(Message):
 class CredentialInfo(Part):
     """Part of DescribeUserScramCredentialsResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "mechanism",
         "iterations",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -91,12 +94,13 @@ class CredentialInfo(Part):
 class DescribeUserScramCredentialsResult(Part):
     """Part of DescribeUserScramCredentialsResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "user",
         "error_code",
         "error_message",
         "credential_infos",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -114,12 +118,13 @@ class DescribeUserScramCredentialsResult(Part):
 class DescribeUserScramCredentialsResponse(Message):
     """DescribeUserScramCredentialsResponse (API key 50), versions 0."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",
         "error_code",
         "error_message",
         "results",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "DescribeUserScramCredentialsResponse"
     API_KEY: ClassVar[int] = 50

@@ -56,10 +56,11 @@ _unpack_ii = Struct(">ii").unpack_from
 class TopicPartitions(Part):
     """Part of ElectLeadersRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "topic",
         "partitions",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -73,11 +74,12 @@ class TopicPartitions(Part):
 class ElectLeadersRequest(Message):
     """ElectLeadersRequest (API key 43), versions 0-2."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "election_type",  # versions 1+
         "topic_partitions",
         "timeout_ms",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "ElectLeadersRequest"
     API_KEY: ClassVar[int] = 43
@@ -103,11 +105,12 @@ class ElectLeadersRequest(Message):
 class PartitionResult(Part):
     """Part of ElectLeadersResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "partition_id",
         "error_code",
         "error_message",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -123,10 +126,11 @@ class PartitionResult(Part):
 class ReplicaElectionResult(Part):
     """Part of ElectLeadersResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "topic",
         "partition_result",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -140,11 +144,12 @@ class ReplicaElectionResult(Part):
 class ElectLeadersResponse(Message):
     """ElectLeadersResponse (API key 43), versions 0-2."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",
         "error_code",  # versions 1+
         "replica_election_results",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "ElectLeadersResponse"
     API_KEY: ClassVar[int] = 43

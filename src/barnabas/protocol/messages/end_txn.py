@@ -22,12 +22,13 @@ _unpack_qht = Struct(">qh?").unpack_from
 class EndTxnRequest(Message):
     """EndTxnRequest (API key 26), versions 0-2."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "transactional_id",
         "producer_id",
         "producer_epoch",
         "committed",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "EndTxnRequest"
     API_KEY: ClassVar[int] = 26
@@ -53,10 +54,11 @@ class EndTxnRequest(Message):
 class EndTxnResponse(Message):
     """EndTxnResponse (API key 26), versions 0-2."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",
         "error_code",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "EndTxnResponse"
     API_KEY: ClassVar[int] = 26

@@ -34,10 +34,11 @@ _unpack_q = Struct(">q").unpack_from
 class ExpireDelegationTokenRequest(Message):
     """ExpireDelegationTokenRequest (API key 40), versions 0-2."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "hmac",
         "expiry_time_period_ms",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "ExpireDelegationTokenRequest"
     API_KEY: ClassVar[int] = 40
@@ -59,11 +60,12 @@ class ExpireDelegationTokenRequest(Message):
 class ExpireDelegationTokenResponse(Message):
     """ExpireDelegationTokenResponse (API key 40), versions 0-2."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "error_code",
         "expiry_timestamp_ms",
         "throttle_time_ms",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "ExpireDelegationTokenResponse"
     API_KEY: ClassVar[int] = 40

@@ -90,7 +90,7 @@ _unpack_qq = Struct(">qq").unpack_from
 class FetchPartition(Part):
     """Part of FetchRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "partition",
         "current_leader_epoch",  # versions 9+
         "fetch_offset",
@@ -98,6 +98,7 @@ class FetchPartition(Part):
         "log_start_offset",  # versions 5+
         "partition_max_bytes",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -119,10 +120,11 @@ class FetchPartition(Part):
 class FetchTopic(Part):
     """Part of FetchRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "topic",
         "partitions",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -136,10 +138,11 @@ class FetchTopic(Part):
 class ForgottenTopic(Part):
     """Part of FetchRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "topic",  # versions 7+
         "partitions",  # versions 7+
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -153,7 +156,7 @@ class ForgottenTopic(Part):
 class FetchRequest(Message):
     """FetchRequest (API key 1), versions 0-12."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "cluster_id",  # versions 12+, tag 0
         "replica_id",
         "max_wait_ms",
@@ -166,6 +169,7 @@ class FetchRequest(Message):
         "forgotten_topics_data",  # versions 7+
         "rack_id",  # versions 11+
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "FetchRequest"
     API_KEY: ClassVar[int] = 1
@@ -207,10 +211,11 @@ class FetchRequest(Message):
 class EpochEndOffset(Part):
     """Part of FetchResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "epoch",  # versions 12+
         "end_offset",  # versions 12+
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -224,10 +229,11 @@ class EpochEndOffset(Part):
 class LeaderIdAndEpoch(Part):
     """Part of FetchResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "leader_id",  # versions 12+
         "leader_epoch",  # versions 12+
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -241,10 +247,11 @@ class LeaderIdAndEpoch(Part):
 class AbortedTransaction(Part):
     """Part of FetchResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "producer_id",  # versions 4+
         "first_offset",  # versions 4+
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -258,7 +265,7 @@ class AbortedTransaction(Part):
 class PartitionData(Part):
     """Part of FetchResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "partition_index",
         "error_code",
         "high_watermark",
@@ -270,6 +277,7 @@ class PartitionData(Part):
         "preferred_read_replica",  # versions 11+
         "records",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -301,10 +309,11 @@ class PartitionData(Part):
 class FetchableTopicResponse(Part):
     """Part of FetchResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "topic",
         "partitions",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -318,12 +327,13 @@ class FetchableTopicResponse(Part):
 class FetchResponse(Message):
     """FetchResponse (API key 1), versions 0-12."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",  # versions 1+
         "error_code",  # versions 7+
         "session_id",  # versions 7+
         "responses",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "FetchResponse"
     API_KEY: ClassVar[int] = 1

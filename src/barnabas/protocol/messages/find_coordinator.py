@@ -45,10 +45,11 @@ _unpack_ihh = Struct(">ihh").unpack_from
 class FindCoordinatorRequest(Message):
     """FindCoordinatorRequest (API key 10), versions 0-3."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "key",
         "key_type",  # versions 1+
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "FindCoordinatorRequest"
     API_KEY: ClassVar[int] = 10
@@ -70,7 +71,7 @@ class FindCoordinatorRequest(Message):
 class FindCoordinatorResponse(Message):
     """FindCoordinatorResponse (API key 10), versions 0-3."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",  # versions 1+
         "error_code",
         "error_message",  # versions 1+
@@ -78,6 +79,7 @@ class FindCoordinatorResponse(Message):
         "host",
         "port",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "FindCoordinatorResponse"
     API_KEY: ClassVar[int] = 10

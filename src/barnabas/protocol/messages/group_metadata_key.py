@@ -16,7 +16,8 @@ from barnabas.protocol.wire import Budget, Message, WireBuffer, read_string, wri
 class GroupMetadataKey(Message):
     """GroupMetadataKey (record type 2), versions 0."""
 
-    __slots__ = ("group",)
+    FIELDS: ClassVar[tuple[str, ...]] = ("group",)
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "GroupMetadataKey"
     API_KEY: ClassVar[int] = 2

@@ -41,7 +41,7 @@ _unpack_qi = Struct(">qi").unpack_from
 class MemberMetadata(Part):
     """Part of GroupMetadataValue."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "member_id",
         "group_instance_id",  # versions 3+
         "client_id",
@@ -51,6 +51,7 @@ class MemberMetadata(Part):
         "subscription",
         "assignment",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -76,7 +77,7 @@ class MemberMetadata(Part):
 class GroupMetadataValue(Message):
     """GroupMetadataValue, versions 0-3."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "protocol_type",
         "generation",
         "protocol",
@@ -84,6 +85,7 @@ class GroupMetadataValue(Message):
         "current_state_timestamp",  # versions 2+
         "members",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "GroupMetadataValue"
     API_KEY: ClassVar[int] = 2

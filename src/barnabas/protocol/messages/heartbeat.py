@@ -41,12 +41,13 @@ _unpack_ih = Struct(">ih").unpack_from
 class HeartbeatRequest(Message):
     """HeartbeatRequest (API key 12), versions 0-4."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "group_id",
         "generation_id",
         "member_id",
         "group_instance_id",  # versions 3+
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "HeartbeatRequest"
     API_KEY: ClassVar[int] = 12
@@ -72,10 +73,11 @@ class HeartbeatRequest(Message):
 class HeartbeatResponse(Message):
     """HeartbeatResponse (API key 12), versions 0-4."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",  # versions 1+
         "error_code",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "HeartbeatResponse"
     API_KEY: ClassVar[int] = 12

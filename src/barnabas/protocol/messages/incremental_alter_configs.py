@@ -51,11 +51,12 @@ _unpack_t = Struct(">?").unpack_from
 class AlterableConfig(Part):
     """Part of IncrementalAlterConfigsRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "name",
         "config_operation",
         "value",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -71,11 +72,12 @@ class AlterableConfig(Part):
 class AlterConfigsResource(Part):
     """Part of IncrementalAlterConfigsRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "resource_type",
         "resource_name",
         "configs",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -91,10 +93,11 @@ class AlterConfigsResource(Part):
 class IncrementalAlterConfigsRequest(Message):
     """IncrementalAlterConfigsRequest (API key 44), versions 0-1."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "resources",
         "validate_only",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "IncrementalAlterConfigsRequest"
     API_KEY: ClassVar[int] = 44
@@ -118,12 +121,13 @@ class IncrementalAlterConfigsRequest(Message):
 class AlterConfigsResourceResponse(Part):
     """Part of IncrementalAlterConfigsResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "error_code",
         "error_message",
         "resource_type",
         "resource_name",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -141,10 +145,11 @@ class AlterConfigsResourceResponse(Part):
 class IncrementalAlterConfigsResponse(Message):
     """IncrementalAlterConfigsResponse (API key 44), versions 0-1."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",
         "responses",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "IncrementalAlterConfigsResponse"
     API_KEY: ClassVar[int] = 44

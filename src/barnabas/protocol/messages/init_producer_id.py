@@ -37,12 +37,13 @@ _unpack_iqh = Struct(">iqh").unpack_from
 class InitProducerIdRequest(Message):
     """InitProducerIdRequest (API key 22), versions 0-4."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "transactional_id",
         "transaction_timeout_ms",
         "producer_id",  # versions 3+
         "producer_epoch",  # versions 3+
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "InitProducerIdRequest"
     API_KEY: ClassVar[int] = 22
@@ -68,12 +69,13 @@ class InitProducerIdRequest(Message):
 class InitProducerIdResponse(Message):
     """InitProducerIdResponse (API key 22), versions 0-4."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",
         "error_code",
         "producer_id",
         "producer_epoch",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "InitProducerIdResponse"
     API_KEY: ClassVar[int] = 22

@@ -57,10 +57,11 @@ _unpack_iih = Struct(">iih").unpack_from
 class JoinGroupRequestProtocol(Part):
     """Part of JoinGroupRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "name",
         "metadata",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -74,7 +75,7 @@ class JoinGroupRequestProtocol(Part):
 class JoinGroupRequest(Message):
     """JoinGroupRequest (API key 11), versions 0-7."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "group_id",
         "session_timeout_ms",
         "rebalance_timeout_ms",  # versions 1+
@@ -83,6 +84,7 @@ class JoinGroupRequest(Message):
         "protocol_type",
         "protocols",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "JoinGroupRequest"
     API_KEY: ClassVar[int] = 11
@@ -114,11 +116,12 @@ class JoinGroupRequest(Message):
 class JoinGroupResponseMember(Part):
     """Part of JoinGroupResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "member_id",
         "group_instance_id",  # versions 5+
         "metadata",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -134,7 +137,7 @@ class JoinGroupResponseMember(Part):
 class JoinGroupResponse(Message):
     """JoinGroupResponse (API key 11), versions 0-7."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",  # versions 2+
         "error_code",
         "generation_id",
@@ -144,6 +147,7 @@ class JoinGroupResponse(Message):
         "member_id",
         "members",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "JoinGroupResponse"
     API_KEY: ClassVar[int] = 11

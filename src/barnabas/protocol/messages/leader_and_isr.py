@@ -61,7 +61,7 @@ _unpack_t = Struct(">?").unpack_from
 class LeaderAndIsrPartitionState(Part):
     """Part of LeaderAndIsrRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "topic_name",  # versions 0-1
         "partition_index",  # versions 0-1
         "controller_epoch",  # versions 0-1
@@ -72,6 +72,7 @@ class LeaderAndIsrPartitionState(Part):
         "replicas",  # versions 0-1
         "is_new",  # versions 1
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -99,7 +100,7 @@ class LeaderAndIsrPartitionState(Part):
 class LeaderAndIsrPartitionState2(Part):
     """Part of LeaderAndIsrRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "partition_index",  # versions 2+
         "controller_epoch",  # versions 2+
         "leader",  # versions 2+
@@ -111,6 +112,7 @@ class LeaderAndIsrPartitionState2(Part):
         "removing_replicas",  # versions 3+
         "is_new",  # versions 2+
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -140,10 +142,11 @@ class LeaderAndIsrPartitionState2(Part):
 class LeaderAndIsrTopicState(Part):
     """Part of LeaderAndIsrRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "topic_name",  # versions 2+
         "partition_states",  # versions 2+
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -157,11 +160,12 @@ class LeaderAndIsrTopicState(Part):
 class LeaderAndIsrLiveLeader(Part):
     """Part of LeaderAndIsrRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "broker_id",
         "host_name",
         "port",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -177,7 +181,7 @@ class LeaderAndIsrLiveLeader(Part):
 class LeaderAndIsrRequest(Message):
     """LeaderAndIsrRequest (API key 4), versions 0-4."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "controller_id",
         "controller_epoch",
         "ungrouped_partition_states",  # versions 0-1
@@ -185,6 +189,7 @@ class LeaderAndIsrRequest(Message):
         "topic_states",  # versions 2+
         "live_leaders",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "LeaderAndIsrRequest"
     API_KEY: ClassVar[int] = 4
@@ -216,11 +221,12 @@ class LeaderAndIsrRequest(Message):
 class LeaderAndIsrPartitionError(Part):
     """Part of LeaderAndIsrResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "topic_name",
         "partition_index",
         "error_code",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -236,10 +242,11 @@ class LeaderAndIsrPartitionError(Part):
 class LeaderAndIsrResponse(Message):
     """LeaderAndIsrResponse (API key 4), versions 0-4."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "error_code",
         "partition_errors",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "LeaderAndIsrResponse"
     API_KEY: ClassVar[int] = 4

@@ -46,10 +46,11 @@ _unpack_ihi = Struct(">ihi").unpack_from
 class MemberIdentity(Part):
     """Part of LeaveGroupRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "member_id",  # versions 3+
         "group_instance_id",  # versions 3+
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -63,11 +64,12 @@ class MemberIdentity(Part):
 class LeaveGroupRequest(Message):
     """LeaveGroupRequest (API key 13), versions 0-4."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "group_id",
         "member_id",  # versions 0-2
         "members",  # versions 3+
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "LeaveGroupRequest"
     API_KEY: ClassVar[int] = 13
@@ -91,11 +93,12 @@ class LeaveGroupRequest(Message):
 class MemberResponse(Part):
     """Part of LeaveGroupResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "member_id",  # versions 3+
         "group_instance_id",  # versions 3+
         "error_code",  # versions 3+
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -111,11 +114,12 @@ class MemberResponse(Part):
 class LeaveGroupResponse(Message):
     """LeaveGroupResponse (API key 13), versions 0-4."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",  # versions 1+
         "error_code",
         "members",  # versions 3+
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "LeaveGroupResponse"
     API_KEY: ClassVar[int] = 13

@@ -39,9 +39,10 @@ _unpack_ihi = Struct(">ihi").unpack_from
 class ListGroupsRequest(Message):
     """ListGroupsRequest (API key 16), versions 0-4."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "states_filter",  # versions 4+
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "ListGroupsRequest"
     API_KEY: ClassVar[int] = 16
@@ -61,11 +62,12 @@ class ListGroupsRequest(Message):
 class ListedGroup(Part):
     """Part of ListGroupsResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "group_id",
         "protocol_type",
         "group_state",  # versions 4+
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -81,11 +83,12 @@ class ListedGroup(Part):
 class ListGroupsResponse(Message):
     """ListGroupsResponse (API key 16), versions 0-4."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",  # versions 1+
         "error_code",
         "groups",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "ListGroupsResponse"
     API_KEY: ClassVar[int] = 16

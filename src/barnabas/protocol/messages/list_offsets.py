@@ -48,12 +48,13 @@ _unpack_iqi = Struct(">iqi").unpack_from
 class ListOffsetsPartition(Part):
     """Part of ListOffsetsRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "partition_index",
         "current_leader_epoch",  # versions 4+
         "timestamp",
         "max_num_offsets",  # versions 0
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -71,10 +72,11 @@ class ListOffsetsPartition(Part):
 class ListOffsetsTopic(Part):
     """Part of ListOffsetsRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "name",
         "partitions",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -88,11 +90,12 @@ class ListOffsetsTopic(Part):
 class ListOffsetsRequest(Message):
     """ListOffsetsRequest (API key 2), versions 0-5."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "replica_id",
         "isolation_level",  # versions 2+
         "topics",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "ListOffsetsRequest"
     API_KEY: ClassVar[int] = 2
@@ -116,7 +119,7 @@ class ListOffsetsRequest(Message):
 class ListOffsetsPartitionResponse(Part):
     """Part of ListOffsetsResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "partition_index",
         "error_code",
         "old_style_offsets",  # versions 0
@@ -124,6 +127,7 @@ class ListOffsetsPartitionResponse(Part):
         "offset",  # versions 1+
         "leader_epoch",  # versions 4+
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -145,10 +149,11 @@ class ListOffsetsPartitionResponse(Part):
 class ListOffsetsTopicResponse(Part):
     """Part of ListOffsetsResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "name",
         "partitions",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -162,10 +167,11 @@ class ListOffsetsTopicResponse(Part):
 class ListOffsetsResponse(Message):
     """ListOffsetsResponse (API key 2), versions 0-5."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",  # versions 2+
         "topics",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "ListOffsetsResponse"
     API_KEY: ClassVar[int] = 2

@@ -38,10 +38,11 @@ _unpack_ih = Struct(">ih").unpack_from
 class ListPartitionReassignmentsTopics(Part):
     """Part of ListPartitionReassignmentsRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "name",
         "partition_indexes",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -55,10 +56,11 @@ class ListPartitionReassignmentsTopics(Part):
 class ListPartitionReassignmentsRequest(Message):
     """ListPartitionReassignmentsRequest (API key 46), versions 0."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "timeout_ms",
         "topics",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "ListPartitionReassignmentsRequest"
     API_KEY: ClassVar[int] = 46
@@ -82,12 +84,13 @@ class ListPartitionReassignmentsRequest(Message):
 class OngoingPartitionReassignment(Part):
     """Part of ListPartitionReassignmentsResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "partition_index",
         "replicas",
         "adding_replicas",
         "removing_replicas",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -105,10 +108,11 @@ class OngoingPartitionReassignment(Part):
 class OngoingTopicReassignment(Part):
     """Part of ListPartitionReassignmentsResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "name",
         "partitions",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -122,12 +126,13 @@ class OngoingTopicReassignment(Part):
 class ListPartitionReassignmentsResponse(Message):
     """ListPartitionReassignmentsResponse (API key 46), versions 0."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",
         "error_code",
         "error_message",
         "topics",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "ListPartitionReassignmentsResponse"
     API_KEY: ClassVar[int] = 46

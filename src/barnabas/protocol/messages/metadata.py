@@ -67,7 +67,8 @@ _unpack_ttt = Struct(">???").unpack_from
 class MetadataRequestTopic(Part):
     """Part of MetadataRequest."""
 
-    __slots__ = ("name",)
+    FIELDS: ClassVar[tuple[str, ...]] = ("name",)
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -79,12 +80,13 @@ class MetadataRequestTopic(Part):
 class MetadataRequest(Message):
     """MetadataRequest (API key 3), versions 0-9."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "topics",
         "allow_auto_topic_creation",  # versions 4+
         "include_cluster_authorized_operations",  # versions 8+
         "include_topic_authorized_operations",  # versions 8+
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "MetadataRequest"
     API_KEY: ClassVar[int] = 3
@@ -110,12 +112,13 @@ class MetadataRequest(Message):
 class MetadataResponseBroker(Part):
     """Part of MetadataResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "node_id",
         "host",
         "port",
         "rack",  # versions 1+
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -133,7 +136,7 @@ class MetadataResponseBroker(Part):
 class MetadataResponsePartition(Part):
     """Part of MetadataResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "error_code",
         "partition_index",
         "leader_id",
@@ -142,6 +145,7 @@ class MetadataResponsePartition(Part):
         "isr_nodes",
         "offline_replicas",  # versions 5+
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -165,13 +169,14 @@ class MetadataResponsePartition(Part):
 class MetadataResponseTopic(Part):
     """Part of MetadataResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "error_code",
         "name",
         "is_internal",  # versions 1+
         "partitions",
         "topic_authorized_operations",  # versions 8+
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -191,7 +196,7 @@ class MetadataResponseTopic(Part):
 class MetadataResponse(Message):
     """MetadataResponse (API key 3), versions 0-9."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",  # versions 3+
         "brokers",
         "cluster_id",  # versions 2+
@@ -199,6 +204,7 @@ class MetadataResponse(Message):
         "topics",
         "cluster_authorized_operations",  # versions 8+
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "MetadataResponse"
     API_KEY: ClassVar[int] = 3

@@ -55,13 +55,14 @@ _unpack_qi = Struct(">qi").unpack_from
 class OffsetCommitRequestPartition(Part):
     """Part of OffsetCommitRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "partition_index",
         "committed_offset",
         "commit_timestamp",  # versions 1
         "committed_leader_epoch",  # versions 6+
         "committed_metadata",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -81,10 +82,11 @@ class OffsetCommitRequestPartition(Part):
 class OffsetCommitRequestTopic(Part):
     """Part of OffsetCommitRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "name",
         "partitions",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -98,7 +100,7 @@ class OffsetCommitRequestTopic(Part):
 class OffsetCommitRequest(Message):
     """OffsetCommitRequest (API key 8), versions 0-8."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "group_id",
         "generation_id",  # versions 1+
         "member_id",  # versions 1+
@@ -106,6 +108,7 @@ class OffsetCommitRequest(Message):
         "group_instance_id",  # versions 7+
         "topics",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "OffsetCommitRequest"
     API_KEY: ClassVar[int] = 8
@@ -135,10 +138,11 @@ class OffsetCommitRequest(Message):
 class OffsetCommitResponsePartition(Part):
     """Part of OffsetCommitResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "partition_index",
         "error_code",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -152,10 +156,11 @@ class OffsetCommitResponsePartition(Part):
 class OffsetCommitResponseTopic(Part):
     """Part of OffsetCommitResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "name",
         "partitions",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -169,10 +174,11 @@ class OffsetCommitResponseTopic(Part):
 class OffsetCommitResponse(Message):
     """OffsetCommitResponse (API key 8), versions 0-8."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",  # versions 3+
         "topics",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "OffsetCommitResponse"
     API_KEY: ClassVar[int] = 8

@@ -20,11 +20,12 @@ _unpack_i = Struct(">i").unpack_from
 class OffsetCommitKey(Message):
     """OffsetCommitKey (record type 1), versions 0."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "group",
         "topic",
         "partition",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "OffsetCommitKey"
     API_KEY: ClassVar[int] = 1

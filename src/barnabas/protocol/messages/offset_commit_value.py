@@ -26,13 +26,14 @@ _unpack_qq = Struct(">qq").unpack_from
 class OffsetCommitValue(Message):
     """OffsetCommitValue, versions 0-3."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "offset",
         "leader_epoch",  # versions 3+
         "metadata",
         "commit_timestamp",
         "expire_timestamp",  # versions 1
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "OffsetCommitValue"
     API_KEY: ClassVar[int] = 1

@@ -33,7 +33,8 @@ _unpack_ih = Struct(">ih").unpack_from
 class OffsetDeleteRequestPartition(Part):
     """Part of OffsetDeleteRequest."""
 
-    __slots__ = ("partition_index",)
+    FIELDS: ClassVar[tuple[str, ...]] = ("partition_index",)
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -45,10 +46,11 @@ class OffsetDeleteRequestPartition(Part):
 class OffsetDeleteRequestTopic(Part):
     """Part of OffsetDeleteRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "name",
         "partitions",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -62,10 +64,11 @@ class OffsetDeleteRequestTopic(Part):
 class OffsetDeleteRequest(Message):
     """OffsetDeleteRequest (API key 47), versions 0."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "group_id",
         "topics",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "OffsetDeleteRequest"
     API_KEY: ClassVar[int] = 47
@@ -87,10 +90,11 @@ class OffsetDeleteRequest(Message):
 class OffsetDeleteResponsePartition(Part):
     """Part of OffsetDeleteResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "partition_index",
         "error_code",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -104,10 +108,11 @@ class OffsetDeleteResponsePartition(Part):
 class OffsetDeleteResponseTopic(Part):
     """Part of OffsetDeleteResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "name",
         "partitions",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -121,11 +126,12 @@ class OffsetDeleteResponseTopic(Part):
 class OffsetDeleteResponse(Message):
     """OffsetDeleteResponse (API key 47), versions 0."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "error_code",
         "throttle_time_ms",
         "topics",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "OffsetDeleteResponse"
     API_KEY: ClassVar[int] = 47

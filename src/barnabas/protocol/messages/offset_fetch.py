@@ -57,10 +57,11 @@ _unpack_t = Struct(">?").unpack_from
 class OffsetFetchRequestTopic(Part):
     """Part of OffsetFetchRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "name",
         "partition_indexes",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -74,11 +75,12 @@ class OffsetFetchRequestTopic(Part):
 class OffsetFetchRequest(Message):
     """OffsetFetchRequest (API key 9), versions 0-7."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "group_id",
         "topics",
         "require_stable",  # versions 7+
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "OffsetFetchRequest"
     API_KEY: ClassVar[int] = 9
@@ -102,13 +104,14 @@ class OffsetFetchRequest(Message):
 class OffsetFetchResponsePartition(Part):
     """Part of OffsetFetchResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "partition_index",
         "committed_offset",
         "committed_leader_epoch",  # versions 5+
         "metadata",
         "error_code",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -128,10 +131,11 @@ class OffsetFetchResponsePartition(Part):
 class OffsetFetchResponseTopic(Part):
     """Part of OffsetFetchResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "name",
         "partitions",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -145,11 +149,12 @@ class OffsetFetchResponseTopic(Part):
 class OffsetFetchResponse(Message):
     """OffsetFetchResponse (API key 9), versions 0-7."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",  # versions 3+
         "topics",
         "error_code",  # versions 2+
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "OffsetFetchResponse"
     API_KEY: ClassVar[int] = 9

@@ -37,11 +37,12 @@ _unpack_iii = Struct(">iii").unpack_from
 class OffsetForLeaderPartition(Part):
     """Part of OffsetForLeaderEpochRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "partition",
         "current_leader_epoch",  # versions 2+
         "leader_epoch",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -57,10 +58,11 @@ class OffsetForLeaderPartition(Part):
 class OffsetForLeaderTopic(Part):
     """Part of OffsetForLeaderEpochRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "topic",
         "partitions",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -74,10 +76,11 @@ class OffsetForLeaderTopic(Part):
 class OffsetForLeaderEpochRequest(Message):
     """OffsetForLeaderEpochRequest (API key 23), versions 0-3."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "replica_id",  # versions 3+
         "topics",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "OffsetForLeaderEpochRequest"
     API_KEY: ClassVar[int] = 23
@@ -99,12 +102,13 @@ class OffsetForLeaderEpochRequest(Message):
 class EpochEndOffset(Part):
     """Part of OffsetForLeaderEpochResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "error_code",
         "partition",
         "leader_epoch",  # versions 1+
         "end_offset",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -122,10 +126,11 @@ class EpochEndOffset(Part):
 class OffsetForLeaderTopicResult(Part):
     """Part of OffsetForLeaderEpochResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "topic",
         "partitions",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -139,10 +144,11 @@ class OffsetForLeaderTopicResult(Part):
 class OffsetForLeaderEpochResponse(Message):
     """OffsetForLeaderEpochResponse (API key 23), versions 0-3."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",  # versions 2+
         "topics",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "OffsetForLeaderEpochResponse"
     API_KEY: ClassVar[int] = 23

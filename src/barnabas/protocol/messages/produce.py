@@ -47,10 +47,11 @@ _unpack_ii = Struct(">ii").unpack_from
 class PartitionProduceData(Part):
     """Part of ProduceRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "index",
         "records",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -64,10 +65,11 @@ class PartitionProduceData(Part):
 class TopicProduceData(Part):
     """Part of ProduceRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "name",
         "partition_data",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -81,12 +83,13 @@ class TopicProduceData(Part):
 class ProduceRequest(Message):
     """ProduceRequest (API key 0), versions 0-8."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "transactional_id",  # versions 3+
         "acks",
         "timeout_ms",
         "topic_data",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "ProduceRequest"
     API_KEY: ClassVar[int] = 0
@@ -111,10 +114,11 @@ class ProduceRequest(Message):
 class BatchIndexAndErrorMessage(Part):
     """Part of ProduceResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "batch_index",  # versions 8+
         "batch_index_error_message",  # versions 8+
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -128,7 +132,7 @@ class BatchIndexAndErrorMessage(Part):
 class PartitionProduceResponse(Part):
     """Part of ProduceResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "index",
         "error_code",
         "base_offset",
@@ -137,6 +141,7 @@ class PartitionProduceResponse(Part):
         "record_errors",  # versions 8+
         "error_message",  # versions 8+
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -160,10 +165,11 @@ class PartitionProduceResponse(Part):
 class TopicProduceResponse(Part):
     """Part of ProduceResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "name",
         "partition_responses",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -179,10 +185,11 @@ class TopicProduceResponse(Part):
 class ProduceResponse(Message):
     """ProduceResponse (API key 0), versions 0-8."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "responses",
         "throttle_time_ms",  # versions 1+
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "ProduceResponse"
     API_KEY: ClassVar[int] = 0

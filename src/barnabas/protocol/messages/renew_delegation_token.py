@@ -34,10 +34,11 @@ _unpack_q = Struct(">q").unpack_from
 class RenewDelegationTokenRequest(Message):
     """RenewDelegationTokenRequest (API key 39), versions 0-2."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "hmac",
         "renew_period_ms",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "RenewDelegationTokenRequest"
     API_KEY: ClassVar[int] = 39
@@ -59,11 +60,12 @@ class RenewDelegationTokenRequest(Message):
 class RenewDelegationTokenResponse(Message):
     """RenewDelegationTokenResponse (API key 39), versions 0-2."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "error_code",
         "expiry_timestamp_ms",
         "throttle_time_ms",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "RenewDelegationTokenResponse"
     API_KEY: ClassVar[int] = 39

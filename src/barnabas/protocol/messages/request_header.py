@@ -28,12 +28,13 @@ _unpack_hhih = Struct(">hhih").unpack_from
 class RequestHeader(Message):
     """RequestHeader, versions 0-2."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "request_api_key",
         "request_api_version",
         "correlation_id",
         "client_id",  # versions 1+
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "RequestHeader"
     MIN_VERSION: ClassVar[int] = 0

@@ -21,7 +21,8 @@ _unpack_i = Struct(">i").unpack_from
 class ResponseHeader(Message):
     """ResponseHeader, versions 0-1."""
 
-    __slots__ = ("correlation_id",)
+    FIELDS: ClassVar[tuple[str, ...]] = ("correlation_id",)
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "ResponseHeader"
     MIN_VERSION: ClassVar[int] = 0

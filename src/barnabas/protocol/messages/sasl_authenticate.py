@@ -38,7 +38,8 @@ _unpack_q = Struct(">q").unpack_from
 class SaslAuthenticateRequest(Message):
     """SaslAuthenticateRequest (API key 36), versions 0-2."""
 
-    __slots__ = ("auth_bytes",)
+    FIELDS: ClassVar[tuple[str, ...]] = ("auth_bytes",)
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "SaslAuthenticateRequest"
     API_KEY: ClassVar[int] = 36
@@ -58,12 +59,13 @@ class SaslAuthenticateRequest(Message):
 class SaslAuthenticateResponse(Message):
     """SaslAuthenticateResponse (API key 36), versions 0-2."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "error_code",
         "error_message",
         "auth_bytes",
         "session_lifetime_ms",  # versions 1+
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "SaslAuthenticateResponse"
     API_KEY: ClassVar[int] = 36

@@ -28,7 +28,8 @@ _unpack_hi = Struct(">hi").unpack_from
 class SaslHandshakeRequest(Message):
     """SaslHandshakeRequest (API key 17), versions 0-1."""
 
-    __slots__ = ("mechanism",)
+    FIELDS: ClassVar[tuple[str, ...]] = ("mechanism",)
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "SaslHandshakeRequest"
     API_KEY: ClassVar[int] = 17
@@ -48,10 +49,11 @@ class SaslHandshakeRequest(Message):
 class SaslHandshakeResponse(Message):
     """SaslHandshakeResponse (API key 17), versions 0-1."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "error_code",
         "mechanisms",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "SaslHandshakeResponse"
     API_KEY: ClassVar[int] = 17

@@ -54,10 +54,11 @@ _unpack_iiti = Struct(">ii?i").unpack_from
 class StopReplicaPartitionV0(Part):
     """Part of StopReplicaRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "topic_name",  # versions 0
         "partition_index",  # versions 0
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -71,10 +72,11 @@ class StopReplicaPartitionV0(Part):
 class StopReplicaTopicV1(Part):
     """Part of StopReplicaRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "name",  # versions 1-2
         "partition_indexes",  # versions 1-2
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -88,11 +90,12 @@ class StopReplicaTopicV1(Part):
 class StopReplicaPartitionState(Part):
     """Part of StopReplicaRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "partition_index",  # versions 3+
         "leader_epoch",  # versions 3+
         "delete_partition",  # versions 3+
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -108,10 +111,11 @@ class StopReplicaPartitionState(Part):
 class StopReplicaTopicState(Part):
     """Part of StopReplicaRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "topic_name",  # versions 3+
         "partition_states",  # versions 3+
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -125,7 +129,7 @@ class StopReplicaTopicState(Part):
 class StopReplicaRequest(Message):
     """StopReplicaRequest (API key 5), versions 0-3."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "controller_id",
         "controller_epoch",
         "broker_epoch",  # versions 1+
@@ -134,6 +138,7 @@ class StopReplicaRequest(Message):
         "topics",  # versions 1-2
         "topic_states",  # versions 3+
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "StopReplicaRequest"
     API_KEY: ClassVar[int] = 5
@@ -167,11 +172,12 @@ class StopReplicaRequest(Message):
 class StopReplicaPartitionError(Part):
     """Part of StopReplicaResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "topic_name",
         "partition_index",
         "error_code",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -187,10 +193,11 @@ class StopReplicaPartitionError(Part):
 class StopReplicaResponse(Message):
     """StopReplicaResponse (API key 5), versions 0-3."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "error_code",
         "partition_errors",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "StopReplicaResponse"
     API_KEY: ClassVar[int] = 5

@@ -51,10 +51,11 @@ _unpack_ihi = Struct(">ihi").unpack_from
 class SyncGroupRequestAssignment(Part):
     """Part of SyncGroupRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "member_id",
         "assignment",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -68,7 +69,7 @@ class SyncGroupRequestAssignment(Part):
 class SyncGroupRequest(Message):
     """SyncGroupRequest (API key 14), versions 0-5."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "group_id",
         "generation_id",
         "member_id",
@@ -77,6 +78,7 @@ class SyncGroupRequest(Message):
         "protocol_name",  # versions 5+
         "assignments",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "SyncGroupRequest"
     API_KEY: ClassVar[int] = 14
@@ -108,13 +110,14 @@ class SyncGroupRequest(Message):
 class SyncGroupResponse(Message):
     """SyncGroupResponse (API key 14), versions 0-5."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",  # versions 1+
         "error_code",
         "protocol_type",  # versions 5+
         "protocol_name",  # versions 5+
         "assignment",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "SyncGroupResponse"
     API_KEY: ClassVar[int] = 14

@@ -16,7 +16,8 @@ from barnabas.protocol.wire import Budget, Message, WireBuffer, read_string, wri
 class TransactionLogKey(Message):
     """TransactionLogKey (record type 0), versions 0."""
 
-    __slots__ = ("transactional_id",)
+    FIELDS: ClassVar[tuple[str, ...]] = ("transactional_id",)
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "TransactionLogKey"
     API_KEY: ClassVar[int] = 0

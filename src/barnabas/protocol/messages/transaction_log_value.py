@@ -36,10 +36,11 @@ _unpack_qq = Struct(">qq").unpack_from
 class PartitionsSchema(Part):
     """Part of TransactionLogValue."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "topic",
         "partition_ids",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -53,7 +54,7 @@ class PartitionsSchema(Part):
 class TransactionLogValue(Message):
     """TransactionLogValue, versions 0."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "producer_id",
         "producer_epoch",
         "transaction_timeout_ms",
@@ -62,6 +63,7 @@ class TransactionLogValue(Message):
         "transaction_last_update_timestamp_ms",
         "transaction_start_timestamp_ms",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "TransactionLogValue"
     API_KEY: ClassVar[int] = 0

@@ -51,12 +51,13 @@ _unpack_qhi = Struct(">qhi").unpack_from
 class TxnOffsetCommitRequestPartition(Part):
     """Part of TxnOffsetCommitRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "partition_index",
         "committed_offset",
         "committed_leader_epoch",  # versions 2+
         "committed_metadata",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -74,10 +75,11 @@ class TxnOffsetCommitRequestPartition(Part):
 class TxnOffsetCommitRequestTopic(Part):
     """Part of TxnOffsetCommitRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "name",
         "partitions",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -91,7 +93,7 @@ class TxnOffsetCommitRequestTopic(Part):
 class TxnOffsetCommitRequest(Message):
     """TxnOffsetCommitRequest (API key 28), versions 0-3."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "transactional_id",
         "group_id",
         "producer_id",
@@ -101,6 +103,7 @@ class TxnOffsetCommitRequest(Message):
         "group_instance_id",  # versions 3+
         "topics",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "TxnOffsetCommitRequest"
     API_KEY: ClassVar[int] = 28
@@ -134,10 +137,11 @@ class TxnOffsetCommitRequest(Message):
 class TxnOffsetCommitResponsePartition(Part):
     """Part of TxnOffsetCommitResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "partition_index",
         "error_code",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -151,10 +155,11 @@ class TxnOffsetCommitResponsePartition(Part):
 class TxnOffsetCommitResponseTopic(Part):
     """Part of TxnOffsetCommitResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "name",
         "partitions",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -168,10 +173,11 @@ class TxnOffsetCommitResponseTopic(Part):
 class TxnOffsetCommitResponse(Message):
     """TxnOffsetCommitResponse (API key 28), versions 0-3."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",
         "topics",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "TxnOffsetCommitResponse"
     API_KEY: ClassVar[int] = 28

@@ -39,11 +39,12 @@ _unpack_ih = Struct(">ih").unpack_from
 class FeatureUpdateKey(Part):
     """Part of UpdateFeaturesRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "feature",
         "max_version_level",
         "allow_downgrade",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -59,10 +60,11 @@ class FeatureUpdateKey(Part):
 class UpdateFeaturesRequest(Message):
     """UpdateFeaturesRequest (API key 57), versions 0."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "timeout_ms",
         "feature_updates",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "UpdateFeaturesRequest"
     API_KEY: ClassVar[int] = 57
@@ -84,11 +86,12 @@ class UpdateFeaturesRequest(Message):
 class UpdatableFeatureResult(Part):
     """Part of UpdateFeaturesResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "feature",
         "error_code",
         "error_message",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -104,12 +107,13 @@ class UpdatableFeatureResult(Part):
 class UpdateFeaturesResponse(Message):
     """UpdateFeaturesResponse (API key 57), versions 0."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "throttle_time_ms",
         "error_code",
         "error_message",
         "results",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "UpdateFeaturesResponse"
     API_KEY: ClassVar[int] = 57

@@ -59,7 +59,7 @@ _unpack_iiqi = Struct(">iiqi").unpack_from
 class UpdateMetadataPartitionState(Part):
     """Part of UpdateMetadataRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "topic_name",  # versions 0-4
         "partition_index",  # versions 0-4
         "controller_epoch",  # versions 0-4
@@ -70,6 +70,7 @@ class UpdateMetadataPartitionState(Part):
         "replicas",  # versions 0-4
         "offline_replicas",  # versions 4
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -97,7 +98,7 @@ class UpdateMetadataPartitionState(Part):
 class UpdateMetadataPartitionState2(Part):
     """Part of UpdateMetadataRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "partition_index",  # versions 5+
         "controller_epoch",  # versions 5+
         "leader",  # versions 5+
@@ -107,6 +108,7 @@ class UpdateMetadataPartitionState2(Part):
         "replicas",  # versions 5+
         "offline_replicas",  # versions 5+
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -132,10 +134,11 @@ class UpdateMetadataPartitionState2(Part):
 class UpdateMetadataTopicState(Part):
     """Part of UpdateMetadataRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "topic_name",  # versions 5+
         "partition_states",  # versions 5+
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -151,12 +154,13 @@ class UpdateMetadataTopicState(Part):
 class UpdateMetadataEndpoint(Part):
     """Part of UpdateMetadataRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "port",  # versions 1+
         "host",  # versions 1+
         "listener",  # versions 3+
         "security_protocol",  # versions 1+
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -174,13 +178,14 @@ class UpdateMetadataEndpoint(Part):
 class UpdateMetadataBroker(Part):
     """Part of UpdateMetadataRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "id",
         "v0_host",  # versions 0
         "v0_port",  # versions 0
         "endpoints",  # versions 1+
         "rack",  # versions 2+
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -200,7 +205,7 @@ class UpdateMetadataBroker(Part):
 class UpdateMetadataRequest(Message):
     """UpdateMetadataRequest (API key 6), versions 0-6."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "controller_id",
         "controller_epoch",
         "ungrouped_partition_states",  # versions 0-4
@@ -208,6 +213,7 @@ class UpdateMetadataRequest(Message):
         "topic_states",  # versions 5+
         "live_brokers",
     )
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "UpdateMetadataRequest"
     API_KEY: ClassVar[int] = 6
@@ -239,7 +245,8 @@ class UpdateMetadataRequest(Message):
 class UpdateMetadataResponse(Message):
     """UpdateMetadataResponse (API key 6), versions 0-6."""
 
-    __slots__ = ("error_code",)
+    FIELDS: ClassVar[tuple[str, ...]] = ("error_code",)
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "UpdateMetadataResponse"
     API_KEY: ClassVar[int] = 6

@@ -37,10 +37,11 @@ _unpack_qi = Struct(">qi").unpack_from
 class WritableTxnMarkerTopic(Part):
     """Part of WriteTxnMarkersRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "name",
         "partition_indexes",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -54,13 +55,14 @@ class WritableTxnMarkerTopic(Part):
 class WritableTxnMarker(Part):
     """Part of WriteTxnMarkersRequest."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "producer_id",
         "producer_epoch",
         "transaction_result",
         "topics",
         "coordinator_epoch",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -80,7 +82,8 @@ class WritableTxnMarker(Part):
 class WriteTxnMarkersRequest(Message):
     """WriteTxnMarkersRequest (API key 27), versions 0."""
 
-    __slots__ = ("markers",)
+    FIELDS: ClassVar[tuple[str, ...]] = ("markers",)
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "WriteTxnMarkersRequest"
     API_KEY: ClassVar[int] = 27
@@ -100,10 +103,11 @@ class WriteTxnMarkersRequest(Message):
 class WritableTxnMarkerPartitionResult(Part):
     """Part of WriteTxnMarkersResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "partition_index",
         "error_code",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -117,10 +121,11 @@ class WritableTxnMarkerPartitionResult(Part):
 class WritableTxnMarkerTopicResult(Part):
     """Part of WriteTxnMarkersResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "name",
         "partitions",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -134,10 +139,11 @@ class WritableTxnMarkerTopicResult(Part):
 class WritableTxnMarkerResult(Part):
     """Part of WriteTxnMarkersResponse."""
 
-    __slots__ = (
+    FIELDS: ClassVar[tuple[str, ...]] = (
         "producer_id",
         "topics",
     )
+    __slots__ = FIELDS
 
     def __init__(
         self,
@@ -151,7 +157,8 @@ class WritableTxnMarkerResult(Part):
 class WriteTxnMarkersResponse(Message):
     """WriteTxnMarkersResponse (API key 27), versions 0."""
 
-    __slots__ = ("markers",)
+    FIELDS: ClassVar[tuple[str, ...]] = ("markers",)
+    __slots__ = FIELDS
 
     SCHEMA_NAME: ClassVar[str] = "WriteTxnMarkersResponse"
     API_KEY: ClassVar[int] = 27

@@ -1,0 +1,63 @@
+"""The parts of the broker that handlers call into.
+
+By itself because `context.py` is compiled, where a dataclass can't have fields whose types are imported for the type
+checker alone.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from barnabas.core.error_code import ErrorCode
+
+if TYPE_CHECKING:
+    from barnabas.administration.producer_ids import ProducerIds
+    from barnabas.administration.topics import TopicAdmin
+    from barnabas.cluster.image import ClusterView
+    from barnabas.core.clock import Clock
+    from barnabas.core.config import BrokerConfig
+    from barnabas.core.executor import Executor
+    from barnabas.core.pending import Spawner
+    from barnabas.core.purgatory import Purgatory
+    from barnabas.core.timers import Timers
+    from barnabas.groups.coordinator import GroupCoordinator
+    from barnabas.log.disk.cold_reads import ColdReads
+    from barnabas.registry.store import Registry
+    from barnabas.replicas.manager import ReplicaManager
+    from barnabas.requests.slices import Slices
+    from barnabas.security.authorizer import Authorizer
+
+
+@dataclass(slots=True)
+class Services:
+    """Built once by the composition root.
+
+    Attributes:
+        offered: API key, lowest and highest version of all that is served.
+        slices: Where requests go on that are too large for one turn of the loop.
+        cold_reads: Reads what is not in the page cache; without it the event loop waits for the disk.
+    """
+
+    config: "BrokerConfig"
+    clock: "Clock"
+    timers: "Timers"
+    spawner: "Spawner"
+    executor: "Executor"
+    cluster: "ClusterView"
+    replicas: "ReplicaManager"
+    fetches: "Purgatory"
+    groups: "GroupCoordinator"
+    topics: "TopicAdmin"
+    producer_ids: "ProducerIds"
+    registry: "Registry"
+    authorizer: "Authorizer"
+    offered: list[tuple[int, int, int]]
+    slices: "Slices"
+    cold_reads: "ColdReads | None" = None
+
+    def absence_of(self, topic_partition: tuple[str, int]) -> ErrorCode:
+        """What a client is told of a partition that is not hosted here: to look for its leader, if there is one."""
+        error_code = self.replicas.absence_of(topic_partition)
+        is_known = self.cluster.image.partition(*topic_partition) is not None
+        if error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and is_known:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return error_code
