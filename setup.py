@@ -7,11 +7,12 @@ without it the package is pure Python. The source is the same, and so is what it
 import os
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 from setuptools import Extension, setup
 
-# Computation over bytes that gains by it; docs/adr/0004 says what does not.
-COMPILED = (
+# Computation over bytes; docs/adr/0004 says what does not gain by it.
+COMPUTATION = (
     "log/cleaner/walk",
     "records/assign",
     "records/builder",
@@ -26,18 +27,63 @@ COMPILED = (
     "records/usual",
     "records/walk",
 )
+# The way of a small request. All messages or none: nothing compiled may inherit from what is not, nor the other way.
+REQUEST_PATH = (
+    "core/purgatory",
+    "log/appends/prepare",
+    "log/appends/prepared",
+    "log/durability",
+    "log/partition_log",
+    "log/segments/offset_index",
+    "log/segments/roller",
+    "log/segments/segment",
+    "log/segments/tail",
+    "log/segments/time_index",
+    "net/connection",
+    "net/framing",
+    "net/memory",
+    "net/outbox",
+    "net/reactor",
+    "net/turns",
+    "protocol/header",
+    "protocol/messages/[a-z]*",
+    "protocol/wire",
+    "records/batch_rules",
+    "replicas/manager",
+    "replicas/partition",
+    "requests/context",
+    "requests/exchange",
+    "requests/fanout",
+    "requests/handlers/fetch",
+    "requests/handlers/produce",
+    "requests/request_times",
+    "requests/session",
+    "requests/slices",
+    "requests/table",
+)
 
 # The same as in the extra `dev`: what the tests have seen.
 COMPILER = "mypy==2.4.1"
 
 
-def extensions() -> list[Extension]:
+def compiled(group_name: str, modules: tuple[str, ...], opt_level: str) -> list[Extension]:
+    """The extension modules of one group: a shared library, and a small one by the name of each module."""
     from mypyc.build import mypycify
 
-    paths = [f"src/barnabas/{module}.py" for module in COMPILED]
+    found = {module: [str(path) for path in Path("src/barnabas").glob(f"{module}.py")] for module in modules}
+    missing = [module for module, paths in found.items() if not paths]
+    if missing:
+        sys.exit(f"there is no module {', '.join(missing)} to compile")
+    paths = sorted(path for each in found.values() for path in each)
     # scripts/check judges the types; where a wheel is built libraries may be missing whose types the compiler can do
     # without.
-    return mypycify(["--config-file=", "--ignore-missing-imports", *paths], group_name="barnabas", debug_level="0")
+    options = ["--config-file=", "--ignore-missing-imports"]
+    return mypycify([*options, *paths], group_name=group_name, opt_level=opt_level, debug_level="0")
+
+
+def extensions() -> list[Extension]:
+    # The 22,000 lines of the messages gain nothing by more than -O1, and take minutes with it.
+    return compiled("barnabas", COMPUTATION, "3") + compiled("barnabas_requests", REQUEST_PATH, "1")
 
 
 is_compiled = os.environ.get("BARNABAS_COMPILE", "") not in ("", "0")

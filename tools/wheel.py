@@ -8,6 +8,7 @@ that shares all libraries with this one, and is built anew when the sources chan
 copy of the sources: no extension module may stay among them.
 """
 
+import argparse
 import compileall
 import fcntl
 import hashlib
@@ -143,12 +144,21 @@ def _test(arguments: list[str]) -> int:
 
 
 def main() -> int:
-    directory = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "dist"
+    what = "Build the package's two wheels, pure and compiled."
+    parser = argparse.ArgumentParser(prog="scripts/wheel", description=what)
+    parser.add_argument("directory", nargs="?", type=Path, default=ROOT / "dist", help="where to (default dist/)")
+    parser.add_argument(
+        "--test",
+        nargs=argparse.REMAINDER,
+        metavar="ARGUMENT",
+        help="instead run pytest on the compiled one, with these",
+    )
+    options = parser.parse_args()
     try:
-        if sys.argv[1:2] == ["--test"]:
-            return _test(sys.argv[2:])
+        if options.test is not None:
+            return _test(options.test)
         for is_compiled in (False, True):
-            print(build(directory, is_compiled=is_compiled))
+            print(build(options.directory, is_compiled=is_compiled))
     except WheelError as error:
         print(f"scripts/wheel: {error}", file=sys.stderr)
         return 1
