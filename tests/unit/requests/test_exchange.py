@@ -389,7 +389,7 @@ def test_a_frame_is_kept_once_however_often_that_is_asked():
 
     session: Any = SimpleNamespace(keep_frame=keep_frame)
     route: Any = SimpleNamespace(times=None)
-    exchange = Exchange(None, None, "", 7, 1, route, None, session, 0, 0)
+    exchange = Exchange(None, ConnectionInfo("10.1.2.3", 5_000, "PLAINTEXT"), "", 7, 1, route, None, session, 0, 0)
 
     releases = [exchange.keep_frame(), exchange.keep_frame()]
     assert (len(kept), let_go) == (1, [])
