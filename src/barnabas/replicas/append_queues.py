@@ -11,7 +11,8 @@ Invariants:
 - Leadership, leader epoch, min.insync.replicas and whether the partition is still there are looked at again before
   anything is written, and before what was written is placed: else it is cut off again.
 - Each has an answer, whatever is raised; one that fails fails alone. Nobody's leaving takes one back.
-- What waits is in the memory of the requests that brought it (`RequestContext.keep_frame`), which is bounded.
+- What waits is in the memory of the requests that brought it (`RequestContext.keep_frame`). Large requests are bounded
+  there; small ones, which a peer may send, leave behind and send again, are bounded here by their number.
 
 Source: design page, rule 1 (nothing long on the loop).
 """
@@ -35,6 +36,9 @@ _logger = logging.getLogger(__name__)
 
 # Each is short, but together they are not: then the others have their turn.
 _APPENDS_PER_TURN = 4
+# More than any clients that wait for their answers have on their way; with small requests 320 MB at the most.
+# differs from Kafka (waiting-appends): its request queue is full then, and no client is read from.
+MOST_WAITING = 20_000
 
 
 class Append:
@@ -67,7 +71,16 @@ class AppendQueues:
         by_log: Those that have one at the moment: their appends go into it.
     """
 
-    __slots__ = ("_absence_of", "_appended", "_defer", "_executor", "_is_closed", "_storage_failed", "by_log")
+    __slots__ = (
+        "_absence_of",
+        "_appended",
+        "_defer",
+        "_executor",
+        "_is_closed",
+        "_storage_failed",
+        "_waiting_count",
+        "by_log",
+    )
 
     def __init__(
         self,
@@ -90,12 +103,16 @@ class AppendQueues:
         self._appended = appended
         self._storage_failed = storage_failed
         self._is_closed = False
+        self._waiting_count = 0
         self.by_log: dict[PartitionLog, deque[Append]] = {}
 
     def add(self, append: Append) -> Pending[AppendResult]:
         """Append when its turn has come; it was too long to be placed at once, or others wait."""
         if self._is_closed:
             return completed(AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER))
+        if append.is_client and self._waiting_count >= MOST_WAITING:
+            return completed(AppendResult(ErrorCode.REQUEST_TIMED_OUT))
+        self._waiting_count += 1
         log = append.partition.log
         queue = self.by_log.get(log)
         if queue is not None:
@@ -163,9 +180,12 @@ class AppendQueues:
         if queue is None:
             # Closed meanwhile; it has its answer.
             return
-        queue.popleft()
-        append.pending.complete(result)
+        self._settle_first(queue, result)
         self._go_on(log)
+
+    def _settle_first(self, queue: deque[Append], result: AppendResult) -> None:
+        self._waiting_count -= 1
+        queue.popleft().pending.complete(result)
 
     def _go_on(self, log: PartitionLog) -> None:
         """Place what waits, up to one that must be prepared."""
@@ -180,8 +200,7 @@ class AppendQueues:
             if result is None:
                 self._begin(append)
                 return
-            queue.popleft()
-            append.pending.complete(result)
+            self._settle_first(queue, result)
         if queue:
             self._defer(self._go_on, log)
         elif self.by_log.get(log) is queue:

@@ -18,6 +18,7 @@ from barnabas.records import usual
 from barnabas.records.batch import Codec, read_header
 from barnabas.records.builder import BatchBuilder
 from barnabas.records.message_set import MessageSetBuilder
+from barnabas.replicas import append_queues
 from barnabas.replicas.partition import Partition
 from barnabas.requests.handlers import produce
 from tests.replacing import replaces
@@ -240,6 +241,15 @@ class TestMeanwhile:
 
         assert [said(each) for each in waiting] == [(ErrorCode.UNKNOWN_SERVER_ERROR, -1), (0, 0)]
         assert "a bug" in caplog.text
+
+    def test_very_many_wait_already(self, path, monkeypatch):
+        """Whoever leaves and comes again can't have ever more of them wait."""
+        monkeypatch.setattr(append_queues, "MOST_WAITING", 2)
+        waiting = [begin(path, batch(LONG_COUNT)), begin(path, batch())]
+        assert path.produce("t", batch()).error_code == ErrorCode.REQUEST_TIMED_OUT
+        path.preparing.run_all()
+        assert [said(each) for each in waiting] == [(0, 0), (0, LONG_COUNT)]
+        assert path.produce("t", batch()).base_offset == LONG_COUNT + 1
 
     def test_the_broker_stops(self, path):
         waiting = [begin(path, batch(LONG_COUNT)), begin(path, batch())]
