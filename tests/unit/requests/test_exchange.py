@@ -21,6 +21,7 @@ from barnabas.requests.context import ConnectionInfo, RequestContext
 from barnabas.requests.exchange import Exchange
 from barnabas.requests.handlers import HANDLERS
 from barnabas.requests.table import Handler
+from tests.unit.requests.conftest import route_of
 from tests.unit.requests.test_session import answering, heartbeat, heartbeats, play, until  # noqa: F401  # play is a fixture
 
 VECTORS: dict[tuple[str, int], list[bytes]] = {}
@@ -388,8 +389,8 @@ def test_a_frame_is_kept_once_however_often_that_is_asked():
         return lambda: let_go.append("frame")
 
     session: Any = SimpleNamespace(keep_frame=keep_frame)
-    route: Any = SimpleNamespace(times=None)
-    exchange = Exchange(None, ConnectionInfo("10.1.2.3", 5_000, "PLAINTEXT"), "", 7, 1, route, None, session, 0, 0)
+    connection = ConnectionInfo("10.1.2.3", 5_000, "PLAINTEXT")
+    exchange = Exchange(None, connection, "", 7, 1, route_of(HANDLERS[0], 0), None, session, 0, 0)
 
     releases = [exchange.keep_frame(), exchange.keep_frame()]
     assert (len(kept), let_go) == (1, [])
