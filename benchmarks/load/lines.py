@@ -145,6 +145,13 @@ def neighbour(broker: Running) -> Figures:
                 process.kill()
         figures[f"{greedy.key}_p99_us"] = beside["p99_us"]
         figures[f"{greedy.key}_p99"] = beside["p99_us"] / alone["p99_us"]
+    return figures
+
+
+def long_work(broker: Running) -> Figures:
+    """Small produces alone, then beside a client each of whose requests takes long to look into."""
+    alone = _raw(broker, "latency", "neighbour", _NEIGHBOUR_COUNT)
+    figures: Figures = {}
     for key, kind in (("bomb_p99", "bomb"), ("old_messages_p99", "old-messages")):
         figures[f"{key}_us"] = _p99_beside_long_work_us(broker, kind)
         figures[key] = figures[f"{key}_us"] / alone["p99_us"]
@@ -207,6 +214,7 @@ LOADS: dict[str, Callable[[Running], Figures]] = {
     "end-to-end": end_to_end,
     "flood": flood,
     "neighbour": neighbour,
+    "long-work": long_work,
     "java": java_producer,
     "librdkafka": librdkafka_and_kcat,
 }

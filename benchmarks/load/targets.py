@@ -148,7 +148,8 @@ TARGETS: dict[str, Callable[[], contextlib.AbstractContextManager[Running]]] = {
 }
 
 LACKING: dict[str, frozenset[str]] = {
-    "kafka": frozenset(),
+    # It stopped answering anybody beside it: a client that waited for a minute gave up (2.7.2, its default heap).
+    "kafka": frozenset({"long-work"}),
     "barnabas": frozenset(),
     "barnabas-compiled": frozenset(),
     "prototype": frozenset(),
