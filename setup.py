@@ -27,40 +27,6 @@ COMPUTATION = (
     "records/usual",
     "records/walk",
 )
-# The way of a small request. All messages or none: nothing compiled may inherit from what is not, nor the other way.
-REQUEST_PATH = (
-    "core/purgatory",
-    "log/appends/prepare",
-    "log/appends/prepared",
-    "log/durability",
-    "log/partition_log",
-    "log/segments/offset_index",
-    "log/segments/roller",
-    "log/segments/segment",
-    "log/segments/tail",
-    "log/segments/time_index",
-    "net/connection",
-    "net/framing",
-    "net/memory",
-    "net/outbox",
-    "net/reactor",
-    "net/turns",
-    "protocol/header",
-    "protocol/messages/[a-z]*",
-    "protocol/wire",
-    "records/batch_rules",
-    "replicas/manager",
-    "replicas/partition",
-    "requests/context",
-    "requests/exchange",
-    "requests/fanout",
-    "requests/handlers/fetch",
-    "requests/handlers/produce",
-    "requests/request_times",
-    "requests/session",
-    "requests/slices",
-    "requests/table",
-)
 
 # The same as in the extra `dev`: what the tests have seen.
 COMPILER = "mypy==2.4.1"
@@ -82,8 +48,7 @@ def compiled(group_name: str, modules: tuple[str, ...], opt_level: str) -> list[
 
 
 def extensions() -> list[Extension]:
-    # The 22,000 lines of the messages gain nothing by more than -O1, and take minutes with it.
-    return compiled("barnabas", COMPUTATION, "3") + compiled("barnabas_requests", REQUEST_PATH, "1")
+    return compiled("barnabas", COMPUTATION, "3")
 
 
 is_compiled = os.environ.get("BARNABAS_COMPILE", "") not in ("", "0")

@@ -51,7 +51,7 @@ def lacking() -> str | None:
 
 
 def build(directory: Path, *, is_compiled: bool) -> Path:
-    """Build one wheel into `directory`, in about 3 seconds, or three minutes of one core where it is compiled.
+    """Build one wheel into `directory`, in about 3 seconds, or half a minute where it is compiled.
 
     Raises:
         WheelError: It can't be built.
