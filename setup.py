@@ -7,12 +7,11 @@ without it the package is pure Python. The source is the same, and so is what it
 import os
 import sys
 from importlib.util import find_spec
-from pathlib import Path
 
 from setuptools import Extension, setup
 
 # Computation over bytes; docs/adr/0004 says what does not gain by it.
-COMPUTATION = (
+COMPILED = (
     "log/cleaner/walk",
     "records/assign",
     "records/builder",
@@ -32,23 +31,13 @@ COMPUTATION = (
 COMPILER = "mypy==2.4.1"
 
 
-def compiled(group_name: str, modules: tuple[str, ...], opt_level: str) -> list[Extension]:
-    """The extension modules of one group: a shared library, and a small one by the name of each module."""
+def extensions() -> list[Extension]:
     from mypyc.build import mypycify
 
-    found = {module: [str(path) for path in Path("src/barnabas").glob(f"{module}.py")] for module in modules}
-    missing = [module for module, paths in found.items() if not paths]
-    if missing:
-        sys.exit(f"there is no module {', '.join(missing)} to compile")
-    paths = sorted(path for each in found.values() for path in each)
+    paths = [f"src/barnabas/{module}.py" for module in COMPILED]
     # scripts/check judges the types; where a wheel is built libraries may be missing whose types the compiler can do
     # without.
-    options = ["--config-file=", "--ignore-missing-imports"]
-    return mypycify([*options, *paths], group_name=group_name, opt_level=opt_level, debug_level="0")
-
-
-def extensions() -> list[Extension]:
-    return compiled("barnabas", COMPUTATION, "3")
+    return mypycify(["--config-file=", "--ignore-missing-imports", *paths], group_name="barnabas", debug_level="0")
 
 
 is_compiled = os.environ.get("BARNABAS_COMPILE", "") not in ("", "0")

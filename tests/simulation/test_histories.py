@@ -11,7 +11,6 @@ from barnabas.log import partition_log
 from barnabas.log.durability import Durability
 from barnabas.log.partition_log import PartitionLog
 from barnabas.log.producers.producer_state import ProducerState
-from tests.replacing import replaces
 from tests.simulation.histories import History
 
 ROOT = Path(__file__).parents[2]
@@ -30,7 +29,6 @@ def test_what_was_acknowledged_holds(seed: int) -> None:
     assert outcome.counts["records acknowledged"] > 0
 
 
-@replaces(PartitionLog)
 @pytest.mark.parametrize("seed", range(100, 112))
 def test_what_was_acknowledged_holds_where_batches_are_written_ahead(
     seed: int, monkeypatch: pytest.MonkeyPatch
@@ -77,7 +75,6 @@ def violations() -> list[str]:
     return []
 
 
-@replaces(PartitionLog)
 def test_an_answer_before_the_disk_has_it_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PartitionLog, "is_flush_due", lambda log: False)
     assert any("was acknowledged at" in text or "was committed" in text for text in violations())
@@ -89,7 +86,6 @@ def test_a_batch_that_is_written_twice_is_found(monkeypatch: pytest.MonkeyPatch)
     assert any("stands at [(" in text for text in violations())
 
 
-@replaces(Durability)
 def test_a_directory_that_is_not_synced_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def sync_without_directories(durability: Durability):
         segments = list(durability._chain.segments)

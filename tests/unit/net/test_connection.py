@@ -14,7 +14,6 @@ from barnabas.net.memory import ReceiveMemory
 from barnabas.net.reactor import Reactor
 from barnabas.net.turns import Turns
 from barnabas.protocol.wire import WireBuffer
-from tests.replacing import replaces
 from tests.unit.net.memory_channel import MemoryPeer
 
 
@@ -265,7 +264,6 @@ class TestKeepFrame:
         conversation.connection.send(WireBuffer(b"."))
         assert [len(frame) for frame in conversation.frames] == [5, 6, 50_000]
 
-    @replaces(ReceiveBuffer)
     def test_without_memory_for_another_buffer_the_connection_ends(self, monkeypatch):
         def hand_over(buffer):
             raise MemoryError

@@ -21,7 +21,6 @@ from barnabas.records.message_set import MessageSetBuilder
 from barnabas.replicas import append_queues
 from barnabas.replicas.partition import Partition
 from barnabas.requests.handlers import produce
-from tests.replacing import replaces
 
 NEWEST = 8
 LONG_COUNT = 1_000  # more than the loop prepares itself
@@ -265,7 +264,6 @@ class TestMeanwhile:
         assert path.produce("t", batch()).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
         assert path.log("t").log_end_offset == 0
 
-    @replaces(Partition)
     def test_an_append_to_another_partition_raises(self, path, monkeypatch, caplog):
         """It fails alone, and the request's bytes are kept no longer than those of others."""
         path.create("u", cleanup_policy="compact")
