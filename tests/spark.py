@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from barnabas.pipeline.session import KAFKA_CONNECTOR, spark_session
+from barnabas.pipeline.spark.session import KAFKA_CONNECTOR, spark_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.pipeline.sample import write_sample
+from barnabas.pipeline.sources.sample import write_sample
 from tests.docs.examples import Example, Terminal, examples
 
 ROOT = Path(__file__).parents[2]

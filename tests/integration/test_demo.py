@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from barnabas.pipeline.plain_count import count_file, read_counts
-from barnabas.pipeline.sample import write_sample
+from barnabas.pipeline.sources.sample import write_sample
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="finds the demo's processes in /proc")

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from barnabas.pipeline.access_log import View
-from barnabas.pipeline.events import SCHEMA, encode_marker, encode_unreadable, encode_view
 from barnabas.pipeline.jobs.pageviews import WINDOW_S, count_views
+from barnabas.pipeline.line_events import SCHEMA, encode_marker, encode_unreadable, encode_view
+from barnabas.pipeline.sources.access_log import View
 from tests.spark import forgets_sockets, forgotten_sockets, shared_session
 
 if TYPE_CHECKING:

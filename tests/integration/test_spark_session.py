@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.pipeline.session import CheckpointInUseError, checkpoint_lock
+from barnabas.pipeline.spark.session import CheckpointInUseError, checkpoint_lock
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux", reason="the kernel kills children with their parent on Linux only"
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(
 PROGRAM = """
 import signal, subprocess, sys
 from pathlib import Path
-from barnabas.pipeline import session
+from barnabas.pipeline.spark import session
 
 class Popen(subprocess.Popen):
     def __init__(self, *arguments, **options):

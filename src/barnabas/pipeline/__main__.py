@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from barnabas.pipeline.jobs.job import Job
-    from barnabas.pipeline.replay import ReplayProgress
     from barnabas.pipeline.runner import RunProgress
+    from barnabas.pipeline.sources.replay import ReplayProgress
 
 _LEAST_WATERMARK_S = 60
 
@@ -60,7 +60,8 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    from barnabas.pipeline import demo, sample
+    from barnabas.pipeline import demo
+    from barnabas.pipeline.sources import sample
 
     parser = argparse.ArgumentParser(prog="python -m barnabas.pipeline", description="Activity streams with Spark.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -133,8 +134,8 @@ def _demo(arguments: argparse.Namespace) -> int:
 
 def _replay(arguments: argparse.Namespace) -> int:
     from barnabas.pipeline.jobs.pageviews import JOB
-    from barnabas.pipeline.replay import OtherLogError, ReplayPlan, replay
-    from barnabas.pipeline.topic import TopicShapeError, TopicUnavailableError, open_topic
+    from barnabas.pipeline.sources.replay import OtherLogError, ReplayPlan, replay
+    from barnabas.pipeline.sources.topic import TopicShapeError, TopicUnavailableError, open_topic
 
     marker_delay_s = JOB.window_s + arguments.watermark
     plan = ReplayPlan(arguments.access_log, arguments.rate, marker_delay_s, arguments.give_up)
@@ -153,8 +154,8 @@ def _replay(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from barnabas.pipeline.java import JavaNotFoundError
-    from barnabas.pipeline.session import CheckpointInUseError, SparkStartError, checkpoint_lock
+    from barnabas.pipeline.spark.java import JavaNotFoundError
+    from barnabas.pipeline.spark.session import CheckpointInUseError, SparkStartError, checkpoint_lock
 
     signal.signal(signal.SIGTERM, _interrupt)
     checkpoint: Path = arguments.checkpoint.absolute()
@@ -176,8 +177,8 @@ def _run_in_session(arguments: argparse.Namespace, checkpoint: Path, lock: int, 
 
     from barnabas.pipeline import table
     from barnabas.pipeline.runner import QueryFailedError, RunPlan, run_job
-    from barnabas.pipeline.session import KAFKA_CONNECTOR, spark_session
-    from barnabas.pipeline.topic import open_topic
+    from barnabas.pipeline.sources.topic import open_topic
+    from barnabas.pipeline.spark.session import KAFKA_CONNECTOR, spark_session
 
     job: Job = _find_job(arguments.job)
     directory: Path = arguments.table.absolute()
@@ -234,7 +235,7 @@ def _scratch(given: Path | None, checkpoint: Path) -> Iterator[Path]:
 def _top(arguments: argparse.Namespace) -> int:
     from barnabas.pipeline import table
     from barnabas.pipeline.report import print_top_pages
-    from barnabas.pipeline.session import spark_session
+    from barnabas.pipeline.spark.session import spark_session
 
     directory: Path = arguments.table.absolute()
     if not table.has_rows(directory):
@@ -262,7 +263,7 @@ def _count(arguments: argparse.Namespace) -> int:
 
 
 def _sample(arguments: argparse.Namespace) -> int:
-    from barnabas.pipeline.sample import write_sample
+    from barnabas.pipeline.sources.sample import write_sample
 
     write_sample(arguments.file, arguments.lines)
     return 0

@@ -17,12 +17,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from barnabas.pipeline.access_log import Survey, survey
 from barnabas.pipeline.children import HOPELESS, Child, Event
 from barnabas.pipeline.demo_directory import COMPLETE, RUNNING, DemoDirectory, DemoDirectoryError, Run, digest_of
 from barnabas.pipeline.plain_count import Counts, count_file, read_counts
 from barnabas.pipeline.report import Gauges, gauges, print_top_pages
-from barnabas.pipeline.sample import write_sample
+from barnabas.pipeline.sources.access_log import Survey, survey
+from barnabas.pipeline.sources.sample import write_sample
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -20,9 +20,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from barnabas.pipeline.events import place_of
+from barnabas.pipeline.line_events import place_of
 from barnabas.pipeline.source import OBSERVATION, parse_events, read_topic
-from barnabas.pipeline.topic import Topic, TopicUnavailableError
+from barnabas.pipeline.sources.topic import Topic, TopicUnavailableError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from barnabas.pipeline.events import SCHEMA, UNREADABLE, VIEW
+from barnabas.pipeline.line_events import SCHEMA, UNREADABLE, VIEW
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

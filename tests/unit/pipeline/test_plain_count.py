@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.pipeline.access_log import parse_line, read_lines
 from barnabas.pipeline.plain_count import Counts, count_file, count_views, read_counts, totals_per_page, write_counts
-from barnabas.pipeline.sample import write_sample
+from barnabas.pipeline.sources.access_log import parse_line, read_lines
+from barnabas.pipeline.sources.sample import write_sample
 
 LINE = '192.0.2.7 - - [17/May/2015:{} +0000] "GET {} HTTP/1.1" 200 1 "-" "-"'
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from barnabas.pipeline.events import VIEW
 from barnabas.pipeline.jobs.job import Job
+from barnabas.pipeline.line_events import VIEW
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

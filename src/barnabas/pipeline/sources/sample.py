@@ -10,7 +10,7 @@ from itertools import accumulate
 from pathlib import Path
 from random import Random
 
-from barnabas.pipeline.access_log import MONTHS
+from barnabas.pipeline.sources.access_log import MONTHS
 
 SEED = 1922
 LINE_COUNT = 8_000

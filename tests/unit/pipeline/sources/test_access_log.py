@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.pipeline.access_log import LONGEST_LINE, Survey, View, parse_line, read_lines, survey
+from barnabas.pipeline.sources.access_log import LONGEST_LINE, Survey, View, parse_line, read_lines, survey
 
 COMBINED = (
     '192.0.2.7 - - [17/May/2015:10:05:03 +0000] "GET /a?b=c HTTP/1.1" 200 203023 '

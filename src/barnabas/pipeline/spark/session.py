@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from xml.sax.saxutils import quoteattr
 
 from barnabas.core.parent import die_with_parent
-from barnabas.pipeline.java import find_java_home
+from barnabas.pipeline.spark.java import find_java_home
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway  # type: ignore[import-untyped]  # it has no types

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.pipeline.replay import OtherLogError, ReplayPlan, ReplayProgress, encoded_lines, replay
-from barnabas.pipeline.sample import sample_lines
-from barnabas.pipeline.topic import TopicUnavailableError
+from barnabas.pipeline.sources.replay import OtherLogError, ReplayPlan, ReplayProgress, encoded_lines, replay
+from barnabas.pipeline.sources.sample import sample_lines
+from barnabas.pipeline.sources.topic import TopicUnavailableError
 
 LINE_COUNT = 1_200
 MARKER_DELAY_S = 120

@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from barnabas.pipeline import events
-from barnabas.pipeline.access_log import parse_line, read_lines
-from barnabas.pipeline.topic import Topic, TopicUnavailableError
+from barnabas.pipeline import line_events as events
+from barnabas.pipeline.sources.access_log import parse_line, read_lines
+from barnabas.pipeline.sources.topic import Topic, TopicUnavailableError
 
 _BATCHES_PER_S = 20
 _UNPACED_BATCH_COUNT = 500

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from barnabas.pipeline.access_log import survey
-from barnabas.pipeline.sample import LINE_COUNT, sample_lines, write_sample
+from barnabas.pipeline.sources.access_log import survey
+from barnabas.pipeline.sources.sample import LINE_COUNT, sample_lines, write_sample
 
 
 def test_sample_is_always_the_same():

@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from barnabas.pipeline.access_log import View
-from barnabas.pipeline.events import (
+from barnabas.pipeline.line_events import (
     SCHEMA,
     Place,
     encode_marker,
@@ -13,6 +12,7 @@ from barnabas.pipeline.events import (
     encode_view,
     place_of,
 )
+from barnabas.pipeline.sources.access_log import View
 
 VIEW = View(7, 1_431_857_103, "192.0.2.7", "GET", '/ä?"b\\', 200, None, None, "agent")
 

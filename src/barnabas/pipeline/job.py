@@ -1,0 +1,141 @@
+"""What a job declares about itself, so that one runner can run them all.
+
+A job is data and functions over DataFrames: no session, no source, no sink and no clock in it, so that it is tested on
+literal rows. There are two kinds of function:
+
+- `transform` is given the new events of each input and gives the rows of each output. A job that keeps state
+  (`keeps_state`: windows, sessions, duplicates) is given streams, with the watermarks of its inputs set, and Spark
+  keeps the state in the checkpoint. One that does not is given each batch as it comes, all inputs at once.
+- `refresh` is given the job's own tables and gives the rows of outputs that are derived from them: computed anew
+  whenever the tables have grown, in batch. What is derived so is right in whatever order the events came, needs no
+  state that could be lost, and is the same however often it is done.
+
+Shape of what `transform` is given, for each input by its name: the columns of the event's schema (`events/`), then
+those of `PLACE`: where the record stands. An append table that keeps the place's columns can be cut at an offset, so it
+can be rewound (`barnabas pipeline rewind`) and continued without its checkpoint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from barnabas.pipeline.events import EventType
+
+Value = bool | int | float | str
+Parameters = Mapping[str, Value]
+Frames = Mapping[str, "DataFrame"]
+
+# Where a record stands; the columns that an input has behind those of its event.
+PLACE = ("_topic", "_partition", "_offset", "_timestamp")
+
+
+class Mode(Enum):
+    """What an output's rows do to the rows that are there already."""
+
+    APPEND = "append"
+    """New rows beside the old ones; each is written once."""
+
+    UPDATE = "update"
+    """A row takes the place of the one with the same key."""
+
+    REPLACE = "replace"
+    """All rows at once, instead of all that were there: what `refresh` gives."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicInput:
+    """Events of one type, out of one topic.
+
+    `topic` is the topic's name where the run names no other; "" stands for the event's own. `watermark_s`: how far
+    events may be out of order before they count as late; meaningful where the job keeps state. A job with an input
+    whose `event` is None takes any topics that the run names, record by record.
+    """
+
+    name: str
+    event: EventType | None
+    topic: str = ""
+    watermark_s: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TableInput:
+    """A table that another job has written, read whole with each batch."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class TopicOutput:
+    """Rows as JSON objects in a topic.
+
+    `rows` names the DataFrame that they come from ("" means the output's own name), `key` the columns whose values,
+    with a blank between, are the record's key. Writing one again under its key is harmless. What `refresh` gives is
+    written where it has changed, and a key that is gone gets a tombstone; the same rows must then be a table, too.
+    """
+
+    name: str
+    key: tuple[str, ...]
+    topic: str = ""
+    rows: str = ""
+    is_compacted: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class TableOutput:
+    """Rows in a table; `key` is needed by `Mode.UPDATE`, `partition_by` names columns that the files are divided by."""
+
+    name: str
+    mode: Mode = Mode.APPEND
+    key: tuple[str, ...] = ()
+    rows: str = ""
+    partition_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A value that a run may set (`--set name=value`); it has the type of its default."""
+
+    name: str
+    default: Value
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A small table for people: what the job found, most important row first."""
+
+    title: str
+    rows: DataFrame
+
+
+Transform = Callable[[Frames, Parameters], Frames]
+Summarize = Callable[[Frames, Parameters], "list[Summary]"]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One job. Its docstring for people is that of the module which declares it."""
+
+    name: str
+    does: str
+    inputs: tuple[TopicInput | TableInput, ...]
+    outputs: tuple[TopicOutput | TableOutput, ...]
+    transform: Transform
+    refresh: Transform | None = None
+    keeps_state: bool = False
+    parameters: tuple[Parameter, ...] = ()
+    summarize: Summarize | None = None
+
+    def defaults(self) -> dict[str, Value]:
+        """Give the parameters as they are where a run sets none."""
+        return {parameter.name: parameter.default for parameter in self.parameters}
+
+    def rows_of(self, output: TopicOutput | TableOutput) -> str:
+        """Name the DataFrame that an output is written from."""
+        return output.rows or output.name

@@ -1,0 +1,169 @@
+"""What every kind of table can do, and what is committed with the data.
+
+Invariants, whatever is killed and when:
+- A commit puts rows and `Progress` in place in one step, or nothing. What a killed one left is seen by no reader.
+- A commit of a run has the number after that run's last one, else it is refused (`TableMovedError`): two writers that
+  take themselves for the same run can't both go on.
+- Several runs may write one table at the same time (a load, and a backfill beside it); each has its own progress.
+- What a run has read is known from the table alone, without a checkpoint.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+# By topic and partition: the offset of the next record to be read.
+Offsets = dict[str, dict[int, int]]
+
+MEGABYTE = 1 << 20
+COMPACTED_FILE_BYTES = 128 * MEGABYTE
+
+
+class TableError(Exception):
+    """The table can't be read or written as asked: one line that says why and what to do."""
+
+
+class TableMovedError(TableError):
+    """Another writer has committed to the table as the same run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """The last record that was read of a partition: by it a topic that was deleted and made anew is known.
+
+    `checksum` is CRC-32 over key and value, 0 for a null.
+    """
+
+    offset: int
+    timestamp_ms: int
+    checksum: int
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run has come: stands in the commit, beside the data.
+
+    `run` names who writes ("load/page-views"), `sequence` counts its commits from 1. `marks` holds, by topic and
+    partition, the last record read; a partition of which nothing was read has none.
+    """
+
+    run: str
+    sequence: int
+    cluster_id: str
+    offsets: Offsets
+    marks: dict[str, dict[int, Mark]]
+
+    def to_json(self) -> str:
+        """Give it as one line of JSON."""
+        return json.dumps(
+            {
+                "run": self.run,
+                "sequence": self.sequence,
+                "cluster_id": self.cluster_id,
+                "offsets": self.offsets,
+                "marks": {
+                    topic: {
+                        partition: [mark.offset, mark.timestamp_ms, mark.checksum]
+                        for partition, mark in partitions.items()
+                    }
+                    for topic, partitions in self.marks.items()
+                },
+            },
+            separators=(",", ":"),
+            sort_keys=True,
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> Progress:
+        """Read what `to_json` gave.
+
+        Raises:
+            TableError: it is something else.
+        """
+        try:
+            found = json.loads(text)
+            return cls(
+                found["run"],
+                found["sequence"],
+                found["cluster_id"],
+                {
+                    topic: {int(number): offset for number, offset in partitions.items()}
+                    for topic, partitions in found["offsets"].items()
+                },
+                {
+                    topic: {int(number): Mark(*mark) for number, mark in partitions.items()}
+                    for topic, partitions in found["marks"].items()
+                },
+            )
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise TableError(f"this is no progress of a run: {text[:200]!r} ({error})") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """What a compaction did: number of files before and after."""
+
+    files_before: int
+    files_after: int
+
+
+class Table(Protocol):
+    """One table at one place. A table that is not there yet is made by its first commit."""
+
+    @property
+    def location(self) -> str:
+        """Where it is, for people."""
+        ...
+
+    def exists(self) -> bool:
+        """Whether there is a commit."""
+        ...
+
+    def read(self) -> DataFrame:
+        """Give all rows of the latest commit.
+
+        Raises:
+            TableError: there is no table.
+        """
+        ...
+
+    def progress(self, run: str) -> Progress | None:
+        """Give how far a run has come; None when it has committed nothing."""
+        ...
+
+    def append(self, rows: DataFrame, progress: Progress, partition_by: Sequence[str] = ()) -> None:
+        """Add rows.
+
+        Columns that the table does not have yet are added; rows without one of its columns have null there.
+
+        Raises:
+            TableMovedError: `progress.sequence` is not the one after the run's last.
+            TableError: a column has another type than in the table.
+        """
+        ...
+
+    def update(self, rows: DataFrame, key: Sequence[str], progress: Progress) -> None:
+        """Put each row in the place of the one with the same key, or add it; keys are distinct within `rows`."""
+        ...
+
+    def replace(self, rows: DataFrame, progress: Progress, partition_by: Sequence[str] = ()) -> None:
+        """Put rows in the place of all that are there. `rows` may have been read from this very table."""
+        ...
+
+    def cut(self, offsets: Mapping[str, Mapping[int, int]], progress: Progress) -> int:
+        """Take away the rows of these partitions from these offsets on (columns `_topic`, `_partition`, `_offset`).
+
+        Returns:
+            How many rows went.
+        """
+        ...
+
+    def compact(self, target_file_bytes: int = COMPACTED_FILE_BYTES) -> Compaction:
+        """Write small files together into larger ones; rows and progress stay, runs may go on beside it."""
+        ...
