@@ -1,0 +1,102 @@
+"""Which kinds of table there are, what Spark needs for each, and how one is opened.
+
+The versions of what Maven Central has for tables stand here and nowhere else; `delta-spark` in `pyproject.toml` is the
+same release's Python side.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
+
+from barnabas.pipeline.tables.table import Table, TableError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+DELTA = "io.delta:delta-spark_2.13:4.0.0"
+ICEBERG = "org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.10.0"
+POSTGRESQL = "org.postgresql:postgresql:42.7.7"
+
+_EXTENSIONS = "spark.sql.extensions"
+
+
+class Requirements(NamedTuple):
+    """Maven coordinates and settings that a session must be started with."""
+
+    packages: tuple[str, ...]
+    settings: dict[str, str]
+
+
+_REQUIREMENTS = {
+    "delta": Requirements(
+        (DELTA,),
+        {
+            _EXTENSIONS: "io.delta.sql.DeltaSparkSessionExtension",
+            "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+            # Of the list of a table's files; Delta's own 50 are for millions of files, and cost a second each time.
+            "spark.databricks.delta.snapshotPartitions": "2",
+        },
+    ),
+    "iceberg": Requirements(
+        (ICEBERG,), {_EXTENSIONS: "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"}
+    ),
+    "parquet": Requirements((), {}),
+    "postgresql": Requirements((POSTGRESQL,), {}),
+}
+FORMATS = tuple(_REQUIREMENTS)
+
+_CLASSES = {
+    "delta": ("delta_lake", "DeltaLakeTable"),
+    "iceberg": ("iceberg", "IcebergTable"),
+    "parquet": ("parquet", "ParquetTable"),
+    "postgresql": ("postgresql", "PostgresqlTable"),
+}
+
+
+def requirements_of(*formats: str) -> Requirements:
+    """Give what a session needs for tables of all these formats together.
+
+    Raises:
+        TableError: there is no such format.
+    """
+    packages: dict[str, None] = {}
+    settings: dict[str, str] = {}
+    extensions: dict[str, None] = {}
+    for name in formats:
+        _check_format(name)
+        packages |= dict.fromkeys(_REQUIREMENTS[name].packages)
+        settings |= _REQUIREMENTS[name].settings
+        if _EXTENSIONS in _REQUIREMENTS[name].settings:
+            extensions[_REQUIREMENTS[name].settings[_EXTENSIONS]] = None
+    if extensions:
+        settings[_EXTENSIONS] = ",".join(extensions)
+    return Requirements(tuple(packages), settings)
+
+
+def open_table(spark: SparkSession, location: str, format_name: str) -> Table:
+    """Give the table of a format at a place; it need not be there yet.
+
+    Args:
+        spark: A session that was started with what `requirements_of` gives for the format.
+        location: A path or URI of a directory; for PostgreSQL a URL with `?table=`.
+        format_name: One of `FORMATS`.
+
+    Raises:
+        TableError: there is no such format, or what it needs is not installed.
+    """
+    _check_format(format_name)
+    # What a format imports need not be installed where it is not used.
+    module, class_name = _CLASSES[format_name]
+    try:
+        table: Table = getattr(import_module(f"barnabas.pipeline.tables.{module}"), class_name)(spark, location)
+    except ImportError as error:
+        raise TableError(
+            f"{format_name} tables need more than is installed: pip install 'barnabas[{format_name}]' ({error})"
+        ) from None
+    return table
+
+
+def _check_format(name: str) -> None:
+    if name not in _REQUIREMENTS:
+        raise TableError(f"there is no table format {name!r}; there are {', '.join(FORMATS)}")
