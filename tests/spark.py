@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from barnabas.pipeline.spark.session import KAFKA_CONNECTOR, spark_session
+from barnabas.pipeline.tables.places import FORMATS, requirements_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -44,4 +45,8 @@ def shared_session() -> SparkSession:
     stack = ExitStack()
     atexit.register(stack.close)
     scratch = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
-    return stack.enter_context(spark_session("barnabas-tests", scratch=Path(scratch), packages=KAFKA_CONNECTOR))
+    needed = requirements_of(*FORMATS)
+    packages = ",".join([KAFKA_CONNECTOR, *needed.packages])
+    return stack.enter_context(
+        spark_session("barnabas-tests", scratch=Path(scratch), packages=packages, settings=needed.settings)
+    )

@@ -1,0 +1,381 @@
+"""Tables of Delta Lake.
+
+Invariants:
+- Each commit of ours has in its `userMetadata` the `_Note` below: the progress of every run, as of the version that
+  its writer had seen (`base`), with the run's own new one in it. Commits behind `base` that were written by others
+  meanwhile are looked at one by one; so the newest note and what stands between `base` and it tell all, and a log whose
+  older files Delta has cleaned up loses nothing.
+- A commit has `txnAppId` = run and `txnVersion` = sequence. Delta refuses the second of two that race, and skips
+  without a word one that comes later with a number that is there: so after each commit its note is read back, and one
+  that is another writer's is an error.
+
+Source: Delta protocol, commit provenance information, transaction identifiers; Delta 4.0.0, `DeltaOptions`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from barnabas.pipeline.tables.columns import aligned, literal, quoted, with_all_columns
+from barnabas.pipeline.tables.hadoop import Directory
+from barnabas.pipeline.tables.table import COMPACTED_FILE_BYTES, Compaction, Progress, TableError, TableMovedError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
+    from pyspark.sql.types import StructType
+
+_LOG = "_delta_log"
+_COMMIT_FILE = re.compile(r"(\d{20})\.json")
+_NOTE_KEY = "barnabas"
+
+# Characters that Parquet's own names of columns can't have; with them Delta must map names.
+_ODD_CHARACTERS = set(" ,;{}()\n\t=")
+_MAP_NAMES = {
+    "delta.columnMapping.mode": "name",
+    "delta.minReaderVersion": "2",
+    "delta.minWriterVersion": "5",
+}
+
+_METADATA_CONF = "spark.databricks.delta.commitInfo.userMetadata"
+_APPLICATION_CONF = "spark.databricks.delta.write.txnAppId"
+_VERSION_CONF = "spark.databricks.delta.write.txnVersion"
+# A session has one set of them: commands that are given them so take turns.
+_confs_in_use = threading.RLock()
+
+# Another writer was faster, and Delta could not put both one after the other; the same again then may.
+_TRIES = 10
+_CONFLICT = re.compile(
+    r"\b(ConcurrentAppend|ConcurrentDeleteRead|ConcurrentDeleteDelete|MetadataChanged|ProtocolChanged)"
+)
+_SAME_RUN_CONFLICT = "ConcurrentTransaction"
+
+
+@dataclass(frozen=True, slots=True)
+class _Note:
+    """What stands in a commit: `own` is the run that wrote rows ("" for a compaction), `writer` this very attempt."""
+
+    base: int
+    own: str
+    writer: str
+    runs: dict[str, Progress]
+
+    def to_json(self) -> str:
+        return json.dumps(
+            {
+                _NOTE_KEY: 1,
+                "base": self.base,
+                "own": self.own,
+                "writer": self.writer,
+                "runs": [progress.to_json() for progress in self.runs.values()],
+            },
+            separators=(",", ":"),
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> _Note | None:
+        """Read one; None where somebody else's words stand."""
+        try:
+            found = json.loads(text)
+        except ValueError:
+            return None
+        if not isinstance(found, dict) or _NOTE_KEY not in found:
+            return None
+        all_progress = [Progress.from_json(progress) for progress in found["runs"]]
+        return cls(found["base"], found["own"], found["writer"], {progress.run: progress for progress in all_progress})
+
+
+@dataclass(frozen=True, slots=True)
+class _History:
+    """What the log says: the latest version, each run's progress, and which attempt made a run's sequence."""
+
+    version: int
+    runs: dict[str, Progress]
+    writers: dict[tuple[str, int], str]
+
+
+class DeltaLakeTable:
+    """A Delta table in a directory."""
+
+    def __init__(self, spark: SparkSession, location: str) -> None:
+        self._spark = spark
+        self._directory = Directory(spark, location)
+        self._location = location
+
+    @property
+    def location(self) -> str:
+        return self._location
+
+    def exists(self) -> bool:
+        return bool(self._versions())
+
+    def read(self) -> DataFrame:
+        if not self.exists():
+            raise TableError(f"{self._location}: there is no Delta table")
+        return self._spark.read.format("delta").load(self._directory.uri())
+
+    def progress(self, run: str) -> Progress | None:
+        return self._history().runs.get(run)
+
+    def append(self, rows: DataFrame, progress: Progress, partition_by: Sequence[str] = ()) -> None:
+        def write(note: str) -> None:
+            fitting = self._fitting(rows)
+            writer = self._writer(fitting, note, progress).mode("append").option("mergeSchema", "true")
+            writer.partitionBy(*partition_by).save(self._directory.uri())
+
+        self._commit(progress, write)
+
+    def update(self, rows: DataFrame, key: Sequence[str], progress: Progress) -> None:
+        if not self.exists():
+            self.append(rows, progress)
+            return
+
+        def write(note: str) -> None:
+            fitting = self._fitting(rows)
+            spark = fitting.sparkSession
+            view = f"barnabas_{uuid.uuid4().hex}"
+            # The row takes the other one's place, whole: what it does not have is null then.
+            with_all_columns(fitting, self._schema()).createOrReplaceTempView(view)
+            same = " AND ".join(f"there.{quoted(name)} <=> new.{quoted(name)}" for name in key)
+            try:
+                # In this release `WITH SCHEMA EVOLUTION` in the command itself adds no column.
+                with _settings(spark, note, progress, {"spark.databricks.delta.schema.autoMerge.enabled": "true"}):
+                    spark.sql(
+                        f"MERGE INTO {self._sql_name} AS there USING {view} AS new ON {same} "
+                        "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+                    )
+            finally:
+                spark.catalog.dropTempView(view)
+
+        self._commit(progress, write)
+
+    def replace(self, rows: DataFrame, progress: Progress, partition_by: Sequence[str] = ()) -> None:
+        def write(note: str) -> None:
+            self._map_names(rows.columns)
+            writer = self._writer(aligned(rows, None, self._location), note, progress).mode("overwrite")
+            writer.option("overwriteSchema", "true").partitionBy(*partition_by).save(self._directory.uri())
+
+        self._commit(progress, write)
+
+    def cut(self, offsets: Mapping[str, Mapping[int, int]], progress: Progress) -> int:
+        if not self.exists():
+            raise TableError(f"{self._location}: there is no Delta table")
+        condition = condition_of_cut(offsets, self._schema(), self._location)
+        count = 0
+
+        def write(note: str) -> None:
+            nonlocal count
+            with _settings(self._spark, note, progress):
+                result = self._spark.sql(f"DELETE FROM {self._sql_name} WHERE {condition}").collect()
+            count = int(result[0][0])
+            if not count:
+                # Delta makes no commit of a DELETE that changes nothing, and ours has the progress to hold.
+                nothing = self.read().where("false")
+                self._writer(nothing, note, progress).mode("append").save(self._directory.uri())
+
+        self._commit(progress, write)
+        return count
+
+    def compact(self, target_file_bytes: int = COMPACTED_FILE_BYTES) -> Compaction:
+        """Write small files together, as Delta's OPTIMIZE does; the old ones stay for time travel until `vacuum`."""
+        if not self.exists():
+            raise TableError(f"{self._location}: there is no Delta table")
+        sizes = {
+            "spark.databricks.delta.optimize.maxFileSize": str(target_file_bytes),
+            "spark.databricks.delta.optimize.minFileSize": str(target_file_bytes),
+        }
+        before = self._file_count()
+        history = self._history()
+        note = _Note(history.version, "", uuid.uuid4().hex, history.runs).to_json()
+        with _settings(self._spark, note, None, sizes):
+            self._spark.sql(f"OPTIMIZE {self._sql_name}")
+        return Compaction(before, self._file_count())
+
+    def vacuum(self, hours: float = 168) -> None:
+        """Remove files that no version of the last hours has: time travel ends there.
+
+        Args:
+            hours: Delta refuses less than 168 (a week) unless its check is switched off: a reader or a writer that
+                takes longer would lose its files.
+        """
+        self._spark.sql(f"VACUUM {self._sql_name} RETAIN {hours} HOURS")
+
+    @property
+    def _sql_name(self) -> str:
+        return f"delta.{quoted(self._directory.uri())}"
+
+    def _versions(self) -> list[int]:
+        """Give the versions whose commits are still in the log, oldest first."""
+        matches = (_COMMIT_FILE.fullmatch(entry.name) for entry in self._directory.entries(_LOG))
+        return [int(match[1]) for match in matches if match]
+
+    def _schema(self) -> StructType:
+        return self._spark.read.format("delta").load(self._directory.uri()).schema
+
+    def _file_count(self) -> int:
+        return int(self._spark.sql(f"DESCRIBE DETAIL {self._sql_name}").collect()[0]["numFiles"])
+
+    def _fitting(self, rows: DataFrame) -> DataFrame:
+        fitting = aligned(rows, self._schema() if self.exists() else None, self._location)
+        self._map_names(fitting.columns)
+        return fitting
+
+    def _map_names(self, names: Sequence[str]) -> None:
+        """Make the table one whose columns may have any name, when one is there that needs it.
+
+        Not before: some readers of Delta can't read such a table.
+        """
+        if not self.exists() or not any(_ODD_CHARACTERS.intersection(name) for name in names):
+            return
+        properties = self._spark.sql(f"DESCRIBE DETAIL {self._sql_name}").collect()[0]["properties"]
+        if "delta.columnMapping.mode" not in properties:
+            listed = ", ".join(f"{literal(name)} = {literal(value)}" for name, value in _MAP_NAMES.items())
+            self._spark.sql(f"ALTER TABLE {self._sql_name} SET TBLPROPERTIES ({listed})")
+
+    def _writer(self, rows: DataFrame, note: str, progress: Progress) -> DataFrameWriter:
+        writer = rows.write.format("delta").option("userMetadata", note)
+        if not self.exists() and any(_ODD_CHARACTERS.intersection(name) for name in rows.columns):
+            writer = writer.options(**_MAP_NAMES)
+        return writer.option("txnAppId", progress.run).option("txnVersion", str(progress.sequence))
+
+    def _commit(self, progress: Progress, write: Callable[[str], None]) -> None:
+        """Have something written with a note of the progress, and see that it is there.
+
+        Raises:
+            TableMovedError: another writer has committed, or commits now, as the same run.
+        """
+        for last in range(_TRIES - 1, -1, -1):
+            history = self._history()
+            check_sequence(history.runs.get(progress.run), progress, self._location)
+            writer = uuid.uuid4().hex
+            note = _Note(history.version, progress.run, writer, {**history.runs, progress.run: progress})
+            try:
+                write(note.to_json())
+            except _spark_errors() as error:
+                if _SAME_RUN_CONFLICT in str(error):
+                    raise _moved(progress, self._location) from error
+                if not last or not _CONFLICT.search(str(error)):
+                    raise
+                continue
+            if self._history().writers.get((progress.run, progress.sequence)) != writer:
+                raise _moved(progress, self._location)
+            return
+
+    def _history(self) -> _History:
+        """Read the newest commits, back to the version that the notes found so far account for.
+
+        Raises:
+            TableError: the log's older part was cleaned up, and its newer part does not say how far the runs came.
+        """
+        versions = self._versions()
+        runs: dict[str, Progress] = {}
+        writers: dict[tuple[str, int], str] = {}
+        known_until = -1
+        for version in reversed(versions):
+            if version <= known_until:
+                break
+            note = self._note(version)
+            if note is None:
+                continue
+            known_until = max(known_until, note.base)
+            for run, progress in note.runs.items():
+                if run not in runs or runs[run].sequence < progress.sequence:
+                    runs[run] = progress
+            if note.own:
+                writers[note.own, note.runs[note.own].sequence] = note.writer
+        if versions and versions[0] > 0 and known_until < versions[0] - 1 and self._has_runs():
+            raise TableError(
+                f"{self._location}: commits of other writers alone are left in {_LOG}, so that it does not say how far "
+                "the runs have come: restore an older copy of the log, or start a new table"
+            )
+        return _History(versions[-1] if versions else -1, runs, writers)
+
+    def _note(self, version: int) -> _Note | None:
+        for line in self._directory.read_text(f"{_LOG}/{version:020}.json").splitlines():
+            if '"commitInfo"' in line:
+                action = json.loads(line)
+                if "commitInfo" in action:
+                    text = action["commitInfo"].get("userMetadata")
+                    return _Note.from_json(text) if text else None
+        return None
+
+    def _has_runs(self) -> bool:
+        """Tell whether Delta itself remembers a transaction: it keeps their numbers, not our notes."""
+        jvm: Any = self._spark.sparkContext._jvm
+        log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(self._spark._jsparkSession, self._directory.uri())
+        return not log.unsafeVolatileSnapshot().setTransactions().isEmpty()
+
+
+def check_sequence(last: Progress | None, progress: Progress, location: str) -> None:
+    """See that a commit is the one after its run's last.
+
+    Raises:
+        TableMovedError: it is not.
+    """
+    expected = last.sequence + 1 if last else 1
+    if progress.sequence != expected:
+        raise TableMovedError(
+            f"{location}: commit {progress.sequence} of run {progress.run} is not the next one, {expected}: "
+            "another writer uses the run's name, or the table was replaced"
+        )
+
+
+def condition_of_cut(offsets: Mapping[str, Mapping[int, int]], schema: StructType, location: str) -> str:
+    """Give as SQL which rows a cut takes away.
+
+    Raises:
+        TableError: the table has no columns that say where its rows were read.
+    """
+    missing = [name for name in ("_topic", "_partition", "_offset") if name not in schema.names]
+    if missing:
+        raise TableError(f"{location}: can't be cut at offsets: it has no column {', '.join(missing)}")
+    return " OR ".join(
+        [
+            f"(_topic = {literal(topic)} AND _partition = {int(partition)} AND _offset >= {int(offset)})"
+            for topic, partitions in sorted(offsets.items())
+            for partition, offset in sorted(partitions.items())
+        ]
+        or ["false"]
+    )
+
+
+@contextmanager
+def _settings(
+    spark: SparkSession, note: str, progress: Progress | None, more: Mapping[str, str] | None = None
+) -> Iterator[None]:
+    """Set what a command of SQL writes into its commit, for the time of a block."""
+    wanted = {_METADATA_CONF: note, **(more or {})}
+    if progress:
+        wanted |= {_APPLICATION_CONF: progress.run, _VERSION_CONF: str(progress.sequence)}
+    with _confs_in_use:
+        before = {name: spark.conf.get(name, None) for name in wanted}
+        try:
+            for name, value in wanted.items():
+                spark.conf.set(name, value)
+            yield
+        finally:
+            for name, value_before in before.items():
+                if value_before is None:
+                    spark.conf.unset(name)
+                else:
+                    spark.conf.set(name, value_before)
+
+
+def _moved(progress: Progress, location: str) -> TableMovedError:
+    return TableMovedError(
+        f"{location}: another writer has just made commit {progress.sequence} of run {progress.run}: "
+        "stop one of both, or give it another name"
+    )
+
+
+def _spark_errors() -> tuple[type[Exception], ...]:
+    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # it has no types
+    from pyspark.errors import PySparkException
+
+    return (PySparkException, Py4JJavaError)

@@ -1,0 +1,367 @@
+"""What every kind of table does: rows and progress are committed in one step, each commit once."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from barnabas.pipeline.tables.places import open_table
+from barnabas.pipeline.tables.table import Mark, Progress, Table, TableError, TableMovedError
+from tests.spark import forgets_sockets, forgotten_sockets, shared_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["forgotten_sockets"]  # a fixture of every test here
+
+pytestmark = forgets_sockets
+
+FORMATS = ["delta"]
+# Formats whose files can't be changed row by row.
+WITHOUT_UPDATE = {"parquet"}
+
+
+@dataclass
+class Place:
+    """Where a test's table is; each `open` gives it as a fresh process would see it."""
+
+    spark: SparkSession
+    format_name: str
+    location: str
+    _sequences: dict[str, int] = field(default_factory=dict)
+
+    def open(self) -> Table:
+        return open_table(self.spark, self.location, self.format_name)
+
+    def next(self, run: str = "load", end: int = 0) -> Progress:
+        """Give the progress of a run's next commit: all up to `end` of partition 0 is read."""
+        self._sequences[run] = self._sequences.get(run, 0) + 1
+        return progress_of(run, self._sequences[run], end)
+
+
+@pytest.fixture(scope="module")
+def spark() -> SparkSession:
+    return shared_session()
+
+
+@pytest.fixture(params=FORMATS)
+def place(request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path) -> Place:
+    return Place(spark, request.param, str(tmp_path / "table"))
+
+
+@pytest.fixture
+def table(place: Place) -> Table:
+    return place.open()
+
+
+def progress_of(run: str, sequence: int, end: int) -> Progress:
+    return Progress(
+        run, sequence, "cluster-1", {"views": {0: end}}, {"views": {0: Mark(end - 1, 1_700_000_000_000, 7)}}
+    )
+
+
+def rows_at(spark: SparkSession, start: int, end: int, partition: int = 0) -> DataFrame:
+    """Give one row for each offset."""
+    return spark.range(start, end, 1, 2).selectExpr(
+        "'views' AS _topic", f"{partition} AS _partition", "id AS _offset", "concat('page-', id) AS page"
+    )
+
+
+def offsets_in(table: Table) -> list[int]:
+    return sorted(row["_offset"] for row in table.read().select("_offset").collect())
+
+
+def test_a_table_is_made_by_its_first_commit(place: Place, table: Table) -> None:
+    assert not table.exists()
+    assert table.progress("load") is None
+    with pytest.raises(TableError, match="there is no"):
+        table.read()
+    progress = place.next(end=10)
+    table.append(rows_at(place.spark, 0, 10), progress)
+    for seen in (table, place.open()):
+        assert seen.exists()
+        assert offsets_in(seen) == list(range(10))
+        assert seen.progress("load") == progress
+        assert seen.progress("another") is None
+
+
+def test_values_of_all_types_come_back(place: Place, table: Table) -> None:
+    row = {
+        "text": "quote ' \" \\ \n tab \t \u00fc \U0001f600",
+        "whole": -(2**63),
+        "small": 2**31 - 1,
+        "number": 0.1,
+        "is_true": True,
+        "time": datetime(1969, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC),
+        "words": ["a", None],
+        "object": {"name": "x", "count": 1},
+        "nothing": None,
+    }
+    schema = (
+        "text STRING, whole BIGINT, small INT, number DOUBLE, is_true BOOLEAN, time TIMESTAMP, words ARRAY<STRING>,"
+        " object STRUCT<name: STRING, count: BIGINT>, nothing STRING"
+    )
+    table.append(place.spark.createDataFrame([row], schema), place.next())
+    (found,) = table.read().collect()
+    found_values = found.asDict(recursive=True)
+    # Spark gives times of its session's zone, UTC, without a zone.
+    assert found_values == {**row, "time": found_values["time"]}
+    assert table.read().selectExpr("unix_micros(time)").collect()[0][0] == -1
+
+
+@pytest.mark.parametrize("sequence", [0, 1, 3])
+def test_a_commit_out_of_turn_is_refused(place: Place, table: Table, sequence: int) -> None:
+    table.append(rows_at(place.spark, 0, 10), place.next(end=10))
+    with pytest.raises(TableMovedError, match="load"):
+        table.append(rows_at(place.spark, 10, 20), progress_of("load", sequence, 20))
+    assert offsets_in(table) == list(range(10))
+    assert table.progress("load") == progress_of("load", 1, 10)
+
+
+def test_a_batch_without_rows_moves_the_progress(place: Place, table: Table) -> None:
+    for end in (0, 5, 9):
+        table.append(rows_at(place.spark, 0, 0), place.next(end=end))
+    assert place.open().progress("load") == progress_of("load", 3, 9)
+    assert offsets_in(table) == []
+    assert table.read().columns == ["_topic", "_partition", "_offset", "page"]
+
+
+def test_runs_beside_each_other_keep_their_own_progress(place: Place, table: Table) -> None:
+    table.append(rows_at(place.spark, 0, 10), place.next("load", 10))
+    table.append(rows_at(place.spark, 100, 110), place.next("backfill", 110))
+    table.append(rows_at(place.spark, 10, 20), place.next("load", 20))
+    seen = place.open()
+    assert seen.progress("load") == progress_of("load", 2, 20)
+    assert seen.progress("backfill") == progress_of("backfill", 1, 110)
+    assert offsets_in(seen) == [*range(20), *range(100, 110)]
+
+
+def test_runs_at_the_same_time_lose_nothing(place: Place) -> None:
+    runs = ["one", "two", "three"]
+    errors: list[BaseException] = []
+
+    def write(number: int, run: str) -> None:
+        try:
+            table = place.open()
+            for sequence in range(1, 4):
+                start = 1_000 * number + 10 * sequence
+                table.append(rows_at(place.spark, start, start + 10), progress_of(run, sequence, sequence))
+        except BaseException as error:  # it is raised below, in the test's own thread
+            errors.append(error)
+
+    threads = [threading.Thread(target=write, args=(number, run)) for number, run in enumerate(runs)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors, errors
+    seen = place.open()
+    assert [seen.progress(run) for run in runs] == [progress_of(run, 3, 3) for run in runs]
+    assert offsets_in(seen) == [1_000 * number + offset for number in range(3) for offset in range(10, 40)]
+
+
+def test_one_of_two_that_take_themselves_for_the_same_run_goes_on(place: Place) -> None:
+    barrier = threading.Barrier(2)
+    outcomes: list[str] = []
+
+    def write(start: int) -> None:
+        table = place.open()
+        barrier.wait()
+        try:
+            table.append(rows_at(place.spark, start, start + 10), progress_of("load", 1, start))
+        except TableMovedError:
+            outcomes.append("refused")
+        else:
+            outcomes.append(f"written {start}")
+
+    threads = [threading.Thread(target=write, args=(start,)) for start in (0, 100)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    (written,) = (outcome for outcome in outcomes if outcome != "refused")
+    assert len(outcomes) == 2
+    start = int(written.removeprefix("written "))
+    seen = place.open()
+    assert offsets_in(seen) == list(range(start, start + 10))
+    assert seen.progress("load") == progress_of("load", 1, start)
+
+
+def test_new_columns_appear_and_missing_ones_are_null(place: Place, table: Table) -> None:
+    spark = place.spark
+    table.append(spark.createDataFrame([(1, "a")], "id INT, page STRING"), place.next())
+    table.append(spark.createDataFrame([(2, 0.5)], "id INT, score DOUBLE"), place.next())
+    table.append(spark.createDataFrame([("c", 3)], "PAGE STRING, id INT"), place.next())
+    table.append(spark.createDataFrame([(4,)], "id INT").selectExpr("id", "NULL AS later"), place.next())
+    rows = table.read()
+    assert rows.columns == ["id", "page", "score"]
+    found = [tuple(row) for row in rows.orderBy("id").collect()]
+    assert found == [(1, "a", None), (2, None, 0.5), (3, "c", None), (4, None, None)]
+
+
+@pytest.mark.parametrize("column_type", ["STRING", "DOUBLE", "BIGINT", "BOOLEAN"])
+def test_a_changed_type_is_refused_by_name(place: Place, table: Table, column_type: str) -> None:
+    spark = place.spark
+    table.append(spark.createDataFrame([(1, 2)], "id INT, count INT"), place.next(end=1))
+    with pytest.raises(TableError, match=rf"column count is int in the table and {column_type.lower()} in"):
+        table.append(spark.sql(f"SELECT 2 AS id, CAST(3 AS {column_type}) AS count"), place.next(end=2))
+    assert [tuple(row) for row in table.read().collect()] == [(1, 2)]
+    assert table.progress("load") == progress_of("load", 1, 1)
+
+
+def test_a_changed_type_within_an_object_is_refused_by_name(place: Place, table: Table) -> None:
+    table.append(place.spark.sql("SELECT named_struct('a', array(named_struct('b', 1))) AS object"), place.next())
+    if place.format_name == "postgresql":
+        pytest.skip("an object is one value of JSON there")
+    with pytest.raises(TableError, match=r"column object\.a\[\]\.b is int in the table and string in"):
+        table.append(place.spark.sql("SELECT named_struct('a', array(named_struct('b', '1'))) AS object"), place.next())
+
+
+def test_columns_may_have_any_name(place: Place, table: Table) -> None:
+    spark = place.spark
+    names = ["plain", "with blank", "with.dot", "\u00fcn\u00ef", "it's", "a=b;c", "{}", "back`tick"]
+    table.append(spark.createDataFrame([(1,)], "plain INT"), place.next())
+    row = dict.fromkeys(names, 2)
+    from pyspark.sql.types import IntegerType, StructField, StructType
+
+    schema = StructType([StructField(name, IntegerType()) for name in names])
+    table.append(spark.createDataFrame([tuple(row.values())], schema), place.next())
+    rows = place.open().read()
+    assert rows.columns == names
+    found = sorted(tuple(row) for row in rows.fillna(0).collect())
+    assert found == [(1, 0, 0, 0, 0, 0, 0, 0), (2,) * 8]
+
+
+def test_a_table_may_start_with_odd_names(place: Place, table: Table) -> None:
+    table.append(place.spark.sql("SELECT 1 AS `with blank`, 2 AS `x,y`"), place.next())
+    assert [row.asDict() for row in table.read().collect()] == [{"with blank": 1, "x,y": 2}]
+
+
+def test_update_puts_rows_in_the_place_of_those_with_the_same_key(place: Place, table: Table) -> None:
+    spark = place.spark
+    if place.format_name in WITHOUT_UPDATE:
+        with pytest.raises(TableError, match="delta"):
+            table.update(spark.range(1), ["id"], place.next())
+        assert not table.exists()
+        return
+    first = spark.createDataFrame([("a", None, 1), ("b", "x", 2)], "k STRING, l STRING, votes INT")
+    table.update(first, ["k", "l"], place.next())
+    second = spark.createDataFrame(
+        [("a", None, 10, "new"), ("b", "y", 3, None)], "k STRING, l STRING, votes INT, n STRING"
+    )
+    table.update(second, ["k", "l"], place.next())
+    # What a row does not have is null then: it takes the other's place, whole.
+    table.update(spark.createDataFrame([("a", None)], "k STRING, l STRING"), ["k", "l"], place.next(end=9))
+    found = sorted(tuple(row) for row in table.read().fillna("-").fillna(0).collect())
+    assert found == [("a", "-", 0, "-"), ("b", "x", 2, "-"), ("b", "y", 3, "-")]
+    assert place.open().progress("load") == progress_of("load", 3, 9)
+    with pytest.raises(TableMovedError):
+        table.update(first, ["k", "l"], progress_of("load", 3, 0))
+
+
+def test_an_update_without_rows_moves_the_progress(place: Place, table: Table) -> None:
+    if place.format_name in WITHOUT_UPDATE:
+        return
+    rows = place.spark.createDataFrame([("a", 1)], "k STRING, votes INT")
+    table.update(rows, ["k"], place.next(end=1))
+    table.update(rows.where("false"), ["k"], place.next(end=2))
+    assert place.open().progress("load") == progress_of("load", 2, 2)
+    assert [tuple(row) for row in table.read().collect()] == [("a", 1)]
+
+
+def test_replace_puts_rows_in_the_place_of_all(place: Place, table: Table) -> None:
+    spark = place.spark
+    table.replace(spark.createDataFrame([(1, "a")], "id INT, page STRING"), place.next())
+    table.append(rows_at(spark, 0, 3), place.next("other", 3))
+    table.replace(spark.createDataFrame([("x", 0.5)], "id STRING, score DOUBLE"), place.next())
+    assert table.read().columns == ["id", "score"]
+    assert [tuple(row) for row in table.read().collect()] == [("x", 0.5)]
+    seen = place.open()
+    assert seen.progress("load") == progress_of("load", 2, 0)
+    assert seen.progress("other") == progress_of("other", 1, 3)
+
+
+def test_replace_takes_rows_read_from_the_table_itself(place: Place, table: Table) -> None:
+    table.append(rows_at(place.spark, 0, 10), place.next())
+    table.replace(table.read().where("_offset % 2 = 0"), place.next())
+    assert offsets_in(place.open()) == [0, 2, 4, 6, 8]
+    table.replace(table.read().where("false"), place.next())
+    assert offsets_in(place.open()) == []
+
+
+def test_cut_takes_away_what_was_read_from_an_offset_on(place: Place, table: Table) -> None:
+    table.append(rows_at(place.spark, 0, 10), place.next())
+    table.append(rows_at(place.spark, 10, 20).unionAll(rows_at(place.spark, 0, 5, partition=1)), place.next())
+    table.append(rows_at(place.spark, 0, 4, partition=2), place.next())
+    progress = place.next(end=7)
+    assert table.cut({"views": {0: 7, 1: 0}, "clicks": {2: 0}}, progress) == 18
+    seen = place.open()
+    left = sorted((row["_partition"], row["_offset"]) for row in seen.read().collect())
+    assert left == [(0, offset) for offset in range(7)] + [(2, offset) for offset in range(4)]
+    assert seen.progress("load") == progress
+    table.append(rows_at(place.spark, 7, 9), place.next(end=9))
+    assert offsets_in(place.open()) == sorted([*range(9), *range(4)])
+
+
+@pytest.mark.parametrize("offsets", [{}, {"views": {}}, {"views": {0: 10}}, {"it's \\ odd": {0: 0}}])
+def test_cut_of_nothing_moves_the_progress(place: Place, table: Table, offsets: dict[str, dict[int, int]]) -> None:
+    table.append(rows_at(place.spark, 0, 10), place.next())
+    progress = place.next(end=3)
+    assert table.cut(offsets, progress) == 0
+    assert place.open().progress("load") == progress
+    assert offsets_in(table) == list(range(10))
+
+
+def test_a_table_without_places_is_not_cut(place: Place, table: Table) -> None:
+    table.append(place.spark.createDataFrame([(1,)], "id INT"), place.next(end=1))
+    with pytest.raises(TableError, match="_topic, _partition, _offset"):
+        table.cut({"views": {0: 0}}, place.next())
+    assert table.progress("load") == progress_of("load", 1, 1)
+
+
+def test_compact_makes_fewer_files_of_the_same_rows(place: Place, table: Table) -> None:
+    for number in range(4):
+        table.append(rows_at(place.spark, 10 * number, 10 * number + 10), place.next(end=10 * number + 10))
+    table.append(rows_at(place.spark, 100, 101), place.next("other", 101))
+    done = table.compact()
+    if place.format_name != "postgresql":
+        assert done.files_before == 9
+        assert 1 <= done.files_after <= 2
+    seen = place.open()
+    assert offsets_in(seen) == [*range(40), 100]
+    assert seen.progress("load") == progress_of("load", 4, 40)
+    assert seen.progress("other") == progress_of("other", 1, 101)
+    table.append(rows_at(place.spark, 40, 50), place.next(end=50))
+    assert offsets_in(place.open()) == [*range(50), 100]
+
+
+def test_files_are_divided_as_asked_for(place: Place, table: Table) -> None:
+    rows = place.spark.createDataFrame([("2015-05-17", 1), ("2015-05-18", 2), (None, 3)], "day STRING, id INT")
+    table.append(rows, place.next(), partition_by=["day"])
+    table.append(rows, place.next(), partition_by=["day"])
+    found = sorted((row["day"] or "", row["id"]) for row in table.read().collect())
+    assert found == [("", 3)] * 2 + [("2015-05-17", 1)] * 2 + [("2015-05-18", 2)] * 2
+    table.replace(table.read().where("id > 1"), place.next(), partition_by=["day"])
+    assert sorted(row["id"] for row in table.read().collect()) == [2, 2, 3, 3]
+
+
+def test_a_failed_batch_leaves_nothing(place: Place, table: Table) -> None:
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+
+    table.append(rows_at(place.spark, 0, 10), place.next(end=10))
+    broken = rows_at(place.spark, 10, 20).selectExpr(
+        "_topic", "_partition", "_offset", "IF(_offset = 17, raise_error('broken'), page) AS page"
+    )
+    with pytest.raises((PySparkException, Py4JJavaError), match="broken"):
+        table.append(broken, progress_of("load", 2, 20))
+    seen = place.open()
+    assert offsets_in(seen) == list(range(10))
+    assert seen.progress("load") == progress_of("load", 1, 10)
+    seen.append(rows_at(place.spark, 10, 20), progress_of("load", 2, 20))
+    assert offsets_in(place.open()) == list(range(20))
