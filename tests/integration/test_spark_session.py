@@ -29,7 +29,7 @@ subprocess.Popen = Popen
 signal.signal(signal.SIGTERM, signal.default_int_handler)
 directory = Path(sys.argv[1])
 with session.checkpoint_lock(directory / "lock", 0, lambda: None) as lock:
-    with session.spark_session("test", scratch=directory / "scratch", lock=lock) as spark:
+    with session.spark_session("test", scratch=directory / "scratch", locks=[lock]) as spark:
         print("listening", flush=True)
         sys.stdin.read()
 """

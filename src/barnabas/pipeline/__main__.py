@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from barnabas.pipeline.jobs.job import Job
-    from barnabas.pipeline.runner import RunProgress
+    from barnabas.pipeline.view_runner import RunProgress
     from barnabas.pipeline.sources.replay import ReplayProgress
 
 _LEAST_WATERMARK_S = 60
@@ -176,7 +176,7 @@ def _run_in_session(arguments: argparse.Namespace, checkpoint: Path, lock: int, 
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no types
 
     from barnabas.pipeline import table
-    from barnabas.pipeline.runner import QueryFailedError, RunPlan, run_job
+    from barnabas.pipeline.view_runner import QueryFailedError, RunPlan, run_job
     from barnabas.pipeline.sources.topic import open_topic
     from barnabas.pipeline.spark.session import KAFKA_CONNECTOR, spark_session
 
@@ -201,7 +201,7 @@ def _run_in_session(arguments: argparse.Namespace, checkpoint: Path, lock: int, 
         with (
             _scratch(arguments.scratch, checkpoint) as scratch,
             spark_session(
-                f"barnabas-{job.name}", scratch=scratch, packages=KAFKA_CONNECTOR, settings=settings, lock=lock
+                f"barnabas-{job.name}", scratch=scratch, packages=KAFKA_CONNECTOR, settings=settings, locks=[lock]
             ) as spark,
             open_topic(arguments.bootstrap_server, arguments.topic) as topic,
         ):

@@ -14,8 +14,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from struct import Struct
 from typing import TYPE_CHECKING
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 # The one place that names the version beside pyproject.toml's pin of pyspark: later ones of 4.0 lack the token
 # provider on Maven Central, and so can't be resolved.
+AVRO = "org.apache.spark:spark-avro_2.13:4.0.0"
 KAFKA_CONNECTOR = "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0"
 
 _JVM_EXIT_TIMEOUT_S = 10
@@ -106,7 +107,13 @@ def checkpoint_lock(path: Path, timeout_s: float, wait_note: Callable[[], None])
 
 @contextmanager
 def spark_session(
-    name: str, *, scratch: Path, packages: str = "", settings: Mapping[str, str] | None = None, lock: int | None = None
+    name: str,
+    *,
+    scratch: Path,
+    packages: str = "",
+    settings: Mapping[str, str] | None = None,
+    locks: Sequence[int] = (),
+    log: Path | None = None,
 ) -> Iterator[SparkSession]:
     """Start Spark in this process and a JVM, and stop both at the end; once in a process.
 
@@ -116,7 +123,8 @@ def spark_session(
         packages: Maven coordinates, comma between; they are downloaded once, from Maven Central or what
             BARNABAS_MAVEN_REPOSITORY names, and then kept in Ivy's cache.
         settings: Spark settings over the ones of this module.
-        lock: A descriptor that the JVM holds open as long as it lives.
+        locks: Descriptors that the JVM holds open as long as it lives.
+        log: A file that what the JVM says is added to; None: standard error.
 
     Raises:
         JavaNotFoundError: there is no Java.
@@ -142,7 +150,7 @@ def spark_session(
         conf.set("spark.jars.packages", packages)
         conf.set("spark.jars.ivySettings", str(_write_ivy_settings(scratch)))
     conf.setAll(list((settings or {}).items()))
-    jvm = _start_jvm(conf, scratch, lock)
+    jvm = _start_jvm(conf, scratch, locks, log)
     try:
         context = SparkContext(conf=conf, gateway=_connect(jvm, scratch))
         session = SparkSession(context)
@@ -154,7 +162,7 @@ def spark_session(
         _stop_jvm(jvm)
 
 
-def _start_jvm(conf: SparkConf, scratch: Path, lock: int | None) -> subprocess.Popen[bytes]:
+def _start_jvm(conf: SparkConf, scratch: Path, locks: Sequence[int], log: Path | None) -> subprocess.Popen[bytes]:
     """Start Spark's JVM, which writes its port and secret to a file once it listens.
 
     Not pyspark's own start: that loses the JVM when it is interrupted meanwhile, and the JVM then waits for ever.
@@ -174,16 +182,20 @@ def _start_jvm(conf: SparkConf, scratch: Path, lock: int | None) -> subprocess.P
         if sys.platform == "linux":
             die_with_parent(parent_pid)
 
-    return subprocess.Popen(
-        [*command, "pyspark-shell"],
-        # Its end ends the JVM, once it listens.
-        stdin=subprocess.PIPE,
-        env={**os.environ, "SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(address)},
-        pass_fds=() if lock is None else (lock,),
-        # Spark makes a directory `artifacts` where it is started.
-        cwd=scratch,
-        preexec_fn=prepare,
-    )
+    with ExitStack() as stack:
+        output = None if log is None else stack.enter_context(log.open("ab"))
+        return subprocess.Popen(
+            [*command, "pyspark-shell"],
+            # Its end ends the JVM, once it listens.
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=output,
+            env={**os.environ, "SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(address)},
+            pass_fds=tuple(locks),
+            # Spark makes a directory `artifacts` where it is started.
+            cwd=scratch,
+            preexec_fn=prepare,
+        )
 
 
 def _connect(jvm: subprocess.Popen[bytes], scratch: Path) -> JavaGateway:

@@ -1,0 +1,65 @@
+"""Finds jobs: those of `barnabas.pipeline.jobs`, and any Python file that declares one as `JOB`."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import pkgutil
+import sys
+from pathlib import Path
+
+from barnabas.pipeline import jobs
+from barnabas.pipeline.job import Job
+
+
+class NoSuchJobError(Exception):
+    """There is no job of this name, or none in this file: one line."""
+
+
+def built_in_jobs() -> dict[str, Job]:
+    """Give the jobs of the package, by name."""
+    found = {}
+    for module in pkgutil.iter_modules(jobs.__path__):
+        job = getattr(importlib.import_module(f"{jobs.__name__}.{module.name}"), "JOB", None)
+        if isinstance(job, Job):
+            found[job.name] = job
+    return dict(sorted(found.items()))
+
+
+def find_job(name: str) -> Job:
+    """Give a job by its name, or by the Python file that declares it.
+
+    Raises:
+        NoSuchJobError: there is none.
+    """
+    if name.endswith(".py"):
+        return _job_of_file(Path(name))
+    known = built_in_jobs()
+    if name not in known:
+        raise NoSuchJobError(f"no such job: {name}; there are {', '.join(known)}, or give a .py file that declares JOB")
+    return known[name]
+
+
+def describe(job: Job) -> str:
+    """Give the docstring of the module that declares a job."""
+    return (sys.modules[job.transform.__module__].__doc__ or "").strip()
+
+
+def _job_of_file(path: Path) -> Job:
+    if not path.is_file():
+        raise NoSuchJobError(f"{path}: no such file")
+    # Its functions go to Spark's workers by value, and its docstring is found by this name.
+    name = f"barnabas_job_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise NoSuchJobError(f"{path} can't be loaded: {type(error).__name__}: {error}") from error
+    job = getattr(module, "JOB", None)
+    if not isinstance(job, Job):
+        raise NoSuchJobError(f"{path} declares no JOB of type barnabas.pipeline.job.Job")
+    return job

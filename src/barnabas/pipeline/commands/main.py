@@ -1,0 +1,94 @@
+"""The entry point of `barnabas pipeline`: finds the command, and turns every error into one line and an exit code.
+
+Exit codes: 0 done, 1 failed (trying again may help), 2 can't be done as asked, 130 stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from importlib import import_module
+
+from barnabas.core.errors import BarnabasError
+from barnabas.core.parent import die_with_parent
+
+_COMMANDS = ("list_jobs", "run_jobs", "status", "rewind")
+FAILED, REFUSED, STOPPED = 1, 2, 130
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command; gives the exit code."""
+    # Spark's bridge logs to the root logger, which would print it, that a JVM which has just ended does not answer.
+    logging.getLogger().addHandler(logging.NullHandler())
+    arguments = _parser().parse_args(argv)
+    if getattr(arguments, "parent", 0):
+        die_with_parent(arguments.parent)
+    try:
+        code = arguments.run_command(arguments)
+        sys.stdout.flush()
+        return int(code)
+    except KeyboardInterrupt:
+        return STOPPED
+    except BrokenPipeError:
+        return FAILED
+    except ImportError as error:
+        extra = "delta" if error.name and error.name.startswith("delta") else "pipeline"
+        return _fail(f"{error.name or error} is not installed: pip install 'barnabas[{extra}]'", REFUSED)
+    except OSError as error:
+        return _fail(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error), FAILED)
+    except Exception as error:
+        code = _code_of(error)
+        if code is None:
+            raise
+        return _fail(str(error), code)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="barnabas pipeline", description="Activity streams on Spark: from topics into topics, tables and a report."
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for module_name in _COMMANDS:
+        module = import_module(f"barnabas.pipeline.commands.{module_name}")
+        command = commands.add_parser(
+            module.NAME, help=module.HELP, description=(module.__doc__ or "").partition(": ")[2]
+        )
+        module.add_options(command)
+        command.set_defaults(run_command=module.run)
+    return parser
+
+
+def _code_of(error: Exception) -> int | None:
+    """Give the exit code of an error that is told in its own words; None for a bug, whose trace is wanted."""
+    from barnabas.pipeline.catalogue import NoSuchJobError
+    from barnabas.pipeline.runner.cluster import ClusterUnavailableError, NoSuchTopicError
+    from barnabas.pipeline.runner.losses import DataLossError
+    from barnabas.pipeline.runner.plan import PlanError
+    from barnabas.pipeline.runner.supervisor import RunFailedError
+    from barnabas.pipeline.spark.java import JavaNotFoundError
+    from barnabas.pipeline.spark.session import CheckpointInUseError, SparkStartError
+    from barnabas.pipeline.tables.table import TableError
+
+    if isinstance(error, (NoSuchJobError, PlanError, JavaNotFoundError, DataLossError)):
+        return REFUSED
+    passing = (
+        BarnabasError,
+        CheckpointInUseError,
+        ClusterUnavailableError,
+        NoSuchTopicError,
+        RunFailedError,
+        SparkStartError,
+        TableError,
+    )
+    if isinstance(error, passing):
+        return FAILED
+    if type(error).__module__.startswith("py4j."):
+        error.args = (f"Spark's JVM has ended or refused: {str(error).partition(chr(10))[0]}",)
+        return FAILED
+    return None
+
+
+def _fail(reason: str, code: int) -> int:
+    print(f"barnabas pipeline: {reason}", file=sys.stderr)
+    return code

@@ -1,0 +1,130 @@
+"""Options that several commands have, and what they mean."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import UTC, datetime
+from pathlib import Path
+
+from barnabas.pipeline.runner.cluster import KafkaOptions
+from barnabas.pipeline.runner.plan import Bound, PlanError, parse_offsets
+
+DEFAULT_DIRECTORY = "pipeline-data"
+FORMATS = ("delta", "iceberg", "parquet", "postgresql")
+
+
+def add_cluster_options(parser: argparse.ArgumentParser) -> None:
+    """Add how the cluster is reached."""
+    group = parser.add_argument_group("cluster")
+    group.add_argument("--bootstrap-server", default="127.0.0.1:9092", metavar="HOST:PORT,...", help="(%(default)s)")
+    group.add_argument(
+        "--command-config",
+        type=Path,
+        metavar="FILE",
+        help="Kafka client options, as a properties file of Kafka's tools",
+    )
+    group.add_argument(
+        "--kafka-option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="one Kafka client option (client.id, security.protocol, sasl.jaas.config, ...); over those of the file",
+    )
+
+
+def add_table_options(parser: argparse.ArgumentParser) -> None:
+    """Add where tables and checkpoints are."""
+    group = parser.add_argument_group("tables")
+    group.add_argument(
+        "--tables",
+        default=f"{DEFAULT_DIRECTORY}/tables",
+        metavar="PLACE",
+        help="a directory, local or hdfs://, or postgresql://USER@HOST/DATABASE (%(default)s)",
+    )
+    group.add_argument("--format", choices=FORMATS, default="delta", help="of tables (%(default)s)")
+    group.add_argument(
+        "--checkpoint",
+        default=f"{DEFAULT_DIRECTORY}/checkpoints",
+        metavar="DIR",
+        help="what else a run keeps, local or hdfs:// (%(default)s)",
+    )
+
+
+def add_spark_options(parser: argparse.ArgumentParser) -> None:
+    """Add how Spark is started."""
+    group = parser.add_argument_group("Spark")
+    group.add_argument(
+        "--master", default="local[2]", help="local[N], spark://HOST:PORT, yarn, k8s://... (%(default)s)"
+    )
+    group.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE", help="a Spark setting")
+    group.add_argument("--verbose", action="store_true", help="show what Spark's JVM says")
+    group.add_argument("--scratch", type=Path, metavar="DIR", help="Spark's temporary files (a temporary directory)")
+
+
+def kafka_options(arguments: argparse.Namespace, client_id: str) -> KafkaOptions:
+    """Give the cluster of a command; `client.id` is the given one unless the options name another.
+
+    Raises:
+        PlanError: an option is no NAME=VALUE.
+        OSError: the file can't be read.
+    """
+    options = {"client.id": client_id}
+    if arguments.command_config is not None:
+        for number, line in enumerate(arguments.command_config.read_text().splitlines(), start=1):
+            if not line.strip() or line.lstrip().startswith(("#", "!")):
+                continue
+            name, equals, value = line.partition("=")
+            if not equals:
+                raise PlanError(f"{arguments.command_config}:{number}: no NAME=VALUE: {line!r}")
+            options[name.strip()] = value.strip()
+    options |= pairs(arguments.kafka_option, "--kafka-option")
+    return KafkaOptions(arguments.bootstrap_server, options)
+
+
+def pairs(texts: list[str], option: str) -> dict[str, str]:
+    """Read NAME=VALUE options.
+
+    Raises:
+        PlanError: one is none.
+    """
+    result = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise PlanError(f"{option} {text}: it must be NAME=VALUE")
+        result[name] = value
+    return result
+
+
+def parse_time(text: str) -> int:
+    """Read a moment, as milliseconds since 1970: ISO 8601 (UTC unless it says otherwise), or such milliseconds.
+
+    Raises:
+        PlanError: it is neither.
+    """
+    if text.isdigit():
+        return int(text)
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise PlanError(f"{text!r} is no time; write 2026-11-17T14:00, with Z or +01:00 where it is not UTC") from None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return round(moment.timestamp() * 1000)
+
+
+def parse_bound(text: str | None) -> Bound | None:
+    """Read where to begin or end: earliest, latest, a time, or offsets as JSON.
+
+    Raises:
+        PlanError: it is none of these.
+    """
+    if text is None:
+        return None
+    if text == "earliest":
+        return Bound()
+    if text == "latest":
+        return Bound(is_latest=True)
+    if text.lstrip().startswith("{"):
+        return Bound(offsets=parse_offsets(text))
+    return Bound(time_ms=parse_time(text))

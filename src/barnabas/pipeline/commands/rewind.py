@@ -1,0 +1,86 @@
+"""`barnabas pipeline rewind JOB --to WHERE`: let a stopped run go on from an earlier place; its later rows go.
+
+Each table of facts is cut: the rows of records at and after the place go, in one commit with the new offsets. What is
+derived is computed anew by the next run. A job that keeps state goes on from the place with no state: its windows fill
+anew, and rows under the same keys take the place of the older ones; so go back by a window more than you need.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from barnabas.pipeline.catalogue import find_job
+from barnabas.pipeline.commands.options import (
+    add_cluster_options,
+    add_spark_options,
+    add_table_options,
+    kafka_options,
+    pairs,
+    parse_bound,
+)
+from barnabas.pipeline.commands.run_jobs import absolute, session_for
+from barnabas.pipeline.runner.plan import PlanError, RunPlan
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+NAME = "rewind"
+HELP = "let a stopped run go on from an earlier place"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.add_argument("job", help="a job's name, or a .py file that declares one")
+    parser.add_argument(
+        "--to", required=True, metavar="WHERE", help="a time (2026-11-17T14:00, UTC), offsets as JSON, or earliest"
+    )
+    parser.add_argument("--as", dest="run_name", default="", metavar="RUN", help="the run's name (the job's)")
+    parser.add_argument("--topics", default="", metavar="TOPIC,...", help="of a job that reads any")
+    parser.add_argument("--topic", action="append", default=[], metavar="NAME=TOPIC", help="as the run has it")
+    parser.add_argument("--dry-run", action="store_true", help="only say what would be done")
+    parser.add_argument(
+        "--give-up", type=float, default=10.0, metavar="S", help="wait for the run's end (%(default)s s)"
+    )
+    add_cluster_options(parser)
+    add_table_options(parser)
+    add_spark_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command."""
+    job = find_job(arguments.job)
+    to = parse_bound(arguments.to)
+    if to is None or to.is_latest:
+        raise PlanError("--to: a time, offsets, or earliest")
+    plan = RunPlan(
+        job,
+        kafka_options(arguments, f"barnabas-{job.name}"),
+        absolute(arguments.tables),
+        arguments.format,
+        absolute(arguments.checkpoint),
+        arguments.run_name or job.name,
+        pairs(arguments.topic, "--topic"),
+        tuple(text.strip() for text in arguments.topics.split(",") if text.strip()),
+        start=to,
+        give_up_s=arguments.give_up,
+    )
+    with session_for(arguments, [plan], print) as (spark, _):
+        return _rewind(spark, plan, arguments.dry_run)
+
+
+def _rewind(spark: SparkSession, plan: RunPlan, is_dry: bool) -> int:
+    from barnabas.pipeline.runner.cluster import Cluster
+    from barnabas.pipeline.runner.figures import Metrics
+    from barnabas.pipeline.runner.job_run import JobRun
+
+    cluster = Cluster(spark, plan.kafka)
+    try:
+        job_run = JobRun(spark, plan, cluster, Metrics(), lambda figures: None, print)
+        for line in job_run.rewind(is_dry):
+            print(line)
+    finally:
+        cluster.close()
+    if is_dry:
+        print("nothing was changed (--dry-run)")
+    return 0

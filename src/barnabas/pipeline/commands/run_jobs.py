@@ -1,0 +1,278 @@
+"""`barnabas pipeline run JOB...`: run jobs on a cluster's topics, until they are stopped or have come to an end.
+
+Exit codes: 0 ended, or stopped by SIGINT or SIGTERM between two batches; 1 failed; 2 can't run as asked, or records
+were lost and the run is to stop then.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from barnabas.pipeline.catalogue import find_job
+from barnabas.pipeline.commands.options import (
+    add_cluster_options,
+    add_spark_options,
+    add_table_options,
+    kafka_options,
+    pairs,
+    parse_bound,
+)
+from barnabas.pipeline.job import Job
+from barnabas.pipeline.runner.limits import Limits
+from barnabas.pipeline.runner.plan import (
+    Bound,
+    Delivery,
+    OnDataLoss,
+    PlanError,
+    RunPlan,
+    check_plan,
+    parse_value,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from barnabas.pipeline.runner.figures import Figures
+
+NAME = "run"
+HELP = "run jobs"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.add_argument("jobs", nargs="+", metavar="JOB", help="a job's name, or a .py file that declares one")
+    add_cluster_options(parser)
+    add_table_options(parser)
+    what = parser.add_argument_group("what is read and written")
+    what.add_argument(
+        "--topics", default="", metavar="TOPIC,...", help="of a job that reads any; /PATTERN/ is one, too"
+    )
+    what.add_argument(
+        "--topic",
+        action="append",
+        default=[],
+        metavar="NAME=TOPIC",
+        help="another topic for an input or output; another place for a table that is read",
+    )
+    what.add_argument("--event-format", choices=("json", "avro"), default="json", help="of the topics (%(default)s)")
+    what.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a job's parameter")
+    what.add_argument(
+        "--as",
+        dest="run_name",
+        default="",
+        metavar="RUN",
+        help="this run's name (the job's): two runs "
+        "with two names may write the same tables at the same time, as a backfill does beside a load",
+    )
+    ends = parser.add_argument_group("where to begin and to end (a time, offsets as JSON, earliest, latest)")
+    ends.add_argument("--from-time", metavar="WHERE", help="begin here, where the run has come nowhere yet (earliest)")
+    ends.add_argument("--until", metavar="WHERE", help="end when all before this is done")
+    ends.add_argument("--once", action="store_true", help="end when all is done that is there now")
+    pace = parser.add_argument_group("pace")
+    pace.add_argument("--trigger", type=float, default=1.0, metavar="S", help="seconds between batches (%(default)s)")
+    pace.add_argument(
+        "--refresh",
+        type=float,
+        default=10.0,
+        metavar="S",
+        help="seconds between two computations of what is derived from a job's tables (%(default)s)",
+    )
+    pace.add_argument("--max-bytes-per-s", type=float, default=0.0, metavar="N", help="by the measured size of records")
+    pace.add_argument("--max-messages-per-s", type=float, default=0.0, metavar="N", help="of all partitions together")
+    pace.add_argument(
+        "--max-rate-per-partition",
+        type=float,
+        default=0.0,
+        metavar="N",
+        help="messages/s of each partition: what spark.streaming.kafka.maxRatePerPartition was for DStreams",
+    )
+    care = parser.add_argument_group("when something is wrong")
+    care.add_argument(
+        "--on-data-loss",
+        choices=[each.value for each in OnDataLoss],
+        default="stop",
+        help="when records are gone before they were read: stop, or note the ranges in a table and go on (%(default)s)",
+    )
+    care.add_argument(
+        "--delivery",
+        choices=[each.value for each in Delivery],
+        default="exactly-once",
+        help="of rows into tables (%(default)s)",
+    )
+    care.add_argument("--give-up", type=float, default=120.0, metavar="S", help="wait for a cluster (%(default)s s)")
+    add_spark_options(parser)
+    seen = parser.add_argument_group("what is seen")
+    seen.add_argument("--metrics-port", type=int, metavar="PORT", help="serve Prometheus metrics there")
+    seen.add_argument("--json", action="store_true", help="one JSON object a line")
+    seen.add_argument("--no-summary", action="store_true", help="do not show what the jobs found when they end")
+    parser.add_argument("--parent", type=int, default=0, help=argparse.SUPPRESS)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command."""
+    plans = [_plan(arguments, find_job(name)) for name in arguments.jobs]
+    for plan in plans:
+        check_plan(plan)
+    names = [plan.run for plan in plans]
+    if len(set(names)) < len(names):
+        raise PlanError("the same job twice: run it twice with different names (--as)")
+    stopper = _Stopper()
+    with session_for(arguments, plans, lambda text: _tell(arguments, "warning", text=text)) as (spark, seconds):
+        _tell(arguments, "session", seconds=seconds)
+        return _run_in_session(arguments, spark, plans, stopper)
+
+
+def _run_in_session(arguments: argparse.Namespace, spark: SparkSession, plans: list[RunPlan], stopper: _Stopper) -> int:
+    from barnabas.pipeline.runner.figures import Metrics
+    from barnabas.pipeline.runner.supervisor import run_jobs
+
+    metrics = Metrics()
+    if arguments.metrics_port is not None:
+        port = metrics.serve(arguments.metrics_port)
+        _tell(arguments, "metrics", url=f"http://127.0.0.1:{port}/metrics")
+
+    def report(figures: Figures) -> None:
+        if arguments.json:
+            print(json.dumps({"event": "batch", **json.loads(figures.to_json())}), flush=True)
+        else:
+            print(figures.line(), flush=True)
+
+    runs = run_jobs(
+        spark, plans, metrics, report, lambda text: _tell(arguments, "warning", text=text), stopper.is_stopped
+    )
+    for each in runs:
+        _tell(
+            arguments,
+            "done",
+            run=each.plan.run,
+            record_count=each.figures.record_count,
+            dead_letter_count=each.figures.dead_letter_count,
+            lag=each.figures.lag_count,
+        )
+    if not arguments.no_summary and not arguments.json:
+        from barnabas.pipeline.commands.summary import print_summary
+
+        for each in runs:
+            print_summary(each.plan.job, each.tables(), {**each.plan.job.defaults(), **each.plan.parameters})
+    return 0
+
+
+@contextmanager
+def session_for(
+    arguments: argparse.Namespace, plans: list[RunPlan], warn: Callable[[str], None]
+) -> Iterator[tuple[SparkSession, float]]:
+    """Give a Spark session for runs, with their checkpoints locked, and the seconds that its start took."""
+    from barnabas.pipeline.spark.session import AVRO, KAFKA_CONNECTOR, checkpoint_lock, spark_session
+    from barnabas.pipeline.tables.places import requirements_of
+
+    began_s = time.monotonic()
+    packages, settings = [KAFKA_CONNECTOR], {"spark.scheduler.mode": "FAIR"}
+    if getattr(arguments, "event_format", "json") == "avro":
+        packages.append(AVRO)
+    own_packages, own_settings = requirements_of(arguments.format)
+    packages += own_packages
+    settings |= own_settings
+    settings["spark.master"] = arguments.master
+    settings |= pairs(arguments.conf, "--conf")
+    with ExitStack() as stack:
+        locks = []
+        for plan in plans:
+            if "://" in plan.checkpoint:
+                continue
+            path = Path(plan.checkpoint).absolute() / f"{plan.run.replace('/', '-')}.lock"
+            waits = partial(warn, f"an earlier run of {plan.run} is about to end; waiting for it")
+            locks.append(stack.enter_context(checkpoint_lock(path, plan.give_up_s, waits)))
+        if arguments.scratch is None:
+            scratch = Path(stack.enter_context(TemporaryDirectory(prefix="barnabas-", ignore_cleanup_errors=True)))
+        else:
+            scratch = arguments.scratch
+        log = None if arguments.verbose else scratch / "spark.log"
+        scratch.mkdir(parents=True, exist_ok=True)
+        name = "barnabas-" + "-".join(plan.run.replace("/", "-") for plan in plans)
+        spark = stack.enter_context(
+            spark_session(
+                name, scratch=scratch / "spark", packages=",".join(packages), settings=settings, locks=locks, log=log
+            )
+        )
+        yield spark, round(time.monotonic() - began_s, 1)
+
+
+def absolute(place: str) -> str:
+    """Give a local path as an absolute one; places elsewhere as they are."""
+    return place if "://" in place else str(Path(place).absolute())
+
+
+def _plan(arguments: argparse.Namespace, job: Job) -> RunPlan:
+    run_name = arguments.run_name or job.name
+    if len(arguments.jobs) > 1 and arguments.run_name:
+        run_name = f"{arguments.run_name}/{job.name}"
+    own_names = {each.name for each in (*job.inputs, *job.outputs)}
+    topics = pairs(arguments.topic, "--topic")
+    values = pairs(arguments.set, "--set")
+    if len(arguments.jobs) > 1:
+        # What is not this job's is another's; `check_plan` finds what is no one's where there is one job.
+        topics = {name: topic for name, topic in topics.items() if name in own_names}
+        values = {name: value for name, value in values.items() if name in job.defaults()}
+    defaults = job.defaults()
+    takes_any = any(getattr(each, "event", None) is None and not getattr(each, "topic", "x") for each in job.inputs)
+    named = tuple(text.strip() for text in arguments.topics.split(",") if text.strip())
+    return RunPlan(
+        job,
+        kafka_options(arguments, f"barnabas-{job.name}"),
+        absolute(arguments.tables),
+        arguments.format,
+        absolute(arguments.checkpoint),
+        run_name,
+        topics,
+        named if takes_any or len(arguments.jobs) == 1 else (),
+        arguments.event_format,
+        parse_bound(arguments.from_time) or Bound(),
+        parse_bound(arguments.until),
+        arguments.once,
+        arguments.trigger,
+        arguments.refresh,
+        arguments.give_up,
+        Limits(arguments.max_bytes_per_s, arguments.max_messages_per_s, arguments.max_rate_per_partition),
+        OnDataLoss(arguments.on_data_loss),
+        Delivery(arguments.delivery),
+        {name: parse_value(value, defaults.get(name, "")) for name, value in values.items()},
+    )
+
+
+class _Stopper:
+    """Notes that SIGINT or SIGTERM came; a second one stops at once."""
+
+    def __init__(self) -> None:
+        self._is_stopped = False
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._stop)
+
+    def is_stopped(self) -> bool:
+        return self._is_stopped
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        if self._is_stopped:
+            raise KeyboardInterrupt
+        self._is_stopped = True
+        print("stopping after this batch; once more stops at once", file=sys.stderr, flush=True)
+
+
+def _tell(arguments: argparse.Namespace, event: str, **fields: int | float | str) -> None:
+    if arguments.json:
+        line = json.dumps({"event": event, **fields}, ensure_ascii=False)
+    elif event == "warning":
+        line = str(fields["text"])
+    else:
+        line = f"{event}: " + ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in fields.items())
+    print(line, flush=True)

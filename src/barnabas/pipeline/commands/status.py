@@ -1,0 +1,108 @@
+"""`barnabas pipeline status`: what the runs of a checkpoint directory are doing, without starting Spark."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from barnabas.pipeline.commands.options import DEFAULT_DIRECTORY
+from barnabas.pipeline.runner.plan import PlanError
+
+NAME = "status"
+HELP = "what runs are doing, and how far behind they are"
+
+_FILE = "status.json"
+# A run writes its status every two seconds.
+_SILENT_S = 30
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.add_argument("run", nargs="?", help="only this run")
+    parser.add_argument(
+        "--checkpoint", type=Path, default=Path(DEFAULT_DIRECTORY, "checkpoints"), metavar="DIR", help="(%(default)s)"
+    )
+    parser.add_argument("--partitions", action="store_true", help="each partition's position and lag, too")
+    parser.add_argument("--json", action="store_true", help="as JSON, for scripts")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command.
+
+    Raises:
+        PlanError: there is nothing to tell of.
+    """
+    if "://" in str(arguments.checkpoint):
+        raise PlanError(
+            "status reads checkpoints on this machine alone; a run's metrics tell of others (--metrics-port)"
+        )
+    found = [each for each in _statuses(arguments.checkpoint) if arguments.run in (None, each["run"])]
+    if not found:
+        what = f"no run {arguments.run}" if arguments.run else "no run"
+        raise PlanError(f"{arguments.checkpoint} holds the status of {what}")
+    if arguments.json:
+        print(json.dumps(found, indent=2))
+    else:
+        _print(found, arguments.partitions)
+    return 0
+
+
+def _statuses(directory: Path) -> Iterator[dict[str, Any]]:
+    for path in sorted(directory.glob(f"**/{_FILE}")):
+        try:
+            status = json.loads(path.read_text())
+            status["seconds_since_status"] = round(time.time() - path.stat().st_mtime, 1)
+        except (ValueError, OSError):
+            # It is being replaced just now, or is not ours.
+            continue
+        if status["state"] == "running" and status["seconds_since_status"] > _SILENT_S:
+            status["state"] = "killed, or stuck"
+        yield status
+
+
+def _print(found: list[dict[str, Any]], has_partitions: bool) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for name in ("run", "state"):
+        table.add_column(name)
+    for name in ("records", "dead letters", "late", "batches", "restarts", "records/s", "last batch", "lag"):
+        table.add_column(name, justify="right")
+    for each in found:
+        ago_s = time.time() - each["last_batch_time_s"]
+        lag = sum(sum(partitions.values()) for partitions in each["lag"].values())
+        table.add_row(
+            each["run"],
+            each["state"],
+            f"{each['record_count']:,}",
+            f"{each['dead_letter_count']:,}",
+            f"{each['late_row_count']:,}",
+            f"{each['batch_count']:,}",
+            f"{each['restart_count']:,}",
+            f"{each['records_per_s']:,.0f}",
+            f"{ago_s:,.0f} s ago" if each["batch_count"] else "none",
+            f"{lag:,}",
+        )
+    console = Console()
+    console.print(table)
+    if has_partitions:
+        _print_partitions(found, console)
+
+
+def _print_partitions(found: list[dict[str, Any]], console: Any) -> None:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for name in ("run", "topic", "partition", "position", "lag"):
+        table.add_column(name, justify="left" if name in ("run", "topic") else "right")
+    for each in found:
+        for topic, partitions in sorted(each["positions"].items()):
+            for number, position in sorted(partitions.items(), key=lambda item: int(item[0])):
+                lag = each["lag"].get(topic, {}).get(number, 0)
+                table.add_row(each["run"], topic, number, f"{position:,}", f"{lag:,}")
+    console.print(table)

@@ -1,0 +1,7 @@
+"""Runs jobs: source, dead letters, offsets, limits and figures around a job's own functions.
+
+A run's way, one batch after the other:
+
+    records of topics ─► parsed events ─► transform ─► tables (rows and offsets in one commit), topics
+                      └► dead letters                    └► refresh ─► derived tables, changed rows to topics
+"""

@@ -1,0 +1,157 @@
+"""One batch of a stateless job: parse, count, put dead letters aside, transform, write."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from barnabas.pipeline.events.parse import Format
+from barnabas.pipeline.job import Job, Parameters, TopicInput
+from barnabas.pipeline.runner.cluster import mark_of
+from barnabas.pipeline.runner.dead_letters import DeadLetters
+from barnabas.pipeline.runner.inputs import REASON, at_or_after, before, events_of, parse_records
+from barnabas.pipeline.runner.outputs import TableWriter, TopicWriter, write_rows
+from barnabas.pipeline.runner.plan import Delivery
+from barnabas.pipeline.runner.positions import clamped
+from barnabas.pipeline.runner.stand import Span, Stand
+from barnabas.pipeline.tables.table import Mark, Offsets
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True, slots=True)
+class BatchReport:
+    """What one batch was: counts of records and dead letters, bytes of keys and values, seconds."""
+
+    batch_id: int
+    record_count: int
+    dead_letter_count: int
+    payload_bytes: int
+    duration_s: float
+    ends: Offsets
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    record_count: int
+    dead_letter_count: int
+    payload_bytes: int
+    marks: dict[str, dict[int, Mark]]
+
+
+class BatchRunner:
+    """Takes a stateless job's batches, one at a time and in order."""
+
+    def __init__(
+        self,
+        job: Job,
+        parameters: Parameters,
+        inputs: Mapping[str, TopicInput],
+        event_format: Format,
+        writers: Mapping[str, TableWriter],
+        topics: Mapping[str, TopicWriter],
+        dead_letters: DeadLetters,
+        side_inputs: Callable[[], Mapping[str, DataFrame]],
+        until: Offsets | None,
+        delivery: Delivery,
+        stand: Stand | None,
+    ) -> None:
+        """Describe what is to be done with each batch.
+
+        Args:
+            job: The job; it keeps no state.
+            parameters: Of the run.
+            inputs: By topic.
+            event_format: json or avro.
+            writers: Tables that `transform` fills, by output.
+            topics: Topics that `transform` fills, by output.
+            dead_letters: Where what is no event goes.
+            side_inputs: Gives the tables that the job reads, by input.
+            until: Offsets at which the run ends; None: none.
+            delivery: How often a row may be there.
+            stand: Where it is noted how far the run is, if no table says it.
+        """
+        self._job = job
+        self._parameters = parameters
+        self._inputs = inputs
+        self._event_format = event_format
+        self._writers = writers
+        self._topics = topics
+        self._dead_letters = dead_letters
+        self._side_inputs = side_inputs
+        self._until = until
+        self._delivery = delivery
+        self._stand = stand
+
+    def run(self, records: DataFrame, batch_id: int, starts: Offsets, ends: Offsets) -> BatchReport:
+        """Do one batch.
+
+        Args:
+            records: The batch's records (`inputs.py`).
+            batch_id: Spark's number of it.
+            starts: Where it begins.
+            ends: Where it ends.
+        """
+        began_s = time.monotonic()
+        if self._until is not None:
+            ends = clamped(ends, self._until)
+            records = before(records, ends)
+        parsed = parse_records(records, self._inputs, self._event_format).persist()
+        try:
+            counted = _count(parsed)
+            span = Span(starts, ends, counted.marks)
+
+            def compute(from_offsets: Offsets | None) -> Mapping[str, DataFrame]:
+                rows = parsed if from_offsets is None else at_or_after(parsed, from_offsets)
+                frames = {
+                    declared.name or topic: events_of(rows, topic, declared) for topic, declared in self._inputs.items()
+                }
+                return self._job.transform({**frames, **self._side_inputs()}, self._parameters)
+
+            is_noted_first = self._delivery is Delivery.AT_MOST_ONCE
+            if self._stand is not None and is_noted_first:
+                self._stand.advance(span)
+            if counted.dead_letter_count:
+                self._dead_letters.write(parsed.where(f"{REASON} IS NOT NULL"))
+            write_rows(self._job, self._writers, self._topics, compute, span, self._delivery)
+            if self._stand is not None and not is_noted_first:
+                self._stand.advance(span)
+        finally:
+            parsed.unpersist()
+        return BatchReport(
+            batch_id,
+            counted.record_count,
+            counted.dead_letter_count,
+            counted.payload_bytes,
+            time.monotonic() - began_s,
+            ends,
+        )
+
+
+def _count(parsed: DataFrame) -> _Counted:
+    """Count a batch's records, in one pass that also puts it into the cache."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    mark = mark_of("_offset", "_timestamp")
+    rows = (
+        parsed.groupBy("_topic", "_partition")
+        .agg(
+            F.count(F.lit(1)).alias("records"),
+            F.count(REASON).alias("dead_letters"),
+            F.expr("sum(coalesce(length(key), 0) + coalesce(length(value), 0))").alias("bytes"),
+            F.expr(f"max_by({mark}, _offset)").alias("mark"),
+        )
+        .collect()
+    )
+    marks: dict[str, dict[int, Mark]] = {}
+    for row in rows:
+        marks.setdefault(row["_topic"], {})[row["_partition"]] = Mark(*row["mark"])
+    return _Counted(
+        sum(row["records"] for row in rows),
+        sum(row["dead_letters"] for row in rows),
+        sum(row["bytes"] for row in rows),
+        marks,
+    )

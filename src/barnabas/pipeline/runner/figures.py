@@ -1,0 +1,165 @@
+"""A run's figures: as Prometheus metrics, as a line for people, and as a file for `barnabas pipeline status`.
+
+| metric | type | labels | meaning |
+| --- | --- | --- | --- |
+| barnabas_pipeline_records_total | counter | run | records read, dead letters included |
+| barnabas_pipeline_bytes_total | counter | run | bytes of their keys and values |
+| barnabas_pipeline_dead_letters_total | counter | run | records that were no event |
+| barnabas_pipeline_late_rows_total | counter | run | rows that came after their watermark |
+| barnabas_pipeline_batches_total | counter | run | batches done |
+| barnabas_pipeline_batch_seconds | histogram | run | how long a batch took |
+| barnabas_pipeline_refresh_seconds | histogram | run | how long a refresh took |
+| barnabas_pipeline_restarts_total | counter | run | how often the query was started again |
+| barnabas_pipeline_lag_records | gauge | run, topic, partition | offsets still to be read |
+| barnabas_pipeline_last_batch_timestamp_seconds | gauge | run | when the last batch was done |
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from barnabas.pipeline.runner.batch import BatchReport
+from barnabas.pipeline.tables.table import Offsets
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+
+_BATCH_BUCKETS_S = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
+
+
+@dataclass(slots=True)
+class Figures:
+    """What a run has done so far, since it was started; `lag` is by topic and partition."""
+
+    run: str
+    record_count: int = 0
+    dead_letter_count: int = 0
+    late_row_count: int = 0
+    batch_count: int = 0
+    restart_count: int = 0
+    refresh_count: int = 0
+    records_per_s: float = 0.0
+    batch_s: float = 0.0
+    refresh_s: float = 0.0
+    last_batch_time_s: float = 0.0
+    positions: Offsets = field(default_factory=dict)
+    lag: dict[str, dict[int, int]] = field(default_factory=dict)
+    state: str = "starting"
+
+    @property
+    def lag_count(self) -> int:
+        """Offsets still to be read, in all partitions."""
+        return sum(sum(partitions.values()) for partitions in self.lag.values())
+
+    def add(self, report: BatchReport) -> None:
+        """Take in a batch."""
+        self.record_count += report.record_count
+        self.dead_letter_count += report.dead_letter_count
+        self.batch_count += 1
+        self.batch_s = report.duration_s
+        self.records_per_s = report.record_count / report.duration_s if report.duration_s else 0.0
+        self.last_batch_time_s = time.time()
+
+    def line(self) -> str:
+        """Say it in one line."""
+        letters = f", {self.dead_letter_count:,} dead letters" if self.dead_letter_count else ""
+        late = f", {self.late_row_count:,} late" if self.late_row_count else ""
+        return (
+            f"{self.run}: {self.record_count:,} records in {self.batch_count:,} batches{letters}{late}; the last took "
+            f"{self.batch_s:.1f} s ({self.records_per_s:,.0f} records/s); lag {self.lag_count:,}"
+        )
+
+    def to_json(self) -> str:
+        """Give it for `barnabas pipeline status`."""
+        return json.dumps(
+            {
+                "run": self.run,
+                "state": self.state,
+                "record_count": self.record_count,
+                "dead_letter_count": self.dead_letter_count,
+                "late_row_count": self.late_row_count,
+                "batch_count": self.batch_count,
+                "restart_count": self.restart_count,
+                "refresh_count": self.refresh_count,
+                "records_per_s": round(self.records_per_s, 1),
+                "batch_s": round(self.batch_s, 3),
+                "refresh_s": round(self.refresh_s, 3),
+                "last_batch_time_s": round(self.last_batch_time_s, 3),
+                "positions": self.positions,
+                "lag": self.lag,
+            }
+        )
+
+
+class Metrics:
+    """Prometheus metrics of all runs of a process; served where a port is given."""
+
+    def __init__(self, registry: CollectorRegistry | None = None) -> None:
+        from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+        self.registry = registry or CollectorRegistry()
+        label = ("run",)
+
+        def counter(name: str, text: str) -> Counter:
+            return Counter(f"barnabas_pipeline_{name}", text, label, registry=self.registry)
+
+        def histogram(name: str, text: str) -> Histogram:
+            return Histogram(f"barnabas_pipeline_{name}", text, label, registry=self.registry, buckets=_BATCH_BUCKETS_S)
+
+        self._records = counter("records", "Records read, dead letters included.")
+        self._bytes = counter("bytes", "Bytes of keys and values read.")
+        self._dead_letters = counter("dead_letters", "Records that were no event.")
+        self._late = counter("late_rows", "Rows that came after their watermark.")
+        self._batches = counter("batches", "Batches done.")
+        self._restarts = counter("restarts", "How often the query was started again.")
+        self._batch_s = histogram("batch_seconds", "How long a batch took.")
+        self._refresh_s = histogram("refresh_seconds", "How long a refresh took.")
+        self._lag = Gauge(
+            "barnabas_pipeline_lag_records",
+            "Offsets still to be read.",
+            ("run", "topic", "partition"),
+            registry=self.registry,
+        )
+        self._last = Gauge(
+            "barnabas_pipeline_last_batch_timestamp_seconds",
+            "When the last batch was done.",
+            label,
+            registry=self.registry,
+        )
+
+    def serve(self, port: int, host: str = "127.0.0.1") -> int:
+        """Answer at http://host:port/metrics; 0 takes a free port. Gives the port."""
+        from prometheus_client import start_http_server
+
+        server, _ = start_http_server(port, host, self.registry)
+        return int(server.server_port)
+
+    def batch(self, run: str, report: BatchReport) -> None:
+        """Take in a batch."""
+        self._records.labels(run).inc(report.record_count)
+        self._bytes.labels(run).inc(report.payload_bytes)
+        self._dead_letters.labels(run).inc(report.dead_letter_count)
+        self._batches.labels(run).inc()
+        self._batch_s.labels(run).observe(report.duration_s)
+        self._last.labels(run).set_to_current_time()
+
+    def late(self, run: str, count: int) -> None:
+        """Take in rows that came too late."""
+        self._late.labels(run).inc(count)
+
+    def restart(self, run: str) -> None:
+        """Take in that a query was started again."""
+        self._restarts.labels(run).inc()
+
+    def refresh(self, run: str, duration_s: float) -> None:
+        """Take in a refresh."""
+        self._refresh_s.labels(run).observe(duration_s)
+
+    def lag(self, run: str, lag: dict[str, dict[int, int]]) -> None:
+        """Set the lag of each partition."""
+        for topic, partitions in lag.items():
+            for partition, count in partitions.items():
+                self._lag.labels(run, topic, str(partition)).set(count)

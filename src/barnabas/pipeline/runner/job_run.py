@@ -1,0 +1,597 @@
+"""One job as it runs: where it begins, its queries, what is derived, its end.
+
+A job without state is one query over all its inputs. Its place is in its tables (in a file, where it writes topics
+alone), so Spark's own checkpoint of it is made anew at each start and holds nothing of worth. A job with state is a
+query for each of its outputs' rows, whose place and state are in Spark's checkpoint, and one for the dead letters.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from barnabas.pipeline.job import PLACE, Job, Mode, Parameters, TableInput, TableOutput, TopicInput, TopicOutput
+from barnabas.pipeline.runner.batch import BatchReport, BatchRunner
+from barnabas.pipeline.runner.checkpoint import Files, committed_offsets, planned_offsets, query_id, reposition
+from barnabas.pipeline.runner.cluster import Cluster, ClusterUnavailableError, NoSuchTopicError
+from barnabas.pipeline.runner.dead_letters import DeadLetters
+from barnabas.pipeline.runner.figures import Figures, Metrics
+from barnabas.pipeline.runner.inputs import events_of, parse_records, read_stream
+from barnabas.pipeline.runner.limits import RecordSize
+from barnabas.pipeline.runner.losses import DataLossError, find_losses, keep_losses, resume_offsets
+from barnabas.pipeline.runner.outputs import TableWriter, TopicWriter, open_tables
+from barnabas.pipeline.runner.plan import Bound, OnDataLoss, PlanError, RunPlan
+from barnabas.pipeline.runner.positions import Extents, earliest_of, is_reached, lag_of, merged
+from barnabas.pipeline.runner.refresh import refresh
+from barnabas.pipeline.runner.stand import Span, Stand
+from barnabas.pipeline.tables.places import open_table
+from barnabas.pipeline.tables.table import Offsets, Progress, TableError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+_FIRST_RECORD_BYTES = 300.0
+_LAG_EVERY_S = 5.0
+_TOPICS_EVERY_S = 30.0
+_STATUS_FILE = "status.json"
+_STATUS_EVERY_S = 2.0
+
+
+class JobRun:
+    """One job in a session. Everything happens in `poll`'s thread, but for the batches, which are Spark's."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        plan: RunPlan,
+        cluster: Cluster,
+        metrics: Metrics,
+        report: Callable[[Figures], None],
+        warn: Callable[[str], None],
+    ) -> None:
+        """Nothing is read or written yet.
+
+        Args:
+            spark: The session.
+            plan: What to run.
+            cluster: The plan's cluster.
+            metrics: Takes the figures.
+            report: Called with the figures after each batch, in the batch's thread.
+            warn: Told in one line what a person should know.
+        """
+        self.plan = plan
+        self.figures = Figures(plan.run)
+        self._spark = spark
+        self._cluster = cluster
+        self._metrics = metrics
+        self._report = report
+        self._warn = warn
+        self._parameters: Parameters = {**plan.job.defaults(), **plan.parameters}
+        self._queries: list[StreamingQuery] = []
+        self._files = Files(spark, plan.job_checkpoint)
+        self._record_size = RecordSize(_FIRST_RECORD_BYTES)
+        self._failure: Exception | None = None
+        self._cluster_id = ""
+        self._until: Offsets | None = None
+        self._is_stale = True
+        self._is_busy = False
+        self._seen_batches: dict[str, int] = {}
+        self._next_lag_s = self._next_topics_s = self._next_status_s = 0.0
+        self._last_refresh_s = 0.0
+        self._job: Job = plan.job
+        self._inputs: dict[str, TopicInput] = {}
+        self._extents: Extents = {}
+        self._writers: dict[str, TableWriter] = {}
+        self._derived: dict[str, TableWriter] = {}
+
+    def start(self) -> None:
+        """Start the job's queries where the job stands.
+
+        Raises:
+            DataLossError: records are gone before they were read, and the plan says to stop.
+            NoSuchTopicError: no topic of the inputs is there.
+            ClusterUnavailableError: the cluster did not answer.
+            TableError: a table can't be opened.
+        """
+        self._failure = None
+        self._cluster_id = self._cluster.cluster_id()
+        self._inputs = self._find_inputs()
+        self._job = _expanded(self.plan.job, tuple(self._inputs))
+        self._open_outputs()
+        extents = self._cluster.extents(self._inputs)
+        if self._until is None:
+            self._until = self._end_of(self.plan.until, extents)
+        if self._job.keeps_state:
+            self._start_with_state(extents)
+        else:
+            self._start_without_state(extents)
+        self._extents = extents
+        self._next_topics_s = time.monotonic() + _TOPICS_EVERY_S
+        self.figures.state = "running"
+
+    def poll(self) -> bool:
+        """Look after the job; True when it has come to its end.
+
+        Raises:
+            TableError: a table refused what it was given.
+            QueryStoppedError: a query has failed; `start` can be tried again.
+        """
+        now = time.monotonic()
+        self._take_progress()
+        if now >= self._next_lag_s:
+            self._measure_lag()
+            self._next_lag_s = now + _LAG_EVERY_S
+        if now >= self._next_status_s:
+            self._write_status()
+            self._next_status_s = now + _STATUS_EVERY_S
+        if self._is_stale and now - self._last_refresh_s >= self.plan.refresh_s and not self.plan.is_once:
+            self.refresh()
+        self._raise_failure()
+        if not any(query.isActive for query in self._queries):
+            return True
+        if self._until is not None and is_reached(self.figures.positions, self._until):
+            return True
+        if self._record_size.has_moved and self.plan.limits.bytes_per_s:
+            self._restart("records have another size than before: the limit is set anew")
+        elif now >= self._next_topics_s:
+            self._next_topics_s = now + _TOPICS_EVERY_S
+            if set(self._find_inputs()) != set(self._inputs):
+                self._restart("there are other topics than before")
+        return False
+
+    def refresh(self) -> None:
+        """Compute what is derived from the job's tables, if there is anything new in them."""
+        if self._job.refresh is None or not self._is_stale:
+            return
+        self._is_stale = False
+        began_s = time.monotonic()
+        topics = {
+            output.name: TopicWriter(self._cluster, output, self.plan)
+            for output in self._job.outputs
+            if isinstance(output, TopicOutput) and self._is_derived(output)
+        }
+        refresh(self._job, self._parameters, self._writers, self._derived, topics)
+        self._last_refresh_s = time.monotonic()
+        self.figures.refresh_s = self._last_refresh_s - began_s
+        self.figures.refresh_count += 1
+        self._metrics.refresh(self.plan.run, self.figures.refresh_s)
+
+    def stop(self, timeout_s: float = 30.0) -> None:
+        """Stop the queries, between two batches if the one under way ends in time."""
+        deadline = time.monotonic() + timeout_s
+        while self._is_busy and time.monotonic() < deadline and any(query.isActive for query in self._queries):
+            time.sleep(0.02)
+        for query in self._queries:
+            query.stop()
+        self._take_progress()
+        self._queries = []
+        self.figures.state = "stopped"
+
+    def finish(self) -> None:
+        """Do what is left when the queries have ended: derive, and note how far it came."""
+        self.refresh()
+        self._measure_lag()
+        self._write_status()
+
+    def rewind(self, is_dry: bool) -> list[str]:
+        """Let the job go on from the plan's start when it is started again; gives what was done, a line each.
+
+        Raises:
+            PlanError: a table of the job can't be cut, as its rows do not say where their records stand.
+        """
+        self._cluster_id = self._cluster.cluster_id()
+        self._inputs = self._find_inputs()
+        self._job = _expanded(self.plan.job, tuple(self._inputs))
+        self._open_outputs()
+        extents = self._cluster.extents(self._inputs)
+        wanted = self._initial(extents, is_first=True)
+        lines = []
+        for name, writer in self._writers.items():
+            # Only back: what has not been read yet is no row that could go.
+            back = _earlier(wanted, writer.offsets)
+            if not back:
+                lines.append(f"table {name}: is not beyond that place")
+                continue
+            if not set(PLACE[:3]) <= set(writer.table.read().columns):
+                raise PlanError(f"table {name} does not say where its rows' records stand: it can't be cut")
+            lines += [f"table {name}: {place}" for place in _told(back, writer.offsets)]
+            if not is_dry:
+                lines.append(f"table {name}: {writer.cut(back):,} rows taken away")
+        if self._job.keeps_state or not self._writers:
+            lines.append("its checkpoint goes: it will start from that place, with no state")
+            if not is_dry:
+                self._files.remove()
+                Stand(self._files, self.plan.run, self._cluster_id).rebase(wanted)
+        return lines
+
+    def tables(self) -> dict[str, DataFrame]:
+        """Give the job's tables that there are, by output."""
+        return {
+            name: writer.table.read()
+            for name, writer in {**self._writers, **self._derived}.items()
+            if writer.table.exists()
+        }
+
+    # Inputs and outputs.
+
+    def _find_inputs(self) -> dict[str, TopicInput]:
+        """Give the inputs by topic, of those topics that are there."""
+        there = self._cluster.topics()
+        found: dict[str, TopicInput] = {}
+        absent = []
+        for declared in self.plan.job.inputs:
+            if isinstance(declared, TableInput):
+                continue
+            topic = self.plan.topic_of_input(declared)
+            if topic:
+                if topic in there:
+                    found[topic] = declared
+                else:
+                    absent.append(topic)
+                continue
+            for topic in _matching(there, self.plan.any_topics):
+                found[topic] = replace(declared, name=topic, topic=topic)
+        if not found:
+            wanted = ", ".join(absent or self.plan.any_topics)
+            raise NoSuchTopicError(f"{self.plan.run}: none of its topics is there: {wanted}")
+        if absent and not self._inputs:
+            self._warn(f"{self.plan.run}: not there yet, and read once they are: {', '.join(absent)}")
+        return found
+
+    def _open_outputs(self) -> None:
+        declared = tuple(output for output in self._job.outputs if isinstance(output, TableOutput))
+        tables = open_tables(self._spark, self.plan, declared)
+        writers = {
+            output.name: TableWriter(tables[output.name], output, self.plan.run_of(output.name), self._cluster_id)
+            for output in declared
+        }
+        self._derived = {name: writer for name, writer in writers.items() if self._is_derived(writer.declared)}
+        self._writers = {name: writer for name, writer in writers.items() if name not in self._derived}
+
+    def _is_derived(self, output: TableOutput | TopicOutput) -> bool:
+        """Whether `refresh` gives an output's rows: those of a table that is replaced, and of a topic beside it."""
+        replaced = {
+            self._job.rows_of(each)
+            for each in self._job.outputs
+            if isinstance(each, TableOutput) and each.mode is Mode.REPLACE
+        }
+        return self._job.rows_of(output) in replaced
+
+    def _topic_writers(self) -> dict[str, TopicWriter]:
+        return {
+            output.name: TopicWriter(self._cluster, output, self.plan)
+            for output in self._job.outputs
+            if isinstance(output, TopicOutput) and not self._is_derived(output)
+        }
+
+    def _side_inputs(self) -> dict[str, DataFrame]:
+        """Give the tables that the job reads, and empty events of inputs whose topics are not there."""
+        frames: dict[str, DataFrame] = {}
+        for declared in self._job.inputs:
+            if isinstance(declared, TableInput):
+                location = self.plan.topics.get(declared.name, declared.name)
+                frames[declared.name] = open_table(self._spark, location, self.plan.table_format).read()
+            elif declared.event is not None and declared not in self._inputs.values():
+                place = "_topic STRING, _partition INT, _offset BIGINT, _timestamp TIMESTAMP"
+                frames[declared.name] = self._spark.createDataFrame([], f"{declared.event.ddl}, {place}")
+        return frames
+
+    # Where to begin and to end.
+
+    def _initial(self, extents: Extents, is_first: bool) -> Offsets:
+        """Give where partitions begin that the run has read nothing of yet."""
+        start = self.plan.start if is_first else Bound()
+        if start.time_ms is not None:
+            return self._cluster.offsets_at(extents, start.time_ms)
+        given = start.offsets or {}
+        return {
+            topic: {
+                number: given.get(topic, {}).get(number, extent.end_offset if start.is_latest else extent.start_offset)
+                for number, extent in partitions.items()
+            }
+            for topic, partitions in extents.items()
+        }
+
+    def _end_of(self, bound: Bound | None, extents: Extents) -> Offsets | None:
+        if bound is None:
+            return None
+        if bound.time_ms is not None:
+            return self._cluster.offsets_at(extents, bound.time_ms)
+        if bound.offsets is not None:
+            return {topic: dict(partitions) for topic, partitions in bound.offsets.items()}
+        return {
+            topic: {number: extent.end_offset for number, extent in partitions.items()}
+            for topic, partitions in extents.items()
+        }
+
+    def _check_losses(self, positions: Offsets, extents: Extents, progresses: list[Progress]) -> Offsets:
+        """Find what is lost; gives where to go on in the partitions that have lost something.
+
+        Raises:
+            DataLossError: something is, and the plan says to stop.
+        """
+        own = {topic: parts for topic, parts in positions.items() if topic in self._inputs or topic not in extents}
+        losses = find_losses(self._cluster, self._cluster_id, own, extents, progresses)
+        if not losses:
+            return {}
+        if self.plan.on_data_loss is OnDataLoss.STOP:
+            raise DataLossError(self.plan.run, losses)
+        for loss in losses:
+            self._warn(f"{self.plan.run}: lost {loss}")
+        keep_losses(self._spark, self.plan, self._cluster_id, losses)
+        return resume_offsets(losses, positions)
+
+    # Queries.
+
+    def _start_without_state(self, extents: Extents) -> None:
+        stand = None if self._writers else Stand(self._files, self.plan.run, self._cluster_id)
+        places = [writer.offsets for writer in self._writers.values()] if stand is None else [stand.offsets]
+        positions = earliest_of(places)
+        progresses = [writer.progress for writer in self._writers.values()] if stand is None else [stand.progress]
+        noted = [progress for progress in progresses if progress is not None]
+        resumed = self._check_losses(positions, extents, noted)
+        if resumed:
+            for writer in self._writers.values():
+                writer.rebase(self._spark, resumed)
+            if stand is not None:
+                stand.rebase(resumed)
+            positions = merged(positions, resumed)
+        initial = self._initial(extents, is_first=not any(places))
+        starts = {
+            topic: {number: positions.get(topic, {}).get(number, initial[topic][number]) for number in partitions}
+            for topic, partitions in extents.items()
+        }
+        self.figures.positions = starts
+        runner = BatchRunner(
+            self._job,
+            self._parameters,
+            self._inputs,
+            self.plan.event_format,
+            self._writers,
+            self._topic_writers(),
+            DeadLetters(self._cluster, self.plan),
+            self._side_inputs,
+            self._until,
+            self.plan.delivery,
+            stand,
+        )
+        checkpoint = f"{self.plan.job_checkpoint}/batches"
+        Files(self._spark, checkpoint).remove()
+        self._queries = [self._start_batches(starts, runner, checkpoint, self.plan.run)]
+
+    def _start_batches(self, starts: Offsets, runner: BatchRunner, checkpoint: str, name: str) -> StreamingQuery:
+        files = Files(self._spark, checkpoint)
+        at = {"": starts}
+
+        def do_batch(records: DataFrame, batch_id: int) -> None:
+            ends = planned_offsets(files, batch_id)
+            self._do(lambda: runner.run(records, batch_id, at[""], ends))
+            at[""] = merged(at[""], ends)
+
+        return self._start_query(self._records(starts).writeStream.foreachBatch(do_batch), checkpoint, name)
+
+    def _start_with_state(self, extents: Extents) -> None:
+        names = sorted({self._job.rows_of(output) for output in self._job.outputs if not self._is_derived(output)})
+        checkpoints = {name: f"{self.plan.job_checkpoint}/{name}" for name in names}
+        places = {name: committed_offsets(Files(self._spark, path)) for name, path in checkpoints.items()}
+        stand = Stand(Files(self._spark, f"{self.plan.job_checkpoint}/dead-letters"), self.plan.run, self._cluster_id)
+        known = [offsets for offsets in places.values() if offsets is not None]
+        resumed = self._check_losses(earliest_of(known), extents, [stand.progress] if stand.progress else [])
+        if resumed:
+            stand.rebase(resumed)
+            for name, offsets in places.items():
+                if offsets is not None:
+                    reposition(Files(self._spark, checkpoints[name]), resumed)
+        initial = self._initial(extents, is_first=not known)
+        starts = {
+            topic: {number: stand.offsets.get(topic, {}).get(number, initial[topic][number]) for number in partitions}
+            for topic, partitions in extents.items()
+        }
+        self.figures.positions = starts
+        frames = self._job.transform({**self._event_streams(starts), **self._side_inputs()}, self._parameters)
+        topics = self._topic_writers()
+        self._queries = [
+            self._start_stateful(name, frames[name], checkpoints[name], topics) for name in names if name in frames
+        ]
+        if len(self._queries) < len(names):
+            raise TableError(f"job {self._job.name} gives no rows for {', '.join(set(names) - set(frames))}")
+        letters = BatchRunner(
+            replace(self._job, outputs=(), transform=lambda frames, parameters: {}, keeps_state=False),
+            self._parameters,
+            self._inputs,
+            self.plan.event_format,
+            {},
+            {},
+            DeadLetters(self._cluster, self.plan),
+            dict,
+            None,
+            self.plan.delivery,
+            stand,
+        )
+        checkpoint = f"{self.plan.job_checkpoint}/dead-letters/batches"
+        Files(self._spark, checkpoint).remove()
+        self._queries.append(self._start_batches(starts, letters, checkpoint, f"{self.plan.run}/dead-letters"))
+
+    def _event_streams(self, starts: Offsets) -> dict[str, DataFrame]:
+        """Give each input's good events as a stream of its own, with its watermark."""
+        frames = {}
+        for topic, declared in self._inputs.items():
+            records = self._records({topic: starts[topic]})
+            parsed = parse_records(records, {topic: declared}, self.plan.event_format)
+            events = events_of(parsed, topic, declared)
+            frames[declared.name] = events.withWatermark("time", f"{declared.watermark_s} seconds")
+        return frames
+
+    def _start_stateful(
+        self, name: str, rows: DataFrame, checkpoint: str, topics: Mapping[str, TopicWriter]
+    ) -> StreamingQuery:
+        files = Files(self._spark, checkpoint)
+        tables = [writer for writer in self._writers.values() if self._job.rows_of(writer.declared) == name]
+        own_topics = [topic for topic in topics.values() if self._job.rows_of(topic.declared) == name]
+        is_update = any(writer.declared.mode is Mode.UPDATE for writer in tables) or (
+            not tables and any(topic.declared.is_compacted for topic in own_topics)
+        )
+        opened: list[TableWriter] = []
+
+        def do_batch(batch: DataFrame, batch_id: int) -> None:
+            if not opened:
+                # The state is the checkpoint's: another checkpoint is another writer.
+                for writer in tables:
+                    run = f"{self.plan.run_of(writer.declared.name)}@{query_id(files)}"
+                    opened.append(TableWriter(writer.table, writer.declared, run, self._cluster_id))
+            span = Span({}, planned_offsets(files, batch_id), {})
+            batch.persist()
+            try:
+                for topic in own_topics:
+                    topic.write(batch)
+                for writer in opened:
+                    writer.write_batch(batch, batch_id, span)
+            finally:
+                batch.unpersist()
+            self._is_stale = True
+
+        writer = rows.writeStream.outputMode("update" if is_update else "append").foreachBatch(self._guarded(do_batch))
+        return self._start_query(writer, checkpoint, f"{self.plan.run}/{name}")
+
+    def _records(self, starts: Offsets) -> DataFrame:
+        limits = self.plan.limits
+        source_count = sum(map(len, starts.values())) if limits.is_per_partition else 1
+        most = limits.offsets_per_trigger(self.plan.trigger_s, self._record_size.assume(), source_count)
+        return read_stream(self._spark, self.plan.kafka, starts, most, limits.is_per_partition)
+
+    def _start_query(self, writer: DataStreamWriter, checkpoint: str, name: str) -> StreamingQuery:
+        writer = writer.queryName(name).option("checkpointLocation", checkpoint)
+        if self.plan.is_once:
+            writer = writer.trigger(availableNow=True)
+        else:
+            writer = writer.trigger(processingTime=f"{round(self.plan.trigger_s * 1000)} milliseconds")
+        return writer.start()
+
+    # While it runs.
+
+    def _guarded(self, do_batch: Callable[[DataFrame, int], None]) -> Callable[[DataFrame, int], None]:
+        """Keep what a batch raises: Spark would give on its text alone."""
+
+        def guarded(batch: DataFrame, batch_id: int) -> None:
+            self._is_busy = True
+            try:
+                do_batch(batch, batch_id)
+            except Exception as error:
+                self._failure = error
+                raise
+            finally:
+                self._is_busy = False
+
+        return guarded
+
+    def _do(self, run_batch: Callable[[], BatchReport]) -> None:
+        self._is_busy = True
+        try:
+            report = run_batch()
+        except Exception as error:
+            self._failure = error
+            raise
+        finally:
+            self._is_busy = False
+        self.figures.add(report)
+        self.figures.positions = merged(self.figures.positions, report.ends)
+        self._tell_lag()
+        self._record_size.measure(report.record_count, report.payload_bytes)
+        self._metrics.batch(self.plan.run, report)
+        self._is_stale = True
+        self._report(self.figures)
+
+    def _restart(self, why: str) -> None:
+        self._warn(f"{self.plan.run}: {why}; starting again")
+        self.stop()
+        self.start()
+
+    def _raise_failure(self) -> None:
+        if isinstance(self._failure, TableError):
+            raise self._failure
+        for query in self._queries:
+            if not query.isActive and (error := query.exception()) is not None:
+                raise QueryStoppedError(_first_line(self._failure or error))
+
+    def _take_progress(self) -> None:
+        """Take late rows, and positions of partitions that a batch had nothing of, from what Spark tells."""
+        for query in self._queries:
+            for progress in query.recentProgress:
+                if progress.batchId <= self._seen_batches.get(str(query.runId), -1):
+                    continue
+                if "addBatch" not in progress.durationMs:
+                    continue
+                self._seen_batches[str(query.runId)] = progress.batchId
+                late = sum(operator.numRowsDroppedByWatermark for operator in progress.stateOperators)
+                if late:
+                    self.figures.late_row_count += late
+                    self._metrics.late(self.plan.run, late)
+
+    def _measure_lag(self) -> None:
+        try:
+            extents = self._cluster.extents(self._inputs)
+        except ClusterUnavailableError:
+            # The query says so itself, if it lasts.
+            return
+        self._extents = extents
+        self._tell_lag()
+
+    def _tell_lag(self) -> None:
+        self.figures.lag = lag_of(self.figures.positions, self._extents)
+        self._metrics.lag(self.plan.run, self.figures.lag)
+
+    def _write_status(self) -> None:
+        self._files.write(_STATUS_FILE, self.figures.to_json())
+
+
+class QueryStoppedError(Exception):
+    """A query failed: one line with its reason."""
+
+
+def _expanded(job: Job, topics: tuple[str, ...]) -> Job:
+    """Give a job that takes any topics as one for these: an output named `*` becomes one for each of them."""
+    if not any(output.name == "*" for output in job.outputs):
+        return job
+    outputs: list[TopicOutput | TableOutput] = []
+    for output in job.outputs:
+        outputs += [replace(output, name=topic) for topic in topics] if output.name == "*" else [output]
+    return replace(job, outputs=tuple(outputs))
+
+
+def _earlier(wanted: Offsets, offsets: Offsets) -> Offsets:
+    """Give the wanted offsets that are below those where a table stands."""
+    result: Offsets = {}
+    for topic, partitions in wanted.items():
+        for number, offset in partitions.items():
+            if offset < offsets.get(topic, {}).get(number, 0):
+                result.setdefault(topic, {})[number] = offset
+    return result
+
+
+def _told(back: Offsets, offsets: Offsets) -> list[str]:
+    return [
+        f"{topic}-{number} goes back from offset {offsets[topic][number]:,} to {offset:,}"
+        for topic, partitions in sorted(back.items())
+        for number, offset in sorted(partitions.items())
+    ]
+
+
+def _matching(there: list[str], wanted: tuple[str, ...]) -> list[str]:
+    import re
+
+    found = []
+    for topic in there:
+        for text in wanted:
+            is_pattern = len(text) > 2 and text.startswith("/") and text.endswith("/")
+            if re.fullmatch(text[1:-1], topic) if is_pattern else text == topic:
+                found.append(topic)
+                break
+    return found
+
+
+def _first_line(error: object) -> str:
+    return str(error).strip().partition("\n")[0] or type(error).__name__

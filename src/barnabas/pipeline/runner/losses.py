@@ -1,0 +1,96 @@
+"""Records that were lost before a run read them: found before a query starts, told exactly, and kept in a table.
+
+| column of `lost_ranges` | type | meaning |
+| --- | --- | --- |
+| found_at | timestamp | when it was noticed |
+| topic, partition | string, int | where |
+| start_offset, end_offset | bigint | what is lost, the end not included; equal where nobody can know how much it was |
+| reason | string | what happened |
+| resume_offset | bigint | where the run went on; null where there is nothing to read |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from barnabas.pipeline.job import TableOutput
+from barnabas.pipeline.runner.cluster import Cluster
+from barnabas.pipeline.runner.outputs import TableWriter, open_tables
+from barnabas.pipeline.runner.plan import Delivery, RunPlan
+from barnabas.pipeline.runner.positions import Extents, LostRange, lost_ranges, readable_marks
+from barnabas.pipeline.runner.stand import Span
+from barnabas.pipeline.tables.table import Mark, Offsets, Progress
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOST_RANGES = TableOutput("lost_ranges")
+_COLUMNS = (
+    "found_at TIMESTAMP, topic STRING, partition INT, start_offset BIGINT, end_offset BIGINT, reason STRING, "
+    "resume_offset BIGINT"
+)
+
+
+class DataLossError(Exception):
+    """Records are gone before they were read, and the run is to stop then: says which, and what can be done."""
+
+    def __init__(self, run: str, losses: Sequence[LostRange]) -> None:
+        lines = "\n".join(f"  {loss}" for loss in losses)
+        super().__init__(
+            f"{run}: records were lost before they were read:\n{lines}\n"
+            "run again with --on-data-loss continue to note these ranges in the table lost_ranges and go on behind "
+            "them, or rewind to where the topic still has its records (barnabas pipeline rewind)"
+        )
+        self.losses = tuple(losses)
+
+
+def find_losses(
+    cluster: Cluster, cluster_id: str, positions: Offsets, extents: Extents, progresses: Sequence[Progress]
+) -> list[LostRange]:
+    """Tell what a run can't read any more.
+
+    Args:
+        cluster: The cluster.
+        cluster_id: Its id.
+        positions: Where the run stands.
+        extents: What the partitions hold.
+        progresses: What the run has noted, of each output.
+    """
+    is_same = all(progress.cluster_id == cluster_id for progress in progresses)
+    newest: dict[str, dict[int, Mark]] = {}
+    for progress in progresses:
+        for topic, partitions in progress.marks.items():
+            for number, mark in partitions.items():
+                known = newest.setdefault(topic, {}).get(number)
+                if known is None or mark.offset > known.offset:
+                    newest[topic][number] = mark
+    readable = readable_marks(newest, extents) if is_same else {}
+    return lost_ranges(positions, extents, newest, cluster.found_marks(readable), is_same)
+
+
+def keep_losses(spark: SparkSession, plan: RunPlan, cluster_id: str, losses: Sequence[LostRange]) -> None:
+    """Add lost ranges to the job's table of them."""
+    table = open_tables(spark, plan, (LOST_RANGES,))[LOST_RANGES.name]
+    now = datetime.now(UTC)
+    rows = spark.createDataFrame(
+        [
+            (now, loss.topic, loss.partition, loss.start_offset, loss.end_offset, loss.loss.value, loss.resume_offset)
+            for loss in losses
+        ],
+        _COLUMNS,
+    )
+    writer = TableWriter(table, LOST_RANGES, plan.run_of(LOST_RANGES.name), cluster_id)
+    writer.write(rows, Span({}, {}, {}), Delivery.EXACTLY_ONCE)
+
+
+def resume_offsets(losses: Sequence[LostRange], positions: Offsets) -> Offsets:
+    """Give where to go on in the partitions that have lost something; at the old place where there is nothing."""
+    result: Offsets = {}
+    for loss in losses:
+        position = positions[loss.topic][loss.partition]
+        result.setdefault(loss.topic, {})[loss.partition] = (
+            position if loss.resume_offset is None else loss.resume_offset
+        )
+    return result

@@ -1,0 +1,173 @@
+"""What a batch's rows go to: tables, exactly once by the offsets in their commits; topics, under keys.
+
+A table's own progress says what it holds. A batch is written whole where the table stands at its start, not at all
+where the table stands at or beyond its end, and in part where it stands between: so the same records may be read again,
+by the same batches or by others, and each counts once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from barnabas.pipeline.job import Job, Mode, TableOutput, TopicOutput
+from barnabas.pipeline.runner.cluster import Cluster
+from barnabas.pipeline.runner.plan import Delivery, RunPlan
+from barnabas.pipeline.runner.positions import is_reached
+from barnabas.pipeline.runner.stand import Span, advanced, rebased
+from barnabas.pipeline.tables.places import open_table
+from barnabas.pipeline.tables.table import Offsets, Progress, Table, TableError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class TableWriter:
+    """One table of a job, as one run writes it."""
+
+    def __init__(self, table: Table, declared: TableOutput, run: str, cluster_id: str) -> None:
+        self.table = table
+        self.declared = declared
+        self._run = run
+        self._cluster_id = cluster_id
+        self.progress = table.progress(run)
+
+    @property
+    def offsets(self) -> Offsets:
+        """How far the table is; nothing where the run has not committed to it."""
+        return self.progress.offsets if self.progress else {}
+
+    def has(self, ends: Offsets) -> bool:
+        """Whether the table holds all up to these offsets."""
+        return self.progress is not None and is_reached(self.progress.offsets, ends)
+
+    def write(self, rows: DataFrame, span: Span, delivery: Delivery) -> None:
+        """Commit rows and the offsets that they end at in one step; before that the offsets alone, if at most once."""
+        if delivery is Delivery.AT_MOST_ONCE:
+            self._commit(rows.limit(0), span)
+        self._commit(rows, span)
+
+    def write_batch(self, rows: DataFrame, batch_id: int, span: Span) -> bool:
+        """Commit the rows of a stateful query's batch, known by its number; False where it is there already."""
+        if self.progress is not None and self.progress.sequence > batch_id:
+            return False
+        self._commit(rows, span, batch_id + 1)
+        return True
+
+    def rebase(self, spark: SparkSession, offsets: Offsets) -> None:
+        """Commit that the run goes on at other offsets, and no rows."""
+        empty = self.table.read().limit(0) if self.table.exists() else spark.createDataFrame([], "_offset BIGINT")
+        self._put(empty, rebased(self.progress, self._run, self._cluster_id, offsets), Mode.APPEND)
+
+    def cut(self, offsets: Offsets) -> int:
+        """Take away the rows from these offsets on, and go on from there; gives their number."""
+        progress = rebased(self.progress, self._run, self._cluster_id, offsets)
+        count = self.table.cut(offsets, progress)
+        self.progress = progress
+        return count
+
+    def _commit(self, rows: DataFrame, span: Span, sequence: int | None = None) -> None:
+        progress = advanced(self.progress, self._run, self._cluster_id, span, sequence)
+        self._put(rows, progress, self.declared.mode)
+
+    def _put(self, rows: DataFrame, progress: Progress, mode: Mode) -> None:
+        match mode:
+            case Mode.APPEND:
+                self.table.append(rows, progress, self.declared.partition_by)
+            case Mode.UPDATE:
+                self.table.update(rows, self.declared.key, progress)
+            case Mode.REPLACE:
+                self.table.replace(rows, progress, self.declared.partition_by)
+        self.progress = progress
+
+
+class TopicWriter:
+    """One topic of a job."""
+
+    def __init__(self, cluster: Cluster, declared: TopicOutput, plan: RunPlan) -> None:
+        self.declared = declared
+        self.topic = plan.topic_of_output(declared)
+        self._options = plan.kafka.for_spark()
+        cluster.create_topic(self.topic, {"cleanup.policy": "compact"} if declared.is_compacted else {})
+
+    def write(self, rows: DataFrame, gone: DataFrame | None = None) -> None:
+        """Write rows as JSON objects under their keys; those of `gone` as tombstones."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        key = F.concat_ws(" ", *(F.col(name).cast("string") for name in self.declared.key)).alias("key")
+        value = F.to_json(F.struct(*(F.col(f"`{name}`") for name in rows.columns if not name.startswith("_"))))
+        records = rows.select(key, value.alias("value"))
+        if gone is not None:
+            records = records.unionAll(gone.select(key, F.lit(None).cast("string").alias("value")))
+        records.write.format("kafka").options(**self._options).option("topic", self.topic).save()
+
+
+def table_location(tables: str, table_format: str, job: str, output: str) -> str:
+    """Give the place of a job's table below the place of all tables."""
+    if table_format == "postgresql":
+        mark = "&" if "?" in tables else "?"
+        name = f"{job}_{output}".replace("-", "_")
+        return f"{tables}{mark}table={quote(name)}"
+    return f"{tables.rstrip('/')}/{job}/{output}"
+
+
+def open_tables(spark: SparkSession, plan: RunPlan, outputs: tuple[TableOutput, ...]) -> dict[str, Table]:
+    """Open the tables of outputs, by the outputs' names."""
+    return {
+        output.name: open_table(
+            spark, table_location(plan.tables, plan.table_format, plan.job.name, output.name), plan.table_format
+        )
+        for output in outputs
+    }
+
+
+def write_rows(
+    job: Job,
+    writers: Mapping[str, TableWriter],
+    topics: Mapping[str, TopicWriter],
+    compute: Callable[[Offsets | None], Mapping[str, DataFrame]],
+    span: Span,
+    delivery: Delivery,
+) -> None:
+    """Write the rows of a stateless job's batch to all its outputs.
+
+    Args:
+        job: The job.
+        writers: Its tables that `transform` fills, by output.
+        topics: Its topics that `transform` fills, by output.
+        compute: Gives the rows of the batch; of the records from some offsets on, where it is given such.
+        span: The batch's offsets.
+        delivery: How often a row may be there.
+
+    Raises:
+        TableError: `transform` gives no rows for an output, or the table refuses them.
+    """
+    whole: Mapping[str, DataFrame] | None = None
+    for name, topic in topics.items():
+        whole = whole or compute(None)
+        topic.write(_rows(job, whole, topic.declared, name))
+    for name, writer in writers.items():
+        if writer.has(span.ends):
+            continue
+        if _is_between(writer.offsets, span):
+            frames = compute(writer.offsets)
+        else:
+            frames = whole = whole or compute(None)
+        writer.write(_rows(job, frames, writer.declared, name), span, delivery)
+
+
+def _is_between(offsets: Offsets, span: Span) -> bool:
+    return any(
+        offset > span.starts.get(topic, {}).get(number, 0)
+        for topic, partitions in offsets.items()
+        for number, offset in partitions.items()
+        if number in span.ends.get(topic, {})
+    )
+
+
+def _rows(job: Job, frames: Mapping[str, DataFrame], declared: TableOutput | TopicOutput, name: str) -> DataFrame:
+    rows = frames.get(job.rows_of(declared))
+    if rows is None:
+        raise TableError(f"job {job.name} declares output {name}, and gives no rows for it")
+    return rows

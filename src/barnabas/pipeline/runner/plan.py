@@ -1,0 +1,164 @@
+"""What a run was asked for: which job, from where to where, how fast, and what to do when something is lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from barnabas.pipeline.events.parse import Format
+from barnabas.pipeline.job import Job, TableOutput, TopicInput, TopicOutput, Value
+from barnabas.pipeline.runner.cluster import KafkaOptions
+from barnabas.pipeline.runner.limits import Limits
+
+
+class PlanError(Exception):
+    """The run can't be as asked: one line that says why and what to do."""
+
+
+class OnDataLoss(Enum):
+    """What to do when records are gone before they were read."""
+
+    STOP = "stop"
+    CONTINUE = "continue"
+
+
+class Delivery(Enum):
+    """How often a record's rows may be in a table or topic after something was killed."""
+
+    EXACTLY_ONCE = "exactly-once"
+    AT_MOST_ONCE = "at-most-once"
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """Where to begin or to end: a moment, or offsets; neither: the beginning or the end of the topics."""
+
+    time_ms: int | None = None
+    offsets: Mapping[str, Mapping[int, int]] | None = None
+    is_latest: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlan:
+    """How to run one job.
+
+    Attributes:
+        job: What to run.
+        kafka: The cluster.
+        tables: Where its tables are: a directory, a warehouse, a database.
+        table_format: delta, iceberg, parquet or postgresql.
+        checkpoint: The directory of all jobs' checkpoints; this job's is below it.
+        run: Who writes, in the tables' progress: several runs may write the same tables at the same time.
+        topics: Topics by input, and by output where that is a topic, over the declared ones.
+        any_topics: Topics of an input that takes any; a text between slashes is a pattern.
+        event_format: json or avro.
+        start: Where a run that has come nowhere yet begins.
+        until: Where it ends; None: it goes on.
+        is_once: End when all is read that was there at the start.
+        trigger_s: Seconds between batches, at least.
+        refresh_s: Seconds between two computations of what is derived, at least.
+        give_up_s: How long the cluster may be away.
+    """
+
+    job: Job
+    kafka: KafkaOptions
+    tables: str
+    table_format: str
+    checkpoint: str
+    run: str
+    topics: Mapping[str, str] = field(default_factory=dict)
+    any_topics: tuple[str, ...] = ()
+    event_format: Format = "json"
+    start: Bound = field(default_factory=Bound)
+    until: Bound | None = None
+    is_once: bool = False
+    trigger_s: float = 1.0
+    refresh_s: float = 10.0
+    give_up_s: float = 120.0
+    limits: Limits = field(default_factory=Limits)
+    on_data_loss: OnDataLoss = OnDataLoss.STOP
+    delivery: Delivery = Delivery.EXACTLY_ONCE
+    parameters: Mapping[str, Value] = field(default_factory=dict)
+
+    def topic_of_input(self, declared: TopicInput) -> str:
+        """Name the topic of an input."""
+        event_topic = declared.event.topic if declared.event else ""
+        return self.topics.get(declared.name) or declared.topic or event_topic
+
+    def topic_of_output(self, declared: TopicOutput) -> str:
+        """Name the topic of an output."""
+        return self.topics.get(declared.name) or declared.topic or declared.name
+
+    def run_of(self, output: str) -> str:
+        """Name this run's writing of one output, as it stands in the table's progress."""
+        return f"{self.run}/{output}"
+
+    @property
+    def job_checkpoint(self) -> str:
+        """The directory of this job's own checkpoint."""
+        return f"{self.checkpoint.rstrip('/')}/{self.run}"
+
+
+def check_plan(plan: RunPlan) -> None:
+    """Find what can't be before anything is started.
+
+    Raises:
+        PlanError: names it.
+    """
+    job = plan.job
+    names = {each.name for each in job.inputs} | {each.name for each in job.outputs}
+    for name in plan.topics:
+        if name not in names:
+            raise PlanError(f"job {job.name} has no input or output {name!r}; it has {', '.join(sorted(names))}")
+    takes_any = [each for each in job.inputs if isinstance(each, TopicInput) and each.event is None and not each.topic]
+    if takes_any and not plan.any_topics:
+        raise PlanError(f"job {job.name} reads any topics: name them with --topics")
+    if plan.any_topics and not takes_any:
+        raise PlanError(f"job {job.name} reads topics of its own; --topic INPUT=TOPIC names another")
+    parameters = job.defaults()
+    for name, value in plan.parameters.items():
+        if name not in parameters:
+            known = ", ".join(parameters) or "none"
+            raise PlanError(f"job {job.name} has no parameter {name!r}; it has {known}")
+        if type(value) is not type(parameters[name]):
+            raise PlanError(f"parameter {name} is a {type(parameters[name]).__name__}, and {value!r} is none")
+    tables = {job.rows_of(output) for output in job.outputs if isinstance(output, TableOutput)}
+    if job.refresh is not None and not tables:
+        raise PlanError(f"job {job.name} derives from its tables, and has none")
+
+
+def parse_value(text: str, default: Value) -> Value:
+    """Read a parameter's value as the type of its default.
+
+    Raises:
+        PlanError: it is none.
+    """
+    kind = type(default)
+    if kind is bool:
+        if text.lower() in ("true", "false"):
+            return text.lower() == "true"
+    elif kind is str:
+        return text
+    else:
+        try:
+            return int(text) if kind is int else float(text)
+        except ValueError:
+            pass
+    raise PlanError(f"{text!r} is no {kind.__name__}")
+
+
+def parse_offsets(text: str) -> dict[str, dict[int, int]]:
+    """Read offsets as Spark writes them: `{"topic": {"0": 12}}`.
+
+    Raises:
+        PlanError: they are something else.
+    """
+    try:
+        return {
+            topic: {int(number): int(offset) for number, offset in partitions.items()}
+            for topic, partitions in json.loads(text).items()
+        }
+    except (ValueError, TypeError, AttributeError):
+        raise PlanError(f'{text!r} are no offsets; they look like {{"topic": {{"0": 12}}}}') from None

@@ -1,0 +1,175 @@
+"""Where a run stands in its topics, held against what is there: pure comparison of offsets.
+
+What can have happened to a partition while nobody read it:
+
+| loss | is | what is lost |
+| --- | --- | --- |
+| OVERTAKEN | retention deleted what had not been read | offsets from the position up to the log's start |
+| SHORTER | the log ends before the position: truncated, or the topic was deleted and made anew | unknown |
+| REPLACED | another record than the one read last stands at its offset: the topic was deleted and made anew | unknown |
+| GONE | the topic or the partition is no more | unknown |
+| OTHER_CLUSTER | the cluster has another id: it was replaced, or another one is read | unknown |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from barnabas.pipeline.tables.table import Mark, Offsets
+
+
+class Loss(Enum):
+    """What happened to a partition; the value is how it is told."""
+
+    OVERTAKEN = "deleted by retention before it was read"
+    SHORTER = "the log ends before what was read: truncated, or the topic was deleted and made anew"
+    REPLACED = "another record stands where the last one was read: the topic was deleted and made anew"
+    GONE = "the partition is not there any more"
+    OTHER_CLUSTER = "the cluster is another one than the one that was read"
+
+
+@dataclass(frozen=True, slots=True)
+class LostRange:
+    """Offsets of one partition that this run can't read any more, `end_offset` not included.
+
+    For losses other than OVERTAKEN what was in the partition beyond the position is unknown; then `end_offset` is the
+    position itself. `resume_offset` is where reading can go on; None where there is nothing to read.
+    """
+
+    topic: str
+    partition: int
+    loss: Loss
+    start_offset: int
+    end_offset: int
+    resume_offset: int | None
+
+    def __str__(self) -> str:
+        """Say it in one line."""
+        place = f"{self.topic}-{self.partition}"
+        if self.loss is Loss.OVERTAKEN:
+            count = self.end_offset - self.start_offset
+            return f"{place}: offsets {self.start_offset} to {self.end_offset - 1} ({count} records): {self.loss.value}"
+        return f"{place}: read up to offset {self.start_offset}: {self.loss.value}"
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """What a partition holds: offsets from `start_offset` up to, not including, `end_offset`."""
+
+    start_offset: int
+    end_offset: int
+
+
+Extents = Mapping[str, Mapping[int, Extent]]
+Marks = Mapping[str, Mapping[int, Mark]]
+
+
+def lost_ranges(
+    positions: Offsets, extents: Extents, marks: Marks, found: Marks, is_same_cluster: bool = True
+) -> list[LostRange]:
+    """Tell what a run that stands at `positions` can't read any more.
+
+    Args:
+        positions: Where the run stands.
+        extents: What the partitions hold; one that is not in it is not there.
+        marks: The last record that the run has read of each partition.
+        found: What stands at the offsets of `marks` now; one that could not be read is not in it.
+        is_same_cluster: Whether the cluster's id is still the one that was read.
+
+    Returns:
+        One for each partition that has lost something, in order; none when all can be read on.
+    """
+    return list(_lost(positions, extents, marks, found, is_same_cluster))
+
+
+def _lost(
+    positions: Offsets, extents: Extents, marks: Marks, found: Marks, is_same_cluster: bool
+) -> Iterator[LostRange]:
+    for topic, partitions in sorted(positions.items()):
+        for partition, position in sorted(partitions.items()):
+            extent = extents.get(topic, {}).get(partition)
+            if extent is None:
+                yield LostRange(topic, partition, Loss.GONE, position, position, None)
+                continue
+            mark = marks.get(topic, {}).get(partition)
+            there = found.get(topic, {}).get(partition)
+            start = extent.start_offset
+            if not is_same_cluster:
+                yield LostRange(topic, partition, Loss.OTHER_CLUSTER, position, position, start)
+            elif mark is not None and there is not None and there != mark:
+                yield LostRange(topic, partition, Loss.REPLACED, position, position, start)
+            elif position > extent.end_offset:
+                yield LostRange(topic, partition, Loss.SHORTER, position, position, start)
+            elif position < start:
+                yield LostRange(topic, partition, Loss.OVERTAKEN, position, start, start)
+
+
+def readable_marks(marks: Marks, extents: Extents) -> dict[str, dict[int, Mark]]:
+    """Give the marks whose offsets can still be read."""
+    return {
+        topic: readable
+        for topic, partitions in marks.items()
+        if (
+            readable := {
+                partition: mark
+                for partition, mark in partitions.items()
+                if (extent := extents.get(topic, {}).get(partition)) is not None
+                and extent.start_offset <= mark.offset < extent.end_offset
+            }
+        )
+    }
+
+
+def earliest_of(all_positions: list[Offsets]) -> Offsets:
+    """Give, for each partition, the least of several positions.
+
+    A partition that is missing in one of them begins at 0 there, so it is missing in the result as well.
+    """
+    if not all_positions:
+        return {}
+    shared = {(topic, partition) for topic, partitions in all_positions[0].items() for partition in partitions}
+    for positions in all_positions[1:]:
+        shared &= {(topic, partition) for topic, partitions in positions.items() for partition in partitions}
+    result: Offsets = {}
+    for topic, partition in sorted(shared):
+        result.setdefault(topic, {})[partition] = min(positions[topic][partition] for positions in all_positions)
+    return result
+
+
+def merged(older: Offsets, newer: Offsets) -> Offsets:
+    """Give the positions of `newer`, and those of `older` for the partitions that `newer` does not name."""
+    return {topic: {**older.get(topic, {}), **newer.get(topic, {})} for topic in sorted({*older, *newer})}
+
+
+def clamped(ends: Offsets, targets: Offsets | None) -> Offsets:
+    """Give `ends`, none beyond its target."""
+    if targets is None:
+        return ends
+    return {
+        topic: {
+            partition: min(end, targets.get(topic, {}).get(partition, end)) for partition, end in partitions.items()
+        }
+        for topic, partitions in ends.items()
+    }
+
+
+def is_reached(positions: Offsets, targets: Offsets) -> bool:
+    """Tell whether all partitions of `targets` have been read up to there."""
+    return all(
+        positions.get(topic, {}).get(partition, 0) >= target
+        for topic, partitions in targets.items()
+        for partition, target in partitions.items()
+    )
+
+
+def lag_of(positions: Offsets, extents: Extents) -> dict[str, dict[int, int]]:
+    """Give how many offsets of each partition are still to be read."""
+    return {
+        topic: {
+            partition: max(0, extent.end_offset - max(positions.get(topic, {}).get(partition, 0), extent.start_offset))
+            for partition, extent in partitions.items()
+        }
+        for topic, partitions in extents.items()
+    }

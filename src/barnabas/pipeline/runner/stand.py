@@ -1,0 +1,76 @@
+"""Where a run stands: what a batch adds to its progress, and the file that keeps it where no table does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from barnabas.pipeline.runner.checkpoint import Files
+from barnabas.pipeline.runner.positions import merged
+from barnabas.pipeline.tables.table import Mark, Offsets, Progress
+
+_FILE = "progress.json"
+
+Marks = Mapping[str, Mapping[int, Mark]]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A batch's records: offsets from `starts` (0 where one is not named) up to `ends`, and the last of each."""
+
+    starts: Offsets
+    ends: Offsets
+    marks: Marks
+
+
+def advanced(older: Progress | None, run: str, cluster_id: str, span: Span, sequence: int | None = None) -> Progress:
+    """Give the progress after a batch; its number is the next one, or the one given."""
+    marks = older.marks if older else {}
+    return Progress(
+        run,
+        sequence or _next(older),
+        cluster_id,
+        merged(older.offsets if older else {}, span.ends),
+        {topic: {**marks.get(topic, {}), **span.marks.get(topic, {})} for topic in sorted({*marks, *span.marks})},
+    )
+
+
+def rebased(older: Progress | None, run: str, cluster_id: str, offsets: Offsets) -> Progress:
+    """Give the progress of a run that goes on at other offsets; what was read last of these partitions is forgotten."""
+    marks = {
+        topic: {number: mark for number, mark in parts.items() if number not in offsets.get(topic, {})}
+        for topic, parts in (older.marks if older else {}).items()
+    }
+    return Progress(run, _next(older), cluster_id, merged(older.offsets if older else {}, offsets), marks)
+
+
+def _next(older: Progress | None) -> int:
+    return (older.sequence if older else 0) + 1
+
+
+class Stand:
+    """A run's progress in a file of its checkpoint, for a job that writes topics alone, or keeps state."""
+
+    def __init__(self, files: Files, run: str, cluster_id: str) -> None:
+        self._files = files
+        self._run = run
+        self._cluster_id = cluster_id
+        text = files.read(_FILE)
+        self.progress = Progress.from_json(text) if text else None
+
+    @property
+    def offsets(self) -> Offsets:
+        """How far the run is."""
+        return self.progress.offsets if self.progress else {}
+
+    def advance(self, span: Span) -> None:
+        """Note that a batch is done."""
+        self._put(advanced(self.progress, self._run, self._cluster_id, span))
+
+    def rebase(self, offsets: Offsets) -> None:
+        """Note that the run goes on at other offsets."""
+        self._put(rebased(self.progress, self._run, self._cluster_id, offsets))
+
+    def _put(self, progress: Progress) -> None:
+        self._files.write(_FILE, progress.to_json())
+        self.progress = progress
