@@ -1,0 +1,138 @@
+"""All sources of a site in one stream, in the order in which their events arrive.
+
+Most events arrive at once; a few are late by minutes or hours, as those of a phone without a network are, and some are
+spoilt on the way. The number in an event's id is its place in the stream, from 1, spoilt ones counted, so whoever reads
+the ids knows how far a stream has come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from heapq import heappop, heappush, heapreplace
+
+from barnabas.pipeline.events import EventType
+from barnabas.pipeline.sources.social.actors import Actor, Burst, Happening, Source
+from barnabas.pipeline.sources.social.broken import Broken, spoil
+from barnabas.pipeline.sources.social.chance import seeded
+from barnabas.pipeline.sources.social.plan import SitePlan
+from barnabas.pipeline.sources.social.population import populate
+
+Event = tuple[EventType, dict[str, object]]
+Generated = Event | Broken
+
+LATE_MS = 60_000
+_LATEST_MS = 6 * 3_600_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """One thing that arrives.
+
+    `time_ms` is when it happened and `arrival_ms` when it arrives (both milliseconds since 1970), `number` its place in
+    the stream from 1, `actor` who of the ground truth did it.
+    """
+
+    arrival_ms: int
+    time_ms: int
+    number: int
+    what: Generated
+    actor: Actor | None
+
+    @property
+    def is_late(self) -> bool:
+        """Whether it arrives a minute or more after it happened."""
+        return self.arrival_ms - self.time_ms >= LATE_MS
+
+
+def generate(plan: SitePlan) -> Iterator[Generated]:
+    """Give all that happens on a site, in the order of arrival."""
+    for arrival in arrivals(plan, populate(plan)):
+        yield arrival.what
+
+
+def arrivals(plan: SitePlan, sources: list[Source]) -> Iterator[Arrival]:
+    """Mix the sources of a plan (`populate`), which are used up by it."""
+    random = seeded(plan.seed, "arrivals")
+    mark = plan.mark
+    late_share, broken_share = plan.shares.late, plan.shares.broken
+    number = 0
+    for arrival_ms, (time_ms, event_type, own_fields, actor) in _in_order_of_arrival(plan, sources, late_share):
+        number += 1
+        fields = {
+            "type": event_type.name,
+            "version": event_type.version,
+            "id": f"{mark}:{number}",
+            "time": _EPOCH + timedelta(milliseconds=time_ms),
+            **own_fields,
+        }
+        yield Arrival(arrival_ms, time_ms, number, (event_type, fields), actor)
+        if broken_share and random.random() < broken_share:
+            number += 1
+            broken = spoil(random, event_type, {**fields, "id": f"{mark}:{number}"})
+            yield Arrival(arrival_ms, time_ms, number, broken, None)
+
+
+def _in_order_of_arrival(plan: SitePlan, sources: list[Source], late_share: float) -> Iterator[tuple[int, Happening]]:
+    random = seeded(plan.seed, "late")
+    start_ms, end_ms = plan.start_ms, plan.end_ms
+    latest_ms = min(_LATEST_MS, plan.duration_s * 500)
+    # What will arrive: nothing that a source still gives can be before the moment at which its next burst begins.
+    waiting: list[tuple[int, int, Happening]] = []
+    sequence = 0
+    for begin_ms, burst in _in_order_of_beginning(sources):
+        while waiting and waiting[0][0] < begin_ms:
+            arrival_ms, _, happening = heappop(waiting)
+            yield arrival_ms, happening
+        for happening in burst:
+            arrival_ms = happening[0]
+            if not start_ms <= arrival_ms < end_ms:
+                continue
+            if late_share and random.random() < late_share:
+                # Squared: minutes are more usual than hours.
+                delay_ms = LATE_MS + int(random.random() ** 2 * latest_ms)
+                if arrival_ms + delay_ms < end_ms:
+                    arrival_ms += delay_ms
+            sequence += 1
+            heappush(waiting, (arrival_ms, sequence, happening))
+    while waiting:
+        arrival_ms, _, happening = heappop(waiting)
+        yield arrival_ms, happening
+
+
+def _in_order_of_beginning(sources: list[Source]) -> Iterator[Burst]:
+    heads: list[tuple[int, int, list[Happening]]] = []
+    for place, source in enumerate(sources):
+        first = next(source.bursts, None)
+        if first is not None:
+            heappush(heads, (first[0], place, first[1]))
+    while heads:
+        begin_ms, place, burst = heads[0]
+        yield begin_ms, burst
+        following = next(sources[place].bursts, None)
+        if following is None:
+            heappop(heads)
+        else:
+            heapreplace(heads, (following[0], place, following[1]))
+
+
+def pace(
+    plan: SitePlan, now_s: Callable[[], float], sleep: Callable[[float], None], speed: float = 1.0
+) -> Iterator[Generated]:
+    """Give what `generate` gives, each when it is due.
+
+    Args:
+        plan: With a start of now, event times are those of real time.
+        now_s: A clock that only goes forward, in seconds.
+        sleep: Waits for so many seconds.
+        speed: 1: as in life; 60: an hour takes a minute.
+    """
+    begin_s = now_s()
+    for arrival in arrivals(plan, populate(plan)):
+        due_s = begin_s + (arrival.arrival_ms - plan.start_ms) / 1000 / speed
+        # Sleeping for less than a hundredth of a second costs more than it is worth.
+        while (left_s := due_s - now_s()) > 0.01:
+            sleep(left_s)
+        yield arrival.what

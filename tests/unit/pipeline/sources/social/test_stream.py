@@ -1,0 +1,151 @@
+"""The made-up site's events: always the same, in order of arrival, whole, and as many as were asked for."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import pairwise
+
+import pytest
+
+from barnabas.pipeline.events import EVENT_TYPES, Kind
+from barnabas.pipeline.sources.social import Broken, SitePlan, Truth, generate, pace
+from tests.unit.pipeline.sources.social.plans import HOUR
+
+_DIGEST = """
+from hashlib import sha256
+from barnabas.pipeline.sources.social import SitePlan, generate
+digest = sha256()
+for event in generate(SitePlan(seed=7, duration_s=600, events_per_s=10, users=200, items=300)):
+    digest.update(repr(event).encode())
+print(digest.hexdigest())
+"""
+_TYPES = {
+    Kind.STRING: str,
+    Kind.INT: int,
+    Kind.LONG: int,
+    Kind.DOUBLE: float,
+    Kind.BOOLEAN: bool,
+    Kind.TIME: datetime,
+}
+
+
+def test_events_are_the_same_whatever_the_order_of_sets_is():
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", _DIGEST],
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for hash_seed in ("0", "1", "4711")
+    }
+    assert len(found) == 1
+
+
+def test_another_seed_gives_another_site():
+    assert list(generate(HOUR)) == list(generate(HOUR))
+    assert next(generate(HOUR)) != next(generate(replace(HOUR, seed=2)))
+
+
+def test_every_event_has_its_required_fields_and_right_types():
+    ids: set[str] = set()
+    for event in generate(HOUR):
+        if isinstance(event, Broken):
+            continue
+        event_type, fields = event
+        assert isinstance(fields["time"], datetime)
+        declared = {field.name: field for field in event_type.fields}
+        assert set(fields) <= set(declared)
+        for name, field in declared.items():
+            value = fields.get(name)
+            assert type(value) is _TYPES[field.kind] or (value is None and not field.is_required), (name, value)
+        assert fields["type"] == event_type.name
+        assert fields["time"].tzinfo is UTC
+        ids.add(str(fields["id"]))
+    assert {number.partition(":")[0] for number in ids} == {HOUR.mark}
+
+
+def test_numbers_are_places_in_the_order_of_arrival():
+    found = list(Truth(HOUR).arrivals())
+    assert [arrival.number for arrival in found] == list(range(1, len(found) + 1))
+    assert all(before.arrival_ms <= after.arrival_ms for before, after in pairwise(found))
+    assert all(HOUR.start_ms <= arrival.time_ms <= arrival.arrival_ms < HOUR.end_ms for arrival in found)
+    for arrival in found:
+        if not isinstance(arrival.what, Broken):
+            assert arrival.what[1]["id"] == f"{HOUR.mark}:{arrival.number}"
+    assert any(arrival.is_late for arrival in found)
+
+
+def test_all_types_occur():
+    found = {event[0].name for event in generate(HOUR) if not isinstance(event, Broken)}
+    assert found == set(EVENT_TYPES)
+
+
+@pytest.mark.parametrize(
+    ("duration_s", "events_per_s"), [(600, 40.0), (3_600, 10.0), (43_200, 1.0)], ids=["minutes", "hour", "half a day"]
+)
+def test_there_are_about_as_many_as_asked_for(duration_s: int, events_per_s: float):
+    plan = SitePlan(seed=3, duration_s=duration_s, events_per_s=events_per_s, users=400, items=500)
+    assert sum(1 for _ in generate(plan)) == pytest.approx(plan.event_count, rel=0.12)
+
+
+def test_what_is_switched_off_does_not_happen():
+    truth = Truth(HOUR.quiet())
+    assert not any(isinstance(arrival.what, Broken) or arrival.is_late for arrival in truth.arrivals())
+    found = truth.to_json()
+    assert (found["actors"], found["look_alikes"], found["outage"], found["silence"]) == ([], [], None, None)
+
+
+def test_broken_records_are_no_events():
+    for event in generate(replace(HOUR, shares=replace(HOUR.shares, broken=0.1))):
+        if not isinstance(event, Broken):
+            continue
+        assert event.key
+        try:
+            value = json.loads(event.value)
+        except ValueError:
+            assert event.reason in ("not JSON", "truncated")
+            continue
+        event_type = next(each for each in EVENT_TYPES.values() if each.topic == event.topic)
+        required = [field for field in event_type.fields if field.is_required]
+        match event.reason:
+            case "missing field":
+                assert [field.name for field in required if field.name not in value]
+            case "wrong type":
+                assert [field for field in required if field.kind is not Kind.STRING and value[field.name] == "n/a"]
+            case other:
+                raise AssertionError(other)
+
+
+def test_pace_gives_each_event_when_it_is_due():
+    now_s, given = 100.0, []
+
+    def sleep(duration_s: float) -> None:
+        nonlocal now_s
+        assert duration_s > 0
+        now_s += duration_s
+
+    plan = replace(HOUR, duration_s=600)
+    for _, arrival in zip(pace(plan, lambda: now_s, sleep, speed=60), Truth(plan).arrivals(), strict=True):
+        given.append(now_s - 100 - (arrival.arrival_ms - plan.start_ms) / 60_000)
+    assert all(-0.011 < late_s <= 0.001 for late_s in given)
+    assert now_s == pytest.approx(110, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"start": datetime(2026, 1, 1)}, {"duration_s": 59}, {"events_per_s": 0}, {"users": 9}, {"items": 1}],
+    ids=lambda wrong: next(iter(wrong)),
+)
+def test_a_plan_that_can_not_be_is_refused(wrong):
+    with pytest.raises(ValueError):
+        SitePlan(**wrong)
+
+
+def test_shares_leave_something_to_ordinary_people():
+    with pytest.raises(ValueError, match="shares"):
+        SitePlan(shares=replace(HOUR.shares, scrapers=0.9))
