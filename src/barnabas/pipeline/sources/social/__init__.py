@@ -4,7 +4,7 @@ The same plan gives the same events on every machine. docs/pipeline/generator.md
 """
 
 from barnabas.pipeline.sources.social.broken import Broken
-from barnabas.pipeline.sources.social.files import GROUND_TRUTH, access_log_lines, write_jsonl
+from barnabas.pipeline.sources.social.files import GROUND_TRUTH, access_log_lines, write_access_log, write_jsonl
 from barnabas.pipeline.sources.social.plan import NOBODY_MISBEHAVES, SITE, Shares, SitePlan
 from barnabas.pipeline.sources.social.stream import Event, Generated, generate, pace
 from barnabas.pipeline.sources.social.truth import Truth, ground_truth
@@ -23,5 +23,6 @@ __all__ = [
     "generate",
     "ground_truth",
     "pace",
+    "write_access_log",
     "write_jsonl",
 ]

@@ -61,9 +61,11 @@ def scrapers(site: Site, event_count: int) -> list[Source]:
     sources: list[Source] = []
     while event_count > 0:
         number = len(sources)
-        pool = 1 if random.random() < 0.65 else whole(random, 2, 8)
+        # No more addresses than leave each of them something to be known by.
+        pool = min(1 if random.random() < 0.65 else whole(random, 2, 8), max(1, event_count // _LEAST_REQUESTS))
         pace_s = between(random, 0.5, 3) if random.random() < 0.4 else between(random, 3, 25)
         wanted = min(int(requests.draw(random)) * (1 + pool // 2), max(event_count, _LEAST_REQUESTS))
+        wanted = max(wanted, pool * _LEAST_REQUESTS // 2)
         actor = Actor("scraper", f"scraper-{number}", "address+agent")
         actor.addresses = site.addresses.neighbours(pool) if random.random() < 0.5 else site.addresses.several(pool)
         actor.agents = [desktop_agent(random)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import datetime
 from io import BufferedWriter
 from json import dumps
@@ -51,13 +52,32 @@ def write_jsonl(plan: SitePlan, directory: Path) -> dict[str, object]:
 
 
 def access_log_lines(plan: SitePlan) -> Iterator[str]:
-    """Give the site's page views as lines of the combined log format, without line ends, in order of arrival."""
-    for event in generate(plan):
-        if isinstance(event, Broken):
-            continue
-        event_type, fields = event
-        if event_type is PAGE_VIEW:
-            yield _line(fields)
+    """Give the site's page views as a web server would log them: lines of the combined format, without line ends.
+
+    None is late or broken, as a server's log is written where it happens; they are out of order by seconds at the most.
+    """
+    for event in generate(replace(plan, shares=replace(plan.shares, late=0, broken=0))):
+        if not isinstance(event, Broken) and event[0] is PAGE_VIEW:
+            yield _line(event[1])
+
+
+def write_access_log(plan: SitePlan, path: Path) -> int:
+    """Write `access_log_lines` to a file, which appears whole or not at all.
+
+    Returns:
+        The number of lines.
+
+    Raises:
+        OSError: it can't be written.
+    """
+    partial = path.with_name(path.name + ".partial")
+    count = 0
+    with partial.open("w", encoding="utf-8") as file:
+        for line in access_log_lines(plan):
+            file.write(line + "\n")
+            count += 1
+    partial.replace(path)
+    return count
 
 
 def _line(fields: dict[str, object]) -> str:

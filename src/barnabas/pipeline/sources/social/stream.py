@@ -87,9 +87,13 @@ def _in_order_of_arrival(plan: SitePlan, sources: list[Source], late_share: floa
             arrival_ms, _, happening = heappop(waiting)
             yield arrival_ms, happening
         for happening in burst:
-            arrival_ms = happening[0]
+            arrival_ms, _, fields, _ = happening
             if not start_ms <= arrival_ms < end_ms:
                 continue
+            # A view is noted when it has been answered, as servers do it: so views are out of order a little.
+            latency_ms = fields.get("latency_ms")
+            if isinstance(latency_ms, float):
+                arrival_ms += int(latency_ms)
             if late_share and random.random() < late_share:
                 # Squared: minutes are more usual than hours.
                 delay_ms = LATE_MS + int(random.random() ** 2 * latest_ms)
@@ -127,7 +131,7 @@ def pace(
         plan: With a start of now, event times are those of real time.
         now_s: A clock that only goes forward, in seconds.
         sleep: Waits for so many seconds.
-        speed: 1: as in life; 60: an hour takes a minute.
+        speed: 1: as in life; 60: an hour takes a minute; N / `plan.events_per_s`: N events a second on average.
     """
     begin_s = now_s()
     for arrival in arrivals(plan, populate(plan)):

@@ -9,9 +9,9 @@ from barnabas.pipeline.sources.access_log import parse_line
 from barnabas.pipeline.sources.social import (
     GROUND_TRUTH,
     Broken,
-    access_log_lines,
     generate,
     ground_truth,
+    write_access_log,
     write_jsonl,
 )
 from tests.unit.pipeline.sources.social.plans import BUSY, HOUR
@@ -128,11 +128,17 @@ def test_files_hold_all_records_and_the_truth(tmp_path: Path):
     assert first["time"].endswith("Z")
 
 
-def test_access_log_lines_are_the_page_views():
-    views = [event for event in GOOD if event["type"] == "page_view"]
-    lines = list(access_log_lines(BUSY))
-    assert len(lines) == len(views)
-    for line, view in zip(lines[:500], views, strict=False):
-        found = parse_line(1, line)
-        assert found is not None
-        assert (found.address, found.page, found.status) == (view["address"], view["page"], view["status"])
+def test_access_log_lines_are_the_page_views_out_of_order_by_seconds(tmp_path: Path):
+    path = tmp_path / "access.log"
+    assert write_access_log(BUSY, path) == TRUTH["event_counts"]["page_view"]
+    assert list(tmp_path.iterdir()) == [path]
+    found = Counter()
+    latest_s = 0
+    for number, line in enumerate(path.read_text().splitlines()):
+        view = parse_line(number, line)
+        assert view is not None, line
+        found[view.address, view.page, view.status, view.referrer, view.agent] += 1
+        assert view.time_s > latest_s - 20
+        latest_s = max(latest_s, view.time_s)
+    names = ("address", "page", "status", "referrer", "agent")
+    assert found == Counter(tuple(event[name] for name in names) for event in GOOD if event["type"] == "page_view")

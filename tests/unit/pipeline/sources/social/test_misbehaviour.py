@@ -1,0 +1,104 @@
+"""Misbehaviour comes in many strengths, and does what makes it what it is."""
+
+from collections import Counter, defaultdict
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from barnabas.pipeline.sources.social import NOBODY_MISBEHAVES, Broken, Shares, SitePlan, generate, ground_truth
+from tests.unit.pipeline.sources.social.plans import BUSY
+
+TRUTH: dict[str, Any] = ground_truth(BUSY)
+GOOD: list[dict[str, Any]] = [event[1] for event in generate(BUSY) if not isinstance(event, Broken)]
+
+
+def _actors(kind: str) -> list[dict]:
+    return [actor for actor in [*TRUTH["actors"], *TRUTH["look_alikes"]] if actor["kind"] == kind]
+
+
+@pytest.mark.parametrize("share", Shares.__slots__[:6])
+def test_a_share_above_nothing_brings_that_kind_alone(share: str):
+    plan = replace(BUSY, duration_s=1_200, has_look_alikes=False, shares=replace(NOBODY_MISBEHAVES, **{share: 0.001}))
+    truth: dict[str, Any] = ground_truth(plan)
+    assert {actor["kind"] for actor in truth["actors"]} == {
+        {"credential_stuffing": share}.get(share, share.removesuffix("s"))
+    }
+
+
+def test_shares_are_about_what_was_asked_for():
+    total = sum(TRUTH["event_counts"].values())
+    for kind, share in (("crawler", 0.08), ("scraper", 0.08), ("spammer", 0.05), ("credential_stuffing", 0.08)):
+        assert sum(actor["events"] for actor in _actors(kind)) / total == pytest.approx(share, rel=0.4)
+
+
+def test_crawlers_read_robots_and_scrapers_wear_a_browsers_agent():
+    for crawler in _actors("crawler"):
+        assert crawler["is_declared"]
+        assert crawler["evidence"]["robots_txt"] >= 1
+        assert crawler["evidence"]["page_view"] >= 50
+    scrapers = _actors("scraper")
+    assert all("Mozilla/5.0" in agent and "bot" not in agent.lower() for each in scrapers for agent in each["agents"])
+    paces = [scraper["traits"]["pace_s"] for scraper in scrapers]
+    assert max(paces) > 4 * min(paces)
+    for scraper in scrapers:
+        assert scraper["evidence"]["distinct_pages"] > 0.6 * min(scraper["events"], BUSY.items)
+
+
+def test_spam_is_nearly_the_same_again_and_again():
+    for spammer in _actors("spammer"):
+        texts = [event["text"] for event in GOOD if event["type"] == "post" and event["user"] in spammer["users"]]
+        if spammer["traits"]["means"] == "posts":
+            assert len(texts) >= 20
+            assert len({" ".join(text.split()[-2:-1]) for text in texts}) <= 12
+        else:
+            assert spammer["evidence"]["vote"] >= 40
+
+
+def test_rings_vote_for_the_same_within_minutes():
+    votes = defaultdict(list)
+    for event in GOOD:
+        if event["type"] == "vote":
+            votes[event["user"], event["item"]].append(event["time"])
+    for ring in _actors("vote_ring"):
+        for item in ring["items"]:
+            times: list[datetime] = sorted(time for user in ring["users"] for time in votes[user, item])
+            within = timedelta(seconds=ring["traits"]["within_s"] + 2)
+            most = max(sum(begin <= time <= begin + within for time in times) for begin in times)
+            assert most >= len(ring["users"]) / 2
+
+
+def test_stolen_passwords_are_tried_for_many_names_and_sometimes_fit():
+    stuffing = _actors("credential_stuffing")
+    assert {actor["traits"]["means"] for actor in stuffing} >= {"one address", "many addresses"}
+    for actor in stuffing:
+        failed = actor["evidence"]["logins_failed"]
+        assert failed > 10 * actor["evidence"].get("logins_succeeded", 0)
+        assert (len(actor["addresses"]) >= 20) == (actor["traits"]["means"] == "many addresses")
+    assert sum(actor["evidence"].get("logins_succeeded", 0) for actor in stuffing) > 0
+
+
+def test_look_alikes_look_like_it():
+    (office,) = _actors("nat_office")
+    assert office["evidence"]["logins_failed"] >= 5
+    assert office["evidence"]["names_tried"] >= 8
+    for each in _actors("forgotten_password"):
+        assert each["evidence"]["names_tried"] == 1
+    (post,) = _actors("popular_post")
+    assert post["evidence"]["vote"] >= 30
+    assert all(each["is_declared"] for each in _actors("feed_reader") + _actors("monitoring_probe"))
+
+
+def test_nobody_is_known_by_the_range_of_the_address():
+    ranges = Counter(event["address"].partition(".")[0].partition(":")[0] for event in GOOD if "address" in event)
+    for actor in TRUTH["actors"]:
+        for address in actor["addresses"]:
+            assert ranges[address.partition(".")[0].partition(":")[0]] > 100 or address.startswith("192.")
+
+
+def test_power_reader_reads_hundreds_of_pages_a_day():
+    plan = SitePlan(seed=2, events_per_s=0.5, users=300, items=400, shares=NOBODY_MISBEHAVES)
+    truth: dict[str, Any] = ground_truth(plan)
+    (reader,) = [each for each in truth["look_alikes"] if each["kind"] == "power_reader"]
+    assert 200 <= reader["evidence"]["page_view"] <= 400
