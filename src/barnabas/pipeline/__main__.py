@@ -234,8 +234,8 @@ def _scratch(given: Path | None, checkpoint: Path) -> Iterator[Path]:
 
 def _top(arguments: argparse.Namespace) -> int:
     from barnabas.pipeline import table
-    from barnabas.pipeline.report import print_top_pages
     from barnabas.pipeline.spark.session import spark_session
+    from barnabas.pipeline.terminal import print_top_pages
 
     directory: Path = arguments.table.absolute()
     if not table.has_rows(directory):
@@ -251,7 +251,7 @@ def _top(arguments: argparse.Namespace) -> int:
 
 def _count(arguments: argparse.Namespace) -> int:
     from barnabas.pipeline.plain_count import count_file, write_counts
-    from barnabas.pipeline.report import print_top_pages
+    from barnabas.pipeline.terminal import print_top_pages
 
     counts = count_file(arguments.access_log)
     if arguments.summary:

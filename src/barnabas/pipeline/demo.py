@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING
 from barnabas.pipeline.children import HOPELESS, Child, Event
 from barnabas.pipeline.demo_directory import COMPLETE, RUNNING, DemoDirectory, DemoDirectoryError, Run, digest_of
 from barnabas.pipeline.plain_count import Counts, count_file, read_counts
-from barnabas.pipeline.report import Gauges, gauges, print_top_pages
 from barnabas.pipeline.sources.access_log import Survey, survey
 from barnabas.pipeline.sources.sample import write_sample
+from barnabas.pipeline.terminal import Gauges, gauges, print_top_pages
 
 if TYPE_CHECKING:
     from rich.console import Console
