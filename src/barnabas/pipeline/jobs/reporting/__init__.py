@@ -1,0 +1,45 @@
+"""Reporting: who came, what they looked at, how they got there, how far they went, and what failed.
+
+`transform` (`facts.py`) keeps a slim row of each event, appended exactly once; `refresh` (`results.py`) computes the
+result tables from all of them: anew each time, so that late and repeated events are counted right, and a stopped run
+has nothing to lose.
+"""
+
+from __future__ import annotations
+
+from barnabas.pipeline.job import Job, Mode, Parameter, TableOutput, TopicInput
+from barnabas.pipeline.jobs.reporting import funnel
+from barnabas.pipeline.jobs.reporting.facts import FACTS, INPUTS, facts
+from barnabas.pipeline.jobs.reporting.results import ASSETS, CRAWLERS, results
+from barnabas.pipeline.jobs.reporting.summary import summarize
+
+RESULTS = (
+    "report_totals",
+    "report_days",
+    "report_hours",
+    "report_pages",
+    "report_referrers",
+    "report_crawlers",
+    "report_sessions",
+    "report_depth",
+    "report_funnel",
+    "report_searches",
+)
+
+JOB = Job(
+    name="reporting",
+    does="visitors, sessions, pages, referrers, errors and funnels per day, for tables and the HTML report",
+    inputs=tuple(TopicInput(event.name, event) for event in INPUTS),
+    outputs=(TableOutput(FACTS), *(TableOutput(name, Mode.REPLACE) for name in RESULTS)),
+    transform=facts,
+    refresh=results,
+    parameters=(
+        Parameter("session_gap_s", 1_800, "the longest pause within a session"),
+        Parameter("funnel", funnel.DEFAULT, "the steps: event types with | between, a blank and a pattern; next step"),
+        Parameter("crawlers", CRAWLERS, "an agent with this pattern in it is a declared crawler; empty: none is"),
+        Parameter("assets", ASSETS, "a target with this pattern in it is no page; empty: all are pages"),
+        Parameter("count_crawlers", True, "whether crawlers count in pages, referrers, sessions and the funnel"),
+        Parameter("own_hosts", "", "the site's own host names, comma between: not where visitors come from"),
+    ),
+    summarize=summarize,
+)

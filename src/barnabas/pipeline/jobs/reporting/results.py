@@ -1,0 +1,265 @@
+"""What the reporting job computes from its facts; `docs/pipeline/reporting.md` says what each column means.
+
+Invariants: a fact that came more than once counts once (by type and id); the results depend on the set of facts alone,
+not on the order in which they came; counts are integers, and a share is one division of two of them. Days and hours are
+UTC, whatever the session's time zone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from barnabas.pipeline.jobs.reporting import funnel
+from barnabas.pipeline.jobs.reporting.facts import FACTS
+from barnabas.pipeline.jobs.reporting.sessions import depth, sessions
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from barnabas.pipeline.job import Frames, Parameters
+
+# The agent says by itself that it is a bot, a crawler or a feed reader; case does not matter. Agents that lie are the
+# security job's business.
+CRAWLERS = r"(?i)bot|crawl|spider|slurp|feed|reader|fetch|archiver|(^|[^a-z])rss|\+https?://"
+
+# What a browser loads by itself with a page.
+ASSETS = r"(?i)\.(css|js|map|png|jpe?g|gif|svg|ico|bmp|webp|avif|woff2?|ttf|otf|eot|mp3|mp4|webm)$"
+
+_SECONDS_PER_DAY, _SECONDS_PER_HOUR = 86_400, 3_600
+_MISSING = (404, 410)
+
+
+def results(frames: Frames, parameters: Parameters) -> dict[str, DataFrame]:
+    """Compute all result tables.
+
+    The distinct facts are persisted, as every table is made of them: the caller clears the cache when it has written.
+
+    Args:
+        frames: `report_facts`.
+        parameters: Those of the job.
+
+    Returns:
+        The tables by name.
+
+    Raises:
+        ValueError: the parameter `funnel` can't be read.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    steps = funnel.parse(str(parameters["funnel"]))
+    activity = _activity(frames[FACTS], parameters).persist()
+    views = activity.where("type = 'page_view'")
+    audience = views if parameters["count_crawlers"] else views.where(~F.col("is_crawler"))
+    visits = sessions(audience.where("NOT is_asset"), int(parameters["session_gap_s"])).persist()
+    counted = activity if parameters["count_crawlers"] else activity.where(~F.col("is_crawler"))
+    return {
+        "report_totals": _totals(frames[FACTS], activity, visits),
+        "report_days": _days(activity, visits),
+        "report_hours": _hours(views),
+        "report_pages": _pages(audience, visits),
+        "report_referrers": _referrers(audience.where("NOT is_asset"), str(parameters["own_hosts"])),
+        "report_crawlers": _crawlers(views.where("is_crawler")),
+        "report_sessions": visits,
+        "report_depth": depth(visits),
+        "report_funnel": funnel.funnel(counted, steps),
+        "report_searches": _searches(counted),
+    }
+
+
+def _activity(rows: DataFrame, parameters: Parameters) -> DataFrame:
+    """Leave out repeats; add day, is_crawler and is_asset."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F  # noqa: N812
+
+    first = Window.partitionBy("type", "id").orderBy("_topic", "_partition", "_offset")
+    distinct = rows.withColumn("_n", F.row_number().over(first)).where("_n = 1").drop("_n", "id", "_timestamp")
+    return distinct.select(
+        "*",
+        F.date_from_unix_date(F.floor(F.unix_seconds("time") / _SECONDS_PER_DAY).cast("int")).alias("day"),
+        _matches("agent", str(parameters["crawlers"])).alias("is_crawler"),
+        _matches("subject", str(parameters["assets"])).alias("is_asset"),
+    )
+
+
+def _matches(column: str, pattern: str) -> Column:
+    """Whether a text has the pattern in it; no text and no pattern: it has not."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.coalesce(F.col(column).rlike(pattern), F.lit(False)) if pattern else F.lit(False)
+
+
+def _traffic() -> list[Column]:
+    """Counts over facts of any type, named."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    is_view = F.col("type") == "page_view"
+    return [
+        F.count_if(is_view).alias("views"),
+        F.count_if(is_view & ~F.col("is_asset")).alias("page_views"),
+        F.count_if(is_view & F.col("is_crawler")).alias("crawler_views"),
+        F.coalesce(F.sum("bytes"), F.lit(0)).alias("bytes"),
+        F.count_if(F.col("status").between(400, 499)).alias("client_errors"),
+        F.count_if(F.col("status").between(500, 599)).alias("server_errors"),
+    ]
+
+
+def _others() -> list[Column]:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    kind = F.col("type")
+    return [
+        F.count_if(kind == "click").alias("clicks"),
+        F.count_if(kind == "search").alias("searches"),
+        F.count_if(kind == "vote").alias("votes"),
+        F.count_if(kind == "post").alias("posts"),
+        F.count_if(kind == "login").alias("logins"),
+        F.count_if((kind == "login") & ~F.col("is_success")).alias("failed_logins"),
+    ]
+
+
+_SUMS = ("page_views", "crawler_views", "bytes", "client_errors", "server_errors")
+_OTHER_SUMS = ("clicks", "searches", "votes", "posts", "logins", "failed_logins")
+
+
+def _per_visitor_sums() -> list[Column]:
+    """Add up rows of one visitor each; counts no visitor of whom there is no view."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    def total(name: str) -> Column:
+        return F.coalesce(F.sum(name), F.lit(0)).alias(name)
+
+    has_viewed = F.col("views") > 0
+    return [
+        total("views"),
+        F.count_if(has_viewed).alias("visitors"),
+        F.count_if(has_viewed & F.col("is_crawler")).alias("crawler_visitors"),
+        *map(total, _SUMS),
+        *map(total, _OTHER_SUMS),
+    ]
+
+
+def _visit_sums() -> list[Column]:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    bounces = F.count_if(F.col("pages") == 1)
+    return [
+        F.count("*").alias("sessions"),
+        bounces.alias("bounces"),
+        (bounces / F.nullif(F.count("*"), F.lit(0))).alias("bounce_share"),
+        F.coalesce(F.sum("length_s"), F.lit(0)).alias("session_length_s"),
+        F.expr("CAST(percentile_disc(0.5) WITHIN GROUP (ORDER BY length_s) AS BIGINT)").alias("session_length_p50_s"),
+    ]
+
+
+def _days(activity: DataFrame, visits: DataFrame) -> DataFrame:
+    per_visitor = activity.groupBy("day", "address", "agent", "is_crawler").agg(*_traffic(), *_others())
+    traffic = per_visitor.groupBy("day").agg(*_per_visitor_sums())
+    # Each session begins with a view, so there is no day with sessions and without traffic.
+    joined = traffic.join(visits.groupBy("day").agg(*_visit_sums()), "day", "left")
+    return joined.fillna(0, ["sessions", "bounces", "session_length_s"])
+
+
+def _totals(rows: DataFrame, activity: DataFrame, visits: DataFrame) -> DataFrame:
+    """One row over all days; visitors are counted once, on however many days they came."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    per_visitor = activity.groupBy("address", "agent", "is_crawler").agg(
+        *_traffic(), *_others(), F.count("*").alias("events"), F.min("time").alias("first"), F.max("time").alias("last")
+    )
+    traffic = per_visitor.agg(
+        F.min("first").alias("first_event"),
+        F.max("last").alias("last_event"),
+        F.coalesce(F.sum("events"), F.lit(0)).alias("events"),
+        *_per_visitor_sums(),
+    )
+    all_rows = rows.agg(F.count("*").alias("_rows"))
+    return (
+        traffic.crossJoin(all_rows)
+        .crossJoin(visits.agg(*_visit_sums()))
+        .withColumn("repeats", F.col("_rows") - F.col("events"))
+        .drop("_rows")
+    )
+
+
+def _hours(views: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    second = F.unix_seconds("time")
+    hour = F.timestamp_seconds(second - F.pmod(second, F.lit(_SECONDS_PER_HOUR))).alias("hour")
+    classes = [
+        F.count_if(F.col("status").between(100 * first, 100 * first + 99)).alias(f"status_{first}xx")
+        for first in range(1, 6)
+    ]
+    per_visitor = views.groupBy(hour, "address", "agent").agg(
+        F.count("*").alias("views"),
+        F.count_if("is_crawler").alias("crawler_views"),
+        F.coalesce(F.sum("bytes"), F.lit(0)).alias("bytes"),
+        *classes,
+    )
+    sums = ("views", "crawler_views", "bytes", *(f"status_{first}xx" for first in range(1, 6)))
+    return per_visitor.groupBy("hour").agg(F.count("*").alias("visitors"), *(F.sum(name).alias(name) for name in sums))
+
+
+def _pages(views: DataFrame, visits: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    per_visitor = views.groupBy("day", F.col("subject").alias("page"), "is_asset", "address", "agent").agg(
+        F.count("*").alias("views"),
+        F.coalesce(F.sum("bytes"), F.lit(0)).alias("bytes"),
+        F.count_if(F.col("status").isin(*_MISSING)).alias("missing"),
+    )
+    seen = per_visitor.groupBy("day", "page", "is_asset").agg(
+        F.sum("views").alias("views"),
+        F.count("*").alias("visitors"),
+        F.sum("bytes").alias("bytes"),
+        F.sum("missing").alias("missing"),
+        F.lit(0).cast("bigint").alias("entries"),
+        F.lit(0).cast("bigint").alias("exits"),
+    )
+
+    def ends(column: str, counted: str) -> DataFrame:
+        counts = visits.groupBy("day", F.col(column).alias("page")).agg(F.count("*").alias(counted))
+        zeros = [F.lit(0).cast("bigint").alias(name) for name in sums if name != counted]
+        return counts.withColumns({"is_asset": F.lit(False)}).select("*", *zeros)
+
+    sums = ("views", "visitors", "bytes", "missing", "entries", "exits")
+    # A session of yesterday may end on a page that nobody viewed yesterday.
+    both = seen.unionByName(ends("entry_page", "entries")).unionByName(ends("exit_page", "exits"))
+    return both.groupBy("day", "page", "is_asset").agg(*(F.sum(name).alias(name) for name in sums))
+
+
+def _referrers(views: DataFrame, own_hosts: str) -> DataFrame:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    own = [host.strip().lower() for host in own_hosts.split(",") if host.strip()]
+    host = F.col("referrer_host").alias("host")
+    per_visitor = views.groupBy("day", host, "address", "agent").agg(F.count("*").alias("views"))
+    counts = per_visitor.groupBy("day", "host").agg(F.sum("views").alias("views"), F.count("*").alias("visitors"))
+    return counts.withColumn("is_own", F.coalesce(F.col("host").isin(*own), F.lit(False)) if own else F.lit(False))
+
+
+def _crawlers(views: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return views.groupBy("day", "agent").agg(
+        F.count("*").alias("views"), F.coalesce(F.sum("bytes"), F.lit(0)).alias("bytes")
+    )
+
+
+def _searches(activity: DataFrame) -> DataFrame:
+    """Searches by query, and the clicks on their results."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    is_search = F.col("type") == "search"
+    asked = activity.where("type IN ('search', 'click') AND query IS NOT NULL")
+    per_visitor = asked.groupBy("day", "query", "address", "agent").agg(
+        F.count_if(is_search).alias("searches"),
+        F.count_if(is_search & (F.col("result_count") == 0)).alias("without_result"),
+        F.count_if(~is_search).alias("clicks"),
+    )
+    return per_visitor.groupBy("day", "query").agg(
+        F.sum("searches").alias("searches"),
+        F.count_if(F.col("searches") > 0).alias("visitors"),
+        F.sum("without_result").alias("without_result"),
+        F.sum("clicks").alias("clicks"),
+    )

@@ -1,0 +1,83 @@
+"""Visits: a visitor's page views with no long pause between them.
+
+A visitor is an (address, agent) pair. A view that comes more than the gap after the visitor's last one begins a new
+session. Within one second, which is as fine as most logs are, views stand in the order in which they were sent. A
+session may go past midnight; it belongs to the day on which it begins (UTC).
+
+Invariant: each page view is in one session; the sessions are the same in whatever order the views came.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+MICROS_PER_S = 1_000_000
+_SECONDS_PER_DAY = 86_400
+
+# At least so many pages: the steps of a funnel for a site of which nothing but its views is known.
+DEPTHS = (1, 2, 3, 5, 10)
+
+
+def sessions(views: DataFrame, gap_s: int) -> DataFrame:
+    """Cut page views into sessions.
+
+    Args:
+        views: Distinct page views: address, agent, is_crawler, time, subject and the place's columns.
+        gap_s: The longest pause within a session, in seconds.
+
+    Returns:
+        A row per session: day, address, agent, is_crawler, started, ended, length_s, pages, entry_page, exit_page.
+        `length_s` is from the first view to the last, in whole seconds: 0 for a session of one view.
+    """
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F  # noqa: N812
+
+    visitor = ["address", "agent"]
+    order = ["time", "_topic", "_partition", "_offset"]
+    in_order = Window.partitionBy(*visitor).orderBy(*order)
+    pause = F.unix_micros("time") - F.lag(F.unix_micros("time")).over(in_order)
+    begins = (F.coalesce(pause, F.lit(0)) > gap_s * MICROS_PER_S).cast("bigint")
+    place = F.struct(*order)
+    found = (
+        views.withColumn("_begins", begins)
+        .withColumn("_session", F.sum("_begins").over(in_order))
+        .groupBy(*visitor, "is_crawler", "_session")
+        .agg(
+            F.min("time").alias("started"),
+            F.max("time").alias("ended"),
+            F.count("*").alias("pages"),
+            F.min_by("subject", place).alias("entry_page"),
+            F.max_by("subject", place).alias("exit_page"),
+        )
+    )
+    length_micros = F.unix_micros("ended") - F.unix_micros("started")
+    return found.select(
+        F.date_from_unix_date(F.floor(F.unix_seconds("started") / _SECONDS_PER_DAY).cast("int")).alias("day"),
+        *visitor,
+        "is_crawler",
+        "started",
+        "ended",
+        F.floor(length_micros / MICROS_PER_S).alias("length_s"),
+        "pages",
+        "entry_page",
+        "exit_page",
+    )
+
+
+def depth(visits: DataFrame) -> DataFrame:
+    """Count sessions by how deep they went.
+
+    Returns:
+        Rows (day, pages_at_least, sessions), one for each day with a session and each of `DEPTHS`.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    steps = F.explode(F.array(*(F.lit(depth) for depth in DEPTHS))).alias("pages_at_least")
+    return (
+        visits.select("day", "pages", steps)
+        .groupBy("day", "pages_at_least")
+        .agg(F.count_if(F.col("pages") >= F.col("pages_at_least")).alias("sessions"))
+    )
