@@ -1,0 +1,77 @@
+"""What jobs have in common that keep one row an event, its *fact*, and compute their results from all of them.
+
+A table of facts has the columns `id` and `time` of the event, `kind` for what it was, those of `job.PLACE` for where
+it stood, and what else the job wants to know. It holds every record once; an event that was sent twice is two records,
+and is one again by `once`.
+
+Invariant: nothing in here depends on the order or the batches in which the facts were written, nor on a clock. A job's
+"now" is the latest time in its facts (`latest_micros`), so a log from 2015 is ranked as it was ranked in 2015.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from barnabas.pipeline.job import PLACE
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+# How far a clock may be ahead of the one that stamped the record.
+SKEW_S = 3600
+
+MICROS = 1_000_000
+
+
+def is_shown() -> Column:
+    """Tell which views showed a page to somebody: asked for with GET and answered, be it from the browser's cache."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    status = F.col("status")
+    return (F.col("method") == "GET") & (status.between(200, 299) | (status == 304))
+
+
+def page_of(target: str) -> Column:
+    """Give the page of the request's target in a column: without query and fragment."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.regexp_extract(target, r"^[^?#]*", 0)
+
+
+def latest_micros(facts: DataFrame) -> int:
+    """Look up the time of the latest fact, in microseconds since 1970; 0 where there is none.
+
+    An event that claims to be later than its record by more than `SKEW_S` does not count: one wrong clock would else
+    make all other events old, and empty what is computed from the last hours or days.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    latest = F.max(F.least(F.unix_micros("time"), F.unix_micros("_timestamp") + SKEW_S * MICROS))
+    row = facts.agg(latest.alias("latest")).first()
+    return 0 if row is None or row["latest"] is None else int(row["latest"])
+
+
+def between(facts: DataFrame, start_micros: int, end_micros: int) -> DataFrame:
+    """Keep the facts after `start_micros`, up to and with `end_micros`; files without any are not read."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    start, end = (F.timestamp_micros(F.lit(micros)) for micros in (start_micros, end_micros))
+    return facts.where((F.col("time") > start) & (F.col("time") <= end))
+
+
+def once(facts: DataFrame) -> DataFrame:
+    """Drop repeats: of the facts of one kind and id, the one that stood first stays."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F  # noqa: N812
+
+    copies = Window.partitionBy("kind", "id").orderBy("_topic", "_partition", "_offset")
+    return facts.withColumn("_copy", F.row_number().over(copies)).where("_copy = 1").drop("_copy", *PLACE)
+
+
+def last_of(facts: DataFrame, *key: str) -> DataFrame:
+    """Keep the last fact of each key by time, and by id where the times are the same."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F  # noqa: N812
+
+    newest_first = Window.partitionBy(*key).orderBy(F.desc("time"), F.desc("id"))
+    return facts.withColumn("_age", F.row_number().over(newest_first)).where("_age = 1").drop("_age")

@@ -1,0 +1,210 @@
+"""Ranking: how much people care for each item, and which items they choose for a query.
+
+**Shape.** `transform` makes one slim fact of each view, click, search and vote. `refresh` computes the rankings from
+the facts of the last `half_life_hours` × `horizon_half_lives` hours before the latest event; what is older has no
+weight left and is not read. There is no state that could be lost, so a kill, a rewind or a backfill can't make a
+ranking wrong: it is a function of the set of facts.
+
+**What counts.** An item's name is what votes and posts call it and, for pages, the request's target without its query:
+`/a?utm_source=x` is `/a`. A view counts when a page was shown (GET, status 2xx or 304). Of the votes of one user for
+one item the last one counts, by its time; value 0 takes it back.
+
+**Score.** Each view, click and vote gives points (a vote against takes them), and points halve every
+`half_life_hours`. Age is counted in whole hours from the latest event's hour: an item's score then changes when
+something happened to it or the hour ends, not with every batch, and the topic carries what changed. Weights are whole
+millionths and sums are sums of whole numbers, so the score is the same to the last digit in whatever order and
+batches the events came.
+
+**Click-through rate.** There are no events for results that were shown and not clicked. A search is taken to have
+shown every item that was ever clicked for its query in the horizon: the rate of (query, item) is its clicks per search
+for the query, and that of an item its clicks in results per search for any of those queries. Rates are smoothed: each
+starts with `prior_clicks` clicks in `prior_searches` searches, else one search with one click would stand on top. Of
+search engines only those searches are seen that ended in a click here, so there the rate is the item's share of the
+clicks. More clicks than searches count as so many searches.
+
+**Costs.** A sort of the horizon's facts by id for the repeats, one of the votes by user and item; the rest are hash
+aggregations. **What it gets wrong.** It does not know who is a crawler: their views count as anybody's. A vote
+older than the horizon is forgotten. Upper and lower case of a query are the same, its other spellings are not.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from barnabas.pipeline.events import EVENT_TYPES
+from barnabas.pipeline.facts import MICROS, between, is_shown, last_of, latest_micros, once, page_of
+from barnabas.pipeline.job import (
+    PLACE,
+    Frames,
+    Job,
+    Mode,
+    Parameter,
+    Parameters,
+    Summary,
+    TableOutput,
+    TopicInput,
+    TopicOutput,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+HOUR_S = 3600
+
+# A weight of 1. A thousand million points with this weight stay a thousand times below what 64 bits hold.
+ONE = 1_000_000
+
+_COUNTS = ("views", "clicks", "votes_for", "votes_against")
+
+
+def transform(inputs: Frames, parameters: Parameters) -> Frames:
+    """Make the facts (id, time, kind, item, query, user, value, place) of one batch."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    query = F.nullif(F.lower(F.trim(F.regexp_replace("query", r"\s+", " "))), F.lit(""))
+    views = _facts(inputs["page_view"].where(is_shown()), "view", item=page_of("page"))
+    clicks = _facts(inputs["click"], "click", item=page_of("item"), query=query)
+    searches = _facts(inputs["search"], "search", query=query).where("query IS NOT NULL")
+    votes = _facts(inputs["vote"], "vote", item=F.col("item"), user=F.col("user"), value=F.signum("value").cast("INT"))
+    return {"ranking_facts": views.unionByName(clicks).unionByName(searches).unionByName(votes)}
+
+
+def refresh(tables: Frames, parameters: Parameters) -> Frames:
+    """Compute the rankings from all facts."""
+    facts = tables["ranking_facts"]
+    latest = latest_micros(facts)
+    hours = float(parameters["half_life_hours"]) * float(parameters["horizon_half_lives"])
+    recent = once(between(facts, latest - int(hours * HOUR_S * MICROS), latest))
+    recent = recent.withColumn("weight", _weight(latest, float(parameters["half_life_hours"])))
+    by_query = _by_query(recent, parameters)
+    return {"ranking": _by_item(recent, by_query, parameters), "query_ranking": by_query.drop("_searches")}
+
+
+def summarize(tables: Frames, parameters: Parameters) -> list[Summary]:
+    """Show the best items, and the best one for each of the most frequent queries."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F  # noqa: N812
+
+    items = tables["ranking"].orderBy(F.desc("score"), "item").limit(20)
+    best_first = Window.partitionBy("query").orderBy(F.desc("click_through_rate"), F.desc("clicks"), "item")
+    best = tables["query_ranking"].withColumn("_rank", F.row_number().over(best_first)).where("_rank = 1").drop("_rank")
+    return [
+        Summary("items people care for", items.select("item", "score", *_COUNTS, "click_through_rate")),
+        Summary(
+            "what is clicked for the most frequent queries",
+            best.orderBy(F.desc("searches"), "query").limit(20).select("query", "searches", "item", "clicks"),
+        ),
+    ]
+
+
+def _facts(events: DataFrame, kind: str, **columns: Column) -> DataFrame:
+    """Give facts of one kind; of the columns that are not given there is none."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    types = {"item": "STRING", "query": "STRING", "user": "STRING", "value": "INT"}
+    return events.select(
+        "id",
+        "time",
+        F.lit(kind).alias("kind"),
+        *(columns.get(name, F.lit(None)).cast(spark_type).alias(name) for name, spark_type in types.items()),
+        *PLACE,
+    )
+
+
+def _weight(latest: int, half_life_hours: float) -> Column:
+    """Give what a fact weighs by its age in whole hours, in millionths."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    age_hours = F.lit(latest // MICROS // HOUR_S) - F.floor(F.unix_seconds("time") / HOUR_S)
+    return F.round(F.pow(F.lit(0.5), age_hours / half_life_hours) * ONE).cast("BIGINT")
+
+
+def _by_item(facts: DataFrame, by_query: DataFrame, parameters: Parameters) -> DataFrame:
+    """Give (item, counts, click_through_rate, score) of every item to which something happened."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    voted = last_of(facts.where("kind = 'vote'"), "user", "item").where("value <> 0")
+    happened = facts.where("kind IN ('view', 'click')").unionByName(voted)
+    kind, value = F.col("kind"), F.col("value")
+    points = (
+        F.when(kind == "view", F.lit(parameters["view_points"]))
+        .when(kind == "click", F.lit(parameters["click_points"]))
+        .otherwise(value * F.lit(parameters["vote_points"]))
+        .cast("BIGINT")
+    )
+    items = happened.groupBy("item").agg(
+        F.count_if(kind == "view").alias("views"),
+        F.count_if(kind == "click").alias("clicks"),
+        F.count_if(value > 0).alias("votes_for"),
+        F.count_if(value < 0).alias("votes_against"),
+        F.sum(points * F.col("weight")).alias("_score"),
+        F.max("time").alias("latest"),
+    )
+    found = by_query.groupBy("item").agg(F.sum("clicks").alias("_clicks"), F.sum("_searches").alias("_searches"))
+    return items.join(found, "item", "left").select(
+        "item",
+        *_COUNTS,
+        _rate(F.coalesce("_clicks", F.lit(0)), F.coalesce("_searches", F.lit(0)), parameters),
+        F.round(F.col("_score") / ONE, 3).alias("score"),
+        "latest",
+    )
+
+
+def _by_query(facts: DataFrame, parameters: Parameters) -> DataFrame:
+    """Give (query, item, searches, clicks, click_through_rate, score) of every item that was clicked for a query.
+
+    Beside these stands `_searches`: the searches that are taken to have shown the item.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    searches = facts.where("kind = 'search'").groupBy("query").agg(F.count("*").alias("_asked"))
+    clicks = facts.where("kind = 'click' AND query IS NOT NULL")
+    chosen = clicks.groupBy("query", "item").agg(
+        F.count("*").alias("clicks"), F.sum("weight").alias("_score"), F.max("time").alias("latest")
+    )
+    asked = F.coalesce("_asked", F.lit(0))
+    shown = chosen.join(searches, "query", "left").withColumn("_searches", F.greatest(asked, "clicks"))
+    return shown.select(
+        "query",
+        "item",
+        asked.alias("searches"),
+        "clicks",
+        _rate(F.col("clicks"), F.col("_searches"), parameters),
+        F.round(F.col("_score") / ONE, 3).alias("score"),
+        "latest",
+        "_searches",
+    )
+
+
+def _rate(clicks: Column, searches: Column, parameters: Parameters) -> Column:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    smoothed = (clicks + F.lit(parameters["prior_clicks"])) / (searches + F.lit(parameters["prior_searches"]))
+    return F.round(smoothed, 6).alias("click_through_rate")
+
+
+JOB = Job(
+    name="ranking",
+    does="ranks items by views, clicks and votes, and the items that are chosen for a query",
+    inputs=tuple(TopicInput(name, EVENT_TYPES[name]) for name in ("page_view", "click", "search", "vote")),
+    outputs=(
+        TableOutput("ranking_facts"),
+        TableOutput("ranking", Mode.REPLACE),
+        TopicOutput("ranking", ("item",)),
+        TableOutput("query_ranking", Mode.REPLACE),
+        # The item first: pages have no blanks, queries do, and so no two pairs have the same record key.
+        TopicOutput("query_ranking", ("item", "query"), topic="query-ranking"),
+    ),
+    transform=transform,
+    refresh=refresh,
+    parameters=(
+        Parameter("half_life_hours", 24.0, "after this many hours an event weighs half as much"),
+        Parameter("horizon_half_lives", 14, "events that are older than so many half-lives are left out"),
+        Parameter("view_points", 1, "what a view adds to an item's score"),
+        Parameter("click_points", 3, "what a click adds"),
+        Parameter("vote_points", 10, "what a vote adds, or a vote against takes away"),
+        Parameter("prior_clicks", 1, "clicks that every click-through rate starts with"),
+        Parameter("prior_searches", 20, "searches that every click-through rate starts with"),
+    ),
+    summarize=summarize,
+)

@@ -1,0 +1,62 @@
+"""Events and facts as literal rows, for jobs that are tested without a broker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from barnabas.pipeline.events import EVENT_TYPES
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+PLACE_DDL = "_topic STRING, _partition INT, _offset BIGINT, _timestamp TIMESTAMP"
+START = datetime(2026, 3, 6, 19, 0, tzinfo=UTC)
+
+
+def at(seconds: float) -> datetime:
+    """Give the time so many seconds after `START`."""
+    return START + timedelta(seconds=seconds)
+
+
+class Inputs:
+    """What a job's `transform` is given: for each input the events that were added, numbered in their topic."""
+
+    def __init__(self, spark: SparkSession, names: Iterable[str]) -> None:
+        self._spark = spark
+        self._rows: dict[str, list[dict[str, object]]] = {name: [] for name in names}
+        self._numbers = count()
+
+    def add(self, name: str, seconds: float, **fields: object) -> Inputs:
+        """Add an event; what it leaves out is null, its place and id are made up."""
+        number, event = next(self._numbers), EVENT_TYPES[name]
+        row = dict.fromkeys(field.name for field in event.fields)
+        row |= {"type": name, "version": 1, "id": f"{number:04}", "time": at(seconds)}
+        row |= {"_topic": event.topic, "_partition": 0, "_offset": number, "_timestamp": at(seconds)}
+        self._rows[name].append({**row, **fields})
+        return self
+
+    def frames(self) -> dict[str, DataFrame]:
+        """Give them as DataFrames."""
+        schemas = {name: f"{EVENT_TYPES[name].ddl}, {PLACE_DDL}" for name in self._rows}
+        return {
+            name: self._spark.createDataFrame([tuple(row.values()) for row in rows], schemas[name])
+            for name, rows in self._rows.items()
+        }
+
+
+def shuffled(frame: DataFrame, seed: int) -> DataFrame:
+    """Give the same rows in another order, in other partitions, and each third one once more at another offset."""
+    rows = [row.asDict() for row in frame.collect()]
+    rows += [{**row, "_offset": 1_000_000 + number} for number, row in enumerate(rows) if number % 3 == 0]
+    Random(seed).shuffle(rows)
+    ordered = [tuple(row[name] for name in frame.columns) for row in rows]
+    return frame.sparkSession.createDataFrame(ordered, frame.schema).repartition(1 + seed % 5)
+
+
+def values(frame: DataFrame) -> list[dict[str, Any]]:
+    """Give all rows, in an order of their own; rows in rows as dicts."""
+    return sorted((row.asDict(recursive=True) for row in frame.collect()), key=repr)

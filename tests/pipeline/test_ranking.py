@@ -1,0 +1,200 @@
+"""The job "ranking" on literal events: what counts, how it fades, and that nothing else matters."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from barnabas.pipeline.jobs.ranking import JOB, refresh, summarize, transform
+from tests.pipeline.literal_events import Inputs, shuffled, values
+from tests.spark import forgets_sockets, forgotten_sockets, shared_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["forgotten_sockets"]  # a fixture of every test here
+
+pytestmark = forgets_sockets
+
+HOUR_S = 3600
+DAY_S = 24 * HOUR_S
+
+
+@pytest.fixture(scope="module")
+def spark() -> SparkSession:
+    return shared_session()
+
+
+@pytest.fixture
+def inputs(spark: SparkSession) -> Inputs:
+    return Inputs(spark, [each.name for each in JOB.inputs])
+
+
+def view(inputs: Inputs, seconds: float, page: str, **fields: object) -> None:
+    inputs.add("page_view", seconds, **{"address": "192.0.2.1", "method": "GET", "page": page, "status": 200, **fields})
+
+
+def vote(inputs: Inputs, seconds: float, user: str, item: str, value: int, **fields: object) -> None:
+    inputs.add("vote", seconds, user=user, item=item, value=value, **fields)
+
+
+def search(inputs: Inputs, seconds: float, query: str) -> None:
+    inputs.add("search", seconds, address="192.0.2.1", query=query)
+
+
+def click(inputs: Inputs, seconds: float, item: str, query: str | None = None, **fields: object) -> None:
+    inputs.add("click", seconds, address="192.0.2.1", item=item, query=query, **fields)
+
+
+def facts(inputs: Inputs) -> DataFrame:
+    return transform(inputs.frames(), JOB.defaults())["ranking_facts"]
+
+
+def ranked(inputs: Inputs, **parameters: float) -> tuple[dict[str, dict], dict[tuple[str, str], dict]]:
+    outputs = refresh({"ranking_facts": facts(inputs)}, {**JOB.defaults(), **parameters})
+    items = {row["item"]: row for row in values(outputs["ranking"])}
+    pairs = {(row["query"], row["item"]): row for row in values(outputs["query_ranking"])}
+    return items, pairs
+
+
+def test_nothing_gives_nothing(inputs: Inputs) -> None:
+    assert ranked(inputs) == ({}, {})
+
+
+def test_views_of_pages_that_were_shown_count_without_their_query(inputs: Inputs) -> None:
+    for page in ["/a", "/a?utm_source=x", "/a#end", "/b?a=1?b=2"]:
+        view(inputs, 0, page)
+    view(inputs, 0, "/a", status=304)
+    view(inputs, 0, "/a", status=404)
+    view(inputs, 0, "/a", status=500)
+    view(inputs, 0, "/a", status=302)
+    view(inputs, 0, "/a", method="POST")
+    items, _ = ranked(inputs)
+    assert {item: (row["views"], row["score"]) for item, row in items.items()} == {"/a": (4, 4.0), "/b": (1, 1.0)}
+
+
+def test_last_vote_of_a_user_counts_whatever_came_last(inputs: Inputs) -> None:
+    vote(inputs, 20, "ada", "/a", -1)
+    vote(inputs, 10, "ada", "/a", 1)
+    vote(inputs, 10, "bert", "/a", 1)
+    vote(inputs, 10, "carl", "/a", 1)
+    vote(inputs, 11, "carl", "/a", 0)
+    vote(inputs, 10, "ada", "/b", 5)
+    vote(inputs, 10, "dora", "/c", 1)
+    vote(inputs, 11, "dora", "/c", 0)
+    items, _ = ranked(inputs)
+    counted = {item: (row["votes_for"], row["votes_against"], row["score"]) for item, row in items.items()}
+    assert counted == {"/a": (1, 1, 0.0), "/b": (1, 0, 10.0)}
+
+
+def test_votes_at_the_same_time_are_ordered_by_id(inputs: Inputs) -> None:
+    vote(inputs, 0, "ada", "/a", -1, id="2")
+    vote(inputs, 0, "ada", "/a", 1, id="1")
+    items, _ = ranked(inputs)
+    assert (items["/a"]["votes_for"], items["/a"]["votes_against"]) == (0, 1)
+
+
+def test_repeats_count_once(inputs: Inputs) -> None:
+    for _ in range(3):
+        view(inputs, 0, "/a", id="same")
+        search(inputs, 0, "tea")
+        click(inputs, 0, "/a", "tea", id="same")
+    items, pairs = ranked(inputs)
+    assert (items["/a"]["views"], items["/a"]["clicks"]) == (1, 1)
+    assert pairs["tea", "/a"]["clicks"] == 1
+
+
+def test_score_halves_by_the_half_life_and_ends_at_the_horizon(inputs: Inputs) -> None:
+    view(inputs, 0, "/two")
+    view(inputs, DAY_S, "/one")
+    view(inputs, 2 * DAY_S, "/now")
+    items, _ = ranked(inputs)
+    assert {item: row["score"] for item, row in items.items()} == {"/two": 0.25, "/one": 0.5, "/now": 1.0}
+    items, _ = ranked(inputs, half_life_hours=12.0, horizon_half_lives=3)
+    assert {item: row["score"] for item, row in items.items()} == {"/one": 0.25, "/now": 1.0}
+
+
+def test_score_changes_only_with_the_hour(inputs: Inputs) -> None:
+    view(inputs, 0, "/a")
+    before, _ = ranked(inputs)
+    view(inputs, HOUR_S - 1, "/b")
+    within, _ = ranked(inputs)
+    view(inputs, HOUR_S, "/c")
+    after, _ = ranked(inputs)
+    assert before["/a"] == within["/a"]
+    assert after["/a"]["score"] < within["/a"]["score"]
+
+
+def test_wrong_clock_does_not_make_everything_old(inputs: Inputs) -> None:
+    view(inputs, 0, "/a")
+    view(inputs, 900 * DAY_S, "/b", _timestamp=inputs.frames()["page_view"].first()["time"])
+    items, _ = ranked(inputs)
+    assert items.keys() == {"/a"}
+
+
+def test_click_through_rate_is_smoothed_clicks_per_search(inputs: Inputs) -> None:
+    for query in ["tea", " TEA", "Tea\t", "tea  pot", "tea pot"]:
+        search(inputs, 0, query)
+    click(inputs, 1, "/green?from=search", "tea")
+    click(inputs, 1, "/green", "Tea")
+    click(inputs, 1, "/black", "tea")
+    click(inputs, 1, "/black", "tea pot")
+    click(inputs, 1, "/black", None)
+    click(inputs, 1, "/black", "  ")
+    items, pairs = ranked(inputs, prior_clicks=1, prior_searches=7)
+    rates = {pair: (row["searches"], row["clicks"], row["click_through_rate"]) for pair, row in pairs.items()}
+    assert rates == {
+        ("tea", "/green"): (3, 2, 0.3),
+        ("tea", "/black"): (3, 1, 0.2),
+        ("tea pot", "/black"): (2, 1, 0.222222),
+    }
+    assert (items["/black"]["clicks"], items["/black"]["click_through_rate"]) == (4, 0.25)
+
+
+def test_clicks_without_searches_are_no_rate_above_one(inputs: Inputs) -> None:
+    for _ in range(4):
+        click(inputs, 0, "/a", "tea")
+    _, pairs = ranked(inputs, prior_clicks=0, prior_searches=0)
+    assert (pairs["tea", "/a"]["searches"], pairs["tea", "/a"]["click_through_rate"]) == (0, 1.0)
+
+
+def test_item_that_nobody_searched_has_the_rate_that_all_start_with(inputs: Inputs) -> None:
+    view(inputs, 0, "/a")
+    items, _ = ranked(inputs)
+    assert items["/a"]["click_through_rate"] == 0.05
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_order_batches_and_repeats_of_the_facts_do_not_matter(spark: SparkSession, inputs: Inputs, seed: int) -> None:
+    random = Random(20_261_121)
+    for number in range(300):
+        item, user, second = f"/{int(random.random() * 9)}", f"u{int(random.random() * 7)}", random.random() * 9 * DAY_S
+        match number % 4:
+            case 0:
+                view(inputs, second, item)
+            case 1:
+                vote(inputs, second, user, item, int(random.random() * 3) - 1)
+            case 2:
+                search(inputs, second, user)
+            case _:
+                click(inputs, second, item, user)
+    in_order = facts(inputs)
+    expected = refresh({"ranking_facts": in_order}, JOB.defaults())
+    found = refresh({"ranking_facts": shuffled(in_order, seed)}, JOB.defaults())
+    for name in ("ranking", "query_ranking"):
+        assert values(found[name]) == values(expected[name])
+        assert found[name].schema == expected[name].schema
+
+
+def test_summary_names_the_best_first(inputs: Inputs) -> None:
+    view(inputs, 0, "/a")
+    vote(inputs, 0, "ada", "/b", 1)
+    search(inputs, 0, "tea")
+    click(inputs, 0, "/a", "tea")
+    click(inputs, 0, "/c", "tea")
+    click(inputs, 0, "/c", "tea")
+    items, queries = summarize(refresh({"ranking_facts": facts(inputs)}, JOB.defaults()), JOB.defaults())
+    assert [row["item"] for row in items.rows.collect()] == ["/b", "/c", "/a"]
+    assert [(row["query"], row["item"]) for row in queries.rows.collect()] == [("tea", "/c")]
