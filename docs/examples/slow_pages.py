@@ -14,9 +14,10 @@ def transform(inputs, parameters):
 
 
 def refresh(tables, parameters):
-    timings = tables["timings"].dropDuplicates(["id"]).selectExpr("date_trunc('HOUR', time) AS hour", "page", "latency_ms")
-    slow = timings.groupBy("hour", "page").agg({"*": "count", "latency_ms": "max"}).toDF("hour", "page", "views", "worst_ms")
-    return {"slow_pages": slow.where(slow.worst_ms >= parameters["at_least_ms"])}
+    views = tables["timings"].dropDuplicates(["id"]).selectExpr("date_trunc('HOUR', time) hour", "page", "latency_ms")
+    pages = views.groupBy("hour", "page").agg({"*": "count", "latency_ms": "max"})
+    pages = pages.toDF("hour", "page", "views", "worst_ms")
+    return {"slow_pages": pages.where(pages.worst_ms >= parameters["at_least_ms"])}
 
 
 def summarize(tables, parameters):

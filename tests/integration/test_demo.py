@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.pipeline.plain_count import count_file, read_counts
+from barnabas.pipeline.demo.plain_count import count_file, read_counts
 from barnabas.pipeline.sources.sample import write_sample
 from tests.patience import PATIENCE_S
 

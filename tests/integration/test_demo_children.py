@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.pipeline.children import HOPELESS, Child, ChildFailedError, Event
+from barnabas.pipeline.demo.children import HOPELESS, Child, ChildFailedError, Event
 from tests.patience import PATIENCE_S
 
 SAY = 'import json,os;print(json.dumps({"pid": os.getpid()}), flush=True);'

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from barnabas.pipeline.line_events import encode_unreadable, encode_view
-from barnabas.pipeline.plain_count import count_file, count_views, read_counts, write_counts
+from barnabas.pipeline.demo.plain_count import count_file, count_views, read_counts, write_counts
 from barnabas.pipeline.sources.access_log import LONGEST_LINE, parse_line, read_lines
 
 # What an event may take in a topic with Kafka's default max.message.bytes.

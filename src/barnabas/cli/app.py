@@ -53,6 +53,11 @@ def _broker() -> None:
     """Only listed here: `cli/main.py` runs it without loading any of this."""
 
 
+@app.command("pipeline", help=COMMANDS["pipeline"], add_help_option=False)
+def _pipeline() -> None:
+    """Only listed here: it is a process of its own."""
+
+
 app.command("topics", help=topics.HELP)(topics.topics)
 app.command("produce", help=produce.HELP)(produce.produce)
 app.command("consume", help=consume.HELP)(consume.consume)

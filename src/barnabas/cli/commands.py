@@ -11,5 +11,6 @@ COMMANDS: Final = {
     "perf": "Measure how fast records are produced and consumed.",
     "log": "Look into the files of logs: dump, verify, stats.",
     "adopt": "Take over the directories of a Kafka broker.",
+    "pipeline": "Activity streams on Spark: jobs, tables, a report.",
     "release": "Give the directories back to Kafka.",
 }

@@ -46,6 +46,10 @@ def _dispatch(program: str, arguments: list[str]) -> int:
         from barnabas.cli.broker import run_broker
 
         return run_broker(arguments[1:])
+    if arguments[:1] == ["pipeline"]:
+        from barnabas.cli.pipeline import run_pipeline
+
+        run_pipeline(arguments[1:])
     for argument in arguments:
         if not argument.isprintable() and any("\ud800" <= character <= "\udfff" for character in argument):
             return fail(program, f"{os.fsencode(argument)!r} is no text in this system's encoding")

@@ -22,16 +22,16 @@ from typing import TYPE_CHECKING
 
 from barnabas.core.errors import BarnabasError
 from barnabas.core.parent import die_with_parent
-from barnabas.pipeline.children import HOPELESS, ChildFailedError
-from barnabas.pipeline.demo_directory import DemoDirectoryError
-from barnabas.pipeline.remedies import remedy_of
+from barnabas.pipeline.demo.children import HOPELESS, ChildFailedError
+from barnabas.pipeline.demo.directory import DemoDirectoryError
+from barnabas.pipeline.demo.remedies import remedy_of
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from barnabas.pipeline.jobs.job import Job
-    from barnabas.pipeline.view_runner import RunProgress
     from barnabas.pipeline.sources.replay import ReplayProgress
+    from barnabas.pipeline.view_runner import RunProgress
 
 _LEAST_WATERMARK_S = 60
 
@@ -126,7 +126,7 @@ def _add_topic_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _demo(arguments: argparse.Namespace) -> int:
-    from barnabas.pipeline.demo import DemoPlan, run_demo
+    from barnabas.pipeline.demo.show import DemoPlan, run_demo
 
     plan = DemoPlan(arguments.directory, arguments.access_log, arguments.rate, arguments.fresh, arguments.top)
     return run_demo(plan, _console())
@@ -176,9 +176,9 @@ def _run_in_session(arguments: argparse.Namespace, checkpoint: Path, lock: int, 
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # it has no types
 
     from barnabas.pipeline import table
-    from barnabas.pipeline.view_runner import QueryFailedError, RunPlan, run_job
     from barnabas.pipeline.sources.topic import open_topic
     from barnabas.pipeline.spark.session import KAFKA_CONNECTOR, spark_session
+    from barnabas.pipeline.view_runner import QueryFailedError, RunPlan, run_job
 
     job: Job = _find_job(arguments.job)
     directory: Path = arguments.table.absolute()
@@ -250,7 +250,7 @@ def _top(arguments: argparse.Namespace) -> int:
 
 
 def _count(arguments: argparse.Namespace) -> int:
-    from barnabas.pipeline.plain_count import count_file, write_counts
+    from barnabas.pipeline.demo.plain_count import count_file, write_counts
     from barnabas.pipeline.terminal import print_top_pages
 
     counts = count_file(arguments.access_log)

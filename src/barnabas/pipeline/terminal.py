@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from barnabas.pipeline.plain_count import Counts, totals_per_page
+from barnabas.pipeline.demo.plain_count import Counts, totals_per_page
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _BAR_WIDTH = 24
 _LONGEST_PAGE = 70
+_LONGEST_CELL = 70
 _PLAIN_LINE_EVERY_S = 5.0
 
 
@@ -41,8 +42,38 @@ def print_top_pages(console: Console, counts: Counts, row_count: int, title: str
     )
 
 
+def print_table(console: Console, title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print a small table; numbers to the right, what is long cut short."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=title, title_justify="left")
+    for index, name in enumerate(columns):
+        values = [row[index] for row in rows if row[index] is not None]
+        is_number = bool(values) and all(isinstance(value, (int, float)) for value in values)
+        table.add_column(name, justify="right" if is_number else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(_shown(value)) for value in row))
+    console.print(table)
+    if not rows:
+        console.print("  (none)")
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.4g}"
+    text = str(value)
+    return text if len(text) <= _LONGEST_CELL else text[: _LONGEST_CELL - 1] + "…"
+
+
 class Gauges:
-    """Two bars: lines of the log in the topic, and records of the topic in Spark.
+    """Lines of the log in the topics as a bar, and what each job has read so far.
 
     On a terminal they move; elsewhere a line is printed every few seconds.
     """
@@ -51,46 +82,40 @@ class Gauges:
         self._console = console
         self._progress = progress
         self._line_count = line_count
-        self._replayed = progress.add_task("access log → topic", total=line_count, note="")
-        self._counted = progress.add_task("topic → Spark", total=line_count, note="")
-        self._lines = self._records = 0
-        self._row_count = 0
+        self._replayed = progress.add_task("access log → topics", total=line_count, note="")
+        self._counted = progress.add_task("topics → tables", total=None, note="")
+        self._lines = 0
+        self._records: dict[str, int] = {}
         self._next_line_s = 0.0
 
     def replayed(self, line_count: int) -> None:
-        """Note how many lines of the log are in the topic."""
+        """Note how many lines of the log are in the topics."""
         self._lines = line_count
         self._progress.update(self._replayed, completed=line_count)
         self._say()
 
-    def note_replay(self, note: str) -> None:
-        """Show something beside the replay's bar."""
-        self._progress.update(self._replayed, note=note)
-
-    def counted(self, offset: int, row_count: int, watermark: str) -> None:
-        """Note how far Spark has read, how many rows its last batch wrote, and its event time."""
-        self._records = min(offset, self._line_count)
-        self._row_count += row_count
-        note = f"{self._row_count:,} rows"
-        if not watermark.startswith("1970"):
-            note += f", complete up to {watermark[:16].replace('T', ' ')}"
-        self._progress.update(self._counted, completed=self._records, note=note)
+    def counted(self, job: str, record_count: int) -> None:
+        """Note how many records a job has read."""
+        self._records[job] = record_count
+        self._progress.update(self._counted, note=self._jobs())
         self._say()
 
     def say_last(self) -> None:
         """Say where it came to, where no bar shows it."""
         self._next_line_s = 0.0
+        self._progress.update(self._counted, total=1, completed=1)
         self._say()
+
+    def _jobs(self) -> str:
+        return ", ".join(f"{job} {count:,}" for job, count in self._records.items())
 
     def _say(self) -> None:
         now = self._progress.get_time()
         if self._console.is_terminal or now < self._next_line_s:
             return
         self._next_line_s = now + _PLAIN_LINE_EVERY_S
-        self._console.print(
-            f"  {self._lines:,} of {self._line_count:,} lines in the topic, {self._records:,} read by Spark, "
-            f"{self._row_count:,} rows written"
-        )
+        jobs = f"; records read: {self._jobs()}" if self._records else ""
+        self._console.print(f"  {self._lines:,} of {self._line_count:,} lines in the topics{jobs}")
 
 
 @contextmanager
@@ -99,7 +124,7 @@ def gauges(console: Console, line_count: int) -> Iterator[Gauges]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     progress = Progress(
-        TextColumn("  {task.description:<18}"),
+        TextColumn("  {task.description:<20}"),
         BarColumn(_BAR_WIDTH),
         MofNCompleteColumn(),
         TextColumn("[dim]{task.fields[note]}"),

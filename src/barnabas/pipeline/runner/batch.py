@@ -11,6 +11,7 @@ from barnabas.pipeline.events.parse import Format
 from barnabas.pipeline.job import Job, Parameters, TopicInput
 from barnabas.pipeline.runner.cluster import mark_of
 from barnabas.pipeline.runner.dead_letters import DeadLetters
+from barnabas.pipeline.runner.evolving import conformed
 from barnabas.pipeline.runner.inputs import REASON, at_or_after, before, events_of, parse_records
 from barnabas.pipeline.runner.outputs import TableWriter, TopicWriter, write_rows
 from barnabas.pipeline.runner.plan import Delivery
@@ -103,19 +104,24 @@ class BatchRunner:
         try:
             counted = _count(parsed)
             span = Span(starts, ends, counted.marks)
+            frames, misfits = self._frames(parsed)
+            misfit_count = sum(rows.count() for rows in misfits)
 
             def compute(from_offsets: Offsets | None) -> Mapping[str, DataFrame]:
-                rows = parsed if from_offsets is None else at_or_after(parsed, from_offsets)
-                frames = {
-                    declared.name or topic: events_of(rows, topic, declared) for topic, declared in self._inputs.items()
+                own = {
+                    name: rows if from_offsets is None else at_or_after(rows, from_offsets)
+                    for name, rows in frames.items()
                 }
-                return self._job.transform({**frames, **self._side_inputs()}, self._parameters)
+                return self._job.transform({**own, **self._side_inputs()}, self._parameters)
 
             is_noted_first = self._delivery is Delivery.AT_MOST_ONCE
             if self._stand is not None and is_noted_first:
                 self._stand.advance(span)
             if counted.dead_letter_count:
                 self._dead_letters.write(parsed.where(f"{REASON} IS NOT NULL"))
+            if misfit_count:
+                for rows in misfits:
+                    self._dead_letters.write(rows)
             write_rows(self._job, self._writers, self._topics, compute, span, self._delivery)
             if self._stand is not None and not is_noted_first:
                 self._stand.advance(span)
@@ -124,11 +130,23 @@ class BatchRunner:
         return BatchReport(
             batch_id,
             counted.record_count,
-            counted.dead_letter_count,
+            counted.dead_letter_count + misfit_count,
             counted.payload_bytes,
             time.monotonic() - began_s,
             ends,
         )
+
+    def _frames(self, parsed: DataFrame) -> tuple[dict[str, DataFrame], list[DataFrame]]:
+        """Give each input's good rows by its name; and what does not fit the table of a topic without a schema."""
+        frames: dict[str, DataFrame] = {}
+        misfits: list[DataFrame] = []
+        for topic, declared in self._inputs.items():
+            rows = events_of(parsed, topic, declared)
+            if declared.event is None:
+                rows, misfit = conformed(rows, self._writers[declared.name].table, topic)
+                misfits.append(misfit)
+            frames[declared.name] = rows
+        return frames, misfits
 
 
 def _count(parsed: DataFrame) -> _Counted:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.pipeline.demo_directory import (
+from barnabas.pipeline.demo.directory import (
     CLEARING,
     COMPLETE,
     RUNNING,

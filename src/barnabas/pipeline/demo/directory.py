@@ -5,9 +5,10 @@
 | run.json | which log is replayed, with which settings, and how far: `running`, `complete` or `clearing` |
 | sample-access.log | the made-up log, when no other is given |
 | broker/ | the broker's data directory |
-| views/ | the job's table: Parquet |
-| views.csv | the same as one file |
-| checkpoint/, checkpoint.lock | the job's offsets and state |
+| tables/ | the jobs' tables: Delta |
+| views.csv | views per minute and page, as one file |
+| report.html | what the jobs have found, for a browser |
+| checkpoint/ | what the jobs keep beside their tables |
 | scratch/ | what Spark needs while it runs |
 | logs/ | what the three processes said |
 | demo.lock | held while a demo runs |
@@ -30,7 +31,7 @@ RUNNING = "running"
 COMPLETE = "complete"
 CLEARING = "clearing"
 
-_CLEARED = ("broker", "views", "views.csv", "views.csv.partial", "checkpoint", "checkpoint.lock", "scratch", "logs")
+_CLEARED = ("broker", "tables", "views.csv", "views.csv.partial", "report.html", "checkpoint", "scratch", "logs")
 
 
 class DemoDirectoryError(Exception):
@@ -47,7 +48,6 @@ class Run:
     state: str
     access_log: str
     digest: str
-    watermark_s: int
 
 
 class DemoDirectory:
@@ -58,10 +58,10 @@ class DemoDirectory:
         self.run_file = root / "run.json"
         self.sample = root / "sample-access.log"
         self.broker = root / "broker"
-        self.table = root / "views"
+        self.tables = root / "tables"
         self.summary = root / "views.csv"
+        self.report = root / "report.html"
         self.checkpoint = root / "checkpoint"
-        self.checkpoint_lock = root / "checkpoint.lock"
         self.scratch = root / "scratch"
         self.logs = root / "logs"
 
@@ -115,7 +115,7 @@ class DemoDirectory:
         self.save(replace(run, state=CLEARING))
         for name in _CLEARED:
             _remove(self.root / name)
-        for path in (self.table, self.logs, self.scratch):
+        for path in (self.tables, self.logs, self.scratch):
             path.mkdir()
         self.save(run)
 

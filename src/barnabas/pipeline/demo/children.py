@@ -14,7 +14,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from barnabas.pipeline.remedies import disk_failure_among, remedy_of
+from barnabas.pipeline.demo.remedies import disk_failure_among, remedy_of
 
 Event = dict[str, object]
 

@@ -1,8 +1,8 @@
-"""The demo: a broker, a replayed access log and a Spark job, from one command, to a table of top pages.
+"""The demo: a broker, a replayed access log and Spark jobs, from one command, to tables and a report.
 
 Invariants: every process can be killed and started again, this one as well, and the result is that of an undisturbed
-run: the log's place is in the topic, the job's in its checkpoint, and the rest in the directory (`demo_directory.py`).
-At the end the table is held against a plain Python count of the log (`plain_count.py`).
+run: the log's place is in the topics, each job's in its tables, and the rest in the directory (`directory.py`).
+At the end the loaded table is held against a plain Python count of the log (`plain_count.py`).
 """
 
 from __future__ import annotations
@@ -15,22 +15,21 @@ import sys
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from barnabas.pipeline.children import HOPELESS, Child, Event
-from barnabas.pipeline.demo_directory import COMPLETE, RUNNING, DemoDirectory, DemoDirectoryError, Run, digest_of
-from barnabas.pipeline.plain_count import Counts, count_file, read_counts
+from barnabas.pipeline.demo.children import HOPELESS, Child, Event
+from barnabas.pipeline.demo.directory import COMPLETE, RUNNING, DemoDirectory, DemoDirectoryError, Run, digest_of
+from barnabas.pipeline.demo.plain_count import Counts, count_file, read_counts
 from barnabas.pipeline.sources.access_log import Survey, survey
+from barnabas.pipeline.demo.spark_side import JOBS
 from barnabas.pipeline.sources.sample import write_sample
-from barnabas.pipeline.terminal import Gauges, gauges, print_top_pages
+from barnabas.pipeline.terminal import Gauges, gauges, print_table, print_top_pages
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-TOPIC = "page-views"
 DEFAULT_DIRECTORY = Path("demo-data")
-DEFAULT_LINES_PER_S = 250.0
-_LEAST_WATERMARK_S = 60
+PARTITION_COUNT = 4
 _INTERRUPTED = 130
 _SHOWN_CHARACTERS = 80
 
@@ -60,10 +59,18 @@ def run_demo(plan: DemoPlan, console: Console) -> int:
             log = directory.sample
             write_sample(log)
         run, found = _prepare(plan, directory, log, console)
-        if not asyncio.run(_Show(plan, directory, log, run, found, console).play()):
+        show = _Show(plan, directory, log, found, console)
+        if not asyncio.run(show.play()):
             console.print("Stopped. The same command goes on from here.")
             return _INTERRUPTED
+        for summary in show.summaries:
+            print_table(console, str(summary["title"]), _list(summary["columns"]), _list(summary["rows"]))
         return _conclude(plan, directory, log, run, console)
+
+
+def _list(value: object) -> list[Any]:
+    assert isinstance(value, list)
+    return value
 
 
 def _prepare(plan: DemoPlan, directory: DemoDirectory, log: Path, console: Console) -> tuple[Run, Survey]:
@@ -72,7 +79,7 @@ def _prepare(plan: DemoPlan, directory: DemoDirectory, log: Path, console: Conso
     if found.view_count == 0:
         raise DemoDirectoryError(f"{log} holds no page view in the combined log format{_first_other(found)}")
     kind = "page views" if plan.access_log else "made-up page views"
-    console.print(f"[bold]Barnabas[/bold]: {found.view_count:,} {kind} → Kafka topic → Spark → Parquet")
+    console.print(f"[bold]Barnabas[/bold]: {found.view_count:,} {kind} → Kafka topics → Spark → tables, a report")
     if other_count := found.line_count - found.view_count:
         lines = "1 line was no view" if other_count == 1 else f"{other_count:,} lines were no views"
         console.print(f"  {lines}, and not counted{_first_other(found)}", highlight=False, markup=False, soft_wrap=True)
@@ -85,9 +92,7 @@ def _prepare(plan: DemoPlan, directory: DemoDirectory, log: Path, console: Conso
             )
         console.print(f"  going on with the run in {directory.root} (--fresh starts over)")
         return earlier, found
-    # Whole minutes, more than the log is out of order.
-    watermark_s = max(_LEAST_WATERMARK_S, (found.disorder_s // 60 + 1) * 60)
-    run = Run(RUNNING, str(log), digest, watermark_s)
+    run = Run(RUNNING, str(log), digest)
     directory.begin(run)
     return run, found
 
@@ -103,21 +108,19 @@ def _first_other(found: Survey) -> str:
 
 
 class _Show:
-    """The three processes and what is shown of them."""
+    """The processes and what is shown of them."""
 
-    def __init__(
-        self, plan: DemoPlan, directory: DemoDirectory, log: Path, run: Run, found: Survey, console: Console
-    ) -> None:
+    def __init__(self, plan: DemoPlan, directory: DemoDirectory, log: Path, found: Survey, console: Console) -> None:
         self._plan = plan
         self._directory = directory
         self._log = log
-        self._run = run
         self._found = found
         self._console = console
         self._port = 0
         self._started_s = time.monotonic()
         self._broker_ready = asyncio.Event()
-        self._topic_ready = asyncio.Event()
+        self.summaries: list[Event] = []
+        self._has_begun = False
         self._gauges: Gauges | None = None
         logs = directory.logs
         self._broker = Child(
@@ -132,7 +135,7 @@ class _Show:
         )
         self._replay = Child("replay", self._replay_command, logs / "replay.log", self._on_replay, self._notice)
         self._job = Child(
-            "Spark job",
+            "Spark jobs",
             self._job_command,
             logs / "spark.log",
             self._on_job,
@@ -141,7 +144,7 @@ class _Show:
         )
 
     async def play(self) -> bool:
-        """Run all three until the job has the whole log; False when a signal stopped it."""
+        """Run all until the jobs have the whole log; False when a signal stopped it."""
         this_task = asyncio.current_task()
         assert this_task is not None
         is_stopped = False
@@ -171,12 +174,9 @@ class _Show:
             self._started_s = time.monotonic()
             broker = tasks.create_task(self._broker.run())
             await self._broker_ready.wait()
-            replay = tasks.create_task(self._replay.run())
-            await self._topic_ready.wait()
-            self._say("Spark", "starting; the first time it downloads its Kafka connector")
-            job = tasks.create_task(self._job.run())
-            await replay
-            await job
+            await self._replay.run()
+            self._say("Spark", "starting; the first time it downloads its packages")
+            await self._job.run()
             broker.cancel()
 
     def _broker_command(self) -> list[str]:
@@ -188,23 +188,17 @@ class _Show:
 
     def _replay_command(self) -> list[str]:
         return [
-            *_pipeline_command("replay"),
-            *self._topic_options(),
-            *("--access-log", str(self._log), "--rate", str(self._plan.lines_per_s)),
+            *(sys.executable, "-P", "-m", "barnabas.pipeline", "replay", str(self._log)),
+            *("--bootstrap-server", f"127.0.0.1:{self._port}", "--partitions", str(PARTITION_COUNT)),
+            *("--rate", str(self._plan.lines_per_s), "--json", "--parent", str(os.getpid())),
         ]
 
     def _job_command(self) -> list[str]:
-        directory = self._directory
         return [
-            *_pipeline_command("run", "pageviews"),
-            *self._topic_options(),
-            *("--table", str(directory.table), "--summary", str(directory.summary)),
-            *("--checkpoint", str(directory.checkpoint), "--scratch", str(directory.scratch), "--until-marker"),
+            *(sys.executable, "-P", "-m", "barnabas.pipeline.demo.spark_side"),
+            *("--bootstrap-server", f"127.0.0.1:{self._port}"),
+            *("--directory", str(self._directory.root), "--parent", str(os.getpid())),
         ]
-
-    def _topic_options(self) -> list[str]:
-        address = f"127.0.0.1:{self._port}"
-        return ["--bootstrap-server", address, "--topic", TOPIC, "--watermark", str(self._run.watermark_s)]
 
     def _on_broker(self, event: Event) -> None:
         if "port" not in event:
@@ -217,26 +211,28 @@ class _Show:
 
     def _on_replay(self, event: Event) -> None:
         match event:
-            case {"event": "progress", "line_count": int(line_count), "is_complete": bool(is_complete)}:
-                if not self._topic_ready.is_set():
-                    place = f"goes on after line {line_count:,}" if line_count else "starts at the first line"
-                    self._say("replay", f"into topic {TOPIC}, {place}")
-                    self._topic_ready.set()
+            case {"event": "progress", "line_count": int(line_count)}:
+                if not self._has_begun:
+                    self._say("replay", f"into topics of {PARTITION_COUNT} partitions each")
+                    self._has_begun = True
                 if self._gauges is not None:
                     self._gauges.replayed(line_count)
-                    self._gauges.note_replay("and the marker that ends it" if is_complete else "")
             case {"event": "warning", "text": str(text)}:
                 self._notice(f"replay: {text}")
 
     def _on_job(self, event: Event) -> None:
         match event:
             case {"event": "session", "seconds": float(seconds)}:
-                self._say("Spark", f"session up in {seconds:.1f} s, counting views per page and minute")
-            case {"event": "batch", "offset": int(offset), "row_count": int(rows), "watermark": str(watermark)}:
+                self._say("Spark", f"session up in {seconds:.1f} s, running {', '.join(JOBS)}")
+                # One that was killed told some already.
+                self.summaries.clear()
+            case {"event": "batch", "run": str(run), "record_count": int(count)}:
                 if self._gauges is not None:
-                    self._gauges.counted(offset, rows, watermark)
+                    self._gauges.counted(run, count)
+            case {"event": "summary"}:
+                self.summaries.append(event)
             case {"event": "warning", "text": str(text)}:
-                self._notice(f"Spark job: {text}")
+                self._notice(f"Spark jobs: {text}")
 
     def _say(self, who: str, what: str) -> None:
         self._console.print(f"  [bold]{who:<8}[/bold]{what}", highlight=False)
@@ -249,7 +245,7 @@ def _conclude(plan: DemoPlan, directory: DemoDirectory, log: Path, run: Run, con
     """Show the result, hold it against the plain count, and say where everything is."""
     counted, expected = read_counts(directory.summary), count_file(log)
     console.print()
-    print_top_pages(console, counted, plan.top_count, "Top pages, as Spark counted them")
+    print_top_pages(console, counted, plan.top_count, "Top pages, as Spark loaded them")
     is_equal = counted == expected
     if is_equal:
         console.print("[green]Equal to a plain Python count of the log, page by page and minute by minute.[/green]")
@@ -270,22 +266,17 @@ def _print_difference(counted: Counts, expected: Counts, console: Console) -> No
 
 
 def _print_places(directory: DemoDirectory, log: Path, console: Console) -> None:
-    parquet_count = len(list(directory.table.glob("*.parquet")))
     python = shlex.quote(min(sys.executable, os.path.relpath(sys.executable), key=len))
     places = (
-        ("Parquet", f"{directory.table} ({parquet_count} files; a row is minute, page, views)"),
+        ("the report", f"{directory.report} (open it in a browser)"),
+        ("tables", f"{directory.tables} (Delta)"),
         ("one file", f"{directory.summary}"),
-        ("checkpoint", f"{directory.checkpoint}"),
-        ("the topic", f"{directory.broker / (TOPIC + '-0')}"),
+        ("the topics", f"{directory.broker}"),
         ("the log", f"{log}"),
         ("messages", f"{directory.logs}"),
     )
     console.print("\nWhere it is")
     for name, place in places:
         console.print(f"  {name:<11}{place}", highlight=False, markup=False, soft_wrap=True)
-    command = f"{python} -m barnabas.pipeline top --table {shlex.quote(str(directory.table))}"
-    console.print(f"\nRead the Parquet files with Spark:\n  {command}", highlight=False, markup=False, soft_wrap=True)
-
-
-def _pipeline_command(*words: str) -> list[str]:
-    return [sys.executable, "-P", "-m", "barnabas.pipeline", *words, "--json", "--parent", str(os.getpid())]
+    command = f"{python} -m barnabas.pipeline list"
+    console.print(f"\nWhat else there is:\n  {command}", highlight=False, markup=False, soft_wrap=True)

@@ -1,0 +1,84 @@
+"""`barnabas pipeline report`: an HTML page of what the jobs have found, which needs nothing but a browser."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from barnabas.pipeline.catalogue import built_in_jobs
+from barnabas.pipeline.commands.options import add_spark_options, add_table_options
+from barnabas.pipeline.commands.run_jobs import absolute, session_for
+from barnabas.pipeline.job import TableOutput
+from barnabas.pipeline.runner.plan import PlanError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from barnabas.pipeline.report.data import Lag
+
+NAME = "report"
+HELP = "write an HTML page of what the jobs have found"
+
+_STATUS_FILE = "status.json"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.add_argument("--output", type=Path, default=Path("report.html"), metavar="FILE", help="(%(default)s)")
+    parser.add_argument("--title", default="Activity report", help="of the page (%(default)s)")
+    add_table_options(parser)
+    add_spark_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command.
+
+    Raises:
+        PlanError: there is no table of a job.
+    """
+    from barnabas.pipeline.report.collect import collect
+    from barnabas.pipeline.report.page import render
+
+    with session_for(arguments, [], print) as (spark, _):
+        tables = _tables(spark, absolute(arguments.tables), arguments.format)
+        if not tables:
+            raise PlanError(f"{arguments.tables} holds no {arguments.format} table of a job: run jobs first")
+        lags = _lags(Path(arguments.checkpoint)) if "://" not in arguments.checkpoint else []
+        page = render(collect(tables, title=arguments.title, made_at=datetime.now(UTC), lags=lags))
+    arguments.output.write_text(page)
+    print(f"{arguments.output}: {len(page) // 1024} KB, from {len(tables)} tables")
+    return 0
+
+
+def _tables(spark: SparkSession, place: str, table_format: str) -> dict[str, DataFrame]:
+    """Give all tables of the package's jobs that are there, by name."""
+    from barnabas.pipeline.runner.outputs import table_location
+    from barnabas.pipeline.tables.places import open_table
+
+    found = {}
+    for job in built_in_jobs().values():
+        for output in job.outputs:
+            if isinstance(output, TableOutput) and output.name != "*":
+                location = table_location(place, table_format, job.name, output.name)
+                table = open_table(spark, location, table_format)
+                if table.exists():
+                    found[output.name] = table.read()
+    return found
+
+
+def _lags(checkpoint: Path) -> list[Lag]:
+    """Give how far behind the runs of a checkpoint directory were when they last said so."""
+    from barnabas.pipeline.report.data import Lag
+
+    found = []
+    for path in sorted(checkpoint.glob(f"**/{_STATUS_FILE}")):
+        status = json.loads(path.read_text())
+        found += [
+            Lag(status["run"], topic, int(number), count)
+            for topic, partitions in sorted(status["lag"].items())
+            for number, count in sorted(partitions.items(), key=lambda item: int(item[0]))
+        ]
+    return found

@@ -1,0 +1,448 @@
+"""Running a job: its batches, dead letters, derived tables and topics, limits, its end; what it does with losses."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from barnabas.pipeline.events import EVENT_TYPES
+from barnabas.pipeline.job import Job, Mode, Parameter, TableOutput, TopicInput, TopicOutput
+from barnabas.pipeline.runner.cluster import ClusterUnavailableError, NoSuchTopicError
+from barnabas.pipeline.runner.limits import Limits
+from barnabas.pipeline.runner.losses import DataLossError
+from barnabas.pipeline.runner.plan import Bound, Delivery, OnDataLoss
+from barnabas.pipeline.runner.supervisor import RunFailedError
+from barnabas.pipeline.tables.table import TableError
+from tests.compat.conftest import TARGET
+from tests.pipeline.site import Site
+from tests.spark import forgets_sockets
+
+pytestmark = forgets_sockets
+
+START = datetime(2026, 3, 6, 19, tzinfo=UTC)
+
+
+def view(number: int, page: str = "/", **fields: object) -> dict[str, object]:
+    return {
+        "id": f"view:{number}",
+        "time": START + timedelta(seconds=number),
+        "address": f"192.0.2.{number % 7}",
+        "method": "GET",
+        "page": page,
+        "status": 200,
+        **fields,
+    }
+
+
+def click(number: int, item: str) -> dict[str, object]:
+    return {"id": f"click:{number}", "time": START + timedelta(seconds=number), "address": "192.0.2.1", "item": item}
+
+
+def keep(inputs, parameters):
+    views = inputs["views"].select("id", "page", "_topic", "_partition", "_offset")
+    clicks = inputs["clicks"].selectExpr("id", "item AS page", "_topic", "_partition", "_offset")
+    return {"facts": views.unionByName(clicks)}
+
+
+def count(tables, parameters):
+    pages = tables["facts"].dropDuplicates(["id"]).groupBy("page").count()
+    return {"pages": pages.where(pages["count"] >= parameters["at_least"])}
+
+
+JOB = Job(
+    "pages",
+    "counts pages",
+    (TopicInput("views", EVENT_TYPES["page_view"]), TopicInput("clicks", EVENT_TYPES["click"])),
+    (TableOutput("facts"), TableOutput("pages", Mode.REPLACE), TopicOutput("page-counts", ("page",), rows="pages")),
+    keep,
+    refresh=count,
+    parameters=(Parameter("at_least", 1, "fewer are left out"),),
+)
+
+
+def test_rows_come_out_once_and_what_is_derived_follows(site: Site):
+    site.create(site.topic("page_view"))
+    site.create(site.topic("click"), 2)
+    site.send_events("page_view", [view(n, f"/{n % 3}") for n in range(30)])
+    site.send_events("click", [click(n, "/0") for n in range(5)])
+    out = {"page-counts": f"{site.name}-page-counts"}
+    topics = {**site.plan(JOB).topics, **out}
+    done = site.run(JOB, topics=topics)
+    assert (done.figures.record_count, done.figures.dead_letter_count, done.figures.lag_count) == (35, 0, 0)
+    assert site.rows(JOB, "pages") == [("/0", 15), ("/1", 10), ("/2", 10)]
+    assert site.latest(out["page-counts"])["/0"] == {"page": "/0", "count": 15}
+
+    # Only what has changed is written again, and what is gone gets a tombstone.
+    site.send_events("page_view", [view(30, "/1")])
+    site.run(JOB, topics=topics, parameters={"at_least": 11})
+    assert len(site.rows(JOB, "facts")) == 36
+    assert site.rows(JOB, "pages") == [("/0", 15), ("/1", 11)]
+    changes = [(key, value) for key, value, _ in site.records(out["page-counts"])]
+    assert sorted(changes[3:] if len(changes) > 3 else changes, key=str)
+    assert site.latest(out["page-counts"]) == {"/0": {"page": "/0", "count": 15}, "/1": {"page": "/1", "count": 11}}
+    assert len(changes) == 5
+
+
+def test_a_topic_that_is_not_there_yet_is_empty_and_told(site: Site):
+    site.create(site.topic("page_view"))
+    site.send_events("page_view", [view(n) for n in range(3)])
+    site.run(JOB, topics={**site.plan(JOB).topics, "page-counts": f"{site.name}-out"})
+    assert site.rows(JOB, "pages") == [("/", 3)]
+    assert any(site.topic("click") in warning for warning in site.warnings)
+
+
+def test_none_of_the_topics_is_there(site: Site):
+    with pytest.raises(RunFailedError, match="none of its topics is there"):
+        site.run(JOB, give_up_s=0.0)
+
+
+VIEWS = Job(
+    "views",
+    "keeps views",
+    (TopicInput("views", EVENT_TYPES["page_view"]),),
+    (TableOutput("facts"),),
+    lambda inputs, parameters: {"facts": inputs["views"].select("id", "page", "_topic", "_partition", "_offset")},
+)
+
+
+def ids(site: Site, job: Job = VIEWS) -> list[int]:
+    return sorted(int(row[0].split(":")[1]) for row in site.rows(job, "facts", "id"))
+
+
+def fill(site: Site, count: int, start: int = 0, partition_count: int = 3, **settings: str) -> None:
+    if start == 0:
+        site.create(site.topic("page_view"), partition_count, **settings)
+    site.send_events("page_view", [view(n) for n in range(start, start + count)])
+
+
+def test_what_is_no_event_is_kept_with_its_reason_and_place(site: Site):
+    fill(site, 10)
+    topic = site.topic("page_view")
+    bad = [(b"k", b"not json"), (None, b'{"type":"page_view"}'), (b"tombstone", None), (b"\xff", b'{"a":"\xff"}')]
+    site.send(topic, bad)
+    done = site.run(VIEWS)
+    assert (done.figures.record_count, done.figures.dead_letter_count) == (14, 4)
+    assert ids(site) == list(range(10))
+    letters = (
+        site.spark.read.format("kafka")
+        .options(**site.kafka.for_spark())
+        .options(subscribe=f"{topic}.dlq", startingOffsets="earliest", includeHeaders="true")
+        .load()
+        .collect()
+    )
+    assert sorted((row["key"], row["value"]) for row in letters if row["value"] and row["key"]) == sorted(
+        (bytearray(key), bytearray(value)) for key, value in bad if key and value
+    )
+    assert len(letters) == 4
+    for row in letters:
+        headers = {header["key"]: bytes(header["value"]).decode() for header in row["headers"]}
+        assert headers["topic"] == topic
+        assert headers["job"] == "views"
+        assert headers["reason"]
+        int(headers["offset"]), int(headers["partition"]), int(headers["timestamp"])
+
+
+def test_a_run_goes_on_where_its_table_stands_without_a_checkpoint(site: Site):
+    fill(site, 20)
+    site.run(VIEWS)
+    fill(site, 10, start=20)
+    done = site.run(VIEWS, checkpoint=str(site.directory / "another"))
+    assert done.figures.record_count == 10
+    assert ids(site) == list(range(30))
+
+
+@pytest.mark.skipif(TARGET == "barnabas", reason="Barnabas can't add partitions to a topic yet (CreatePartitions)")
+def test_a_new_partition_is_read_from_its_beginning(site: Site):
+    from confluent_kafka.admin import AdminClient, NewPartitions
+
+    fill(site, 20, partition_count=1)
+    site.run(VIEWS)
+    admin = AdminClient({"bootstrap.servers": site.kafka.bootstrap_servers})
+    for outcome in admin.create_partitions([NewPartitions(site.topic("page_view"), 4)]).values():
+        outcome.result()
+    fill(site, 20, start=20)
+    site.run(VIEWS)
+    assert ids(site) == list(range(40))
+
+
+def test_a_run_begins_and_ends_at_a_time_and_at_offsets(site: Site):
+    fill(site, 20, partition_count=1)
+    topic = site.topic("page_view")
+    between = Bound(offsets={topic: {0: 5}}), Bound(offsets={topic: {0: 12}})
+    done = site.run(VIEWS, start=between[0], until=between[1], is_once=False, trigger_s=0.1)
+    assert done.figures.record_count == 7
+    assert ids(site) == list(range(5, 12))
+    # The next one goes on there; where it was to begin counts no more.
+    site.run(VIEWS, start=between[0])
+    assert ids(site) == list(range(5, 20))
+
+
+def test_limits_bound_what_a_batch_takes(site: Site):
+    fill(site, 60, partition_count=3)
+    site.run(VIEWS, limits=Limits(records_per_s=20), trigger_s=1.0)
+    assert [figures.record_count for figures in site.figures][-1:] == [60]
+    assert site.figures[-1].batch_count >= 3
+    assert ids(site) == list(range(60))
+
+
+def test_a_rate_per_partition_holds_for_each_partition(site: Site):
+    topic = site.topic("page_view")
+    site.create(topic, 2)
+    event = EVENT_TYPES["page_view"]
+    from barnabas.pipeline.events.encode import encode_json
+
+    # All of one key, so all in one partition.
+    records = [
+        (b"same", encode_json(event, {"type": "page_view", "version": 1, **view(number)})) for number in range(40)
+    ]
+    site.send(topic, records)
+    done = site.run(VIEWS, limits=Limits(records_per_s_per_partition=10), trigger_s=1.0)
+    assert ids(site) == list(range(40))
+    assert done.figures.batch_count == 4
+
+
+def test_two_runs_write_one_table_at_the_same_time(site: Site):
+    fill(site, 20, partition_count=1)
+    topic = site.topic("page_view")
+    site.run(VIEWS, start=Bound(offsets={topic: {0: 10}}))
+    site.run(VIEWS, run="backfill", until=Bound(offsets={topic: {0: 10}}), is_once=False, trigger_s=0.1)
+    fill(site, 5, start=20)
+    site.run(VIEWS)
+    assert ids(site) == list(range(25))
+
+
+def test_at_most_once_commits_the_offsets_first(site: Site):
+    fill(site, 10)
+    failures = [True]
+
+    def fail_once(inputs, parameters):
+        rows = VIEWS.transform(inputs, parameters)["facts"]
+        if failures:
+            failures.pop()
+            return {"facts": rows.selectExpr("id", "page", "_topic", "_partition", "_offset", "raise_error('no') AS x")}
+        return {"facts": rows}
+
+    from dataclasses import replace
+
+    job = replace(VIEWS, transform=fail_once)
+    site.run(job, delivery=Delivery.AT_MOST_ONCE)
+    assert site.rows(VIEWS, "facts") == []
+    fill(site, 10, start=10)
+    failures.append(True)
+    site.run(job)
+    assert ids(site) == list(range(10, 20))
+
+
+def test_lost_ranges_are_told_exactly_and_stop_the_run(site: Site):
+    fill(site, 20, partition_count=1)
+    site.run(VIEWS)
+    fill(site, 20, start=20)
+    delete_records(site, 33)
+    with pytest.raises(DataLossError) as caught:
+        site.run(VIEWS)
+    (loss,) = caught.value.losses
+    assert (loss.start_offset, loss.end_offset) == (20, 33)
+    assert "offsets 20 to 32 (13 records): deleted by retention" in str(caught.value)
+    assert "--on-data-loss continue" in str(caught.value)
+    assert ids(site) == list(range(20))
+
+
+def test_lost_ranges_are_kept_in_a_table_when_the_run_is_to_go_on(site: Site):
+    fill(site, 20, partition_count=1)
+    site.run(VIEWS)
+    fill(site, 20, start=20)
+    delete_records(site, 33)
+    site.run(VIEWS, on_data_loss=OnDataLoss.CONTINUE)
+    assert ids(site) == [*range(20), *range(33, 40)]
+    columns = ("topic", "partition", "start_offset", "end_offset", "resume_offset")
+    assert site.rows(VIEWS, "lost_ranges", *columns) == [(site.topic("page_view"), 0, 20, 33, 33)]
+    # It is told once.
+    site.run(VIEWS)
+    assert len(site.rows(VIEWS, "lost_ranges")) == 1
+
+
+@pytest.mark.parametrize("count", [5, 40])
+def test_a_topic_that_was_made_anew_is_noticed(site: Site, count: int):
+    fill(site, 20, partition_count=1)
+    site.run(VIEWS)
+    make_anew(site)
+    site.send_events("page_view", [view(n, "/other") for n in range(100, 100 + count)])
+    with pytest.raises(DataLossError, match="made anew"):
+        site.run(VIEWS)
+    site.run(VIEWS, on_data_loss=OnDataLoss.CONTINUE)
+    assert ids(site) == [*range(20), *range(100, 100 + count)]
+
+
+def test_a_cluster_that_was_replaced_is_noticed(site: Site, start_broker, site_of):
+    fill(site, 20, partition_count=1)
+    site.run(VIEWS)
+    other = site_of(start_broker())
+    fill(other, 30, partition_count=1)
+    with pytest.raises(DataLossError, match="the cluster is another one"):
+        other.run(VIEWS)
+    other.run(VIEWS, on_data_loss=OnDataLoss.CONTINUE)
+    assert ids(site) == sorted([*range(20), *range(30)])
+
+
+def test_a_broker_that_is_away_is_waited_for(site_of, start_broker):
+    broker = start_broker()
+    site = site_of(broker)
+    fill(site, 10)
+    site.run(VIEWS)
+    fill(site, 10, start=10)
+    broker.kill()
+    with pytest.raises(RunFailedError):
+        site.run(VIEWS, give_up_s=0.0)
+    broker.restart()
+    site.run(VIEWS)
+    assert ids(site) == list(range(20))
+
+
+def test_rewinding_cuts_the_table_and_the_next_run_reads_again(site: Site):
+    fill(site, 20, partition_count=1)
+    site.run(VIEWS)
+    topic = site.topic("page_view")
+    from barnabas.pipeline.runner.cluster import Cluster
+    from barnabas.pipeline.runner.job_run import JobRun
+
+    plan = site.plan(VIEWS, start=Bound(offsets={topic: {0: 8}}))
+    cluster = Cluster(site.spark, plan.kafka)
+    try:
+        told = JobRun(site.spark, plan, cluster, site.metrics, print, print).rewind(is_dry=True)
+        assert told == [f"table facts: {topic}-0 goes back from offset 20 to 8"]
+        assert len(ids(site)) == 20
+        told = JobRun(site.spark, plan, cluster, site.metrics, print, print).rewind(is_dry=False)
+        assert told[-1] == "table facts: 12 rows taken away"
+    finally:
+        cluster.close()
+    assert ids(site) == list(range(8))
+    done = site.run(VIEWS)
+    assert done.figures.record_count == 12
+    assert ids(site) == list(range(20))
+
+
+def test_a_job_that_gives_no_rows_for_an_output_is_told(site: Site):
+    from dataclasses import replace
+
+    fill(site, 1)
+    with pytest.raises(TableError, match="declares output facts, and gives no rows for it"):
+        site.run(replace(VIEWS, transform=lambda inputs, parameters: {}))
+
+
+def test_a_job_that_writes_topics_alone_goes_on_where_it_stopped(site: Site):
+    job = Job(
+        "forward",
+        "forwards",
+        VIEWS.inputs,
+        (TopicOutput("out", ("id",), topic=f"{site.name}-out", is_compacted=False),),
+        lambda inputs, parameters: {"out": inputs["views"].select("id", "page")},
+    )
+    fill(site, 10)
+    site.run(job)
+    fill(site, 5, start=10)
+    site.run(job)
+    assert sorted(value["id"] for _, value, _ in site.records(f"{site.name}-out")) == sorted(
+        f"view:{number}" for number in range(15)
+    )
+
+
+def per_minute(inputs, parameters):
+    from pyspark.sql import functions as F  # noqa: N812
+
+    minutes = inputs["views"].groupBy(F.window("time", "1 minute"), "page").count()
+    return {"minutes": minutes.selectExpr("window.start AS minute", "page", "count")}
+
+
+def windows(mode: Mode) -> Job:
+    return Job(
+        f"minutes-{mode.value}",
+        "counts by the minute",
+        (TopicInput("views", EVENT_TYPES["page_view"], watermark_s=60),),
+        (TableOutput("minutes", mode, key=("minute", "page")),),
+        per_minute,
+        keeps_state=True,
+    )
+
+
+@pytest.mark.parametrize("mode", [Mode.APPEND, Mode.UPDATE])
+def test_a_job_with_state_counts_windows_over_several_runs(site: Site, mode: Mode):
+    job = windows(mode)
+    fill(site, 90, partition_count=1)
+    site.send(site.topic("page_view"), [(None, b"broken")])
+    site.run(job)
+    fill(site, 300, start=90)
+    done = site.run(job)
+    rows = [(row[0].minute, row[2]) for row in site.rows(job, "minutes")]
+    # The last event is 389 s after the start: what is open is told by updates alone.
+    whole = [(minute, 60) for minute in range(6)]
+    assert rows == (whole[:5] if mode is Mode.APPEND else [*whole, (6, 30)])
+    assert [headers["offset"] for _, _, headers in site.records(f"{site.topic('page_view')}.dlq")] == ["90"]
+    assert done.figures.dead_letter_count == 0
+    assert done.figures.lag_count == 0
+
+
+def test_a_job_with_state_goes_on_behind_what_was_lost(site: Site):
+    job = windows(Mode.UPDATE)
+    fill(site, 90, partition_count=1)
+    site.run(job)
+    fill(site, 90, start=90)
+    delete_records(site, 150)
+    with pytest.raises(DataLossError, match="offsets 90 to 149"):
+        site.run(job)
+    site.run(job, on_data_loss=OnDataLoss.CONTINUE)
+    rows = [(row[0].minute, row[2]) for row in site.rows(job, "minutes")]
+    assert rows == [(0, 60), (1, 30), (2, 30)]
+
+
+def test_the_status_of_a_run_can_be_asked_for(site: Site, capsys):
+    from barnabas.pipeline.commands.main import main
+
+    fill(site, 10)
+    site.run(VIEWS)
+    assert main(["status", "--checkpoint", str(site.directory / "checkpoints"), "--json"]) == 0
+    (status,) = json.loads(capsys.readouterr().out)
+    assert (status["run"], status["state"], status["record_count"]) == ("views", "stopped", 10)
+    assert sum(status["positions"][site.topic("page_view")].values()) == 10
+
+
+def test_a_cluster_that_is_not_there_is_told(site: Site):
+    from barnabas.pipeline.runner.cluster import Cluster, KafkaOptions
+
+    cluster = Cluster(site.spark, KafkaOptions("127.0.0.1:1", {"default.api.timeout.ms": "1000"}))
+    try:
+        with pytest.raises(ClusterUnavailableError, match=r"127.0.0.1:1: TimeoutException"):
+            cluster.cluster_id()
+    finally:
+        cluster.close()
+    assert NoSuchTopicError
+
+
+def delete_records(site: Site, before_offset: int) -> None:
+    """Do at once what retention does in time."""
+    from confluent_kafka import TopicPartition
+    from confluent_kafka.admin import AdminClient
+
+    admin = AdminClient({"bootstrap.servers": site.kafka.bootstrap_servers})
+    for outcome in admin.delete_records([TopicPartition(site.topic("page_view"), 0, before_offset)]).values():
+        outcome.result()
+
+
+def make_anew(site: Site) -> None:
+    """Delete the topic and create it again; brokers say that it is gone a moment before it is."""
+    import time
+
+    from barnabas.core.errors import KafkaError
+    from tests.patience import PATIENCE_S
+
+    site.delete(site.topic("page_view"))
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            site.create(site.topic("page_view"), 1)
+        except KafkaError as error:
+            if "ALREADY_EXISTS" not in str(error) or time.monotonic() > deadline:
+                raise
+        else:
+            return

@@ -1,0 +1,60 @@
+"""Options that several commands have."""
+
+import argparse
+
+import pytest
+
+from barnabas.pipeline.commands.options import add_cluster_options, kafka_options, parse_bound, parse_time
+from barnabas.pipeline.runner.plan import Bound, PlanError
+
+
+@pytest.mark.parametrize(
+    ("text", "time_ms"),
+    [
+        ("2026-11-17T14:00", 1_794_924_000_000),
+        ("2026-11-17T14:00:00Z", 1_794_924_000_000),
+        ("2026-11-17T15:00+01:00", 1_794_924_000_000),
+        ("2026-11-17", 1_794_873_600_000),
+        ("1794924000000", 1_794_924_000_000),
+    ],
+)
+def test_times(text, time_ms):
+    assert parse_time(text) == time_ms
+    assert parse_bound(text) == Bound(time_ms=time_ms)
+
+
+def test_bounds():
+    assert parse_bound(None) is None
+    assert parse_bound("earliest") == Bound()
+    assert parse_bound("latest") == Bound(is_latest=True)
+    assert parse_bound('{"t": {"0": 5}}') == Bound(offsets={"t": {0: 5}})
+    with pytest.raises(PlanError, match="last tuesday"):
+        parse_bound("last tuesday")
+
+
+def options(*arguments):
+    parser = argparse.ArgumentParser()
+    add_cluster_options(parser)
+    return kafka_options(parser.parse_args(arguments), "barnabas-load")
+
+
+def test_client_options_are_kafkas_own(tmp_path):
+    file = tmp_path / "client.properties"
+    file.write_text('# how we log in\nsecurity.protocol = SASL_SSL\n\nsasl.jaas.config=x required username="a";\n')
+    given = options("--command-config", str(file), "--kafka-option", "client.id=me", "--bootstrap-server", "h:1")
+    assert given.for_spark() == {
+        "kafka.bootstrap.servers": "h:1",
+        "kafka.client.id": "me",
+        "kafka.security.protocol": "SASL_SSL",
+        "kafka.sasl.jaas.config": 'x required username="a";',
+    }
+    assert options().options == {"client.id": "barnabas-load"}
+
+
+def test_what_is_no_option_is_told_with_its_line(tmp_path):
+    file = tmp_path / "client.properties"
+    file.write_text("client.id=me\nnonsense\n")
+    with pytest.raises(PlanError, match=r"client.properties:2: no NAME=VALUE: 'nonsense'"):
+        options("--command-config", str(file))
+    with pytest.raises(PlanError, match="--kafka-option nonsense"):
+        options("--kafka-option", "nonsense")

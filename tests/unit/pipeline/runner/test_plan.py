@@ -1,0 +1,76 @@
+"""Plans: what can't be is refused before anything is started."""
+
+import pytest
+
+from barnabas.pipeline.events.types import CLICK, PAGE_VIEW
+from barnabas.pipeline.job import Job, Mode, Parameter, TableOutput, TopicInput, TopicOutput
+from barnabas.pipeline.runner.cluster import KafkaOptions
+from barnabas.pipeline.runner.plan import PlanError, RunPlan, check_plan, parse_offsets, parse_value
+
+JOB = Job(
+    "counts",
+    "counts",
+    (TopicInput("views", PAGE_VIEW), TopicInput("clicks", CLICK, topic="my-clicks")),
+    (TableOutput("facts"), TableOutput("top", Mode.REPLACE), TopicOutput("top-items", ("item",), rows="top")),
+    lambda inputs, parameters: {},
+    refresh=lambda tables, parameters: {},
+    parameters=(Parameter("days", 7, "how far back"), Parameter("share", 0.5, "a share")),
+)
+ANY = Job("any", "takes any", (TopicInput("*", None),), (TableOutput("*"),), lambda inputs, parameters: inputs)
+
+
+def plan(job=JOB, **fields):
+    return RunPlan(job, KafkaOptions("127.0.0.1:9092", {}), "tables", "delta", "checkpoints/", "r", **fields)
+
+
+def test_topics_are_the_runs_then_the_inputs_then_the_events():
+    views, clicks = JOB.inputs
+    assert plan().topic_of_input(views) == "page-views"
+    assert plan().topic_of_input(clicks) == "my-clicks"
+    assert plan(topics={"clicks": "other"}).topic_of_input(clicks) == "other"
+    assert plan(topics={"top-items": "best"}).topic_of_output(JOB.outputs[2]) == "best"
+
+
+def test_places_of_a_run():
+    assert plan().job_checkpoint == "checkpoints/r"
+    assert plan().run_of("facts") == "r/facts"
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"topics": {"viws": "x"}}, "no input or output 'viws'; it has clicks, facts, top, top-items, views"),
+        ({"parameters": {"day": 3}}, "no parameter 'day'; it has days, share"),
+        ({"parameters": {"days": "x"}}, "parameter days is a int"),
+        ({"any_topics": ("a",)}, "reads topics of its own"),
+        ({"job": ANY}, "name them with --topics"),
+    ],
+)
+def test_what_can_not_be_is_named(fields, reason):
+    with pytest.raises(PlanError, match=reason):
+        check_plan(plan(**fields))
+
+
+def test_what_can_be_passes():
+    check_plan(plan(parameters={"days": 3, "share": 0.25}))
+    check_plan(plan(ANY, any_topics=("/page-.*/",)))
+
+
+@pytest.mark.parametrize(
+    ("text", "default", "value"), [("3", 1, 3), ("0.5", 1.0, 0.5), ("True", False, True), ("x y", "", "x y")]
+)
+def test_values_have_the_type_of_their_default(text, default, value):
+    assert parse_value(text, default) == value
+
+
+@pytest.mark.parametrize(("text", "default"), [("x", 1), ("1.5", 1), ("x", 1.0), ("yes", True)])
+def test_values_of_another_type_are_refused(text, default):
+    with pytest.raises(PlanError, match=type(default).__name__):
+        parse_value(text, default)
+
+
+def test_offsets_are_written_as_spark_writes_them():
+    assert parse_offsets('{"t": {"0": 5, "11": 7}}') == {"t": {0: 5, 11: 7}}
+    for text in ("", "[]", '{"t": 5}', '{"t": {"a": 5}}'):
+        with pytest.raises(PlanError, match="no offsets"):
+            parse_offsets(text)

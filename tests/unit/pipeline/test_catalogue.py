@@ -1,0 +1,41 @@
+"""Jobs are found by name, and in files; what is none is told in a line."""
+
+from pathlib import Path
+
+import pytest
+
+from barnabas.pipeline.catalogue import NoSuchJobError, built_in_jobs, describe, find_job
+
+EXAMPLE = Path(__file__).parents[3] / "docs/examples/slow_pages.py"
+
+
+def test_every_job_of_the_package_says_what_it_does_and_why():
+    for name, job in built_in_jobs().items():
+        assert job.name == name
+        assert job.does
+        assert job.inputs
+        assert len(describe(job)) > 200
+        assert len({(type(output), output.name) for output in job.outputs}) == len(job.outputs)
+
+
+def test_a_job_in_a_file_is_found():
+    job = find_job(str(EXAMPLE))
+    assert job.name == "slow-pages"
+    assert describe(job).startswith("Slow pages: ")
+
+
+def test_names_that_are_none_are_told_with_those_that_are():
+    with pytest.raises(NoSuchJobError, match=r"no such job: reportin; there are .*reporting"):
+        find_job("reportin")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"), [("x = 1", "declares no JOB"), ("import nothing_there", "ModuleNotFoundError")]
+)
+def test_a_file_without_a_job_is_told(tmp_path, text, reason):
+    file = tmp_path / "my_job.py"
+    file.write_text(text)
+    with pytest.raises(NoSuchJobError, match=reason):
+        find_job(str(file))
+    with pytest.raises(NoSuchJobError, match="no such file"):
+        find_job(str(tmp_path / "other.py"))
