@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from barnabas.pipeline.spark.session import KAFKA_CONNECTOR, spark_session
+from barnabas.pipeline.spark.session import AVRO, KAFKA_CONNECTOR, spark_session
 from barnabas.pipeline.tables.places import FORMATS, requirements_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
 
 # Spark's bridge to its JVM leaves sockets to the garbage collector.
 forgets_sockets = pytest.mark.filterwarnings(
@@ -50,7 +51,7 @@ def shared_session() -> SparkSession:
     atexit.register(stack.close)
     scratch = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
     needed = requirements_of(*FORMATS)
-    packages = ",".join([KAFKA_CONNECTOR, *needed.packages])
+    packages = ",".join([KAFKA_CONNECTOR, AVRO, *needed.packages])
     settings = {**needed.settings, **SHORT_LIVED}
     return stack.enter_context(
         spark_session("barnabas-tests", scratch=Path(scratch), packages=packages, settings=settings)

@@ -1,11 +1,11 @@
 """Reads events out of records with Spark: a typed struct where a record is good, a reason in words where it is not.
 
 What is good: a JSON object in UTF-8, alone in its record, whose `type` is the wanted one, whose `version` is 1 or more,
-which has every required field, and whose fields are all of their declared type. A field that is unknown, and a version
-that is higher than ours, are of a newer producer and are accepted. Everything else is bad, and nothing of it becomes
-null without a word: a number where text is declared is as bad as text for a number, a number that does not fit its
-type, NaN, an infinite number, or a time that is not ISO 8601 with a zone. Of a field that stands there twice the last
-one counts.
+which has every field that its version requires, and whose fields are all of their declared type. A field that is
+unknown, and a version that is higher than ours, are of a newer producer and are accepted. Everything else is bad, and
+nothing of it becomes null without a word: a number where text is declared is as bad as text for a number, a number that
+does not fit its type, NaN, an infinite number, or a time that is not ISO 8601 with a zone. Of a field that stands there
+twice the last one counts.
 
 How: `from_json` alone is fast, but it accepts numbers and objects as text, any garbage behind the object, and looks a
 record over again for each field that is asked of it. So the value is wrapped, `{"event":[...]}`, which makes garbage an
@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from barnabas.pipeline.events.parse_avro import parsed_avro
 from barnabas.pipeline.events.types import EventType, Field, Kind
 
 if TYPE_CHECKING:
@@ -46,16 +47,14 @@ def parsed(value: Column, event: EventType, format: Format = "json") -> tuple[Co
     Args:
         value: BINARY, as Kafka's source gives it.
         event: The type that is wanted.
-        format: How the values are encoded.
+        format: How the values are encoded; Avro wants the package `spark.session.AVRO` in the session.
 
     Returns:
         A struct with all of the event's fields, null where the record is bad; and the reason why it is bad, null where
         it is good. Both should be columns of the same `select`: then a record is parsed once, and what is selected or
         filtered by them afterwards does not parse it again.
     """
-    if format != "json":
-        raise ValueError(f"format {format!r} is not known")
-    return _parsed_json(value, event)
+    return parsed_avro(value, event) if format == "avro" else _parsed_json(value, event)
 
 
 def _parsed_json(value: Column, event: EventType) -> tuple[Column, Column]:
@@ -72,7 +71,7 @@ def _parsed_json(value: Column, event: EventType) -> tuple[Column, Column]:
         outcome.isNull(),
         outcome["_corrupt"].isNotNull(),
         F.size(outcome["event"]) != 1,
-        *(found[field.name].isNull() for field in event.fields if field.is_required),
+        *(_lacks(found[field.name], field, found) for field in event.fields if field.is_required),
         found["type"] != event.name,
         found["version"] < 1,
         ~_has_time_shape(found["time"]),
@@ -91,6 +90,11 @@ def _parsed_json(value: Column, event: EventType) -> tuple[Column, Column]:
     # records would be parsed once more for it.
     is_here = F.spark_partition_id() >= 0
     return F.when(reason.isNull() & is_here, F.struct(*columns)), reason
+
+
+def _lacks(value: Column, field: Field, found: Column) -> Column:
+    """Whether a required field is not there, though the event's version has it."""
+    return value.isNull() if field.since == 1 else value.isNull() & (found["version"] >= field.since)
 
 
 def _json_type(field: Field) -> str:
@@ -137,7 +141,8 @@ def _reason(value: Column, text: Column, wrapped: Column, found: Column, event: 
     raw = F.from_json(wrapped, f"event ARRAY<STRUCT<{raw_fields}>>, _corrupt STRING", _OPTIONS)
     keys = F.json_object_keys(wrapped)
 
-    def explain(outcome: Column) -> Column:
+    def explain(read: Column) -> Column:
+        outcome, typed = read["raw"], read["typed"]
         first = F.get(outcome["event"], F.lit(0))
         is_object = F.coalesce(
             first.isNotNull()
@@ -147,10 +152,11 @@ def _reason(value: Column, text: Column, wrapped: Column, found: Column, event: 
             & (F.size(keys) == 1),
             F.lit(False),
         )
-        checks = [_field_reason(field, first[field.name], found[field.name], event) for field in event.fields]
+        checks = [_field_reason(field, first[field.name], typed, event) for field in event.fields]
         return F.when(~is_object, _shown("the value is not one JSON object", text)).otherwise(F.coalesce(*checks))
 
-    explained = F.get(F.transform(F.array(raw), explain), F.lit(0))
+    both = F.struct(raw.alias("raw"), found.alias("typed"))
+    explained = F.get(F.transform(F.array(both), explain), F.lit(0))
     return (
         F.when(value.isNull() | (F.octet_length(value) == 0), F.lit("the record has no value"))
         .when(text.isNull(), _shown("the value is no UTF-8", F.hex(value)))
@@ -158,11 +164,12 @@ def _reason(value: Column, text: Column, wrapped: Column, found: Column, event: 
     )
 
 
-def _field_reason(field: Field, raw: Column, typed: Column, event: EventType) -> Column:
+def _field_reason(field: Field, raw: Column, found: Column, event: EventType) -> Column:
     from pyspark.sql import functions as F  # noqa: N812
 
+    typed = found[field.name]
     shown = F.to_json(raw)
-    is_missing = raw.isNull() | F.is_variant_null(raw)
+    is_absent = raw.isNull() | F.is_variant_null(raw)
     if field.kind is Kind.TIME:
         is_right = _has_time_shape(typed) & typed.try_cast("timestamp").isNotNull()
         wrong = "is no ISO 8601 time with a zone"
@@ -176,7 +183,9 @@ def _field_reason(field: Field, raw: Column, typed: Column, event: EventType) ->
         is_right = typed.isNotNull()
         wrong = f"is no {field.kind.value}"
     # A condition that is null counts as false.
-    reason = F.when(is_missing, F.lit(f"the required field '{field.name}' is missing") if field.is_required else None)
+    missing = F.lit(f"the required field '{field.name}' is missing")
+    absent = F.when(_lacks(typed, field, found), missing) if field.is_required else F.lit(None)
+    reason = F.when(is_absent, absent)
     reason = reason.when(F.coalesce(~is_right, F.lit(True)), _shown(f"field '{field.name}' {wrong}", shown))
     if field.name == "type":
         reason = reason.when(typed != event.name, _shown(f"field 'type' is not '{event.name}'", shown))
