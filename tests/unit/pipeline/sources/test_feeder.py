@@ -1,0 +1,212 @@
+"""The feeder: in order, without a gap, and on from where each partition ends, whatever went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from barnabas.clients.partitioner import partition_for_key
+from barnabas.core.types import TopicPartition
+from barnabas.pipeline.events import EVENT_TYPES
+from barnabas.pipeline.sources.feeder import FeedPlan, FeedProgress, feed
+from barnabas.pipeline.sources.lines import Refused, SourceLine
+from barnabas.pipeline.sources.replay import OtherLogError
+from barnabas.pipeline.sources.topic import TopicUnavailableError
+from barnabas.pipeline.sources.topics import LastRecord, Outgoing, rounds
+
+FOLLOW, SEARCH = EVENT_TYPES["follow"], EVENT_TYPES["search"]
+PLAN = FeedPlan((FOLLOW, SEARCH), FOLLOW, partition_count=3, lines_per_s=100)
+LINE_COUNT = 60
+
+
+class MemoryTopics:
+    """Topics in memory, whose broker fails as it is told to.
+
+    `faults` is used up by the calls of `append`: the number of records that are written before the call fails, by
+    partition in turn; None: all is well.
+    """
+
+    def __init__(self, faults: Sequence[int | None] = ()) -> None:
+        self.records: dict[TopicPartition, list[Outgoing]] = {}
+        self.counts: dict[str, int] = {}
+        self.looks = 0
+        self._faults = list(faults)
+
+    def create(self, partition_counts: Mapping[str, int]) -> dict[str, int]:
+        self.counts = {name: self.counts.get(name, count) for name, count in partition_counts.items()}
+        return self.counts
+
+    def last_records(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, LastRecord]:
+        self.looks += 1
+        lasts = {partition: self.records[partition][-1] for partition in partitions if self.records.get(partition)}
+        return {partition: LastRecord(last.value, last.headers) for partition, last in lasts.items()}
+
+    def append(self, records: Sequence[Outgoing]) -> None:
+        fault = self._faults.pop(0) if self._faults else None
+        partitions = list(dict.fromkeys(record.partition for record in records))
+        # A partition's batch is written whole or not at all.
+        for partition in partitions if fault is None else partitions[:fault]:
+            self.records.setdefault(partition, []).extend(each for each in records if each.partition == partition)
+        if fault is not None:
+            raise TopicUnavailableError("no answer")
+
+    def close(self) -> None:
+        pass
+
+    def ids(self) -> dict[TopicPartition, list[str]]:
+        return {
+            partition: [record.headers[0][1].decode() for record in records]
+            for partition, records in self.records.items()
+        }
+
+
+def source(line_count: int = LINE_COUNT, log: str = "log", user: str = "u") -> Iterator[SourceLine]:
+    """Each line is a follow of one of seven users, each third one a search too, each tenth one refused."""
+    for number in range(1, line_count + 1):
+        place, time = f"{log}:{number}", datetime.fromtimestamp(number, UTC)
+        if number % 10 == 0:
+            yield SourceLine(log, number, number * 1000, refused=Refused("what?", "no line"))
+            continue
+        follow: dict[str, object] = {"id": place, "time": time, "user": f"{user}{number % 7}"}
+        events = [(FOLLOW, {**follow, "followee": "x", "is_following": True})]
+        if number % 3 == 0:
+            search = {"time": time, "address": f"a{number % 5}", "query": "q"}
+            events += [(SEARCH, {"id": f"{place}:{each}", **search}) for each in ("search", "site-search")]
+        yield SourceLine(log, number, number * 1000, events)
+
+
+def run(topics: MemoryTopics, lines: Iterable[SourceLine] | None = None, plan: FeedPlan = PLAN) -> FeedProgress:
+    return feed(topics, plan, source() if lines is None else lines, sleep=lambda _: None)
+
+
+def expected() -> dict[TopicPartition, list[str]]:
+    topics = MemoryTopics()
+    run(topics)
+    return topics.ids()
+
+
+def test_events_are_keyed_and_in_order_and_refused_lines_are_aside() -> None:
+    topics = MemoryTopics()
+    progress = run(topics)
+    assert progress == FeedProgress(LINE_COUNT, refused_count=6, sent_count=96, is_complete=True)
+    assert topics.counts == {"follows": 3, "searches": 3, "follows.dlq": 3}
+    for partition, records in topics.records.items():
+        for record in records:
+            if record.key is not None:
+                assert partition.partition == partition_for_key(record.key, 3)
+        lines = [int(record.headers[0][1].split(b":")[1]) for record in records]
+        assert lines == sorted(lines)
+    ids = [each for ids in topics.ids().values() for each in ids]
+    assert len(ids) == len(set(ids)) == 96
+    dead = [record for partition, records in topics.records.items() if "dlq" in partition.topic for record in records]
+    assert {(record.value, record.headers[1]) for record in dead} == {(b"what?", ("reason", b"no line"))}
+
+
+def test_order_of_a_partition_is_that_of_the_lines() -> None:
+    searches = [each for partition, ids in expected().items() if partition.topic == "searches" for each in ids]
+    assert len(searches) == 36
+    for ids in expected().values():
+        assert ids == sorted(ids, key=lambda each: (int(each.split(":")[1]), each))
+
+
+@given(st.lists(st.one_of(st.none(), st.integers(0, 9)), max_size=12))
+def test_nothing_is_lost_doubled_or_moved_when_answers_are_lost(faults: list[int | None]) -> None:
+    topics = MemoryTopics(faults)
+    run(topics)
+    assert topics.ids() == expected()
+
+
+@given(st.data())
+def test_each_partition_goes_on_where_it_ends(data: st.DataObject) -> None:
+    whole = MemoryTopics()
+    run(whole)
+    topics = MemoryTopics()
+    for partition, records in whole.records.items():
+        topics.records[partition] = records[: data.draw(st.integers(0, len(records)), label=str(partition))]
+    run(topics)
+    assert topics.ids() == expected()
+
+
+def test_complete_topics_are_left_as_they_are() -> None:
+    topics = MemoryTopics()
+    run(topics)
+    progress = run(topics)
+    assert (progress.line_count, progress.sent_count) == (LINE_COUNT, 0)
+    assert topics.ids() == expected()
+
+
+def test_existing_topic_keeps_its_partitions() -> None:
+    topics = MemoryTopics()
+    topics.counts["follows"] = 1
+    run(topics)
+    assert {partition.partition for partition in topics.records if partition.topic == "follows"} == {0}
+    assert len({partition for partition in topics.records if partition.topic == "searches"}) > 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        # Another log's name, other values of the same name, fewer lines, a line that gives other events.
+        list(source(log="other")),
+        list(source(user="v")),
+        list(source(LINE_COUNT - 30)),
+        [SourceLine(line.log, line.number) for line in source()],
+    ],
+)
+def test_another_log_is_refused_unless_it_may_be_appended(other: list[SourceLine]) -> None:
+    topics = MemoryTopics()
+    run(topics)
+    with pytest.raises(OtherLogError, match=r"partition \d of topic .* is not of this log"):
+        run(topics, other)
+    assert topics.ids() == expected()
+    run(topics, other, FeedPlan((FOLLOW, SEARCH), FOLLOW, partition_count=3, may_append=True))
+    for partition, ids in expected().items():
+        assert topics.ids()[partition][: len(ids)] == ids
+
+
+@pytest.mark.parametrize("headers", [(), (("id", b"12"),), (("id", b"a:b"),), (("id", b"\xff"),)])
+def test_topic_of_somebody_else_is_refused(headers: tuple[tuple[str, bytes], ...]) -> None:
+    topics = MemoryTopics()
+    partition = TopicPartition("follows", partition_for_key(b"u1", 3))
+    topics.records[partition] = [Outgoing(partition, b"u1", b"x", headers=headers)]
+    with pytest.raises(OtherLogError, match="topic follows ends with a record that is not of this log"):
+        run(topics)
+
+
+def test_a_broker_that_stays_away_ends_the_feeder() -> None:
+    with pytest.raises(TopicUnavailableError):
+        run(MemoryTopics([0] * 20), plan=FeedPlan((FOLLOW, SEARCH), FOLLOW, give_up_s=-1))
+
+
+def test_slow_source_does_not_wait_for_a_full_batch() -> None:
+    topics = MemoryTopics()
+    counts: list[int] = []
+
+    def lines() -> Iterator[SourceLine]:
+        for line in source(3):
+            counts.append(sum(map(len, topics.records.values())))
+            yield SourceLine(line.log, line.number, line.time_ms, line.events, is_last_for_now=True)
+
+    run(topics, lines(), FeedPlan((FOLLOW, SEARCH), FOLLOW))
+    assert counts == [0, 1, 2]
+
+
+def test_rounds_hold_one_batch_of_each_partition() -> None:
+    first, second = TopicPartition("t", 0), TopicPartition("t", 1)
+    large = [Outgoing(first, None, bytes([number]) * 300_000) for number in range(3)]
+    small = [Outgoing(second, None, bytes([number])) for number in range(3)]
+    huge = Outgoing(second, None, b"x" * 900_000)
+    records = [large[0], small[0], large[1], small[1], large[2], huge, small[2]]
+    parts = rounds(records)
+    assert parts == [[large[0], small[0], small[1]], [large[1], huge], [large[2], small[2]]]
+
+
+def test_avro_is_sent_where_it_is_asked_for() -> None:
+    topics = MemoryTopics()
+    run(topics, plan=FeedPlan((FOLLOW, SEARCH), FOLLOW, format="avro"))
+    values = [record.value for record in topics.records[TopicPartition("follows", 0)]]
+    assert all(value.startswith(b"\xc3\x01") for value in values)
