@@ -46,7 +46,7 @@ _LONGEST_LINE_BYTES = 4 * LONGEST_LINE
 
 _CONTROL = r"\x00-\x1f\x7f"
 _LINE = re.compile(
-    rf"(?P<address>[^ {_CONTROL}]+) [^ {_CONTROL}]+ (?:(?! \[)[^{_CONTROL}])+ \[(?P<time>.{{26}})\] "
+    rf"(?P<address>[^ {_CONTROL}]+) [^ {_CONTROL}]+ (?P<user>(?:(?! \[)[^{_CONTROL}])+) \[(?P<time>.{{26}})\] "
     rf'"(?P<request>(?:[^"\\{_CONTROL}]|\\[^{_CONTROL}])*)" (?P<status>[0-9]{{3}}) (?P<size>[0-9]{{1,18}}|-)(?: |\Z)',
     re.DOTALL,
 )
@@ -76,6 +76,7 @@ class View(NamedTuple):
     size_bytes: int | None
     referrer: str | None
     agent: str | None
+    user: str | None = None
 
 
 @dataclass(slots=True)
@@ -149,6 +150,7 @@ def parse_line(number: int, text: str) -> View | None:
         None if size == "-" else int(size),
         _dash_to_none(rest and rest["referrer"]),
         _dash_to_none(rest and rest["agent"]),
+        _dash_to_none(match["user"]),
     )
 
 

@@ -1,0 +1,223 @@
+"""Events out of a web server's access log (`access_log.py` says what a line is).
+
+Each line that is a request gives a `page_view`. What else it gives:
+
+- A `click`, when a page was got (GET, status below 400, no asset) and its referrer is a page of this site or shows the
+  results of a search engine: `item` is the page, `source` the referrer, `query` the search whose results the referrer
+  shows, if it does.
+- A `search`, when a page was got whose referrer shows the results of a search engine (`engine` is its name), and when a
+  page was got that is this site's own search (no `engine`).
+- A `login`, when the status is 401 or 403: it failed, `service` is the path, `reason` "status 401"; and for a POST to a
+  login page with a status of 2xx or 3xx: it was let in, except that a WordPress login which answers 200 shows its form
+  again, so it failed.
+
+An asset is what a browser loads by itself with a page, known by the end of its path (`.css`, `.png`, ...): nobody has
+clicked on it. A login page's path ends in `/login`, `/signin` or `/wp-login.php`. This site's own search is a page
+whose path ends in `/search` or `/search.` and any extension, or a WordPress search (`/?s=`), with words in its query.
+This site is the host that the plan names (`www.` before it or not); `most_common_site` finds the likely one in a log
+that is there from the start. Where none is known, clicks within the site are not seen.
+
+A line that is no request is refused, with the reason. Ids: `<log>:<line>` of the view, `:click`, `:search`,
+`:site-search`, `:login` behind it of the others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import SplitResult, parse_qs, urlsplit
+
+from barnabas.pipeline.events.types import EVENT_TYPES, EventType
+from barnabas.pipeline.sources.access_log import LONGEST_LINE, View, parse_line, read_lines
+from barnabas.pipeline.sources.lines import RawLine, Refused, SourceLine
+
+PAGE_VIEW, CLICK, SEARCH, LOGIN = (EVENT_TYPES[name] for name in ("page_view", "click", "search", "login"))
+ACCESS_LOG_EVENTS = (PAGE_VIEW, CLICK, SEARCH, LOGIN)
+
+# Name, pattern of the host, and the parameters that the words may be in.
+_ENGINES = tuple(
+    (name, re.compile(rf"(?:.*\.)?{host}", re.ASCII), parameters)
+    for name, host, parameters in (
+        ("google", r"google(?:\.com?)?\.[a-z]{2,3}", ("q", "as_q")),
+        ("bing", r"bing\.com", ("q",)),
+        ("yahoo", r"search\.yahoo\.(?:com|co\.jp)", ("p",)),
+        ("duckduckgo", r"duckduckgo\.com", ("q",)),
+        ("yandex", r"yandex\.[a-z]{2,3}(?:\.tr)?", ("text", "query")),
+        ("baidu", r"baidu\.com", ("wd", "word")),
+        ("ecosia", r"ecosia\.org", ("q",)),
+        ("startpage", r"startpage\.com", ("query", "q")),
+        ("brave", r"search\.brave\.com", ("q",)),
+        ("qwant", r"qwant\.com", ("q",)),
+        ("ask", r"ask\.com", ("q",)),
+        ("aol", r"search\.aol\.[a-z.]{2,6}", ("q", "query")),
+        ("naver", r"search\.naver\.com", ("query",)),
+        ("seznam", r"search\.seznam\.cz", ("q",)),
+        ("sogou", r"sogou\.com", ("query", "keyword")),
+    )
+)
+_OWN_PARAMETERS = ("q", "query", "s", "search", "text", "term", "keyword", "keywords", "words", "wd", "p")
+_ASSET = re.compile(
+    r".*\.(?:css|js|mjs|map|json|png|jpe?g|gif|svg|ico|webp|avif|bmp|woff2?|ttf|otf|eot|mp3|mp4|webm|ogg|wasm)",
+    re.IGNORECASE | re.DOTALL,
+)
+_OWN_SEARCH = re.compile(r".*/search/?|.*/search\.[a-z]+", re.IGNORECASE | re.DOTALL)
+_LOGIN_PAGES = frozenset(("login", "signin", "wp-login.php"))
+# More fields than this in a query are nobody's search.
+_MAX_FIELDS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class AccessLogPlan:
+    """How to read an access log: `site` is this site's own host, None where it is not known."""
+
+    site: str | None = None
+
+
+class _Results(NamedTuple):
+    """A search whose results a page shows; `engine` None: this site's own."""
+
+    query: str
+    engine: str | None
+
+
+def access_log_lines(lines: Iterable[RawLine], plan: AccessLogPlan) -> Iterator[SourceLine]:
+    """Give what each line gives: events, or the line as refused."""
+    site = _bare_host(plan.site or "")
+    time_ms: int | None = None
+    for line in lines:
+        view = parse_line(line.number, line.text)
+        if view is None:
+            # The time of the line before it, so that a partition's times don't jump.
+            refused = Refused(line.text, _why_refused(line.text))
+            yield SourceLine(line.log, line.number, time_ms, refused=refused, is_last_for_now=line.is_last_for_now)
+            continue
+        time_ms = view.time_s * 1000
+        events = _events(view, f"{line.log}:{line.number}", site)
+        yield SourceLine(line.log, line.number, time_ms, events, is_last_for_now=line.is_last_for_now)
+
+
+def most_common_site(path: Path) -> str | None:
+    """Give the host that most views of a log have in their referrer, search engines aside; None where none has any.
+
+    Of several that are as common the first in the alphabet.
+    """
+    counts: Counter[str] = Counter()
+    for number, text in read_lines(path):
+        view = parse_line(number, text)
+        referrer = _split(view.referrer) if view is not None and view.referrer else None
+        host = _bare_host(_host_of(referrer)) if referrer is not None else ""
+        if host and not any(pattern.fullmatch(host) for _, pattern, _ in _ENGINES):
+            counts[host] += 1
+    return min(counts, key=lambda host: (-counts[host], host), default=None)
+
+
+def _events(view: View, place: str, site: str) -> list[tuple[EventType, dict[str, object]]]:
+    visitor: dict[str, object] = {
+        "time": datetime.fromtimestamp(view.time_s, UTC),
+        "address": view.address,
+        "user": view.user,
+        "agent": view.agent,
+    }
+    request = {"method": view.method, "page": view.page, "status": view.status, "bytes": view.size_bytes}
+    events: list[tuple[EventType, dict[str, object]]] = [
+        (PAGE_VIEW, {"id": place, **visitor, **request, "referrer": view.referrer})
+    ]
+    target = _split(view.page)
+    path = target.path if target is not None else view.page.partition("?")[0]
+    if view.method == "GET" and view.status < 400 and not _ASSET.fullmatch(path):
+        events += _found_pages(view, place, visitor, target, site)
+    login = _login(view, path)
+    if login is not None:
+        events.append((LOGIN, {"id": f"{place}:login", **visitor, **login}))
+    return events
+
+
+def _found_pages(
+    view: View, place: str, visitor: dict[str, object], target: SplitResult | None, site: str
+) -> Iterator[tuple[EventType, dict[str, object]]]:
+    referrer = _split(view.referrer) if view.referrer else None
+    results = _results(referrer, site) if referrer is not None else None
+    if results is not None and results.engine is not None:
+        search = {"query": results.query, "engine": results.engine}
+        yield SEARCH, {"id": f"{place}:search", **visitor, **search}
+    is_ours = referrer is not None and bool(site) and _bare_host(_host_of(referrer)) == site
+    if results is not None or is_ours:
+        click = {"item": view.page, "source": view.referrer, "query": results and results.query}
+        yield CLICK, {"id": f"{place}:click", **visitor, **click}
+    query = _own_query(target) if target is not None else None
+    if query is not None:
+        yield SEARCH, {"id": f"{place}:site-search", **visitor, "query": query}
+
+
+def _results(referrer: SplitResult, site: str) -> _Results | None:
+    host = _host_of(referrer)
+    if site and _bare_host(host) == site:
+        query = _own_query(referrer)
+        return None if query is None else _Results(query, None)
+    for name, pattern, parameters in _ENGINES:
+        if pattern.fullmatch(host):
+            query = _words(referrer, parameters)
+            # Where Google leads away from a mail or a document, `q` is the address that it leads to.
+            is_address = query is not None and referrer.path == "/url" and query.startswith(("http://", "https://"))
+            return None if query is None or is_address else _Results(query, name)
+    return None
+
+
+def _own_query(page: SplitResult) -> str | None:
+    if _OWN_SEARCH.fullmatch(page.path):
+        return _words(page, _OWN_PARAMETERS)
+    return _words(page, ("s",)) if page.path.endswith("/") else None
+
+
+def _words(page: SplitResult, parameters: tuple[str, ...]) -> str | None:
+    """Give the first parameter's value that is not blank."""
+    try:
+        found = parse_qs(page.query, max_num_fields=_MAX_FIELDS)
+    except ValueError:
+        return None
+    for parameter in parameters:
+        for value in found.get(parameter, ()):
+            if words := " ".join(value.split()):
+                return words
+    return None
+
+
+def _login(view: View, path: str) -> dict[str, object] | None:
+    if view.status in (401, 403):
+        return {"is_success": False, "service": path, "reason": f"status {view.status}"}
+    page = path.rstrip("/").rpartition("/")[2].lower()
+    if view.method != "POST" or page not in _LOGIN_PAGES or not 200 <= view.status < 400:
+        return None
+    if page == "wp-login.php" and view.status == 200:
+        return {"is_success": False, "service": path, "reason": "the form was shown again"}
+    return {"is_success": True, "service": path}
+
+
+def _split(address: str) -> SplitResult | None:
+    """Take an address apart; None where it is none."""
+    try:
+        return urlsplit(address)
+    except ValueError:
+        return None
+
+
+def _host_of(address: SplitResult) -> str:
+    try:
+        return address.hostname or ""
+    except ValueError:
+        return ""
+
+
+def _bare_host(host: str) -> str:
+    return host.lower().removeprefix("www.")
+
+
+def _why_refused(text: str) -> str:
+    if len(text) > LONGEST_LINE:
+        return f"the line has more than {LONGEST_LINE} characters"
+    return "the line is no request in the combined or common format" if text.strip() else "the line is empty"
