@@ -22,6 +22,7 @@ class Actor:
         is_declared: Whether its agent says what it is: being called a declared bot does it no wrong.
         traits: How strong it is, for people: pace, pool, ...
         items: What it voted for or wrote to.
+        taken_over: Accounts that it got into with a stolen password.
         counts: Of its events by type, and of what is evidence among them.
         first_ms, last_ms: Time of its first and last event, milliseconds since 1970; None before there is one.
     """
@@ -35,6 +36,7 @@ class Actor:
     agents: list[str] = field(default_factory=list)
     users: list[str] = field(default_factory=list)
     items: list[str] = field(default_factory=list)
+    taken_over: list[str] = field(default_factory=list)
     traits: dict[str, object] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     pages: set[str] = field(default_factory=set)
@@ -59,7 +61,9 @@ class Actor:
                 counts["errors"] += int(str(fields["status"])) >= 400
             case "login":
                 self.names_tried.add(str(fields["user"]))
-                counts["logins_failed" if not fields["is_success"] else "logins_succeeded"] += 1
+                counts["logins_succeeded" if fields["is_success"] else "logins_failed"] += 1
+                if fields["is_success"] and self.kind == "credential_stuffing":
+                    self.taken_over.append(str(fields["user"]))
             case _:
                 pass
 

@@ -1,8 +1,9 @@
 """Random numbers that are the same on every machine.
 
 Only `Random.random()` is used, whose numbers Python guarantees for an integer seed, and arithmetic that IEEE 754 gives
-to the last bit (+, -, *, /). `math.exp`, `math.log` and powers come from the machine's C library and differ
-between machines in the last digit, so what is log-normal or exponential comes out of tables made here.
+to the last bit (+, -, *, /). `math.exp`, `math.log` and `**` come from the machine's C library and differ between
+machines in the last digit, and `sum` of floats between versions of Python: so none of them is used in this package, and
+what is log-normal or exponential comes out of tables made here.
 
 Source: Python's documentation of `random`, "Notes on Reproducibility".
 """
@@ -51,7 +52,11 @@ def _waiting_quantiles() -> list[float]:
     for cell in range(_CELLS - 1):
         ratio = (_CELLS - cell) / (_CELLS - cell - 1)
         small = (ratio - 1) / (ratio + 1)
-        waits.append(waits[-1] + 2 * sum(small ** (2 * power + 1) / (2 * power + 1) for power in range(40)))
+        logarithm, power = 0.0, small
+        for exponent in range(1, 81, 2):
+            logarithm += power / exponent
+            power *= small * small
+        waits.append(waits[-1] + 2 * logarithm)
     return [*waits, waits[-1] + 1]
 
 
@@ -65,6 +70,12 @@ def waiting(random: Random) -> float:
     cell = int(place)
     low = _WAITING[cell]
     return low + (_WAITING[cell + 1] - low) * (place - cell)
+
+
+def early(random: Random) -> float:
+    """Give a number from 0 up to 1, sooner a small one: half of them are below a quarter."""
+    number = random.random()
+    return number * number
 
 
 class LogNormal:

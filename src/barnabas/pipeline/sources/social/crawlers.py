@@ -71,11 +71,11 @@ def scrapers(site: Site, event_count: int) -> list[Source]:
         actor.agents = [desktop_agent(random)]
         crawl = _Crawl(site, actor, wanted, pace_s / (1 + pool // 3), jitter=between(random, 0.02, 0.7))
         crawl.reads_robots = random.random() < 0.1
-        crawl.reads_assets = random.random() < 0.15
+        crawl.assets_every = whole(random, 4, 20) if random.random() < 0.3 else 0
         crawl.keeps_session = random.random() < 0.4
         crawl.referrer = pick(random, (None, None, None, f"{HOME}/", "https://www.google.com/"))
         actor.traits = {"pace_s": round(crawl.pace_s, 2), "pool": pool, "jitter": round(crawl.jitter, 2)}
-        actor.traits |= {"reads_assets": crawl.reads_assets, "referrer": crawl.referrer}
+        actor.traits |= {"reads_assets": crawl.assets_every > 0, "referrer": crawl.referrer}
         sources.append(crawl.source())
         event_count -= crawl.count
     return sources
@@ -90,7 +90,8 @@ class _Crawl:
         self.pace_s = min(pace_s, longest_s / _LEAST_REQUESTS)
         self.count = max(min(wanted, int(longest_s / self.pace_s), _MOST_REQUESTS), _LEAST_REQUESTS)
         self.jitter = jitter
-        self.reads_robots = self.reads_assets = self.keeps_session = False
+        self.reads_robots = self.keeps_session = False
+        self.assets_every = 0
         self.referrer: str | None = None
         self._site, self._actor = site, actor
         self._random = seeded(site.plan.seed, actor.name)
@@ -111,7 +112,7 @@ class _Crawl:
             page, status = next_page(), 0
             if self.reads_robots and number // len(places) % 1000 == 0:
                 page = "/robots.txt"
-            elif self.reads_assets and number % 12 == 1:
+            elif self.assets_every and number % self.assets_every == 1:
                 page = pick(random, ASSETS)
             elif random.random() < 0.03:
                 page, status = f"/posts/{whole(random, 1, 999)}", 404

@@ -7,7 +7,7 @@ from random import Random
 
 from barnabas.pipeline.events.types import POST, VOTE
 from barnabas.pipeline.sources.social.actors import Actor, Burst, Happening, Source
-from barnabas.pipeline.sources.social.chance import pick, seeded, some, whole
+from barnabas.pipeline.sources.social.chance import early, pick, seeded, some, whole
 from barnabas.pipeline.sources.social.crawlers import regular_requests
 from barnabas.pipeline.sources.social.people import Person, desktop_agent
 from barnabas.pipeline.sources.social.site import HOME, Site
@@ -150,8 +150,8 @@ def _popular_post(site: Site, random: Random) -> Source:
         text = site.text(own_random, 30)
         post: dict[str, object] = {"address": author.places[0][0], "user": author.user, "item": item, "text": text}
         yield begin_ms, [(begin_ms, POST, {**post, "parent": None, "agent": author.places[0][1]}, actor)]
-        # Squared: most come soon.
-        moments = sorted(begin_ms + 30_000 + int(own_random.random() ** 2 * span_ms) for _ in voters)
+        # Most come soon.
+        moments = sorted(begin_ms + 30_000 + int(early(own_random) * span_ms) for _ in voters)
         for person, time_ms in zip(voters, moments, strict=True):
             place = pick(own_random, person.places)
             view = site.view(own_random, time_ms, place, item, user=person.user, referrer=f"{HOME}/", actor=actor)

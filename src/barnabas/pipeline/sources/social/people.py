@@ -62,6 +62,7 @@ _EDGE = (
     "Edg/{version}.0.0.0"
 )
 _SYSTEMS = ("Windows NT 10.0; Win64; x64", "X11; Linux x86_64", "Macintosh; Intel Mac OS X 10_15_7")
+_PRIVATE_SHARE = 0.04
 _PHONES = tuple(
     f"Mozilla/5.0 (iPhone; CPU iPhone OS {system} like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) "
     f"Version/{version} Mobile/15E148 Safari/604.1"
@@ -126,10 +127,14 @@ class Addresses:
 
 @dataclass(slots=True)
 class Person:
-    """Somebody: `places` are the pairs of address and agent that they are seen with, the usual one first."""
+    """Somebody: `places` are the pairs of address and agent that they are seen with, the usual one first.
+
+    Who `is_private` has a browser that tells no referrer and keeps no cookie.
+    """
 
     user: str | None
     places: tuple[tuple[str, str], ...]
+    is_private: bool = False
     has_been_here: bool = False
 
 
@@ -144,10 +149,13 @@ class People:
         carriers = [f"198.51.100.{host}" for host in range(1, min(250, 4 + plan.users // 100))]
         offices = addresses.several(max(2, plan.users // 100))
         self.offices = frozenset(offices)
-        self.members = [
-            Person(self.account(), _places(random, addresses, carriers, offices)) for _ in range(plan.users)
-        ]
-        self.guests = [Person(None, _places(random, addresses, carriers, offices)) for _ in range(3 * plan.users)]
+
+        def person(user: str | None) -> Person:
+            places = _places(random, addresses, carriers, offices)
+            return Person(user, places, is_private=random.random() < _PRIVATE_SHARE)
+
+        self.members = [person(self.account()) for _ in range(plan.users)]
+        self.guests = [person(None) for _ in range(3 * plan.users)]
 
     def account(self) -> str:
         """Give the name of one more account."""

@@ -15,7 +15,7 @@ from heapq import heappop, heappush, heapreplace
 from barnabas.pipeline.events import EventType
 from barnabas.pipeline.sources.social.actors import Actor, Burst, Happening, Source
 from barnabas.pipeline.sources.social.broken import Broken, spoil
-from barnabas.pipeline.sources.social.chance import seeded
+from barnabas.pipeline.sources.social.chance import early, seeded
 from barnabas.pipeline.sources.social.plan import SitePlan
 from barnabas.pipeline.sources.social.population import populate
 
@@ -95,8 +95,8 @@ def _in_order_of_arrival(plan: SitePlan, sources: list[Source], late_share: floa
             if isinstance(latency_ms, float):
                 arrival_ms += int(latency_ms)
             if late_share and random.random() < late_share:
-                # Squared: minutes are more usual than hours.
-                delay_ms = LATE_MS + int(random.random() ** 2 * latest_ms)
+                # Minutes are more usual than hours.
+                delay_ms = LATE_MS + int(early(random) * latest_ms)
                 if arrival_ms + delay_ms < end_ms:
                     arrival_ms += delay_ms
             sequence += 1

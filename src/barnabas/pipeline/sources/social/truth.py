@@ -117,6 +117,7 @@ def _actor(actor: Actor) -> dict[str, object]:
         "agents": actor.agents,
         "users": actor.users,
         "items": actor.items,
+        "taken_over": actor.taken_over,
         "traits": actor.traits,
         "first": _time(actor.first_ms),
         "last": _time(actor.last_ms),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import fsum
 from random import Random
 
 from barnabas.pipeline.events.types import CLICK, FOLLOW, POST, SEARCH, VOTE, EventType
@@ -26,7 +27,7 @@ class Rhythm:
 
     def __init__(self, plan: SitePlan) -> None:
         minutes = range(plan.start_ms, plan.end_ms, 60_000)
-        self._mean = sum(_busy(minute) for minute in minutes) / len(minutes)
+        self._mean = fsum(_busy(minute) for minute in minutes) / len(minutes)
 
     def at(self, time_ms: int) -> float:
         """Give the factor: 1 is the mean."""
@@ -147,7 +148,7 @@ class _Visit:
         self.events: list[Happening] = []
         self._site, self._random, self._place, self._actor = site, random, place, actor
         self._time_ms = start_ms
-        self._session = session_name(random)
+        self._session = None if person.is_private else session_name(random)
         self._page = "/"
         self._item: str | None = None
 
@@ -166,8 +167,10 @@ class _Visit:
         else:
             self._item = site.item(random, self._time_ms)
             self._view(self._item, None)
-        for asset in ASSETS[: whole(random, 1, 3)]:
-            status = 304 if self.person.has_been_here and random.random() < 0.7 else 200
+        is_known = self.person.has_been_here
+        # Whose browser has the site's files still need not even ask for them.
+        for asset in () if is_known and random.random() < 0.3 else ASSETS[: whole(random, 1, 3)]:
+            status = 304 if is_known and random.random() < 0.7 else 200
             self.events.append(
                 site.view(
                     random,
@@ -176,7 +179,7 @@ class _Visit:
                     asset,
                     user=self.person.user,
                     session=self._session,
-                    referrer=HOME + self._page,
+                    referrer=None if self.person.is_private else HOME + self._page,
                     status=status,
                     actor=self._actor,
                 )
@@ -277,7 +280,7 @@ class _Visit:
                 page,
                 user=self.person.user,
                 session=self._session,
-                referrer=referrer,
+                referrer=None if self.person.is_private else referrer,
                 status=status,
                 actor=self._actor,
             )

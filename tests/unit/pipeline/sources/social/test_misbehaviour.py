@@ -74,6 +74,7 @@ def test_stolen_passwords_are_tried_for_many_names_and_sometimes_fit():
     assert {actor["traits"]["means"] for actor in stuffing} >= {"one address", "many addresses"}
     for actor in stuffing:
         failed = actor["evidence"]["logins_failed"]
+        assert len(actor["taken_over"]) == actor["evidence"].get("logins_succeeded", 0)
         assert failed > 10 * actor["evidence"].get("logins_succeeded", 0)
         assert (len(actor["addresses"]) >= 20) == (actor["traits"]["means"] == "many addresses")
     assert sum(actor["evidence"].get("logins_succeeded", 0) for actor in stuffing) > 0
