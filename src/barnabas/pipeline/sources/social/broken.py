@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
 
 from barnabas.pipeline.events import EventType, Kind
+from barnabas.pipeline.events.encode import encode_json, record_key
 from barnabas.pipeline.sources.social.chance import pick
-from barnabas.pipeline.sources.social.encoding import to_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +24,7 @@ class Broken:
 
 def spoil(random: Random, event_type: EventType, fields: Mapping[str, object]) -> Broken:
     """Spoil an event: no JSON, cut short, a required field gone, or a field of another type."""
-    key = str(fields[event_type.key]).encode()
-    value = to_json(fields)
+    value = encode_json(event_type, fields)
     reason = pick(random, ("not JSON", "truncated", "missing field", "wrong type"))
     match reason:
         case "not JSON":
@@ -35,9 +35,19 @@ def spoil(random: Random, event_type: EventType, fields: Mapping[str, object]) -
             value = value[: len(value) // 2]
         case "missing field":
             gone = pick(random, [field.name for field in event_type.fields if field.is_required])
-            value = to_json({name: each for name, each in fields.items() if name != gone})
+            value = _changed(value, gone)
         case _:
             # No number, time or boolean can be read out of this text.
             changed = [field.name for field in event_type.fields if field.is_required and field.kind is not Kind.STRING]
-            value = to_json({**fields, pick(random, changed): "n/a"})
-    return Broken(event_type.topic, key, value, reason)
+            value = _changed(value, pick(random, changed), "n/a")
+    return Broken(event_type.topic, record_key(event_type, fields), value, reason)
+
+
+def _changed(value: bytes, name: str, text: str | None = None) -> bytes:
+    """Give a field another value, or take it away."""
+    event = json.loads(value)
+    if text is None:
+        del event[name]
+    else:
+        event[name] = text
+    return json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode()

@@ -10,10 +10,10 @@ from io import BufferedWriter
 from json import dumps
 from pathlib import Path
 
+from barnabas.pipeline.events.encode import encode_json
 from barnabas.pipeline.events.types import EVENT_TYPES, PAGE_VIEW
 from barnabas.pipeline.sources.access_log import MONTHS
 from barnabas.pipeline.sources.social.broken import Broken
-from barnabas.pipeline.sources.social.encoding import to_json
 from barnabas.pipeline.sources.social.plan import SitePlan
 from barnabas.pipeline.sources.social.stream import generate
 from barnabas.pipeline.sources.social.truth import Truth
@@ -45,7 +45,7 @@ def write_jsonl(plan: SitePlan, directory: Path) -> dict[str, object]:
                 case Broken(topic=topic, value=value):
                     files[topic].write(value + b"\n")
                 case event_type, fields:
-                    files[event_type.topic].write(to_json(fields) + b"\n")
+                    files[event_type.topic].write(encode_json(event_type, fields) + b"\n")
     found = truth.to_json()
     (directory / GROUND_TRUTH).write_text(dumps(found, indent=1) + "\n")
     return found
