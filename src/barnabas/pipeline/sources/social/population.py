@@ -29,9 +29,9 @@ def populate(plan: SitePlan) -> list[Source]:
         (credential_stuffing, plan.shares.credential_stuffing),
     ):
         if share:
-            sources += kind(site, int(share * plan.event_count))
+            sources += kind(site, max(1, int(share * plan.event_count)))
     if plan.has_look_alikes:
         sources += look_alikes(site, visits)
     others = sum(source.expected for source in sources)
-    ordinary = max(plan.event_count - others, int(plan.event_count * _LEAST_ORDINARY_SHARE))
+    ordinary = max(plan.event_count - others, int(plan.event_count * _LEAST_ORDINARY_SHARE), 1)
     return [*sources, visits.source(ordinary, rhythm)]

@@ -13,7 +13,7 @@ import pytest
 from barnabas.pipeline.events import EVENT_TYPES, Kind
 from barnabas.pipeline.events.encode import encode_json, record_key
 from barnabas.pipeline.sources.social import Broken, SitePlan, Truth, generate, pace
-from tests.unit.pipeline.sources.social.plans import HOUR
+from tests.unit.pipeline.sources.social.plans import HOUR, made
 
 _DIGEST = """
 from hashlib import sha256
@@ -83,6 +83,13 @@ def test_all_types_occur():
 def test_there_are_about_as_many_as_asked_for(duration_s: int, events_per_s: float):
     plan = SitePlan(seed=3, duration_s=duration_s, events_per_s=events_per_s, users=400, items=500)
     assert sum(1 for _ in generate(plan)) == pytest.approx(plan.event_count, rel=0.12)
+
+
+def test_the_smallest_plan_has_a_little_of_everybody():
+    plan = SitePlan(duration_s=60, events_per_s=0.01, users=100, items=100)
+    assert {actor["kind"] for actor in made(plan).truth["actors"]} == {
+        actor["kind"] for actor in made(HOUR).truth["actors"]
+    }
 
 
 def test_what_is_switched_off_does_not_happen():
