@@ -6,10 +6,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from barnabas.pipeline.line_events import encode_unreadable, encode_view
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from barnabas.pipeline.line_events import encode_unreadable, encode_view
 from barnabas.pipeline.demo.plain_count import count_file, count_views, read_counts, write_counts
 from barnabas.pipeline.sources.access_log import LONGEST_LINE, parse_line, read_lines
 

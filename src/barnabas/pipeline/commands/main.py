@@ -13,7 +13,7 @@ from importlib import import_module
 from barnabas.core.errors import BarnabasError
 from barnabas.core.parent import die_with_parent
 
-_COMMANDS = ("list_jobs", "run_jobs", "status", "rewind")
+_COMMANDS = ("demo", "list_jobs", "run_jobs", "status", "rewind", "report", "replay", "generate")
 FAILED, REFUSED, STOPPED = 1, 2, 130
 
 

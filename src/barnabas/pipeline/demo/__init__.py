@@ -1,1 +1,1 @@
-"""The demo: a broker, a log that is replayed into it, four jobs on Spark, a report; each a process that may be killed."""
+"""The demo: a broker, a replayed log, jobs on Spark and a report, in processes that may be killed."""

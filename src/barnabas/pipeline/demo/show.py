@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 from barnabas.pipeline.demo.children import HOPELESS, Child, Event
 from barnabas.pipeline.demo.directory import COMPLETE, RUNNING, DemoDirectory, DemoDirectoryError, Run, digest_of
 from barnabas.pipeline.demo.plain_count import Counts, count_file, read_counts
-from barnabas.pipeline.sources.access_log import Survey, survey
 from barnabas.pipeline.demo.spark_side import JOBS
+from barnabas.pipeline.sources.access_log import Survey, survey
 from barnabas.pipeline.sources.sample import write_sample
 from barnabas.pipeline.terminal import Gauges, gauges, print_table, print_top_pages
 

@@ -4,7 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.pipeline.demo.plain_count import Counts, count_file, count_views, read_counts, totals_per_page, write_counts
+from barnabas.pipeline.demo.plain_count import (
+    Counts,
+    count_file,
+    count_views,
+    read_counts,
+    totals_per_page,
+    write_counts,
+)
 from barnabas.pipeline.sources.access_log import parse_line, read_lines
 from barnabas.pipeline.sources.sample import write_sample
 

@@ -1,0 +1,123 @@
+"""`barnabas pipeline generate`: a made-up social site, into topics or files, with the truth about it beside.
+
+The same options give the same events everywhere: people, crawlers, spammers, credential stuffing, an outage, late and
+broken events (docs/pipeline/generator.md). It does not look for its place: started again it sends all again, under the
+same ids.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from barnabas.pipeline.commands.options import parse_time
+from barnabas.pipeline.runner.plan import PlanError
+
+if TYPE_CHECKING:
+    from barnabas.pipeline.sources.social import Generated, SitePlan
+
+NAME = "generate"
+HELP = "make up a social site's events"
+
+_BATCH_COUNT = 2_000
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.add_argument("--bootstrap-server", default="127.0.0.1:9092", metavar="HOST:PORT,...", help="(%(default)s)")
+    parser.add_argument("--directory", type=Path, metavar="DIR", help="write files there instead, one for each topic")
+    parser.add_argument("--ground-truth", type=Path, metavar="FILE", help="write who did what, as JSON")
+    parser.add_argument("--partitions", type=int, default=4, metavar="N", help="of topics that are made (%(default)s)")
+    parser.add_argument("--seed", type=int, default=1922, metavar="N", help="another one is another site (%(default)s)")
+    parser.add_argument(
+        "--start", default="2026-03-06", metavar="TIME", help="of the first event, or now (%(default)s)"
+    )
+    parser.add_argument("--duration", type=int, default=86_400, metavar="S", help="how long (%(default)s s)")
+    parser.add_argument(
+        "--rate", type=float, default=5.0, metavar="N", help="events/s on the site's clock (%(default)s)"
+    )
+    parser.add_argument(
+        "--speed",
+        type=float,
+        default=0.0,
+        metavar="X",
+        help="1: as in life, 60: an hour takes a minute; 0: as fast as can be (%(default)s)",
+    )
+    parser.add_argument("--users", type=int, default=2_000, metavar="N", help="(%(default)s)")
+    parser.add_argument("--items", type=int, default=5_000, metavar="N", help="(%(default)s)")
+    parser.add_argument("--quiet-day", action="store_true", help="nobody misbehaves, and nothing fails")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command.
+
+    Raises:
+        PlanError: there can be no such site.
+    """
+    from barnabas.pipeline.sources import social
+
+    plan = _plan(arguments)
+    if arguments.ground_truth is not None:
+        arguments.ground_truth.write_text(json.dumps(social.ground_truth(plan), indent=1) + "\n")
+    if arguments.directory is not None:
+        social.write_jsonl(plan, arguments.directory)
+        print(f"{arguments.directory}: a file for each topic, and {social.GROUND_TRUTH}")
+        return 0
+    events = (
+        social.pace(plan, time.monotonic, time.sleep, arguments.speed) if arguments.speed else social.generate(plan)
+    )
+    count = _send(events, arguments, has_pace=bool(arguments.speed))
+    print(f"done: {count:,} events")
+    return 0
+
+
+def _plan(arguments: argparse.Namespace) -> SitePlan:
+    from barnabas.pipeline.sources.social import SitePlan
+
+    if arguments.start == "now":
+        start = datetime.now(UTC)
+    else:
+        start = datetime.fromtimestamp(parse_time(arguments.start) / 1000, UTC)
+    try:
+        plan = SitePlan(arguments.seed, start, arguments.duration, arguments.rate, arguments.users, arguments.items)
+    except ValueError as error:
+        raise PlanError(str(error)) from None
+    return plan.quiet() if arguments.quiet_day else plan
+
+
+def _send(events: Iterator[Generated], arguments: argparse.Namespace, has_pace: bool) -> int:
+    from barnabas.clients.partitioner import partition_for_key
+    from barnabas.core.types import TopicPartition
+    from barnabas.pipeline.events import EVENT_TYPES
+    from barnabas.pipeline.events.encode import encode_json, record_key
+    from barnabas.pipeline.sources.social import Broken
+    from barnabas.pipeline.sources.topics import BrokerTopics, Outgoing
+
+    count = 0
+    next_send_s = time.monotonic()
+    with BrokerTopics(arguments.bootstrap_server) as topics:
+        partition_counts = topics.create({each.topic: arguments.partitions for each in EVENT_TYPES.values()})
+        batch: list[Outgoing] = []
+        for what in events:
+            if isinstance(what, Broken):
+                topic, key, value = what.topic, what.key, what.value
+            else:
+                event_type, fields = what
+                topic, key, value = event_type.topic, record_key(event_type, fields), encode_json(event_type, fields)
+            partition = partition_for_key(key, partition_counts[topic])
+            batch.append(Outgoing(TopicPartition(topic, partition), key, value))
+            count += 1
+            is_due = has_pace and time.monotonic() >= next_send_s
+            if len(batch) >= _BATCH_COUNT or is_due:
+                topics.append(batch)
+                batch = []
+                next_send_s = time.monotonic() + 0.1
+                if count % (10 * _BATCH_COUNT) == 0:
+                    print(f"  {count:,} events", flush=True)
+        topics.append(batch)
+    return count

@@ -1,0 +1,159 @@
+"""A run that is killed again and again until it has come to its end: what the tests of exactly once and the soak do.
+
+Every choice comes from one seed. A life ends by SIGKILL, some time after its Spark session was up or after some batches,
+so that most kills fall into a batch; the JVM dies with it. Then the next one starts.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.patience import PATIENCE_S
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(slots=True)
+class Killed:
+    """What was done to a run: lives ended by a kill, at which points, and executors killed."""
+
+    seed: int
+    driver_kill_count: int = 0
+    executor_kill_count: int = 0
+    broker_restart_count: int = 0
+    checkpoint_loss_count: int = 0
+    batch_count: int = 0
+    points: list[str] = field(default_factory=list)
+
+
+class Lives:
+    """A job's run in processes that are killed."""
+
+    def __init__(self, directory: Path, job: str, table_format: str, tables: str, seed: int) -> None:
+        self.directory = directory
+        self.log = directory / "driver.log"
+        self.asked: dict[str, Any] = {
+            "parent": os.getpid(),
+            "job": job,
+            "format": table_format,
+            "tables": tables,
+            "checkpoint": str(directory / "checkpoint"),
+            "log": str(self.log),
+            "topics": {},
+            "any_topics": [],
+            "records_per_batch": 500,
+            "master": "local[2]",
+            "settings": {},
+        }
+        self.killed = Killed(seed)
+        self._random = random.Random(seed)
+
+    def ask(self, **values: Any) -> None:
+        """Set what the driver is asked for."""
+        self.asked |= values
+
+    def live(self, end: Callable[[subprocess.Popen[str], random.Random], str] | None, **values: Any) -> bool:
+        """Start the driver, end it somehow, and tell whether it came to its own end; None lets it.
+
+        `end` is called once its session is up; it kills the process, or waits for its own kill, and says what it did.
+        """
+        asked = json.dumps({**self.asked, **values})
+        with self.log.open("ab") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "tests.pipeline.driver", asked],
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                cwd=ROOT,
+            )
+        with process:
+            assert process.stdout is not None
+            ready = threading.Event()
+            reader = threading.Thread(target=self._read, args=(process, ready))
+            reader.start()
+            try:
+                deadline = time.monotonic() + PATIENCE_S
+                while not ready.wait(0.1):
+                    assert process.poll() is None, self.said()
+                    assert time.monotonic() < deadline, self.said()
+                if end is not None:
+                    point = end(process, self._random)
+                    self.killed.points.append(point)
+                code = process.wait(4 * PATIENCE_S)
+            finally:
+                process.kill()
+                reader.join()
+        if code == -signal.SIGKILL:
+            self.killed.driver_kill_count += 1
+            return False
+        assert code == 0, self.said()
+        return True
+
+    def live_through(self, kill_count: int, after_s: tuple[float, float] = (0.0, 4.0)) -> None:
+        """Kill so many lives at random moments, among them one on each side of a commit, then let one end."""
+        forced = {kill_count // 3: "kill_after_commit", 2 * kill_count // 3: "kill_before_commit"}
+        for number in range(kill_count):
+            values: Mapping[str, int] = {forced[number]: 1} if number in forced else {}
+            end = wait_for_own_kill if values else kill_after(*after_s)
+            if self.live(end, **values):
+                # It was through before the kill.
+                return
+        assert self.live(None)
+
+    def lose_the_checkpoint(self) -> None:
+        """Delete the checkpoint, between two lives."""
+        shutil.rmtree(self.asked["checkpoint"], ignore_errors=True)
+        self.killed.checkpoint_loss_count += 1
+
+    def said(self) -> str:
+        return f"seed {self.killed.seed}\n" + "\n".join(self.log.read_text(errors="replace").splitlines()[-60:])
+
+    def _read(self, process: subprocess.Popen[str], ready: threading.Event) -> None:
+        assert process.stdout is not None
+        for line in process.stdout:
+            event = json.loads(line)
+            if event["event"] == "ready":
+                ready.set()
+            elif event["event"] == "batch":
+                self.killed.batch_count += 1
+            with self.log.open("a") as log:
+                log.write(line)
+
+
+def kill_after(least_s: float, most_s: float) -> Callable[[subprocess.Popen[str], random.Random], str]:
+    """Give an end by SIGKILL some time after the session was up; the time is drawn."""
+
+    def end(process: subprocess.Popen[str], chance: random.Random) -> str:
+        wait_s = chance.uniform(least_s, most_s)
+        try:
+            process.wait(wait_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+        return f"after {wait_s:.2f} s"
+
+    return end
+
+
+def wait_for_own_kill(process: subprocess.Popen[str], chance: random.Random) -> str:
+    process.wait(2 * PATIENCE_S)
+    return "beside a commit"
+
+
+def missing_and_doubled(expected: Sequence[Any], found: Sequence[Any]) -> tuple[int, int]:
+    """Count what is not there, and what is there more than once or should not be."""
+    from collections import Counter
+
+    wanted, there = Counter(expected), Counter(found)
+    return (wanted - there).total(), (there - wanted).total()
