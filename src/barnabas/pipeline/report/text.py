@@ -1,0 +1,104 @@
+"""Text, numbers and times as the page shows them.
+
+Invariant: whatever comes out of `plain` is visible, ends where it seems to end, and can be written as UTF-8; whatever
+comes out of `shown` is HTML, too.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from datetime import UTC, date, datetime
+
+LONGEST_SHOWN = 120
+
+# Controls, marks that turn the direction of what follows, and halves of characters: shown as what they are.
+_UNSEEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff]"
+)
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_SIZES = ("bytes", "kB", "MB", "GB", "TB", "PB", "EB")
+
+
+def plain(text: str, longest: int = LONGEST_SHOWN) -> str:
+    """Make any text visible, and cut it where it is longer than `longest` characters."""
+    cut = text if len(text) <= longest else text[: longest - 1] + "…"
+    return _UNSEEN.sub(_escaped, cut)
+
+
+def shown(text: str, longest: int = LONGEST_SHOWN) -> str:
+    """Make any text harmless HTML; most of it is paths, so it runs from left to right, in whatever script."""
+    if not text or text.isspace():
+        return '<span class="empty">empty</span>'
+    return f'<bdi dir="ltr">{html.escape(plain(text, longest))}</bdi>'
+
+
+def number(value: int) -> str:
+    """Give a number with commas between thousands, from 10⁹ on four digits and G, T or P."""
+    return f"{value:,}" if abs(value) < 10**9 else tick(value)
+
+
+def decimal(value: float) -> str:
+    """Give a number with one digit behind the point, a large one like `number`."""
+    return f"{value:,.1f}" if abs(value) < 10**7 else tick(value)
+
+
+def tick(value: float) -> str:
+    """Give a number short enough for an axis: 2,500 or 1.5M."""
+    for unit, letter in ((10**15, "P"), (10**12, "T"), (10**9, "G"), (10**6, "M")):
+        if abs(value) >= unit:
+            return f"{value / unit:,.4g}{letter}"
+    return f"{value:,.6g}"
+
+
+def share(part: float, whole: float) -> str:
+    """Give a share in percent; a dash where there is nothing to have a share of."""
+    return f"{100 * part / whole:.1f} %" if whole else "–"
+
+
+def size(byte_count: int) -> str:
+    """Give a number of bytes in powers of 1000, three digits of it."""
+    value, power = float(byte_count), 0
+    while value >= 999.5 and power + 1 < len(_SIZES):
+        value, power = value / 1000, power + 1
+    return f"{value:.3g} {_SIZES[power]}"
+
+
+def duration(seconds: float) -> str:
+    """Give a length of time by its two largest units: 1 h 5 min."""
+    total = round(seconds)
+    for unit_s, unit, part_s, part in ((86_400, "d", 3_600, "h"), (3_600, "h", 60, "min"), (60, "min", 1, "s")):
+        if total >= unit_s:
+            rest = total % unit_s // part_s
+            return f"{total // unit_s} {unit} {rest} {part}" if rest else f"{total // unit_s} {unit}"
+    return f"{total} s"
+
+
+def day(value: date) -> str:
+    """Give a date as 17 May 2015."""
+    return f"{value.day} {_MONTHS[value.month - 1]} {value.year}"
+
+
+def short_day(value: date) -> str:
+    """Give a date without its year."""
+    return f"{value.day} {_MONTHS[value.month - 1]}"
+
+
+def month(value: date) -> str:
+    """Give a month and its year."""
+    return f"{_MONTHS[value.month - 1]} {value.year}"
+
+
+def moment(value: datetime) -> str:
+    """Give a time to the minute, as 17 May 2015 10:05."""
+    return f"{day(value)} {value:%H:%M}"
+
+
+def naive(value: datetime) -> datetime:
+    """Give a time as UTC without its zone; one without a zone is UTC already."""
+    return value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
