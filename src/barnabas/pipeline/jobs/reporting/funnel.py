@@ -68,10 +68,15 @@ def funnel(activity: DataFrame, steps: tuple[Step, ...]) -> DataFrame:
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    micros = F.unix_micros("time")
-    moments = [F.collect_set(F.when(_fits(step), micros)).alias(f"_{n}") for n, step in enumerate(steps)]
-    per_visitor = activity.where("address IS NOT NULL").groupBy("day", "address", "agent").agg(*moments)
-    reached = F.array_min("_0")
+    # Of the first step the earliest time will do: the others' are few where the first is every view.
+    moments = [F.when(_fits(step), F.unix_micros("time")) for step in steps]
+    gathered = [F.min(moments[0]), *map(F.collect_set, moments[1:])]
+    per_visitor = (
+        activity.where("address IS NOT NULL")
+        .groupBy("day", "address", "agent")
+        .agg(*(column.alias(f"_{n}") for n, column in enumerate(gathered)))
+    )
+    reached = F.col("_0")
     columns = [reached]
     for n in range(1, len(steps)):
         per_visitor = per_visitor.withColumn(f"_reached_{n - 1}", reached)
