@@ -21,7 +21,7 @@ from barnabas.core.types import TopicPartition
 from barnabas.pipeline.sources.access_log_events import ACCESS_LOG_EVENTS, AccessLogPlan, access_log_lines
 from barnabas.pipeline.sources.feeder import FeedPlan, feed, records_of
 from barnabas.pipeline.sources.lines import file_lines
-from barnabas.pipeline.sources.replay import OtherLogError
+
 from barnabas.pipeline.sources.sample import sample_lines
 from barnabas.pipeline.sources.topics import BrokerTopics
 from barnabas.testing import Broker

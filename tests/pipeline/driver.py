@@ -78,7 +78,7 @@ def arm(asked: dict[str, Any]) -> None:
         if count == asked.get("kill_after_commit"):
             os.kill(os.getpid(), signal.SIGKILL)
 
-    outputs.TableWriter._put = counted  # type: ignore[method-assign]
+    outputs.TableWriter._put = counted  # type: ignore[method-assign, assignment]
 
 
 def say(event: str, **fields: str) -> None:

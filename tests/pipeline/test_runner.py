@@ -221,7 +221,11 @@ def test_at_most_once_commits_the_offsets_first(site: Site):
         rows = VIEWS.transform(inputs, parameters)["facts"]
         if failures:
             failures.pop()
-            return {"facts": rows.selectExpr("id", "page", "_topic", "_partition", "_offset", "CAST(raise_error('no') AS STRING) AS x")}
+            return {
+                "facts": rows.selectExpr(
+                    "id", "page", "_topic", "_partition", "_offset", "CAST(raise_error('no') AS STRING) AS x"
+                )
+            }
         return {"facts": rows}
 
     from dataclasses import replace
@@ -410,7 +414,9 @@ def test_the_status_of_a_run_can_be_asked_for(site: Site, capsys):
 def test_a_cluster_that_is_not_there_is_told(site: Site):
     from barnabas.pipeline.runner.cluster import Cluster, KafkaOptions
 
-    cluster = Cluster(site.spark, KafkaOptions("127.0.0.1:1", {"default.api.timeout.ms": "1000", "request.timeout.ms": "500"}))
+    cluster = Cluster(
+        site.spark, KafkaOptions("127.0.0.1:1", {"default.api.timeout.ms": "1000", "request.timeout.ms": "500"})
+    )
     try:
         with pytest.raises(ClusterUnavailableError, match=r"127.0.0.1:1: TimeoutException"):
             cluster.cluster_id()

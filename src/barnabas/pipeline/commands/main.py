@@ -12,6 +12,8 @@ from importlib import import_module
 
 from barnabas.core.errors import BarnabasError
 from barnabas.core.parent import die_with_parent
+from barnabas.pipeline.demo.children import ChildFailedError
+from barnabas.pipeline.demo.remedies import remedy_of
 
 _COMMANDS = ("demo", "list_jobs", "run_jobs", "status", "rewind", "report", "replay", "generate")
 FAILED, REFUSED, STOPPED = 1, 2, 130
@@ -32,11 +34,18 @@ def main(argv: list[str] | None = None) -> int:
         return STOPPED
     except BrokenPipeError:
         return FAILED
-    except ImportError as error:
+    except ModuleNotFoundError as error:
+        if error.name is not None and error.name.startswith("barnabas"):
+            raise
         extra = "delta" if error.name and error.name.startswith("delta") else "pipeline"
-        return _fail(f"{error.name or error} is not installed: pip install 'barnabas[{extra}]'", REFUSED)
+        return _fail(f"{error.name} is not installed: pip install 'barnabas[{extra}]'", REFUSED)
     except OSError as error:
-        return _fail(f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error), FAILED)
+        reason = f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)
+        remedy = remedy_of(reason)
+        return _fail(f"{reason}; {remedy}" if remedy else reason, FAILED)
+    except ChildFailedError as error:
+        print("\nThe last that it said:", *(f"  {line}" for line in error.last_lines), sep="\n", file=sys.stderr)
+        return _fail(str(error), FAILED)
     except Exception as error:
         code = _code_of(error)
         if code is None:
@@ -62,24 +71,29 @@ def _parser() -> argparse.ArgumentParser:
 def _code_of(error: Exception) -> int | None:
     """Give the exit code of an error that is told in its own words; None for a bug, whose trace is wanted."""
     from barnabas.pipeline.catalogue import NoSuchJobError
+    from barnabas.pipeline.demo.directory import DemoDirectoryError
     from barnabas.pipeline.runner.cluster import ClusterUnavailableError, NoSuchTopicError
     from barnabas.pipeline.runner.losses import DataLossError
     from barnabas.pipeline.runner.plan import PlanError
     from barnabas.pipeline.runner.supervisor import RunFailedError
+    from barnabas.pipeline.sources.feeder import OtherLogError
+    from barnabas.pipeline.sources.topics import TopicUnavailableError
     from barnabas.pipeline.spark.java import JavaNotFoundError
     from barnabas.pipeline.spark.session import CheckpointInUseError, SparkStartError
     from barnabas.pipeline.tables.table import TableError
 
-    if isinstance(error, (NoSuchJobError, PlanError, JavaNotFoundError, DataLossError)):
+    if isinstance(error, (NoSuchJobError, PlanError, JavaNotFoundError, DataLossError, OtherLogError)):
         return REFUSED
     passing = (
         BarnabasError,
         CheckpointInUseError,
         ClusterUnavailableError,
+        DemoDirectoryError,
         NoSuchTopicError,
         RunFailedError,
         SparkStartError,
         TableError,
+        TopicUnavailableError,
     )
     if isinstance(error, passing):
         return FAILED

@@ -28,9 +28,7 @@ from barnabas.core.types import TopicPartition
 from barnabas.pipeline.events.encode import encode_json, record_key
 from barnabas.pipeline.events.types import EventType
 from barnabas.pipeline.sources.lines import SourceLine
-from barnabas.pipeline.sources.replay import OtherLogError
-from barnabas.pipeline.sources.topic import TopicUnavailableError
-from barnabas.pipeline.sources.topics import LastRecord, Outgoing, Topics
+from barnabas.pipeline.sources.topics import LastRecord, Outgoing, Topics, TopicUnavailableError
 
 T = TypeVar("T")
 
@@ -42,6 +40,10 @@ _BATCHES_PER_S = 20
 _UNPACED_BATCH_COUNT = 2_000
 _FIRST_RETRY_S = 0.2
 _LONGEST_RETRY_S = 2.0
+
+
+class OtherLogError(Exception):
+    """A topic holds something else than the log that is to be fed into it."""
 
 
 @dataclass(frozen=True, slots=True)

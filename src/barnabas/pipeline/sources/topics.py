@@ -20,7 +20,6 @@ from barnabas.clients.admin import EARLIEST, LATEST, NewTopic
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.types import TopicPartition
-from barnabas.pipeline.sources.topic import TopicUnavailableError
 
 T = TypeVar("T")
 
@@ -28,6 +27,10 @@ _TIMEOUT_MS = 5_000
 # Well below max.message.bytes, so that what a partition is given at once is one batch.
 _BATCH_SIZE_BYTES = 512 * 1024
 _RECORD_OVERHEAD_BYTES = 100
+
+
+class TopicUnavailableError(Exception):
+    """The broker could not be asked, or did not answer in time: try again later."""
 
 
 @dataclass(frozen=True, slots=True)

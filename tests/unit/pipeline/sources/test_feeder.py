@@ -14,8 +14,8 @@ from barnabas.core.types import TopicPartition
 from barnabas.pipeline.events import EVENT_TYPES
 from barnabas.pipeline.sources.feeder import FeedPlan, FeedProgress, feed
 from barnabas.pipeline.sources.lines import Refused, SourceLine
-from barnabas.pipeline.sources.replay import OtherLogError
-from barnabas.pipeline.sources.topic import TopicUnavailableError
+
+
 from barnabas.pipeline.sources.topics import LastRecord, Outgoing, rounds
 
 FOLLOW, SEARCH = EVENT_TYPES["follow"], EVENT_TYPES["search"]
