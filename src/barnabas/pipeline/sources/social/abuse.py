@@ -34,7 +34,8 @@ def spammers(site: Site, event_count: int) -> list[Source]:
         actor.users = [site.people.account()]
         actor.addresses, actor.agents = [site.addresses.next()], [desktop_agent(random)]
         is_voting = random.random() < 0.25
-        count = max(20, int(size.draw(random)) * (3 if is_voting else 1))
+        # People do vote for some items in a row, and hardly ever write so much.
+        count = max(20, int(size.draw(random))) * (3 if is_voting else 1)
         pace_s = between(random, 2, 20) if random.random() < 0.5 else between(random, 20, 240)
         pace_s = min(pace_s, site.plan.duration_s * 0.8 / count)
         actor.traits = {"pace_s": round(pace_s, 1), "means": "votes" if is_voting else "posts"}

@@ -24,7 +24,7 @@ _PROBES = (
     "check_http/v2.3.3 (monitoring-plugins 2.3.3)",
 )
 _EVENTS_PER_VISIT = 14
-_OFFICE_TYPO_SHARE = 0.3
+_OFFICE_TYPO_SHARE = 0.4
 
 
 def look_alikes(site: Site, visits: Visits) -> list[Source]:
@@ -92,7 +92,7 @@ def _nat_office(site: Site, visits: Visits, random: Random) -> Source:
 def _power_reader(site: Site, visits: Visits, random: Random) -> Source:
     """Somebody who reads some 300 pages a day."""
     plan = site.plan
-    actor = Actor("power_reader", "power-reader-0", "user", is_harmful=False)
+    actor = Actor("power_reader", "power-reader-0", "address", is_harmful=False)
     person = Person(site.people.account(), ((site.addresses.next(), desktop_agent(random)),))
     actor.users = [str(person.user)]
     actor.addresses, actor.agents = [person.places[0][0]], [person.places[0][1]]

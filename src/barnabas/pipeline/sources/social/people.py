@@ -98,6 +98,7 @@ class Addresses:
         self._random = seeded(seed, "addresses")
         self._offset = whole(self._random, 0, 0xFFFFFF)
         self._count = 0
+        self._given: set[str] = set()
         self._documentation = [
             f"{network}.{host}" for network in ("203.0.113", "192.0.2") for host in range(254, 0, -1)
         ]
@@ -107,22 +108,35 @@ class Addresses:
         chance = self._random.random()
         if chance < 0.02 and self._documentation:
             return self._documentation.pop()
-        self._count += 1
-        # An odd factor takes each number below 2^24 to another one.
-        number = (self._count * 2_654_435_761 + self._offset) & 0xFFFFFF
-        if chance < 0.3:
-            return f"2001:db8:{number >> 12:x}:{number & 0xFFF:x}::{1 + self._count % 9:x}"
-        return f"10.{number >> 16}.{number >> 8 & 0xFF}.{number & 0xFF}"
+        while True:
+            number = self._number()
+            if chance < 0.3:
+                address = f"2001:db8:{number >> 12:x}:{number & 0xFFF:x}::{1 + self._count % 9:x}"
+            else:
+                address = f"10.{number >> 16}.{number >> 8 & 0xFF}.{number & 0xFF}"
+            if address not in self._given:
+                self._given.add(address)
+                return address
 
     def several(self, count: int) -> list[str]:
         """Give several that have nothing to do with each other."""
         return [self.next() for _ in range(count)]
 
     def neighbours(self, count: int) -> list[str]:
-        """Give several of one network: a rack of rented machines."""
+        """Give up to 200 of one network: a rack of rented machines."""
+        is_old = self._random.random() < 0.7
+        while True:
+            number = self._number()
+            network = f"10.{number >> 16}.{number >> 8 & 0xFF}." if is_old else f"2001:db8:{number >> 12:x}:a::"
+            addresses = [f"{network}{host:d}" for host in range(20, 20 + count)]
+            if self._given.isdisjoint(addresses):
+                self._given.update(addresses)
+                return addresses
+
+    def _number(self) -> int:
+        # An odd factor takes each number below 2^24 to another one.
         self._count += 1
-        number = (self._count * 2_654_435_761 + self._offset) & 0xFFFFFF
-        return [f"2001:db8:{number >> 12:x}:{number & 0xFFF:x}:a::{host:x}" for host in range(16, 16 + count)]
+        return (self._count * 2_654_435_761 + self._offset) & 0xFFFFFF
 
 
 @dataclass(slots=True)
@@ -145,10 +159,9 @@ class People:
         """Make them up: homes, mobile carriers with many phones behind an address, offices with one for all."""
         random = seeded(plan.seed, "people")
         self._seed = plan.seed
-        self._taken: set[str] = set()
+        self._account_count = 0
         carriers = [f"198.51.100.{host}" for host in range(1, min(250, 4 + plan.users // 100))]
         offices = addresses.several(max(2, plan.users // 100))
-        self.offices = frozenset(offices)
 
         def person(user: str | None) -> Person:
             places = _places(random, addresses, carriers, offices)
@@ -159,10 +172,9 @@ class People:
 
     def account(self) -> str:
         """Give the name of one more account."""
-        number = len(self._taken)
-        name = f"{_FIRST_NAMES[(number * 7 + self._seed) % len(_FIRST_NAMES)]}{number}"
-        self._taken.add(name)
-        return name
+        self._account_count += 1
+        number = self._account_count
+        return f"{_FIRST_NAMES[(number * 7 + self._seed) % len(_FIRST_NAMES)]}{number}"
 
 
 def _places(

@@ -207,10 +207,6 @@ class Site:
         ]
         return " ".join(words).capitalize() + "."
 
-    def fails(self, random: Random, time_ms: int) -> bool:
-        """Whether the outage makes a request of this moment fail."""
-        return self._outage_begin_ms <= time_ms < self._outage_end_ms and random.random() < _OUTAGE_ERROR_SHARE
-
     def view(
         self,
         random: Random,

@@ -133,8 +133,9 @@ def pace(
         sleep: Waits for so many seconds.
         speed: 1: as in life; 60: an hour takes a minute; N / `plan.events_per_s`: N events a second on average.
     """
+    sources = populate(plan)
     begin_s = now_s()
-    for arrival in arrivals(plan, populate(plan)):
+    for arrival in arrivals(plan, sources):
         due_s = begin_s + (arrival.arrival_ms - plan.start_ms) / 1000 / speed
         # Sleeping for less than a hundredth of a second costs more than it is worth.
         while (left_s := due_s - now_s()) > 0.01:

@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from dataclasses import replace
 from datetime import datetime, timedelta
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -43,7 +44,7 @@ def test_crawlers_read_robots_and_scrapers_wear_a_browsers_agent(busy: Made):
     scrapers = _actors(busy, "scraper")
     assert all("Mozilla/5.0" in agent and "bot" not in agent.lower() for each in scrapers for agent in each["agents"])
     paces = [scraper["traits"]["pace_s"] for scraper in scrapers]
-    assert max(paces) > 4 * min(paces)
+    assert max(paces) > 2 * min(paces)
     for scraper in scrapers:
         assert scraper["evidence"]["distinct_pages"] > 0.6 * min(scraper["events"], BUSY.items)
 
@@ -57,7 +58,7 @@ def test_spam_is_nearly_the_same_again_and_again(busy: Made):
             assert len(texts) >= 20
             assert len({" ".join(text.split()[-2:-1]) for text in texts}) <= 12
         else:
-            assert spammer["evidence"]["vote"] >= 40
+            assert spammer["evidence"]["vote"] >= 60
 
 
 def test_rings_vote_for_the_same_within_minutes(busy: Made):
@@ -66,11 +67,13 @@ def test_rings_vote_for_the_same_within_minutes(busy: Made):
         if event["type"] == "vote":
             votes[event["user"], event["item"]].append(event["time"])
     for ring in _actors(busy, "vote_ring"):
+        within = timedelta(seconds=ring["traits"]["within_s"] + 2)
+        shares = []
         for item in ring["items"]:
             times: list[datetime] = sorted(time for user in ring["users"] for time in votes[user, item])
-            within = timedelta(seconds=ring["traits"]["within_s"] + 2)
-            most = max(sum(begin <= time <= begin + within for time in times) for begin in times)
-            assert most >= len(ring["users"]) / 2
+            at_once = max(sum(begin <= time <= begin + within for time in times) for begin in times)
+            shares.append(at_once / len(ring["users"]))
+        assert fmean(shares) > 0.6
 
 
 def test_stolen_passwords_are_tried_for_many_names_and_sometimes_fit(busy: Made):

@@ -30,7 +30,7 @@ def test_popularity_of_items_follows_zipf(views: list[dict]):
     # Rank times count is about the same for all of the first.
     for rank in (2, 4, 8, 16):
         around = sum(ranked[rank * 3 // 4 : rank * 5 // 4 + 1]) / len(ranked[rank * 3 // 4 : rank * 5 // 4 + 1])
-        assert (rank + 1) * around / ranked[0] == pytest.approx(1, abs=0.45)
+        assert 0.6 < (rank + 1) * around / ranked[0] < 1.7
 
 
 def test_evenings_are_busier_than_nights(views: list[dict]):
@@ -47,7 +47,7 @@ def test_many_share_an_address_and_many_have_several(views: list[dict]):
             addresses_of[view["user"]].add(view["address"])
     assert sum(len(users) > 5 for users in users_of.values()) >= 5
     assert sum(len(users) == 1 for users in users_of.values()) > 200
-    assert 0.3 < sum(len(addresses) > 1 for addresses in addresses_of.values()) / len(addresses_of) < 0.9
+    assert 0.2 < sum(len(addresses) > 1 for addresses in addresses_of.values()) / len(addresses_of) < 0.9
 
 
 def test_people_pause_between_pages(views: list[dict]):
