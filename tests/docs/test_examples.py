@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.pipeline.sources.sample import write_sample
+from barnabas.pipeline.sources.social import SitePlan, write_access_log
 from tests.docs.examples import Example, Terminal, examples
 
 ROOT = Path(__file__).parents[2]
@@ -57,7 +57,7 @@ def fill(directory: Path) -> None:
     """What a reader of the documents has beside the program: an access log, values to send, Kafka's own file."""
     (directory / ".venv").symlink_to(sys.prefix)
     log = directory / "access.log"
-    write_sample(log)
+    write_access_log(SitePlan(duration_s=600), log)
     with gzip.open(f"{log}.gz", "wb") as packed:
         packed.write(log.read_bytes())
     log.unlink()

@@ -1,8 +1,7 @@
 """The demo on the real access log, as a person starts it: its result is the plain count, also when all is killed.
 
-It runs in processes of its own; what it is doing is seen from its directory alone: a batch of the job begins when its
-file stands in `checkpoint/offsets`, its rows count from when its file stands in `views/_spark_metadata`, and it is done
-when its file stands in `checkpoint/commits`.
+It runs in processes of its own; what it is doing is seen from its directory alone: a batch of a job begins when its
+file stands in `checkpoint/<job>/batches/offsets`, and its rows count from when the table's log has a version more.
 """
 
 import errno
@@ -20,7 +19,7 @@ from typing import Any
 import pytest
 
 from barnabas.pipeline.demo.plain_count import count_file, read_counts
-from barnabas.pipeline.sources.sample import write_sample
+from barnabas.pipeline.sources.social import SitePlan, write_access_log
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="finds the demo's processes in /proc")
@@ -81,24 +80,15 @@ class Demo:
         finally:
             self.process.send_signal(signal.SIGCONT)
 
-    def take_back_the_last_commit(self) -> None:
-        """Leave what a kill between a batch's rows and its commit leaves: that moment is too short to wait for."""
-        last = max(self.batches("views/_spark_metadata"))
-        commits = self.directory / "checkpoint/commits"
-        for path in (commits / str(last), commits / f".{last}.crc"):
-            path.unlink(missing_ok=True)
-        assert last not in self.batches("checkpoint/commits")
-
     def said(self) -> str:
         return self.output.read_text(errors="replace")
 
-    def batches(self, where: str) -> set[int]:
-        """Ids of the batches that have a file there: see the head of this file."""
-        path = self.directory / where
-        return {int(name) for name in os.listdir(path) if name.isdigit()} if path.is_dir() else set()
+    def count(self, pattern: str) -> int:
+        """How many files there are: see the head of this file."""
+        return sum(1 for _ in self.directory.glob(pattern))
 
     def topic_bytes(self) -> int:
-        return sum(file.stat().st_size for file in self.directory.glob("broker/page-views-0/*.log"))
+        return sum(file.stat().st_size for file in self.directory.glob("broker/page-views-*/*.log"))
 
 
 def words_of(pid: int) -> list[str]:
@@ -158,32 +148,27 @@ def test_result_is_the_plain_count(tmp_path: Path, real_access_log: Path):
 
 
 def test_result_is_the_plain_count_after_five_kills(tmp_path: Path, real_access_log: Path):
-    # So slow that the log does not end before the last kill, however long the parts take to start again.
-    with running_demo(tmp_path / "demo", real_access_log, 10) as demo:
+    # So slow that the log does not end before the first kill, however long the parts take to start.
+    with running_demo(tmp_path / "demo", real_access_log, 500) as demo:
         demo.until(lambda: demo.topic_bytes() > 5_000)
-        kill(demo.child("replay"))
-        # A batch that has begun and is not done: state and files are being written.
-        demo.until(lambda: len(demo.batches("checkpoint/offsets")) > 1)
-        demo.until(lambda: bool(demo.batches("checkpoint/offsets") - demo.batches("checkpoint/commits")))
-        kill(demo.child("run", "pageviews"))
+        kill(demo.child("pipeline", "replay"))
         before = demo.topic_bytes()
         demo.until(lambda: demo.topic_bytes() > before + 5_000)
         kill(demo.child("barnabas.server.main"))
-        # Rows that count already, of a batch that is not done: they must not be written again.
-        committed = demo.batches("checkpoint/commits")
-        demo.until(lambda: bool(demo.batches("checkpoint/commits") - committed))
+        # A batch that has begun and is not done, or is just done.
+        demo.until(lambda: demo.count("checkpoint/*/batches/offsets/0"))
+        kill(demo.child("spark_side"))
+        # Rows that count already: they must not be written again.
+        demo.until(lambda: demo.count("tables/load/page-views/_delta_log/*.json"))
         with demo.held_up():
             spark = demo.child("org.apache.spark.deploy.SparkSubmit")
             kill(spark)
             demo.until(lambda: is_gone(spark))
-            demo.take_back_the_last_commit()
-        before = demo.topic_bytes()
-        demo.until(lambda: demo.topic_bytes() > before + 5_000)
+        demo.child("org.apache.spark.deploy.SparkSubmit")
         demo.kill()
-        demo.set_rate(0)
         demo.start()
         assert_equal_to_plain_count(demo)
-        for who in ("replay", "broker", "Spark job"):
+        for who in ("replay", "broker", "Spark jobs"):
             assert f"{who} was killed (signal 9): starting it again" in demo.said()
         assert "going on with the run" in demo.said()
 
@@ -194,7 +179,7 @@ def assert_ends_at_once_saying(directory: Path, log: Path, text: str, remedy: st
     ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, **options)
     assert ended.returncode == 1
     *last_lines, line = ended.stderr.splitlines()
-    assert line.startswith("barnabas.pipeline: broker failed: ")
+    assert line.startswith("barnabas pipeline: broker failed: ")
     assert f"{text}; {remedy}, then run the same command again" in line
     assert any(text in line for line in last_lines)
     assert "starting it again" not in ended.stdout
@@ -208,7 +193,7 @@ def test_demo_on_a_full_disk_says_so(tmp_path: Path):
     if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode != 0:
         pytest.skip("a small file system can be mounted by root only")
     try:
-        write_sample(tmp_path / "access.log")
+        write_access_log(SitePlan(), tmp_path / "access.log")
         text = os.strerror(errno.ENOSPC)
         assert_ends_at_once_saying(disk / "demo", tmp_path / "access.log", text, "make room on that disk")
     finally:
@@ -217,7 +202,7 @@ def test_demo_on_a_full_disk_says_so(tmp_path: Path):
 
 def test_demo_whose_files_may_not_grow_says_so(tmp_path: Path):
     """The same without root: the system refuses to make any file larger than this."""
-    write_sample(tmp_path / "access.log")
+    write_access_log(SitePlan(), tmp_path / "access.log")
     limit = (500_000, 500_000)
     assert_ends_at_once_saying(
         tmp_path / "demo",

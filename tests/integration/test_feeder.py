@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -19,10 +20,10 @@ from barnabas.clients import Admin, Consumer, Pool
 from barnabas.clients.admin import EARLIEST, LATEST
 from barnabas.core.types import TopicPartition
 from barnabas.pipeline.sources.access_log_events import ACCESS_LOG_EVENTS, AccessLogPlan, access_log_lines
-from barnabas.pipeline.sources.feeder import FeedPlan, feed, records_of
+from barnabas.pipeline.sources.feeder import FeedPlan, OtherLogError, feed, records_of
 from barnabas.pipeline.sources.lines import file_lines
-
-from barnabas.pipeline.sources.sample import sample_lines
+from barnabas.pipeline.sources.social import SitePlan
+from barnabas.pipeline.sources.social import access_log_lines as made_up_lines
 from barnabas.pipeline.sources.topics import BrokerTopics
 from barnabas.testing import Broker
 from tests.patience import PATIENCE_S
@@ -54,7 +55,7 @@ def broker() -> Iterator[Broker]:
 @pytest.fixture
 def access_log(tmp_path: Path) -> Path:
     path = tmp_path / "access.log"
-    lines = list(sample_lines(LINE_COUNT))
+    lines = list(islice(made_up_lines(SitePlan(duration_s=3 * LINE_COUNT)), LINE_COUNT))
     lines[::100] = ["what?"] * len(lines[::100])
     path.write_text("".join(f"{line}\n" for line in lines))
     return path

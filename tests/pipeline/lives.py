@@ -1,7 +1,7 @@
 """A run that is killed again and again until it has come to its end: what the tests of exactly once and the soak do.
 
-Every choice comes from one seed. A life ends by SIGKILL, some time after its Spark session was up or after some batches,
-so that most kills fall into a batch; the JVM dies with it. Then the next one starts.
+Every choice comes from one seed. A life ends by SIGKILL, some time after its Spark session was up, so that most kills
+fall into a batch; the JVM dies with it. Then the next one starts.
 """
 
 from __future__ import annotations

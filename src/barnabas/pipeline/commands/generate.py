@@ -31,6 +31,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("--bootstrap-server", default="127.0.0.1:9092", metavar="HOST:PORT,...", help="(%(default)s)")
     parser.add_argument("--directory", type=Path, metavar="DIR", help="write files there instead, one for each topic")
+    parser.add_argument(
+        "--access-log", type=Path, metavar="FILE", help="write the page views there, as a web server does"
+    )
     parser.add_argument("--ground-truth", type=Path, metavar="FILE", help="write who did what, as JSON")
     parser.add_argument("--partitions", type=int, default=4, metavar="N", help="of topics that are made (%(default)s)")
     parser.add_argument("--seed", type=int, default=1922, metavar="N", help="another one is another site (%(default)s)")
@@ -64,6 +67,9 @@ def run(arguments: argparse.Namespace) -> int:
     plan = _plan(arguments)
     if arguments.ground_truth is not None:
         arguments.ground_truth.write_text(json.dumps(social.ground_truth(plan), indent=1) + "\n")
+    if arguments.access_log is not None:
+        print(f"{arguments.access_log}: {social.write_access_log(plan, arguments.access_log):,} lines")
+        return 0
     if arguments.directory is not None:
         social.write_jsonl(plan, arguments.directory)
         print(f"{arguments.directory}: a file for each topic, and {social.GROUND_TRUTH}")

@@ -14,6 +14,7 @@ import signal
 import sys
 import time
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from barnabas.pipeline.demo.directory import COMPLETE, RUNNING, DemoDirectory, D
 from barnabas.pipeline.demo.plain_count import Counts, count_file, read_counts
 from barnabas.pipeline.demo.spark_side import JOBS
 from barnabas.pipeline.sources.access_log import Survey, survey
-from barnabas.pipeline.sources.sample import write_sample
+from barnabas.pipeline.sources.social import SitePlan, write_access_log
 from barnabas.pipeline.terminal import Gauges, gauges, print_table, print_top_pages
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 DEFAULT_DIRECTORY = Path("demo-data")
 PARTITION_COUNT = 4
+# Two hours of a made-up site's evening, some 8,000 requests.
+MADE_UP = SitePlan(start=datetime(2026, 3, 6, 18, tzinfo=UTC), duration_s=7_200, events_per_s=1.6, users=500, items=800)
 _INTERRUPTED = 130
 _SHOWN_CHARACTERS = 80
 
@@ -57,7 +60,7 @@ def run_demo(plan: DemoPlan, console: Console) -> int:
         log = plan.access_log
         if log is None:
             log = directory.sample
-            write_sample(log)
+            write_access_log(MADE_UP, log)
         run, found = _prepare(plan, directory, log, console)
         show = _Show(plan, directory, log, found, console)
         if not asyncio.run(show.play()):

@@ -15,7 +15,7 @@ from barnabas.pipeline.demo.directory import (
     digest_of,
 )
 
-RUN = Run(RUNNING, "access.log", "digest", 60)
+RUN = Run(RUNNING, "access.log", "digest")
 
 
 @pytest.fixture
@@ -38,13 +38,13 @@ def test_run_reads_back(directory: DemoDirectory):
 
 def test_beginning_clears_the_run_before_and_nothing_else(directory: DemoDirectory):
     directory.begin(RUN)
-    (directory.table / "part.parquet").write_text("old")
+    (directory.tables / "part.parquet").write_text("old")
     directory.summary.write_text("old")
     directory.broker.mkdir()
     note = directory.root / "note.txt"
     note.write_text("mine")
     directory.begin(replace(RUN, digest="other"))
-    assert list(directory.table.iterdir()) == []
+    assert list(directory.tables.iterdir()) == []
     assert not directory.summary.exists()
     assert not directory.broker.exists()
     assert note.read_text() == "mine"

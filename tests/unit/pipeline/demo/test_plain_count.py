@@ -13,7 +13,7 @@ from barnabas.pipeline.demo.plain_count import (
     write_counts,
 )
 from barnabas.pipeline.sources.access_log import parse_line, read_lines
-from barnabas.pipeline.sources.sample import write_sample
+from barnabas.pipeline.sources.social import SitePlan, write_access_log
 
 LINE = '192.0.2.7 - - [17/May/2015:{} +0000] "GET {} HTTP/1.1" 200 1 "-" "-"'
 
@@ -54,7 +54,7 @@ def test_other_file_is_refused(tmp_path: Path):
 
 def test_sample_is_counted_as_the_pipeline_reads_it(tmp_path: Path):
     log = tmp_path / "access.log"
-    write_sample(log)
+    write_access_log(SitePlan(duration_s=600), log)
     assert_pipeline_reads_what_plain_python_counts(log)
 
 

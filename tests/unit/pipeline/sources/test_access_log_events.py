@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from barnabas.pipeline.events.encode import encode_json
 from barnabas.pipeline.sources.access_log_events import AccessLogPlan, access_log_lines, most_common_site
 from barnabas.pipeline.sources.lines import RawLine, SourceLine, file_lines
-from barnabas.pipeline.sources.sample import sample_lines
+from barnabas.pipeline.sources.social import SITE as MADE_UP_SITE
+from barnabas.pipeline.sources.social import SitePlan
+from barnabas.pipeline.sources.social import access_log_lines as made_up_lines
 
 SITE = "theatre.example"
 
@@ -196,11 +198,12 @@ def test_any_page_and_referrer_give_events(page: str, referrer: str) -> None:
 
 def test_every_line_of_the_sample_is_a_view_or_refused(tmp_path: Path) -> None:
     path = tmp_path / "access.log"
-    path.write_text("".join(f"{text}\n" for text in [*sample_lines(500), "what?", *sample_lines(500, seed=1)]))
+    views = list(made_up_lines(SitePlan(duration_s=300)))
+    path.write_text("".join(f"{text}\n" for text in [*views, "what?", *views]))
     site = most_common_site(path)
-    assert site == "theatre.example"
+    assert site == MADE_UP_SITE
     found = access_log_lines(file_lines(path), AccessLogPlan(site))
-    assert check_each_line_is_a_view_or_refused(found, 1_001) == (1_000, 1)
+    assert check_each_line_is_a_view_or_refused(found, 2 * len(views) + 1) == (2 * len(views), 1)
 
 
 def test_every_line_of_the_real_log_is_a_view_or_refused(real_access_log: Path) -> None:

@@ -12,11 +12,9 @@ from hypothesis import strategies as st
 from barnabas.clients.partitioner import partition_for_key
 from barnabas.core.types import TopicPartition
 from barnabas.pipeline.events import EVENT_TYPES
-from barnabas.pipeline.sources.feeder import FeedPlan, FeedProgress, feed
+from barnabas.pipeline.sources.feeder import FeedPlan, FeedProgress, OtherLogError, feed
 from barnabas.pipeline.sources.lines import Refused, SourceLine
-
-
-from barnabas.pipeline.sources.topics import LastRecord, Outgoing, rounds
+from barnabas.pipeline.sources.topics import LastRecord, Outgoing, TopicUnavailableError, rounds
 
 FOLLOW, SEARCH = EVENT_TYPES["follow"], EVENT_TYPES["search"]
 PLAN = FeedPlan((FOLLOW, SEARCH), FOLLOW, partition_count=3, lines_per_s=100)
