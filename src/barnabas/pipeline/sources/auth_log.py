@@ -1,0 +1,313 @@
+"""OpenSSH's lines in a host's auth log: who tried to log in, from where, and whether he was let in.
+
+Format of a line, one of (a `<priority>` in front is passed over):
+
+    May 17 10:05:03 host sshd[4711]: message                       syslog as of old, of no year and no zone
+    2015 May 17 10:05:03 host sshd[4711]: message                  with the year
+    2015-05-17T10:05:03.123456+02:00 host sshd[4711]: message      RFC 3339
+
+What gives a `login`:
+
+| message | login |
+| --- | --- |
+| `Accepted METHOD for USER from ADDRESS port N ssh2` | let in |
+| `Failed METHOD for [invalid user ]USER from ADDRESS port N ssh2` | failed; `none` is no try, only a question |
+| `Invalid user USER from ADDRESS port N` | failed: "invalid user" |
+| `pam_unix(sshd:auth): authentication failure; ... rhost=ADDRESS  user=USER` | failed |
+| `maximum authentication attempts exceeded for ...` | failed: "too many attempts" |
+| `Connection closed by authenticating user USER ADDRESS port N`, `reset by`, `Disconnected from` | failed: "gave up" |
+| `message repeated N times: [ one of these]` | N of them |
+
+One try leaves several of these lines. So a server process (its id is in the line) that has said "invalid user" or told
+of PAM's refusal does not count again with the `Failed` that follows, and the last two kinds count only where nothing of
+the process has counted yet.
+
+Lines of other programs, and what sshd says else, give nothing. A line that is no syslog line, or one of sshd's that
+begins as one of these and does not go on so, is refused. What a hostile user calls himself cannot move the address: it
+is what the end of the message says.
+
+A time without a year is the nearest one to the line before it; the plan says the year of the first. Without a zone it
+is in the plan's.
+
+Source: OpenSSH's auth.c (`auth_log`, `auth_maxtries_exceeded`), packet.c, Linux-PAM's pam_unix; RFC 3164, RFC 5424.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+from pathlib import Path
+from typing import NamedTuple
+
+from barnabas.pipeline.events.types import EVENT_TYPES, EventType
+from barnabas.pipeline.sources.access_log import LONGEST_LINE, MONTHS, read_lines
+from barnabas.pipeline.sources.lines import RawLine, Refused, SourceLine
+
+LOGIN = EVENT_TYPES["login"]
+AUTH_LOG_EVENTS = (LOGIN,)
+
+_LINE = re.compile(
+    r"(?:<[0-9]{1,3}>)?(?:"
+    r"(?:(?P<year>[0-9]{4}) )?(?P<month>[A-Z][a-z]{2}) {1,2}(?P<day>[0-9]{1,2}) (?P<clock>[0-9]{2}:[0-9]{2}:[0-9]{2})"
+    r"|(?P<iso>[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?(?:Z|[+-][0-9]{2}:?[0-9]{2}))"
+    r") (?P<host>[^ ]+) (?P<program>[^ \[:]+)(?:\[(?P<pid>[0-9]+)\])?: (?P<message>.*)",
+    re.DOTALL,
+)
+# OpenSSH 9.8 has divided its server into several programs.
+_PROGRAMS = frozenset(("sshd", "sshd-session", "sshd-auth"))
+_REPEATED = re.compile(r"message repeated ([0-9]{1,9}) times: \[ ?(.*?)\]?", re.DOTALL)
+_MOST_REPEATS = 100_000
+
+_FROM = r"from (?P<address>[^ ]+) port [0-9]+"
+_ACCEPTED = re.compile(rf"Accepted (?P<method>[^ ]+) for (?P<user>.*) {_FROM}(?: ssh2)?(?:: .*)?", re.DOTALL)
+_FAILED = re.compile(
+    rf"Failed (?P<method>[^ ]+) for (?P<invalid>(?:invalid|illegal) user )?(?P<user>.*) {_FROM}(?: ssh2)?(?:: .*)?",
+    re.DOTALL,
+)
+_INVALID = re.compile(r"(?:Invalid|Illegal) user (?P<user>.*) from (?P<address>[^ ]+)(?: port [0-9]+)?", re.DOTALL)
+_PAM = re.compile(r"(?:pam_[a-z_]+\(|PAM[^:]*authentication failure)", re.DOTALL)
+_PAM_FAILURE = re.compile(
+    r"pam_[a-z_]+\(sshd(?:-[a-z]+)?:auth\): authentication failure; "
+    # The first: the user may call himself rhost=.
+    r".*?\brhost=(?P<address>[^ ]*)(?: +user=(?P<user>.*))?",
+    re.DOTALL,
+)
+_EXCEEDED = re.compile(
+    rf"(?:error: )?maximum authentication attempts exceeded for (?:(?:invalid|illegal) user )?(?P<user>.*) {_FROM}"
+    r"(?: ssh2)?(?: \[preauth\])?",
+    re.DOTALL,
+)
+_GAVE_UP = re.compile(
+    r"(?:Connection (?:closed|reset) by|Disconnected from) (?:authenticating|invalid) user (?P<user>.*) "
+    r"(?P<address>[^ ]+) port [0-9]+(?: \[preauth\])?",
+    re.DOTALL,
+)
+_SHAPES = (
+    ("Accepted ", "accepted", _ACCEPTED),
+    ("Failed ", "failed", _FAILED),
+    ("Invalid user ", "announced", _INVALID),
+    ("Illegal user ", "announced", _INVALID),
+    ("error: maximum authentication attempts", "ended", _EXCEEDED),
+    ("maximum authentication attempts", "ended", _EXCEEDED),
+    ("Connection closed by authenticating user ", "ended", _GAVE_UP),
+    ("Connection closed by invalid user ", "ended", _GAVE_UP),
+    ("Connection reset by authenticating user ", "ended", _GAVE_UP),
+    ("Connection reset by invalid user ", "ended", _GAVE_UP),
+    ("Disconnected from authenticating user ", "ended", _GAVE_UP),
+    ("Disconnected from invalid user ", "ended", _GAVE_UP),
+)
+# Days before each month of a leap year.
+_DAYS_BEFORE = (0, 31, 60, 91, 121, 152, 182, 213, 244, 274, 305, 335)
+_HALF_A_YEAR_DAYS = 183
+# A server process waits two minutes for a login unless it is told otherwise; its id comes back much later.
+_PROCESS_S = 600
+_MOST_PROCESSES = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class AuthLogPlan:
+    """How to read an auth log: the year of its first line and the host's zone, for times that lack them."""
+
+    year: int
+    zone: tzinfo = UTC
+
+
+class _Attempt(NamedTuple):
+    kind: str
+    user: str | None
+    address: str
+    method: str | None
+    reason: str | None
+
+
+@dataclass(slots=True)
+class _Process:
+    """What a server process has said: whether a login counted, and whether its `Failed` is still to come."""
+
+    seen_s: float
+    has_counted: bool = False
+    is_announced: bool = False
+
+
+class NotOfTheFormError(Exception):
+    """The line is refused: why, in words."""
+
+
+def auth_log_lines(lines: Iterable[RawLine], plan: AuthLogPlan) -> Iterator[SourceLine]:
+    """Give what each line gives: logins, nothing, or the line as refused."""
+    reader = _Reader(plan)
+    for line in lines:
+        found = SourceLine(line.log, line.number, reader.time_ms, is_last_for_now=line.is_last_for_now)
+        try:
+            events = reader.read(line.text, f"{line.log}:{line.number}")
+        except NotOfTheFormError as error:
+            refused = Refused(line.text, str(error))
+            yield SourceLine(line.log, line.number, found.time_ms, [], refused, found.is_last_for_now)
+        else:
+            yield SourceLine(line.log, line.number, reader.time_ms, events, None, found.is_last_for_now)
+
+
+def first_year(path: Path, zone: tzinfo = UTC) -> int:
+    """Give the year of a file's first line: so that the last line is no later than the file's own time of change.
+
+    Raises:
+        OSError: it can't be read.
+    """
+    changed = datetime.fromtimestamp(path.stat().st_mtime, zone)
+    years = _Years(0)
+    last: tuple[int, int] | None = None
+    for _, text in read_lines(path):
+        match = _LINE.fullmatch(text)
+        if match is not None and match["month"] in MONTHS and match["year"] is None:
+            last = (MONTHS.index(match["month"]) + 1, int(match["day"]))
+            years.of(*last)
+    if last is None:
+        return changed.year
+    return latest_year(last, changed) - years.year
+
+
+def latest_year(month_and_day: tuple[int, int], now: datetime) -> int:
+    """Give the year of a day that was not after `now`; a day is given to clocks that differ."""
+    month, day = month_and_day
+    is_past = _DAYS_BEFORE[month - 1] + day <= _DAYS_BEFORE[now.month - 1] + now.day + 1
+    return now.year if is_past else now.year - 1
+
+
+class _Years:
+    """Gives each day the year in which it is nearest to the day before it in the log."""
+
+    def __init__(self, year: int) -> None:
+        self.year = year
+        self._day: int | None = None
+
+    def of(self, month: int, day: int) -> int:
+        day_of_year = _DAYS_BEFORE[month - 1] + day
+        if self._day is not None:
+            if day_of_year - self._day < -_HALF_A_YEAR_DAYS:
+                self.year += 1
+            elif day_of_year - self._day > _HALF_A_YEAR_DAYS:
+                # A line from before midnight, written after it.
+                self.year -= 1
+        self._day = day_of_year
+        return self.year
+
+
+class _Reader:
+    """Reads one line after the other; knows the year, and what each server process has said."""
+
+    def __init__(self, plan: AuthLogPlan) -> None:
+        self.time_ms: int | None = None
+        self._zone = plan.zone
+        self._years = _Years(plan.year)
+        self._processes: OrderedDict[tuple[str, str], _Process] = OrderedDict()
+
+    def read(self, text: str, place: str) -> list[tuple[EventType, dict[str, object]]]:
+        match = _LINE.fullmatch(text) if len(text) <= LONGEST_LINE else None
+        if match is None:
+            raise NotOfTheFormError("the line is no syslog line")
+        time = self._time(match)
+        self.time_ms = int(time.timestamp() * 1000)
+        if match["program"] not in _PROGRAMS:
+            return []
+        message, count = match["message"].strip(), 1
+        if repeated := _REPEATED.fullmatch(message):
+            message, count = repeated[2].strip(), int(repeated[1])
+            if count > _MOST_REPEATS:
+                raise NotOfTheFormError(f"the message is repeated more than {_MOST_REPEATS} times")
+        attempt = _attempt(message)
+        if attempt is None:
+            return []
+        process = self._process((match["host"], match["pid"] or attempt.address), time.timestamp())
+        events = []
+        for index in range(count):
+            if _counts(attempt.kind, process):
+                events.append((LOGIN, _fields(attempt, time, f"{place}:{index}" if index else place)))
+        return events
+
+    def _time(self, match: re.Match[str]) -> datetime:
+        try:
+            if match["iso"]:
+                return _checked(datetime.fromisoformat(match["iso"]))
+            month, day = MONTHS.index(match["month"]) + 1, int(match["day"])
+            year = int(match["year"]) if match["year"] else self._years.of(month, day)
+            hour, minute, second = (int(part) for part in match["clock"].split(":"))
+            # A leap second is not one of datetime's.
+            return _checked(datetime(year, month, day, hour, minute, min(second, 59), tzinfo=self._zone))
+        except (ValueError, OverflowError):
+            raise NotOfTheFormError("the line's time is none") from None
+
+    def _process(self, key: tuple[str, str], now_s: float) -> _Process:
+        process = self._processes.get(key)
+        if process is None or abs(now_s - process.seen_s) > _PROCESS_S:
+            process = self._processes[key] = _Process(now_s)
+        process.seen_s = now_s
+        self._processes.move_to_end(key)
+        if len(self._processes) > _MOST_PROCESSES:
+            self._processes.popitem(last=False)
+        return process
+
+
+def _checked(time: datetime) -> datetime:
+    if not 1970 <= time.year < 3000:
+        raise ValueError("no year of a log")
+    return time.astimezone(UTC)
+
+
+def _attempt(message: str) -> _Attempt | None:
+    """Read one of sshd's messages; None where it tells of no attempt."""
+    if _PAM.match(message):
+        match = _PAM_FAILURE.fullmatch(message)
+        if match is None or not match["address"]:
+            return None
+        return _Attempt("announced", match["user"] or None, match["address"], None, "refused by PAM")
+    for beginning, kind, pattern in _SHAPES:
+        if not message.startswith(beginning):
+            continue
+        match = pattern.fullmatch(message)
+        if match is None:
+            raise NotOfTheFormError("the message is cut short, or of a form that OpenSSH does not have")
+        found = match.groupdict()
+        method = found.get("method")
+        if kind == "failed" and method == "none":
+            return None
+        return _Attempt(kind, found["user"] or None, found["address"], method, _reason(kind, message, found))
+    return None
+
+
+def _reason(kind: str, message: str, found: dict[str, str | None]) -> str | None:
+    if kind == "accepted":
+        return None
+    if kind == "failed":
+        return "invalid user" if found["invalid"] else f"failed {found['method']}"
+    if kind == "announced":
+        return "invalid user"
+    return "too many attempts" if "maximum authentication attempts" in message[:50] else "gave up"
+
+
+def _counts(kind: str, process: _Process) -> bool:
+    """Whether this is a try of its own, and not another line about one that has counted."""
+    if kind == "ended" and process.has_counted:
+        return False
+    is_told_already = process.is_announced
+    if kind == "announced":
+        process.is_announced = True
+    elif kind == "failed":
+        process.is_announced = False
+    process.has_counted = True
+    return kind in ("accepted", "ended") or not is_told_already
+
+
+def _fields(attempt: _Attempt, time: datetime, id: str) -> dict[str, object]:
+    return {
+        "id": id,
+        "time": time,
+        "address": attempt.address,
+        "user": attempt.user,
+        "is_success": attempt.kind == "accepted",
+        "service": "sshd",
+        "reason": attempt.reason,
+        "method": attempt.method,
+    }
