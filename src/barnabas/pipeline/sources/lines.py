@@ -79,19 +79,21 @@ def file_lines(path: Path) -> Iterator[RawLine]:
 
 
 def stream_lines(stream: BinaryIO) -> Iterator[RawLine]:
-    """Give the lines of a stream (standard input) until it ends.
-
-    How far it can be read without waiting is not known, so each line counts as the last for now.
-    """
+    """Give the lines of a stream (standard input) until it ends, as soon as they come."""
     name = ""
     number = 0
-    while line := stream.readline(_LONGEST_LINE_BYTES + 1):
-        piece = line
-        while not piece.endswith(b"\n") and (piece := stream.readline(_LONGEST_LINE_BYTES)):
-            pass
-        number += 1
-        name = name or _name_of(line)
-        yield RawLine(name, number, _text_of(line), is_last_for_now=True)
+    begun = b""
+    while block := stream.read1(_BLOCK_BYTES):  # type: ignore[attr-defined]  # what is buffered has it
+        *pieces, rest = block.split(b"\n")
+        for index, piece in enumerate(pieces):
+            line = (begun + piece)[: _LONGEST_LINE_BYTES + 1]
+            begun = b""
+            number += 1
+            name = name or _name_of(line)
+            yield RawLine(name, number, _text_of(line), is_last_for_now=index == len(pieces) - 1)
+        begun = (begun + rest)[: _LONGEST_LINE_BYTES + 1]
+    if begun:
+        yield RawLine(name or _name_of(begun), number + 1, _text_of(begun), is_last_for_now=True)
 
 
 def followed_lines(

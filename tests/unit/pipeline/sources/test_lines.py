@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -36,7 +37,17 @@ def test_stream_is_named_by_its_first_line() -> None:
     ]
     assert len(found[2].text) == LONGEST_LINE + 1
     assert found[3].text == "end"
-    assert all(each.is_last_for_now for each in found)
+    assert [each.is_last_for_now for each in found] == [False, False, True, True]
+
+
+def test_stream_gives_lines_as_they_come() -> None:
+    read_end, write_end = os.pipe()
+    with open(read_end, "rb") as stream, open(write_end, "wb", buffering=0) as writer:
+        lines = stream_lines(stream)
+        writer.write(b"one\ntwo\nth")
+        assert [next(lines)[2:], next(lines)[2:]] == [("one", False), ("two", True)]
+        writer.write(b"ree\n")
+        assert next(lines)[1:] == (3, "three", True)
 
 
 class Writer:

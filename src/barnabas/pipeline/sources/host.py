@@ -1,0 +1,162 @@
+"""A host's figures: processor, memory, disks and network, every few seconds.
+
+| metric | instance | is |
+| --- | --- | --- |
+| cpu_percent | | of all processors together, since the last time; waiting for a disk is idle |
+| memory_percent | | what is not available to a new process |
+| disk_percent | mount point | of the space that is there for users |
+| disk_read_bytes_per_s, disk_write_bytes_per_s | | of all disks together, since the last time |
+| network_bytes_per_s, network_received_bytes_per_s, network_sent_bytes_per_s | interface | since the last time |
+
+What is a difference is missing the first time, and when a counter has gone back. Ids: `<host>@<start in ms>:<tick>` and
+what is measured, so each start of a collector is a log of its own.
+
+Source: psutil's documentation: cpu_times, virtual_memory, disk_usage, net_io_counters.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Protocol
+
+from barnabas.pipeline.events.types import EVENT_TYPES, EventType
+from barnabas.pipeline.sources.lines import SourceLine
+
+HOST_METRIC = EVENT_TYPES["host_metric"]
+HOST_EVENTS = (HOST_METRIC,)
+
+# Not of this host's own, or always full.
+_UNREAL_FILE_SYSTEMS = frozenset(("squashfs", "overlay", "tmpfs", "devtmpfs", "iso9660", "fuse.snapfuse"))
+
+
+@dataclass(frozen=True, slots=True)
+class HostPlan:
+    """What to call the host, and how often to look."""
+
+    host: str
+    interval_s: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """One look at a host: counters since it started, and levels in percent.
+
+    `elapsed_s` is of a clock that never goes back; `network` holds (bytes received, bytes sent) by interface.
+    """
+
+    elapsed_s: float
+    cpu_busy_s: float
+    cpu_all_s: float
+    memory_percent: float
+    disk_percents: Mapping[str, float]
+    disk_read_bytes: int
+    disk_write_bytes: int
+    network: Mapping[str, tuple[int, int]]
+
+
+class Host(Protocol):
+    """The door to a host."""
+
+    def look(self) -> Counters:
+        """Read all counters."""
+        ...
+
+    def now(self) -> datetime:
+        """Tell the time."""
+        ...
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        ...
+
+
+class ThisHost:
+    """The machine that this runs on."""
+
+    def look(self) -> Counters:
+        """Read all counters, through psutil."""
+        import psutil  # type: ignore[import-untyped]  # it has no types of its own
+
+        times = psutil.cpu_times()
+        # Guests' time is in that of users already.
+        all_s = sum(times) - getattr(times, "guest", 0.0) - getattr(times, "guest_nice", 0.0)
+        idle_s = times.idle + getattr(times, "iowait", 0.0)
+        disks = psutil.disk_io_counters()
+        return Counters(
+            time.monotonic(),
+            all_s - idle_s,
+            all_s,
+            psutil.virtual_memory().percent,
+            _disk_percents(),
+            disks.read_bytes if disks else 0,
+            disks.write_bytes if disks else 0,
+            {name: (each.bytes_recv, each.bytes_sent) for name, each in psutil.net_io_counters(pernic=True).items()},
+        )
+
+    def now(self) -> datetime:
+        """Tell the time."""
+        return datetime.now(UTC)
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        time.sleep(seconds)
+
+
+def host_lines(plan: HostPlan, host: Host, is_stopped: Callable[[], bool] = lambda: False) -> Iterator[SourceLine]:
+    """Give a host's figures, one line per look, until `is_stopped`; a feeder must be allowed to append them."""
+    log = f"{plan.host}@{int(host.now().timestamp() * 1000)}"
+    before: Counters | None = None
+    tick = 0
+    while not is_stopped():
+        tick += 1
+        now, found = host.now(), host.look()
+        events: list[tuple[EventType, dict[str, object]]] = []
+        for metric, instance, value in figures(before, found):
+            what = f"{metric}:{instance}" if instance else metric
+            fields = {"id": f"{log}:{tick}:{what}", "time": now, "host": plan.host, "metric": metric, "value": value}
+            events.append((HOST_METRIC, {**fields, "instance": instance}))
+        yield SourceLine(log, tick, int(now.timestamp() * 1000), events, is_last_for_now=True)
+        before = found
+        host.sleep(plan.interval_s)
+
+
+def figures(before: Counters | None, now: Counters) -> list[tuple[str, str | None, float]]:
+    """Give (metric, instance, value) of a look, and of what has changed since the one before."""
+    found: list[tuple[str, str | None, float]] = []
+    if before is not None and now.cpu_all_s > before.cpu_all_s and now.cpu_busy_s >= before.cpu_busy_s:
+        share = (now.cpu_busy_s - before.cpu_busy_s) / (now.cpu_all_s - before.cpu_all_s)
+        found.append(("cpu_percent", None, min(100.0, 100 * share)))
+    found.append(("memory_percent", None, now.memory_percent))
+    found += [("disk_percent", mount, percent) for mount, percent in sorted(now.disk_percents.items())]
+    if before is None or now.elapsed_s <= before.elapsed_s:
+        return found
+    seconds = now.elapsed_s - before.elapsed_s
+    read, written = now.disk_read_bytes - before.disk_read_bytes, now.disk_write_bytes - before.disk_write_bytes
+    if read >= 0 and written >= 0:
+        found.append(("disk_read_bytes_per_s", None, read / seconds))
+        found.append(("disk_write_bytes_per_s", None, written / seconds))
+    for name in sorted(now.network.keys() & before.network.keys()):
+        received, sent = (new - old for new, old in zip(now.network[name], before.network[name], strict=True))
+        if received >= 0 and sent >= 0:
+            found.append(("network_bytes_per_s", name, (received + sent) / seconds))
+            found.append(("network_received_bytes_per_s", name, received / seconds))
+            found.append(("network_sent_bytes_per_s", name, sent / seconds))
+    return found
+
+
+def _disk_percents() -> dict[str, float]:
+    import psutil
+
+    found: dict[str, float] = {}
+    for partition in psutil.disk_partitions():
+        if partition.fstype in _UNREAL_FILE_SYSTEMS:
+            continue
+        try:
+            found[partition.mountpoint] = psutil.disk_usage(partition.mountpoint).percent
+        except OSError:
+            # Not ours to look at, or just unmounted.
+            continue
+    return found

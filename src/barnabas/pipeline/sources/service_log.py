@@ -1,0 +1,240 @@
+"""A service's log lines, of whatever shape, as `service_log` events.
+
+| shape | example |
+| --- | --- |
+| time, then a level among the first words | `[2024-05-17 10:05:03,123] WARN [Broker 0] text (kafka.Log)` |
+| Python's logging without a format | `WARNING:root:text` |
+| syslog | `May 17 10:05:03 host program[1]: text`; it has no level: INFO, unless the text begins with one |
+| JSON | `{"time":"...","level":"error","msg":"text"}`, with the usual names of these three |
+| logfmt | `time=... level=error msg="text"` |
+
+The first is that of log4j (as in Kafka), Python's logging, Spring, Spark, nginx and PostgreSQL.
+
+A line of another shape is INFO as it stands, with the time of the line before it. After a line with a time any line of
+another shape belongs to it, as stack traces do; else only one that is indented or begins as a trace's lines do. Such
+lines are part of the message. A message of more than `LONGEST_MESSAGE` characters is cut.
+
+A record's number is that of its first line. No line is refused: there is none that a service may not write.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, tzinfo
+from typing import NamedTuple
+
+from barnabas.pipeline.events.types import EVENT_TYPES
+from barnabas.pipeline.sources.access_log import MONTHS
+from barnabas.pipeline.sources.auth_log import latest_year
+from barnabas.pipeline.sources.lines import RawLine, SourceLine
+
+SERVICE_LOG = EVENT_TYPES["service_log"]
+SERVICE_LOG_EVENTS = (SERVICE_LOG,)
+
+LONGEST_MESSAGE = 32_768
+
+_LEVELS = {
+    **dict.fromkeys(("TRACE", "VERBOSE", "FINE", "FINER", "FINEST", "DEBUG"), "DEBUG"),
+    **dict.fromkeys(("INFO", "INFORMATION", "NOTICE", "LOG", "CONFIG"), "INFO"),
+    **dict.fromkeys(("WARN", "WARNING"), "WARN"),
+    **dict.fromkeys(("ERROR", "ERR", "SEVERE"), "ERROR"),
+    **dict.fromkeys(("FATAL", "CRITICAL", "CRIT", "ALERT", "EMERG", "EMERGENCY", "PANIC"), "FATAL"),
+}
+_NAMES = "|".join(sorted(_LEVELS, key=len, reverse=True))
+_TIME = re.compile(
+    r"\[?(?P<date>[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}|[0-9]{2}/[0-9]{2}/[0-9]{2})[T ](?P<clock>[0-9]{2}:[0-9]{2}:[0-9]{2})"
+    r"(?:[.,](?P<fraction>[0-9]{1,9}))?(?: ?(?P<zone>Z|UTC|GMT|[+-][0-9]{2}:?[0-9]{2}))?\]?(?=[^0-9A-Za-z]|\Z)"
+)
+# Among the first words, alone or in brackets; in small letters only in brackets.
+_LEVEL = re.compile(
+    rf"(?P<before>(?:[^ ]+ +){{0,6}}?)(?:[\[(<]?(?P<level>{_NAMES})[\])>]?|[\[(<](?P<small>{_NAMES.lower()})[\])>]):?"
+    r"(?P<after>(?: .*)?)",
+    re.DOTALL,
+)
+_PYTHON = re.compile(rf"(?P<level>{_NAMES}):(?P<name>[^: ]+):(?P<message>.*)", re.DOTALL)
+_SYSLOG = re.compile(
+    r"(?:<[0-9]{1,3}>)?(?P<month>[A-Z][a-z]{2}) {1,2}(?P<day>[0-9]{1,2}) (?P<clock>[0-9]{2}:[0-9]{2}:[0-9]{2}) "
+    r"[^ ]+ (?P<program>[^ \[:]+)(?:\[[0-9]+\])?: (?P<message>.*)",
+    re.DOTALL,
+)
+_LOGFMT = re.compile(r'([A-Za-z_@][A-Za-z0-9_.@-]*)=("(?:[^"\\]|\\.)*"|[^ "]*)(?: +|\Z)')
+_TIME_KEYS = ("time", "timestamp", "@timestamp", "ts", "t")
+_LEVEL_KEYS = ("level", "severity", "lvl", "loglevel", "log.level", "levelname")
+_MESSAGE_KEYS = ("msg", "message", "text")
+_TRACE = re.compile(r"[ \t]|Caused by: |Traceback \(most recent call last\):|\.\.\. [0-9]+ more|\Z")
+_LONGEST_LEVEL_HEAD = 300
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceLogPlan:
+    """Whose log it is; `zone` is of times that name none."""
+
+    service: str
+    host: str | None = None
+    zone: tzinfo = UTC
+
+
+class _Entry(NamedTuple):
+    time: datetime | None
+    level: str
+    message: str
+
+
+@dataclass(slots=True)
+class _Record:
+    """An entry with the lines that belong to it."""
+
+    log: str
+    number: int
+    time: datetime
+    entry: _Entry
+    size: int
+    more: list[str] = field(default_factory=list)
+
+    def add(self, text: str) -> None:
+        if self.size <= LONGEST_MESSAGE:
+            self.more.append(text)
+            self.size += len(text) + 1
+
+
+def service_log_lines(
+    lines: Iterable[RawLine], plan: ServiceLogPlan, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+) -> Iterator[SourceLine]:
+    """Give an event per record; the lines that belong to one before them give none of their own.
+
+    Args:
+        lines: The log's lines.
+        plan: Whose they are.
+        now: The time of what has none, and has none before it; and the year of syslog's times.
+    """
+    record: _Record | None = None
+    last_time: datetime | None = None
+    is_timed = False
+    for line in lines:
+        entry = _entry(line.text, plan.zone, now)
+        if entry is None and record is not None and (is_timed or _TRACE.match(line.text)):
+            record.add(line.text)
+        else:
+            if record is not None:
+                yield _source_line(record, plan, is_last_for_now=False)
+            is_timed = entry is not None
+            entry = entry or _Entry(None, "ERROR" if line.text.startswith("Traceback (") else "INFO", line.text)
+            last_time = entry.time or last_time or now()
+            record = _Record(line.log, line.number, last_time, entry, len(entry.message))
+        if line.is_last_for_now:
+            yield _source_line(record, plan, is_last_for_now=True)
+            record = None
+    if record is not None:
+        yield _source_line(record, plan, is_last_for_now=True)
+
+
+def _source_line(record: _Record, plan: ServiceLogPlan, *, is_last_for_now: bool) -> SourceLine:
+    message = "\n".join([record.entry.message, *record.more])[:LONGEST_MESSAGE]
+    fields: dict[str, object] = {
+        "id": f"{record.log}:{record.number}",
+        "time": record.time,
+        "service": plan.service,
+        "host": plan.host,
+        "level": record.entry.level,
+        "message": message,
+    }
+    time_ms = int(record.time.timestamp() * 1000)
+    return SourceLine(record.log, record.number, time_ms, [(SERVICE_LOG, fields)], is_last_for_now=is_last_for_now)
+
+
+def _entry(text: str, zone: tzinfo, now: Callable[[], datetime]) -> _Entry | None:
+    """Read a line of a known shape; None where it is of none."""
+    if text.startswith("{"):
+        return _json_entry(text, zone)
+    if match := _TIME.match(text):
+        time = _time(match, zone)
+        level, message = _level_and_message(text[match.end() :])
+        return None if time is None else _Entry(time, level, message)
+    if match := _PYTHON.fullmatch(text):
+        return _Entry(None, _LEVELS[match["level"]], match["message"])
+    if match := _SYSLOG.fullmatch(text):
+        time = _syslog_time(match, zone, now)
+        level, message = _level_and_message(match["message"])
+        return None if time is None else _Entry(time, level, message)
+    return _logfmt_entry(text, zone)
+
+
+def _level_and_message(text: str) -> tuple[str, str]:
+    text = text.strip(" -|")
+    # What stands far behind is no level but a word of the text.
+    match = _LEVEL.match(text[:_LONGEST_LEVEL_HEAD])
+    if match is None:
+        return "INFO", text
+    level = _LEVELS[(match["level"] or match["small"]).upper()]
+    before = match["before"].strip(" -|:")
+    after = text[match.start("after") :].strip(" -|:")
+    return level, f"{before} {after}".strip()
+
+
+def _json_entry(text: str, zone: tzinfo) -> _Entry | None:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, dict):
+        return None
+    return _named_entry({str(key): value for key, value in found.items()}, text, zone)
+
+
+def _logfmt_entry(text: str, zone: tzinfo) -> _Entry | None:
+    found: dict[str, object] = {}
+    position = 0
+    while position < len(text):
+        match = _LOGFMT.match(text, position)
+        if match is None:
+            return None
+        value = match[2]
+        found[match[1]] = re.sub(r"\\(.)", r"\1", value[1:-1]) if value.startswith('"') else value
+        position = match.end()
+    return _named_entry(found, text, zone)
+
+
+def _named_entry(found: dict[str, object], text: str, zone: tzinfo) -> _Entry | None:
+    """Give the entry of named values: one that names neither a level nor a message is of another shape."""
+    level = _first(found, _LEVEL_KEYS)
+    message = _first(found, _MESSAGE_KEYS)
+    if level is None and message is None:
+        return None
+    stamp = _first(found, _TIME_KEYS)
+    match = _TIME.fullmatch(stamp) if stamp is not None else None
+    time = _time(match, zone) if match is not None else None
+    shown = (message if message is not None else text).encode("utf-8", "replace").decode()
+    return _Entry(time, _LEVELS.get((level or "").upper(), "INFO"), shown)
+
+
+def _first(found: dict[str, object], keys: tuple[str, ...]) -> str | None:
+    return next((value for key in keys if isinstance(value := found.get(key), str)), None)
+
+
+def _time(match: re.Match[str], zone: tzinfo) -> datetime | None:
+    date = match["date"].replace("/", "-")
+    date = f"20{date}" if len(date) == 8 else date
+    microseconds = (match["fraction"] or "")[:6].ljust(6, "0")
+    offset = match["zone"] or ""
+    offset = "+00:00" if offset in ("Z", "UTC", "GMT") else offset
+    return _checked(f"{date}T{match['clock']}.{microseconds}{offset}", zone)
+
+
+def _syslog_time(match: re.Match[str], zone: tzinfo, now: Callable[[], datetime]) -> datetime | None:
+    if match["month"] not in MONTHS:
+        return None
+    month, day = MONTHS.index(match["month"]) + 1, int(match["day"])
+    year = latest_year((month, day), now().astimezone(zone))
+    return _checked(f"{year}-{month:02}-{day:02}T{match['clock']}", zone)
+
+
+def _checked(iso: str, zone: tzinfo) -> datetime | None:
+    try:
+        time = datetime.fromisoformat(iso)
+        time = (time if time.tzinfo is not None else time.replace(tzinfo=zone)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+    return time if 1970 <= time.year < 3000 else None

@@ -1,0 +1,84 @@
+"""A host's figures: levels at once, rates from differences."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+
+from barnabas.pipeline.events.encode import encode_json
+from barnabas.pipeline.sources.host import Counters, HostPlan, ThisHost, figures, host_lines
+
+FIRST = Counters(100.0, 50.0, 200.0, 40.0, {"/": 70.0, "/data": 10.0}, 1_000, 2_000, {"eth0": (500, 700)})
+SECOND = Counters(110.0, 55.0, 220.0, 41.0, {"/": 71.0}, 6_000, 2_000, {"eth0": (1_500, 2_700), "eth1": (1, 1)})
+
+
+class ScriptedHost:
+    """Gives what it is told to, and moves its clock by what is slept."""
+
+    def __init__(self, *looks: Counters) -> None:
+        self._looks = list(looks)
+        self._now = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def look(self) -> Counters:
+        return self._looks.pop(0)
+
+    def now(self) -> datetime:
+        return self._now
+
+    def sleep(self, seconds: float) -> None:
+        self._now += timedelta(seconds=seconds)
+
+
+def test_first_look_has_levels_alone() -> None:
+    assert figures(None, FIRST) == [
+        ("memory_percent", None, 40.0),
+        ("disk_percent", "/", 70.0),
+        ("disk_percent", "/data", 10.0),
+    ]
+
+
+def test_rates_are_differences_by_time() -> None:
+    assert figures(FIRST, SECOND) == [
+        ("cpu_percent", None, 25.0),
+        ("memory_percent", None, 41.0),
+        ("disk_percent", "/", 71.0),
+        ("disk_read_bytes_per_s", None, 500.0),
+        ("disk_write_bytes_per_s", None, 0.0),
+        ("network_bytes_per_s", "eth0", 300.0),
+        ("network_received_bytes_per_s", "eth0", 100.0),
+        ("network_sent_bytes_per_s", "eth0", 200.0),
+    ]
+
+
+def test_counter_that_has_gone_back_gives_no_rate() -> None:
+    back = replace(SECOND, cpu_busy_s=1.0, disk_read_bytes=0, network={"eth0": (0, 0)})
+    assert [metric for metric, _, _ in figures(FIRST, back)] == ["memory_percent", "disk_percent"]
+    assert [metric for metric, _, _ in figures(FIRST, replace(SECOND, elapsed_s=100.0, cpu_all_s=200.0))] == [
+        "memory_percent",
+        "disk_percent",
+    ]
+
+
+def test_each_look_is_a_line_of_events() -> None:
+    first, second = islice(host_lines(HostPlan("db1", 5.0), ScriptedHost(FIRST, SECOND)), 2)
+    assert (first.number, second.number, first.log) == (1, 2, "db1@1767225600000")
+    assert second.time_ms == 1767225605000
+    assert encode_json(*second.events[-1]).decode() == (
+        '{"type":"host_metric","version":1,"id":"db1@1767225600000:2:network_sent_bytes_per_s:eth0",'
+        '"time":"2026-01-01T00:00:05Z","host":"db1","metric":"network_sent_bytes_per_s","value":200.0,"instance":"eth0"}'
+    )
+    ids = [fields["id"] for line in (first, second) for _, fields in line.events]
+    assert len(ids) == len(set(ids))
+
+
+def test_collector_stops_when_it_is_told_to() -> None:
+    assert list(host_lines(HostPlan("db1"), ScriptedHost(), is_stopped=lambda: True)) == []
+
+
+def test_this_host_can_be_looked_at() -> None:
+    host = ThisHost()
+    first, second = host.look(), host.look()
+    assert 0 <= second.memory_percent <= 100
+    assert second.cpu_all_s >= first.cpu_all_s >= first.cpu_busy_s >= 0
+    assert host.now().tzinfo is UTC
