@@ -21,7 +21,7 @@ __all__ = ["forgotten_sockets"]  # a fixture of every test here
 
 pytestmark = forgets_sockets
 
-FORMATS = ["delta", "parquet"]
+FORMATS = ["delta", "iceberg", "parquet"]
 # Formats whose files can't be changed row by row.
 WITHOUT_UPDATE = {"parquet"}
 

@@ -32,7 +32,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bootstrap-server", default="127.0.0.1:9092", metavar="HOST:PORT,...", help="(%(default)s)")
     parser.add_argument("--directory", type=Path, metavar="DIR", help="write files there instead, one for each topic")
     parser.add_argument(
-        "--access-log", type=Path, metavar="FILE", help="write the page views there, as a web server does"
+        "--access-log", type=Path, metavar="FILE", help="write the page views there, as web servers do"
     )
     parser.add_argument("--ground-truth", type=Path, metavar="FILE", help="write who did what, as JSON")
     parser.add_argument("--partitions", type=int, default=4, metavar="N", help="of topics that are made (%(default)s)")

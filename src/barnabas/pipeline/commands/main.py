@@ -15,7 +15,7 @@ from barnabas.core.parent import die_with_parent
 from barnabas.pipeline.demo.children import ChildFailedError
 from barnabas.pipeline.demo.remedies import remedy_of
 
-_COMMANDS = ("demo", "list_jobs", "run_jobs", "status", "rewind", "report", "replay", "generate")
+_COMMANDS = ("demo", "list_jobs", "run_jobs", "status", "rewind", "report", "replay", "generate", "collect")
 FAILED, REFUSED, STOPPED = 1, 2, 130
 
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import platform
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -95,12 +97,17 @@ def _source(arguments: argparse.Namespace) -> tuple[tuple[EventType, ...], Itera
         site = arguments.site or (None if arguments.file == "-" or arguments.follow else access.most_common_site(path))
         return access.ACCESS_LOG_EVENTS, access.access_log_lines(raw, access.AccessLogPlan(site))
     if arguments.kind == "auth":
-        from barnabas.pipeline.sources import auth_log
+        from barnabas.pipeline.sources import auth_log as auth
 
-        return auth_log.source(raw, arguments.year, None if arguments.file == "-" else path)
-    from barnabas.pipeline.sources import service_log
+        if arguments.year is None and (arguments.file == "-" or arguments.follow):
+            year = datetime.now(UTC).year
+        else:
+            year = auth.first_year(path) if arguments.year is None else arguments.year
+        return auth.AUTH_LOG_EVENTS, auth.auth_log_lines(raw, auth.AuthLogPlan(year))
+    from barnabas.pipeline.sources import service_log as service
 
-    return service_log.source(raw, arguments.service or path.stem)
+    name = arguments.service or ("stdin" if arguments.file == "-" else path.stem)
+    return service.SERVICE_LOG_EVENTS, service.service_log_lines(raw, service.ServiceLogPlan(name, platform.node()))
 
 
 def _raw_lines(arguments: argparse.Namespace, path: Path) -> Iterator[RawLine]:

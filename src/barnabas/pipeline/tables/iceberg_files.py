@@ -1,0 +1,131 @@
+"""Data files of an Iceberg table, written and read by Spark without a commit: how Iceberg's own compaction does it.
+
+Spark finds a table that is an object of ours by a name in a cache, writes files under an id instead of committing them,
+and reads a chosen set of a table's files.
+
+Source: Iceberg 1.10.0, `SparkBinPackFileRewriteRunner`, `SparkWriteBuilder`, `IcebergSource`.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+# A file of three quarters of the wanted size is left alone.
+_SMALL_SHARE = 0.75
+
+# As `IcebergSource` sets them.
+_CATALOGS = {
+    "spark.sql.catalog.default_iceberg.type": "hive",
+    "spark.sql.catalog.default_iceberg.default-namespace": "default",
+    "spark.sql.catalog.default_iceberg.cache-enabled": "false",
+    "spark.sql.catalog.default_iceberg": "org.apache.iceberg.spark.SparkCatalog",
+    "spark.sql.catalog.default_cache_iceberg": "org.apache.iceberg.spark.SparkCachedTableCatalog",
+}
+
+# py4j gives Java's objects no types.
+Java = Any
+
+
+class DataFiles:
+    """Writes and reads the data files of Iceberg tables, through one session."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        _prepare(spark)
+        jvm = spark.sparkContext._jvm
+        assert jvm is not None, "the session has ended"
+        self._jvm: Java = jvm
+        self._iceberg: Java = jvm.org.apache.iceberg
+
+    def write(self, rows: DataFrame, table: Java, target_file_bytes: int | None = None) -> list[Java]:
+        """Let Spark write rows into data files of a table that no snapshot has yet."""
+        _prepare(rows.sparkSession)
+        coordinator = self._iceberg.spark.FileRewriteCoordinator.get()
+        options = {"check-ordering": "false"}
+        if target_file_bytes is not None:
+            options["target-file-size-bytes"] = str(target_file_bytes)
+        with self._cached(table) as name:
+            writer = rows.write.format("iceberg").options(**options)
+            writer.option("rewritten-file-scan-task-set-id", name).mode("append").save(name)
+            files = list(coordinator.fetchNewFiles(table, name))
+            coordinator.clearRewrite(table, name)
+        return files
+
+    @contextmanager
+    def rows_of(self, table: Java, tasks: Sequence[Java] | None = None) -> Iterator[DataFrame]:
+        """Give the rows of a table, or of some of its files, for use inside; each can tell its `_file`."""
+        with self._cached(table) as name:
+            reader = self._spark.read.format("iceberg")
+            if tasks is None:
+                yield reader.load(name)
+                return
+            if not tasks:
+                # An empty set can't be staged.
+                yield reader.load(name).where("false")
+                return
+            manager = self._iceberg.spark.ScanTaskSetManager.get()
+            staged = self._jvm.java.util.ArrayList()
+            for task in tasks:
+                staged.add(task)
+            manager.stageTasks(table, name, staged)
+            try:
+                yield reader.option("scan-task-set-id", name).load(name)
+            finally:
+                manager.removeTasks(table, name)
+
+    @contextmanager
+    def _cached(self, table: Java) -> Iterator[str]:
+        """Give the name by which Spark finds a table that is an object of ours."""
+        gateway = self._spark.sparkContext._gateway
+        assert gateway is not None
+        # py4j takes `get()` for the method of an instance that has the same name.
+        get = (
+            self._iceberg.spark.SparkTableCache()
+            .getClass()
+            .getMethod("get", gateway.new_array(self._jvm.java.lang.Class, 0))
+        )
+        cache = get.invoke(None, gateway.new_array(self._jvm.java.lang.Object, 0))
+        name = str(uuid.uuid4())
+        cache.add(name, table)
+        try:
+            yield name
+        finally:
+            cache.remove(name)
+
+
+def list_tasks(table: Java) -> list[Java]:
+    """List the table's data files, each with what is deleted of it."""
+    planned = table.newScan().planFiles()
+    try:
+        found = []
+        tasks = planned.iterator()
+        while tasks.hasNext():
+            found.append(tasks.next())
+        return found
+    finally:
+        planned.close()
+
+
+def small_tasks(tasks: Sequence[Java], target_file_bytes: int) -> list[Java]:
+    """Choose the files that are too small, where there are several in one of the table's partitions."""
+    small = [task for task in tasks if task.file().fileSizeInBytes() < target_file_bytes * _SMALL_SHARE]
+    places = [(int(task.file().specId()), str(task.file().partition())) for task in small]
+    counts = Counter(places)
+    return [task for task, place in zip(small, places, strict=True) if counts[place] > 1]
+
+
+def _prepare(session: SparkSession) -> None:
+    """Make Iceberg's own catalogs known to a session: a stream's batches have one each.
+
+    Iceberg does it itself, but for the session that is active in the thread, which may be another one.
+    """
+    for name, value in _CATALOGS.items():
+        if session.conf.get(name, None) is None:
+            session.conf.set(name, value)

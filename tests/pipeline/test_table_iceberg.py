@@ -1,0 +1,152 @@
+"""What Iceberg's tables do beside what every table does: names it reserves, history that others cut, streams, kills."""
+
+from __future__ import annotations
+
+import fcntl
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from barnabas.pipeline.tables.iceberg import IcebergTable
+from barnabas.pipeline.tables.table import TableError
+from tests.pipeline.kills import KILL_COUNT, appending, finish, kill_at_random, last_sequence, offsets_of
+from tests.pipeline.streams import write_stream
+from tests.pipeline.test_tables import offsets_in, progress_of, rows_at
+from tests.spark import forgets_sockets, forgotten_sockets, shared_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["forgotten_sockets"]  # a fixture of every test here
+
+pytestmark = forgets_sockets
+
+
+@pytest.fixture(scope="module")
+def spark() -> SparkSession:
+    return shared_session()
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    return tmp_path / "warehouse" / "site" / "views"
+
+
+@pytest.fixture
+def table(spark: SparkSession, directory: Path) -> IcebergTable:
+    return IcebergTable(spark, str(directory))
+
+
+def java_table(spark: SparkSession, directory: Path):
+    """Give Iceberg's own table, as other programs use it."""
+    tables = spark._jvm.org.apache.iceberg.hadoop.HadoopTables(spark._jsparkSession.sessionState().newHadoopConf())
+    return tables.load(str(directory))
+
+
+def test_names_that_iceberg_keeps_for_itself_are_stored_with_an_underscore(
+    spark: SparkSession, table: IcebergTable, directory: Path
+) -> None:
+    rows = spark.createDataFrame([(1, "a", 2, 3)], "_partition INT, _FILE STRING, _pos_ INT, pos INT")
+    table.append(rows, progress_of("load", 1, 1))
+    assert [row.asDict() for row in table.read().collect()] == [{"_partition": 1, "_FILE": "a", "_pos_": 2, "pos": 3}]
+    stored = spark.read.format("iceberg").load(str(directory))
+    assert stored.columns == ["_partition_", "_FILE_", "_pos__", "pos"]
+
+
+def test_a_hadoop_catalog_reads_it_by_name(spark: SparkSession, table: IcebergTable, directory: Path) -> None:
+    table.append(rows_at(spark, 0, 10), progress_of("load", 1, 10))
+    for setting, value in {"": "org.apache.iceberg.spark.SparkCatalog", ".type": "hadoop"}.items():
+        spark.conf.set(f"spark.sql.catalog.warehouse{setting}", value)
+    spark.conf.set("spark.sql.catalog.warehouse.warehouse", str(directory.parents[1]))
+    assert spark.sql("SELECT count(*) FROM warehouse.site.views WHERE _partition_ = 0").collect()[0][0] == 10
+
+
+def test_progress_outlives_history_that_others_have_cut(
+    spark: SparkSession, table: IcebergTable, directory: Path
+) -> None:
+    table.append(rows_at(spark, 0, 10), progress_of("load", 1, 10))
+    table.append(rows_at(spark, 10, 20), progress_of("load", 2, 20))
+    table.append(rows_at(spark, 100, 110), progress_of("backfill", 1, 110))
+    # As a warehouse's nightly maintenance does.
+    theirs = java_table(spark, directory)
+    actions = spark._jvm.org.apache.iceberg.spark.actions.SparkActions.get(spark._jsparkSession)
+    actions.rewriteDataFiles(theirs).option("rewrite-all", "true").execute()
+    assert table.progress("load") == progress_of("load", 2, 20)
+    theirs.refresh()
+    theirs.expireSnapshots().expireOlderThan(int(time.time() * 1000) + 1).retainLast(1).commit()
+    assert table.progress("load") == progress_of("load", 2, 20)
+    assert table.progress("backfill") == progress_of("backfill", 1, 110)
+    table.append(rows_at(spark, 20, 30), progress_of("load", 3, 30))
+    assert offsets_in(table) == [*range(30), *range(100, 110)]
+
+
+def test_a_table_that_is_rolled_back_takes_up_where_that_snapshot_ended(
+    spark: SparkSession, table: IcebergTable, directory: Path
+) -> None:
+    table.append(rows_at(spark, 0, 10), progress_of("load", 1, 10))
+    theirs = java_table(spark, directory)
+    table.append(rows_at(spark, 10, 20), progress_of("load", 2, 20))
+    first = theirs.currentSnapshot().snapshotId()
+    theirs.refresh()
+    theirs.manageSnapshots().rollbackTo(first).commit()
+    assert table.progress("load") == progress_of("load", 1, 10)
+    table.append(rows_at(spark, 10, 15), progress_of("load", 2, 15))
+    assert offsets_in(table) == list(range(15))
+
+
+def test_compact_cuts_history_when_asked_to(spark: SparkSession, table: IcebergTable, directory: Path) -> None:
+    for number in range(3):
+        table.append(rows_at(spark, 10 * number, 10 * number + 10), progress_of("load", number + 1, 10 * number + 10))
+    assert len(list(java_table(spark, directory).snapshots())) == 3
+    compaction = table.compact(keep_history_s=0)
+    assert (compaction.files_before, compaction.files_after) == (6, 1)
+    assert len(list(java_table(spark, directory).snapshots())) == 1
+    assert len(list((directory / "data").glob("*.parquet"))) == 1
+    assert table.progress("load") == progress_of("load", 3, 30)
+    assert offsets_in(table) == list(range(30))
+
+
+def test_read_is_of_one_commit_however_late_it_is_used(spark: SparkSession, table: IcebergTable) -> None:
+    table.append(rows_at(spark, 0, 10), progress_of("load", 1, 10))
+    seen = table.read()
+    table.replace(rows_at(spark, 50, 60), progress_of("load", 2, 60))
+    assert seen.count() == 10
+    assert offsets_in(table) == list(range(50, 60))
+
+
+def test_the_batches_of_a_stream_are_written_and_read(spark: SparkSession, table: IcebergTable, tmp_path: Path) -> None:
+    assert write_stream(spark, table, tmp_path) == sorted(row["id"] for row in table.read().collect())
+
+
+def test_a_store_without_an_atomic_rename_is_refused(spark: SparkSession) -> None:
+    with pytest.raises(TableError, match="s3a has none"):
+        IcebergTable(spark, "s3a://bucket/table")
+
+
+@pytest.mark.timeout(600 + 60 * KILL_COUNT)
+def test_rows_are_there_once_however_the_driver_is_killed(table: IcebergTable, directory: Path) -> None:
+    commit_count = kill_at_random("iceberg", table, str(directory), seed=20_261)
+    assert offsets_in(table) == offsets_of(commit_count)
+
+
+@pytest.mark.timeout(900)
+def test_a_kill_between_the_data_and_their_commit_leaves_nothing(table: IcebergTable, directory: Path) -> None:
+    lock = directory / ".barnabas-commit.lock"
+    directory.mkdir(parents=True)
+    with lock.open("wb") as held, appending("iceberg", str(directory), 100) as program:
+        fcntl.lockf(held, fcntl.LOCK_EX)
+        # The last thing that is written before the lock is asked for.
+        program.wait_until(lambda: any(directory.glob("metadata/snap-*.avro")))
+        program.kill()
+    assert any(directory.glob("data/*.parquet"))
+    assert not table.exists()
+    # Right after a commit, before the program knows of it.
+    with appending("iceberg", str(directory), 100) as program:
+        program.wait_until(lambda: (directory / "metadata" / "v2.metadata.json").exists())
+        program.kill()
+    assert last_sequence(table) >= 2
+    assert offsets_in(table) == offsets_of(last_sequence(table))
+    commit_count = finish("iceberg", table, str(directory))
+    assert offsets_in(table) == offsets_of(commit_count)
