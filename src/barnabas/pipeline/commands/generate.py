@@ -31,9 +31,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("--bootstrap-server", default="127.0.0.1:9092", metavar="HOST:PORT,...", help="(%(default)s)")
     parser.add_argument("--directory", type=Path, metavar="DIR", help="write files there instead, one for each topic")
-    parser.add_argument(
-        "--access-log", type=Path, metavar="FILE", help="write the page views there, as web servers do"
-    )
+    parser.add_argument("--access-log", type=Path, metavar="FILE", help="write the page views there, as web servers do")
     parser.add_argument("--ground-truth", type=Path, metavar="FILE", help="write who did what, as JSON")
     parser.add_argument("--partitions", type=int, default=4, metavar="N", help="of topics that are made (%(default)s)")
     parser.add_argument("--seed", type=int, default=1922, metavar="N", help="another one is another site (%(default)s)")
