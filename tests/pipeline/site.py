@@ -137,6 +137,10 @@ class Site:
         frame = open_table(self.spark, location, table_format).read()
         return sorted(tuple(row) for row in frame.select(*(columns or frame.columns)).collect())
 
+    def rows_as_they_are(self, job: Job, table: str) -> list[Any]:
+        """Give a Delta table's rows, in no order."""
+        return open_table(self.spark, str(self.directory / "tables" / job.name / table), "delta").read().collect()
+
     def records(self, topic: str) -> list[tuple[str | None, Any, dict[str, str]]]:
         """Give what is in a topic, as (key, value read as JSON, headers), in no order between partitions."""
         frame = (

@@ -1,0 +1,62 @@
+"""The job of the docs is a job: the page shows the file, and it runs."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from barnabas.pipeline.catalogue import find_job
+from barnabas.pipeline.commands.main import main
+from barnabas.pipeline.events import EVENT_TYPES
+from tests.pipeline.site import Site
+from tests.spark import forgets_sockets
+
+pytestmark = forgets_sockets
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "docs/examples/slow_pages.py"
+
+
+def test_the_page_shows_the_file_and_it_is_short():
+    text = EXAMPLE.read_text()
+    assert text in (ROOT / "docs/pipeline/writing-a-job.md").read_text()
+    code = [line for line in text.split('"""')[2].splitlines() if line.strip()]
+    assert len(code) <= 32
+
+
+def test_the_page_of_events_names_all_types_and_fields():
+    text = (ROOT / "docs/pipeline/events.md").read_text()
+    for event in EVENT_TYPES.values():
+        (row,) = (line for line in text.splitlines() if line.startswith(f"| `{event.name}` v{event.version} | "))
+        assert f"| `{event.topic}` | {event.key} |" in row
+        for field in event.own_fields:
+            shown = f"**{field.name}**" if field.is_required else field.name
+            assert f"{shown} {field.kind.value.lower()}" in row
+
+
+def test_the_example_runs(site: Site):
+    job = find_job(str(EXAMPLE))
+    site.create(site.topic("page_view"))
+    site.send_events(
+        "page_view",
+        [
+            {
+                "id": f"v:{number}",
+                "time": datetime(2026, 3, 6, 19, number, tzinfo=UTC),
+                "address": "192.0.2.1",
+                "method": "GET",
+                "page": f"/{number % 2}",
+                "status": 200,
+                "latency_ms": 100.0 * number,
+            }
+            for number in (*range(10), 9)
+        ],
+    )
+    site.run(job)
+    hour = datetime(2026, 3, 6, 19)
+    assert site.rows(job, "slow_pages") == [(hour, "/0", 5, 800.0), (hour, "/1", 5, 900.0)]
+
+
+def test_the_example_is_listed(capsys):
+    assert main(["list", str(EXAMPLE)]) == 0
+    told = capsys.readouterr().out
+    assert "slow-pages: says which pages are slow, hour by hour" in told
+    assert "at_least_ms = 500.0: slower than this is slow" in told

@@ -1,0 +1,73 @@
+"""Exactly once, whatever is killed and when: a load into each kind of table, and a ranking, end as if nothing had been.
+
+Here are the short forms; `scripts/soak --pipeline` kills 20 drivers and more of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.compat.conftest import StartBroker
+from tests.pipeline.exactly_once import Trial, ranking_trial, table_trial
+from tests.pipeline.postgresql_server import PostgresqlServer, postgresql
+from tests.pipeline.site import Site
+from tests.spark import forgets_sockets
+
+__all__ = ["postgresql"]  # a fixture
+
+pytestmark = forgets_sockets
+
+SEED = 1922
+
+
+@pytest.fixture
+def trial_of(start_broker: StartBroker, site_of: Callable[..., Site], tmp_path: Path) -> Callable[..., Trial]:
+    def make(kind: Callable[..., Trial], *arguments: str, **options: str) -> Trial:
+        broker = start_broker()
+        return kind(site_of(broker), broker, tmp_path, *arguments, seed=SEED, **options)
+
+    return make
+
+
+def check(trial: Trial) -> None:
+    missing, doubled = trial.compare()
+    assert (missing, doubled) == (0, 0), f"{missing} missing, {doubled} doubled\n{trial.lives.said()}"
+
+
+def test_a_load_to_delta_whose_driver_is_killed_beside_its_commits(trial_of):
+    trial = trial_of(table_trial, "delta")
+    # The data is there, and Spark has not noted the batch; then the other way round.
+    assert not trial.lives.live(*trial.own_kill(), kill_after_commit=1)
+    assert not trial.lives.live(*trial.own_kill(), kill_before_commit=2)
+    trial.lives.lose_the_checkpoint()
+    trial.broker_away_during_a_life()
+    check(trial)
+    assert trial.lives.killed.driver_kill_count == 2
+    # Each of the four kinds of damage was done.
+    assert trial.lives.killed.checkpoint_loss_count == 1
+    assert trial.lives.killed.broker_restart_count == 1
+
+
+@pytest.mark.parametrize("table_format", ["parquet", "iceberg"])
+def test_a_load_whose_driver_is_killed_right_after_its_commit(trial_of, table_format: str):
+    trial = trial_of(table_trial, table_format)
+    assert not trial.lives.live(*trial.own_kill(), kill_after_commit=2)
+    assert trial.lives.live(None)
+    check(trial)
+
+
+def test_a_load_to_postgresql_whose_driver_is_killed_right_after_its_commit(trial_of, postgresql: PostgresqlServer):
+    trial = trial_of(table_trial, "postgresql", tables=postgresql.database_url())
+    assert not trial.lives.live(*trial.own_kill(), kill_after_commit=2)
+    assert trial.lives.live(None)
+    check(trial)
+
+
+def test_a_ranking_whose_driver_is_killed(trial_of):
+    trial = trial_of(ranking_trial)
+    assert not trial.lives.live(*trial.own_kill(), kill_after_commit=1)
+    assert trial.lives.live(None)
+    check(trial)
