@@ -1,0 +1,205 @@
+"""The job "feed" on literal events: who sees what, and that nothing else matters."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from barnabas.pipeline.jobs.feed import JOB, refresh, summarize, transform
+from tests.pipeline.literal_events import START, Inputs, shuffled, values
+from tests.spark import forgets_sockets, forgotten_sockets, shared_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["forgotten_sockets"]  # a fixture of every test here
+
+pytestmark = forgets_sockets
+
+DAY_S = 24 * 3600
+
+
+@pytest.fixture(scope="module")
+def spark() -> SparkSession:
+    return shared_session()
+
+
+@pytest.fixture
+def inputs(spark: SparkSession) -> Inputs:
+    return Inputs(spark, [each.name for each in JOB.inputs])
+
+
+def follow(
+    inputs: Inputs, seconds: float, user: str, *followees: str, is_following: bool = True, **fields: Any
+) -> None:
+    for followee in followees:
+        inputs.add("follow", seconds, user=user, followee=followee, is_following=is_following, **fields)
+
+
+def post(inputs: Inputs, second: float, user: str, item: str, parent: str | None = None, **fields: Any) -> None:
+    inputs.add("post", second, user=user, item=item, parent=parent, **fields)
+
+
+def vote(inputs: Inputs, second: float, user: str, item: str, value: int = 1, **fields: Any) -> None:
+    inputs.add("vote", second, user=user, item=item, value=value, **fields)
+
+
+def view(inputs: Inputs, second: float, user: str | None, page: str, status: int = 200) -> None:
+    inputs.add("page_view", second, address="192.0.2.1", user=user, method="GET", page=page, status=status)
+
+
+def facts(inputs: Inputs) -> DataFrame:
+    return transform(inputs.frames(), JOB.defaults())["feed_facts"]
+
+
+def feeds(inputs: Inputs, **parameters: float) -> dict[str, list[tuple]]:
+    """Give the entries of each user as (verb, item, actors, actor_count, seconds)."""
+    outputs = refresh({"feed_facts": facts(inputs)}, {**JOB.defaults(), **parameters})
+    return {row["user"]: [entry(each) for each in row["entries"]] for row in values(outputs["feed"])}
+
+
+def entry(row: dict[str, Any]) -> tuple:
+    assert list(row) == ["verb", "item", "actors", "actor_count", "time"]
+    return row["verb"], row["item"], row["actors"], row["actor_count"], seconds(row["time"])
+
+
+def seconds(time: datetime) -> float:
+    """Give a time as seconds after `START`; Spark's rows have it in the zone of this machine."""
+    return time.timestamp() - START.timestamp()
+
+
+def test_nothing_gives_nothing(inputs: Inputs) -> None:
+    assert feeds(inputs) == {}
+
+
+def test_what_the_followed_did_is_told_newest_first(inputs: Inputs) -> None:
+    follow(inputs, 0, "ada", "bert", "carl")
+    post(inputs, 10, "bert", "tea")
+    post(inputs, 30, "bert", "answer", parent="coffee")
+    vote(inputs, 20, "carl", "tea")
+    vote(inputs, 40, "dora", "tea")
+    vote(inputs, 50, "ada", "tea")
+    assert feeds(inputs) == {
+        "ada": [
+            ("commented on", "coffee", ["bert"], 1, 30),
+            ("voted for", "tea", ["carl"], 1, 20),
+            ("posted", "tea", ["bert"], 1, 10),
+        ]
+    }
+
+
+def test_several_peoples_doings_are_one_entry_that_names_the_newest(inputs: Inputs) -> None:
+    people = ["bert", "carl", "dora", "emil", "fay"]
+    follow(inputs, 0, "ada", *people)
+    for second, user in enumerate(people):
+        vote(inputs, second, user, "tea")
+    vote(inputs, 4, "emil", "tea")
+    assert feeds(inputs) == {"ada": [("voted for", "tea", ["emil", "fay", "dora"], 5, 4)]}
+
+
+def test_own_doings_are_left_out(inputs: Inputs) -> None:
+    follow(inputs, 0, "ada", "ada", "bert")
+    follow(inputs, 0, "bert", "ada")
+    post(inputs, 10, "ada", "tea")
+    assert feeds(inputs) == {"bert": [("posted", "tea", ["ada"], 1, 10)]}
+
+
+def test_last_follow_event_counts_by_time_then_id(inputs: Inputs) -> None:
+    post(inputs, 100, "bert", "tea")
+    follow(inputs, 50, "ada", "bert", is_following=False)
+    follow(inputs, 10, "ada", "bert")
+    follow(inputs, 10, "carl", "bert", is_following=False)
+    follow(inputs, 50, "carl", "bert")
+    follow(inputs, 10, "dora", "bert", is_following=False, id="2")
+    follow(inputs, 10, "dora", "bert", id="1")
+    assert feeds(inputs).keys() == {"carl"}
+
+
+def test_vote_that_is_taken_back_or_against_is_not_told(inputs: Inputs) -> None:
+    follow(inputs, 0, "ada", "bert")
+    vote(inputs, 20, "bert", "tea", 0)
+    vote(inputs, 10, "bert", "tea", 1)
+    vote(inputs, 10, "bert", "coffee", -1)
+    vote(inputs, 10, "bert", "milk", -1)
+    vote(inputs, 20, "bert", "milk", 1)
+    assert feeds(inputs) == {"ada": [("voted for", "milk", ["bert"], 1, 20)]}
+
+
+def test_views_are_a_number_of_people_who_are_logged_in(inputs: Inputs) -> None:
+    people = ["bert", "carl", "dora"]
+    follow(inputs, 0, "ada", *people)
+    for user in [*people, None, "bert"]:
+        view(inputs, 10, user, "/tea?from=mail")
+        view(inputs, 10, user, "/missing", status=404)
+    for user in people[:2]:
+        view(inputs, 20, user, "/coffee")
+    assert feeds(inputs) == {"ada": [("viewed", "/tea", [], 3, 10)]}
+    assert feeds(inputs, least_viewers=2) == {"ada": [("viewed", "/coffee", [], 2, 20), ("viewed", "/tea", [], 3, 10)]}
+
+
+def test_feed_ends_at_the_horizon_and_at_its_length_but_follows_do_not(inputs: Inputs) -> None:
+    follow(inputs, 0, "ada", "bert")
+    post(inputs, 1, "bert", "old")
+    for number in range(5):
+        post(inputs, 8 * DAY_S + number // 2, "bert", f"p{number}")
+    assert [each[1] for each in feeds(inputs)["ada"]] == ["p4", "p2", "p3", "p0", "p1"]
+    assert [each[1] for each in feeds(inputs, entries=3)["ada"]] == ["p4", "p2", "p3"]
+    assert [each[1] for each in feeds(inputs, horizon_days=30.0)["ada"]][-1] == "old"
+
+
+def test_only_the_newest_of_a_busy_user_reach_the_followers(inputs: Inputs) -> None:
+    follow(inputs, 0, "ada", "bert", "carl")
+    vote(inputs, 1, "carl", "tea")
+    for number in range(4):
+        vote(inputs, 1 + number, "bert", ["tea", "b", "c", "d"][number])
+    found = feeds(inputs, entries=2, newest_per_user=2)["ada"]
+    assert [(each[1], each[4]) for each in found] == [("d", 4), ("c", 3)]
+    # The older vote of a busy user is missing where it would only be one more.
+    assert feeds(inputs, entries=9, newest_per_user=2)["ada"][-1] == ("voted for", "tea", ["carl"], 1, 1)
+    assert feeds(inputs, entries=9, newest_per_user=4)["ada"][-1] == ("voted for", "tea", ["bert", "carl"], 2, 1)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_order_batches_and_repeats_of_the_facts_do_not_matter(inputs: Inputs, seed: int) -> None:
+    random = Random(20_261_121)
+
+    def one_of(count: int) -> int:
+        return int(random.random() * count)
+
+    for number in range(400):
+        user, item, second = f"u{one_of(9)}", f"/{one_of(12)}", one_of(600)
+        match number % 4:
+            case 0:
+                follow(inputs, second, user, f"u{one_of(9)}", is_following=one_of(4) > 0)
+            case 1:
+                vote(inputs, second, user, item, one_of(3) - 1)
+            case 2:
+                post(inputs, second, user, f"p{number}", item if one_of(2) else None)
+            case _:
+                view(inputs, second, user, item)
+    in_order = facts(inputs)
+    expected = refresh({"feed_facts": in_order}, JOB.defaults())["feed"]
+    assert len(values(expected)) == 9
+    found = refresh({"feed_facts": shuffled(in_order, seed)}, JOB.defaults())["feed"]
+    assert values(found) == values(expected)
+    assert found.schema == expected.schema
+
+
+def test_summary_is_a_sentence_for_each_of_the_fullest_feeds(inputs: Inputs) -> None:
+    people = ["bert", "carl", "dora", "emil", "fay"]
+    follow(inputs, 0, "ada", *people)
+    follow(inputs, 0, "zoe", *people)
+    follow(inputs, 0, "yan", "carl")
+    for user in people:
+        view(inputs, 10, user, "/coffee")
+    for user in people:
+        vote(inputs, 20, user, "tea")
+    (summary,) = summarize(refresh({"feed_facts": facts(inputs)}, JOB.defaults()), JOB.defaults())
+    sentences = {row["user"]: row["newest_entry"] for row in summary.rows.collect()}
+    told = "bert, carl, dora and 2 others voted for tea"
+    assert sentences == {"ada": told, "zoe": told, "yan": "carl voted for tea"}
+    feed = refresh({"feed_facts": facts(inputs)}, {**JOB.defaults(), "entries": 1, "least_viewers": 1})
+    assert seconds(values(feed["feed"])[0]["entries"][0]["time"]) == 20
