@@ -1,0 +1,147 @@
+"""Operations: figures per minute of the site, its services, hosts and topics, and alerts that fire and are resolved.
+
+**Shape.** `transform` makes one slim fact of each event, whatever its type. `refresh` computes, from the facts of the
+last `history_hours` hours, figures per minute (`figures.py`), judges each minute by rules (`rules.py`) and makes alerts
+of bad minutes (`alerts.py`). Time is event time; "now" is the end of the last minute before the one of the latest
+event.
+
+**Why not windows in Spark's state**, which is the usual way? A stream of several topics has the watermark of the one
+that is furthest behind: when a topic falls silent, its watermark stops, and no window of any topic ends any more. So
+the very thing that is to be noticed would hold up the news of it. And the last minutes of a stream would stay in the
+state, late events would be missing in the figures, and a rule could not be changed for the time that has passed. From
+facts all of this is right, and what an alert says does not depend on when its events came.
+
+**Costs.** Each refresh reads `history_hours` of facts and drops repeats by id. Where that is too many events, take
+fewer hours: rules look back one hour, an alert that began before the history seems to begin with it, and one that was
+resolved before it is gone (its key gets a tombstone).
+
+**What it gets wrong.** Events that come late can make an alert fire, or go, after the fact. While the job catches up
+with topics that are not equally far behind, the ones behind seem silent until they are read. A 4xx is no error here:
+it is the client's. A change that lasts half an hour is the new usual. Silence is noticed only as long as something else
+is heard, since without events time stands still: let the collector of a host's figures run beside whatever is watched.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from barnabas.pipeline.events import EVENT_TYPES
+from barnabas.pipeline.facts import MICROS, between, latest_micros, once
+from barnabas.pipeline.job import (
+    PLACE,
+    Frames,
+    Job,
+    Mode,
+    Parameter,
+    Parameters,
+    Summary,
+    TableOutput,
+    TopicInput,
+    TopicOutput,
+)
+from barnabas.pipeline.jobs.operations.alerts import FIRING, alerts
+from barnabas.pipeline.jobs.operations.figures import MINUTE_S, figures
+from barnabas.pipeline.jobs.operations.rules import PARAMETERS, judged
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+HOUR_S = 3600
+
+_COLUMNS = {
+    "subject": "STRING",
+    "instance": "STRING",
+    "figure": "STRING",
+    "value": "DOUBLE",
+    "status": "INT",
+    "bytes": "BIGINT",
+    "latency_ms": "DOUBLE",
+}
+
+
+def transform(inputs: Frames, parameters: Parameters) -> Frames:
+    """Make the facts of one batch: of hosts and services what they say, of views how they were answered."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    told = {
+        "page_view": {name: F.col(name) for name in ("status", "bytes", "latency_ms")},
+        "service_log": {
+            "subject": F.concat(F.lit("service "), "service"),
+            "figure": F.upper("level"),
+        },
+        "host_metric": {
+            "subject": F.concat(F.lit("host "), "host"),
+            "instance": F.col("instance"),
+            "figure": F.col("metric"),
+            "value": F.col("value"),
+        },
+    }
+    facts = [_facts(events, name, told.get(name, {})) for name, events in inputs.items()]
+    together = facts[0]
+    for each in facts[1:]:
+        together = together.unionByName(each)
+    return {"operations_facts": together}
+
+
+def refresh(tables: Frames, parameters: Parameters) -> Frames:
+    """Compute figures and alerts from all facts."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    facts = tables["operations_facts"]
+    # The minute of the latest event is still going on.
+    end = latest_micros(facts) // (MINUTE_S * MICROS)
+    start = end - int(float(parameters["history_hours"]) * HOUR_S) // MINUTE_S
+    recent = between(facts, start * MINUTE_S * MICROS - 1, end * MINUTE_S * MICROS - 1)
+    found = figures(once(recent.withColumn("topic", F.col("_topic"))), end - 1)
+    minute = F.timestamp_seconds(F.col("minute") * MINUTE_S)
+    return {
+        "figures_per_minute": found.withColumn("minute", minute),
+        "alerts": alerts(judged(found, parameters)),
+    }
+
+
+def summarize(tables: Frames, parameters: Parameters) -> list[Summary]:
+    """Show the alerts, those that fire first, and the last hour of each figure."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    told = tables["alerts"].orderBy(F.col("state") != FIRING, F.desc("since"), "alert", "subject").limit(20)
+    minutes = tables["figures_per_minute"]
+    last = minutes.agg(F.max("minute").alias("_last"))
+    is_recent = F.unix_seconds("minute") > F.unix_seconds("_last") - HOUR_S
+    hour = (
+        minutes.join(F.broadcast(last), is_recent)
+        .groupBy("subject", "figure")
+        .agg(
+            F.percentile("value", F.lit(0.5)).alias("median"),
+            F.max("value").alias("highest"),
+            F.max_by("value", "minute").alias("last"),
+        )
+    )
+    return [
+        Summary("alerts", told.select("state", "alert", "subject", "since", "resolved_at", "sentence")),
+        Summary("figures per minute, the last hour", hour.orderBy("subject", "figure").limit(60)),
+    ]
+
+
+def _facts(events: DataFrame, kind: str, columns: dict[str, Column]) -> DataFrame:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    own = (columns.get(name, F.lit(None)).cast(spark_type).alias(name) for name, spark_type in _COLUMNS.items())
+    return events.select("id", "time", F.lit(kind).alias("kind"), *own, *PLACE)
+
+
+JOB = Job(
+    name="operations",
+    does="watches the site, its services, hosts and topics: figures per minute, and alerts that fire and are resolved",
+    inputs=tuple(TopicInput(name, event) for name, event in EVENT_TYPES.items()),
+    outputs=(
+        TableOutput("operations_facts"),
+        TableOutput("figures_per_minute", Mode.REPLACE),
+        TableOutput("alerts", Mode.REPLACE),
+        TopicOutput("alerts", ("alert", "subject")),
+    ),
+    transform=transform,
+    refresh=refresh,
+    parameters=(Parameter("history_hours", 24.0, "figures and alerts reach back so far"), *PARAMETERS),
+    summarize=summarize,
+)

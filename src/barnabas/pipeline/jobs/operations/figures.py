@@ -1,0 +1,129 @@
+"""Figures per minute: what happened to each subject, from facts.
+
+A figure is a row (minute, subject, figure, value, count): `minute` counts minutes since 1970, `count` says how many
+events the value was computed from.
+
+| subject | figures |
+| --- | --- |
+| site | requests, errors (5xx), error_share, latency_p50_ms, latency_p95_ms, bytes_p50, bytes_p95 |
+| service NAME | events, warnings, errors (ERROR and FATAL) |
+| host NAME | events; the median of each metric (of disks and network cards: host NAME INSTANCE) |
+| topic NAME | events |
+
+Invariants: `events` and `requests` have a value for each minute from the subject's first on, 0 where nothing came; the
+other figures are there only where something came to compute them from. Values don't depend on the order of the facts:
+counts, shares of counts, and exact percentiles.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+MINUTE_S = 60
+
+SITE = "site"
+
+# These are 0 where nothing came.
+COUNTED = ("events", "requests")
+
+
+def figures(facts: DataFrame, last_minute: int) -> DataFrame:
+    """Compute all figures of the facts' minutes, up to and with `last_minute`.
+
+    The facts are read and aggregated once; what comes after has some rows a minute.
+
+    Args:
+        facts: Distinct ones (kind, topic, subject, instance, figure, value, status, bytes, latency_ms, time).
+        last_minute: Since 1970; the last one that is complete.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    told = _aggregated(facts).select("minute", F.inline(_told()))
+    # Of a service there is a row for each level, of a host for each metric: counts add up, all else stands alone.
+    added = told.groupBy("minute", "subject", "figure").agg(
+        F.sum("value").alias("value"), F.sum("count").alias("count")
+    )
+    return _without_gaps(added.where("value IS NOT NULL"), last_minute)
+
+
+def _aggregated(facts: DataFrame) -> DataFrame:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    minute = F.floor(F.unix_seconds("time") / MINUTE_S).alias("minute")
+    percentiles = F.array(F.lit(0.5), F.lit(0.95))
+    return facts.groupBy(minute, "kind", "subject", "instance", "figure").agg(
+        F.count("*").alias("count"),
+        F.min("topic").alias("topic"),
+        F.count_if(F.col("status") >= 500).alias("errors"),
+        F.percentile("latency_ms", percentiles).alias("latencies"),
+        F.count("latency_ms").alias("latency_count"),
+        F.percentile("bytes", percentiles).alias("sizes"),
+        F.count("bytes").alias("size_count"),
+        F.percentile("value", F.lit(0.5)).alias("median"),
+    )
+
+
+def _told() -> Column:
+    """Give what a row of `_aggregated` tells: an array of (subject, figure, value, count)."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    kind, count, errors, level = (F.col(name) for name in ("kind", "count", "errors", "figure"))
+    subject, site, topic = F.col("subject"), F.lit(SITE), F.concat(F.lit("topic "), "topic")
+    latencies, latency_count = F.col("latencies"), F.col("latency_count")
+    sizes, size_count = F.col("sizes"), F.col("size_count")
+    of_topic = F.array(_row(topic, F.lit("events"), count, count))
+    of_site = F.array(
+        _row(site, F.lit("requests"), count, count),
+        _row(site, F.lit("errors"), errors, count),
+        _row(site, F.lit("error_share"), F.round(errors / count, 6), count),
+        _row(site, F.lit("latency_p50_ms"), F.round(latencies[0], 3), latency_count),
+        _row(site, F.lit("latency_p95_ms"), F.round(latencies[1], 3), latency_count),
+        _row(site, F.lit("bytes_p50"), F.round(sizes[0], 3), size_count),
+        _row(site, F.lit("bytes_p95"), F.round(sizes[1], 3), size_count),
+    )
+    of_service = F.array(
+        _row(subject, F.lit("events"), count, count),
+        _row(subject, F.lit("warnings"), F.when(level.isin("WARN", "WARNING"), count).otherwise(0), count),
+        _row(subject, F.lit("errors"), F.when(level.isin("ERROR", "FATAL"), count).otherwise(0), count),
+    )
+    of_host = F.array(
+        _row(subject, F.lit("events"), count, count),
+        _row(F.concat_ws(" ", subject, "instance"), level, F.round("median", 3), count),
+    )
+    return F.concat(
+        of_topic,
+        F.when(kind == "page_view", of_site)
+        .when(kind == "service_log", of_service)
+        .when(kind == "host_metric", of_host)
+        .otherwise(F.slice(of_topic, 1, 0)),
+    )
+
+
+def _row(subject: Column, figure: Column, value: Column, count: Column) -> Column:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.struct(
+        subject.alias("subject"), figure.alias("figure"), value.cast("DOUBLE").alias("value"), count.alias("count")
+    )
+
+
+def _without_gaps(told: DataFrame, last_minute: int) -> DataFrame:
+    """Put a 0 into each minute of a subject in which nothing came, from its first one on."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F  # noqa: N812
+
+    in_order = Window.partitionBy("subject", "figure").orderBy("minute")
+    following = F.coalesce(F.lead("minute").over(in_order), F.lit(last_minute + 1))
+    filled = F.sequence("minute", F.when(F.col("figure").isin(*COUNTED), F.col("_next") - 1).otherwise(F.col("minute")))
+    minutes = told.withColumn("_next", following).withColumn("_minute", F.explode(filled))
+    is_own = F.col("_minute") == F.col("minute")
+    return minutes.select(
+        F.col("_minute").alias("minute"),
+        "subject",
+        "figure",
+        F.when(is_own, F.col("value")).otherwise(0.0).alias("value"),
+        F.when(is_own, F.col("count")).otherwise(0).alias("count"),
+    )
