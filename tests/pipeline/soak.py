@@ -1,8 +1,9 @@
 """The whole proof of exactly once: `scripts/soak --pipeline`, or `python -m tests.pipeline.soak`.
 
 Five trials: a load to Delta, Iceberg, Parquet and PostgreSQL, and a ranking. In each so many drivers are killed at
-random moments, one of them right after the data's commit and one right before; one life starts without its checkpoint, and the
-broker is killed during one. A sixth is a load on a standalone cluster whose executors are killed. Prints a line each.
+random moments, one of them right after the data's commit and one right before; one life starts without its checkpoint,
+and the broker is killed during one. A sixth is a load on a standalone cluster whose executors are killed. Prints a line
+for each.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ def main() -> int:
             killed = trial.lives.killed
             print(
                 f"{name}: seed {killed.seed}, {killed.driver_kill_count} drivers and {killed.executor_kill_count} "
-                f"executors killed, {killed.checkpoint_loss_count} checkpoints lost, {killed.broker_restart_count} broker "
-                f"restarts, {killed.batch_count} batches: {missing} rows missing, {doubled} too many "
+                f"executors killed, {killed.checkpoint_loss_count} checkpoints lost, {killed.broker_restart_count} "
+                f"broker restarts, {killed.batch_count} batches: {missing} rows missing, {doubled} too many "
                 f"({time.monotonic() - began_s:.0f} s)",
                 flush=True,
             )

@@ -15,6 +15,7 @@ import typer
 from barnabas.cli import adopt, consume, groups, log, perf, produce, release, topics
 from barnabas.cli.app import app
 from barnabas.cli.commands import COMMANDS
+from barnabas.pipeline.commands.main import parser as pipeline_parser
 from barnabas.server.main import parser
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs/cli.md"
@@ -62,7 +63,24 @@ def _document() -> str:
         parts.append(f"\n## barnabas {group}\n\n{COMMANDS[group]}\n{_paragraphs(text)}\n")
         for name, command in commands[group].commands.items():
             parts += _command(f"barnabas {group} {name}", command.help, command.params, level="###")
+    parts += _pipeline()
     return "".join(parts)
+
+
+def _pipeline() -> Iterator[str]:
+    options = pipeline_parser()
+    yield f"\n## barnabas pipeline\n\n{options.description} It needs `pip install 'barnabas[pipeline]'`; "
+    yield "[pipeline/running.md](pipeline/running.md) tells more.\n"
+    (commands,) = (action for action in options._actions if isinstance(action, argparse._SubParsersAction))
+    for name, command in commands.choices.items():
+        yield f"\n### barnabas pipeline {name}\n\n{_sentence(command.description)}\n\n"
+        yield "| option | meaning |\n| --- | --- |\n"
+        yield from _arguments(command)
+
+
+def _sentence(text: str) -> str:
+    text = " ".join(text.split())
+    return text[:1].upper() + text[1:]
 
 
 def _paragraphs(text: str) -> str:
@@ -75,12 +93,21 @@ def _broker() -> Iterator[str]:
     yield f"\n## barnabas broker\n\n{options.description} {options.epilog}\n\n"
     yield "```text\nbarnabas broker [server.properties] [options]\n```\n\n"
     yield "| option | meaning |\n| --- | --- |\n"
+    yield from _arguments(options)
+
+
+def _arguments(options: argparse.ArgumentParser) -> Iterator[str]:
     for action in options._actions:
-        if action.option_strings and not isinstance(action, argparse._HelpAction):
+        if action.help == argparse.SUPPRESS or isinstance(action, argparse._HelpAction):
+            continue
+        text = (action.help or "") % {"default": action.default}
+        if action.option_strings:
             value = f" {action.metavar or action.dest.upper()}" if action.nargs != 0 else ""
             if action.choices:
                 value = f" {'|'.join(action.choices)}"
-            yield _row(f"{action.option_strings[0]}{value}", action.help or "")
+            yield _row(f"{action.option_strings[0]}{value}", text)
+        else:
+            yield _row(str(action.metavar or action.dest.upper()), text)
 
 
 def _command(title: str, text: str, params: list[typer.models.ParameterInfo], level: str = "##") -> Iterator[str]:

@@ -16,7 +16,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bootstrap-server", default="127.0.0.1:9092", metavar="HOST:PORT,...", help="(%(default)s)")
     parser.add_argument("--topic", default="host-metrics", help="(%(default)s)")
     parser.add_argument("--partitions", type=int, default=4, metavar="N", help="of a topic that is made (%(default)s)")
-    parser.add_argument("--host", default=platform.node(), metavar="NAME", help="this host's name (%(default)s)")
+    parser.add_argument("--host", default="", metavar="NAME", help="this host's name (what it calls itself)")
     parser.add_argument("--interval", type=float, default=10.0, metavar="S", help="between two looks (%(default)s s)")
     parser.add_argument("--give-up", type=float, default=120.0, metavar="S", help="wait for a broker (%(default)s s)")
 
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
         give_up_s=arguments.give_up,
         may_append=True,
     )
-    lines = host_lines(HostPlan(arguments.host, arguments.interval), ThisHost(), lambda: is_stopped)
+    lines = host_lines(HostPlan(arguments.host or platform.node(), arguments.interval), ThisHost(), lambda: is_stopped)
     with BrokerTopics(arguments.bootstrap_server) as topics:
         done = feed(topics, plan, lines, warn=print)
     print(f"done: {done.sent_count:,} figures")

@@ -15,7 +15,7 @@ from barnabas.core.parent import die_with_parent
 from barnabas.pipeline.demo.children import ChildFailedError
 from barnabas.pipeline.demo.remedies import remedy_of
 
-_COMMANDS = ("demo", "list_jobs", "run_jobs", "status", "rewind", "report", "replay", "generate", "collect")
+_COMMANDS = ("demo", "list_jobs", "run_jobs", "status", "rewind", "report", "compact", "replay", "generate", "collect")
 FAILED, REFUSED, STOPPED = 1, 2, 130
 
 
@@ -23,10 +23,10 @@ def main(argv: list[str] | None = None) -> int:
     """Run one command; gives the exit code."""
     # Spark's bridge logs to the root logger, which would print it, that a JVM which has just ended does not answer.
     logging.getLogger().addHandler(logging.NullHandler())
-    arguments = _parser().parse_args(argv)
-    if getattr(arguments, "parent", 0):
-        die_with_parent(arguments.parent)
     try:
+        arguments = parser().parse_args(argv)
+        if getattr(arguments, "parent", 0):
+            die_with_parent(arguments.parent)
         code = arguments.run_command(arguments)
         sys.stdout.flush()
         return int(code)
@@ -53,11 +53,12 @@ def main(argv: list[str] | None = None) -> int:
         return _fail(str(error), code)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    """Give the parser of all commands."""
+    made = argparse.ArgumentParser(
         prog="barnabas pipeline", description="Activity streams on Spark: from topics into topics, tables and a report."
     )
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    commands = made.add_subparsers(required=True, metavar="COMMAND")
     for module_name in _COMMANDS:
         module = import_module(f"barnabas.pipeline.commands.{module_name}")
         command = commands.add_parser(
@@ -65,7 +66,7 @@ def _parser() -> argparse.ArgumentParser:
         )
         module.add_options(command)
         command.set_defaults(run_command=module.run)
-    return parser
+    return made
 
 
 def _code_of(error: Exception) -> int | None:

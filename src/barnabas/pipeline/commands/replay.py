@@ -55,8 +55,8 @@ def run(arguments: argparse.Namespace) -> int:
     from barnabas.pipeline.sources.feeder import FeedPlan, feed
     from barnabas.pipeline.sources.topics import BrokerTopics
 
-    event_types, lines = _source(arguments)
     topics = pairs(arguments.topic, "--topic")
+    event_types, lines = _source(arguments)
     known = {event_type.name for event_type in event_types}
     if unknown := set(topics) - known:
         raise PlanError(

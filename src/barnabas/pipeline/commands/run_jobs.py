@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 NAME = "run"
 HELP = "run jobs"
 
+_COMPACT_EVERY = 100
+
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
@@ -96,6 +98,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default=0.0,
         metavar="N",
         help="messages/s of each partition: what spark.streaming.kafka.maxRatePerPartition was for DStreams",
+    )
+    pace.add_argument(
+        "--compact-every",
+        type=int,
+        metavar="N",
+        help="batches between two compactions of the tables; 0: never (100; Parquet and PostgreSQL: 0)",
     )
     care = parser.add_argument_group("when something is wrong")
     care.add_argument(
@@ -243,11 +251,18 @@ def _plan(arguments: argparse.Namespace, job: Job) -> RunPlan:
         arguments.trigger,
         arguments.refresh,
         arguments.give_up,
+        _compact_every(arguments),
         Limits(arguments.max_bytes_per_s, arguments.max_messages_per_s, arguments.max_rate_per_partition),
         OnDataLoss(arguments.on_data_loss),
         Delivery(arguments.delivery),
         {name: parse_value(value, defaults.get(name, "")) for name, value in values.items()},
     )
+
+
+def _compact_every(arguments: argparse.Namespace) -> int:
+    if arguments.compact_every is not None:
+        return int(arguments.compact_every)
+    return _COMPACT_EVERY if arguments.format in ("delta", "iceberg") else 0
 
 
 class _Stopper:

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from barnabas.pipeline.events.parse_avro import parsed_avro
 from barnabas.pipeline.events.types import EventType, Field, Kind
 
 if TYPE_CHECKING:
@@ -54,7 +53,12 @@ def parsed(value: Column, event: EventType, format: Format = "json") -> tuple[Co
         it is good. Both should be columns of the same `select`: then a record is parsed once, and what is selected or
         filtered by them afterwards does not parse it again.
     """
-    return parsed_avro(value, event) if format == "avro" else _parsed_json(value, event)
+    if format == "avro":
+        # It needs fastavro, which is not there where only the command line is.
+        from barnabas.pipeline.events.parse_avro import parsed_avro
+
+        return parsed_avro(value, event)
+    return _parsed_json(value, event)
 
 
 def _parsed_json(value: Column, event: EventType) -> tuple[Column, Column]:

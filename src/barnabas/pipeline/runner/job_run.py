@@ -121,11 +121,11 @@ class JobRun:
             QueryStoppedError: a query has failed; `start` can be tried again.
         """
         now = time.monotonic()
-        self._take_progress()
         if now >= self._next_lag_s:
             self._measure_lag()
             self._next_lag_s = now + _LAG_EVERY_S
         if now >= self._next_status_s:
+            self._take_late_rows()
             self._write_status()
             self._next_status_s = now + _STATUS_EVERY_S
         if self._is_stale and now - self._last_refresh_s >= self.plan.refresh_s and not self.plan.is_once:
@@ -167,7 +167,7 @@ class JobRun:
             time.sleep(0.02)
         for query in self._queries:
             query.stop()
-        self._take_progress()
+        self._take_late_rows()
         self._queries = []
         self.figures.state = "stopped"
 
@@ -504,6 +504,10 @@ class JobRun:
         self._metrics.batch(self.plan.run, report)
         self._is_stale = True
         self._report(self.figures)
+        if self.plan.compact_every and self.figures.batch_count % self.plan.compact_every == 0:
+            # Here, between two batches, as no commit of this run is under way.
+            for writer in self._writers.values():
+                writer.table.compact()
 
     def _restart(self, why: str) -> None:
         self._warn(f"{self.plan.run}: {why}; starting again")
@@ -517,13 +521,15 @@ class JobRun:
             if not query.isActive and (error := query.exception()) is not None:
                 raise QueryStoppedError(_first_line(self._failure or error))
 
-    def _take_progress(self) -> None:
-        """Take late rows, and positions of partitions that a batch had nothing of, from what Spark tells."""
+    def _take_late_rows(self) -> None:
+        """Count what Spark's state has refused as too late."""
+        if not self._job.keeps_state:
+            return
         for query in self._queries:
             for progress in query.recentProgress:
-                if progress.batchId <= self._seen_batches.get(str(query.runId), -1):
-                    continue
-                if "addBatch" not in progress.durationMs:
+                seen = self._seen_batches.get(str(query.runId), -1)
+                # Without a batch Spark reports every ten seconds that it is idle, under the next batch's id.
+                if progress.batchId <= seen or "addBatch" not in progress.durationMs:
                     continue
                 self._seen_batches[str(query.runId)] = progress.batchId
                 late = sum(operator.numRowsDroppedByWatermark for operator in progress.stateOperators)

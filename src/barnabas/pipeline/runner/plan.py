@@ -60,6 +60,7 @@ class RunPlan:
         trigger_s: Seconds between batches, at least.
         refresh_s: Seconds between two computations of what is derived, at least.
         give_up_s: How long the cluster may be away.
+        compact_every: How many batches there are from one compaction of the tables to the next; 0: none.
     """
 
     job: Job
@@ -77,6 +78,7 @@ class RunPlan:
     trigger_s: float = 1.0
     refresh_s: float = 10.0
     give_up_s: float = 120.0
+    compact_every: int = 0
     limits: Limits = field(default_factory=Limits)
     on_data_loss: OnDataLoss = OnDataLoss.STOP
     delivery: Delivery = Delivery.EXACTLY_ONCE

@@ -1,0 +1,65 @@
+"""`barnabas pipeline compact JOB`: write the small files of a job's tables together into larger ones.
+
+A run does it by itself every so many batches (`run --compact-every`), except for Parquet, where other readers may see a
+table between two steps (docs/pipeline/tables.md); stop the run before you compact that.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from barnabas.pipeline.catalogue import find_job
+from barnabas.pipeline.commands.options import add_spark_options, add_table_options
+from barnabas.pipeline.commands.run_jobs import absolute, session_for
+from barnabas.pipeline.job import TableOutput
+from barnabas.pipeline.runner.plan import PlanError
+from barnabas.pipeline.tables.table import COMPACTED_FILE_BYTES, MEGABYTE
+
+NAME = "compact"
+HELP = "write small files of tables together"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.add_argument("job", help="a job's name, or a .py file that declares one")
+    parser.add_argument("--table", action="append", default=[], metavar="NAME", help="only this one; load's are topics")
+    parser.add_argument(
+        "--target-mb",
+        type=int,
+        default=COMPACTED_FILE_BYTES // MEGABYTE,
+        metavar="N",
+        help="size of the files that are written (%(default)s)",
+    )
+    add_table_options(parser)
+    add_spark_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command.
+
+    Raises:
+        PlanError: the job has no such table, or none is there.
+    """
+    from barnabas.pipeline.runner.outputs import table_location
+    from barnabas.pipeline.tables.places import open_table
+
+    job = find_job(arguments.job)
+    names = [each.name for each in job.outputs if isinstance(each, TableOutput)]
+    if "*" in names:
+        if not arguments.table:
+            raise PlanError(f"job {job.name} has a table per topic: name them with --table")
+        names = arguments.table
+    elif unknown := set(arguments.table) - set(names):
+        raise PlanError(f"job {job.name} has no table {', '.join(unknown)}; it has {', '.join(names)}")
+    with session_for(arguments, [], print) as (spark, _):
+        count = 0
+        for name in arguments.table or names:
+            location = table_location(absolute(arguments.tables), arguments.format, job.name, name)
+            table = open_table(spark, location, arguments.format)
+            if table.exists():
+                count += 1
+                done = table.compact(arguments.target_mb * MEGABYTE)
+                print(f"{name}: {done.files_before:,} files before, {done.files_after:,} after")
+    if not count:
+        raise PlanError(f"{arguments.tables} holds no {arguments.format} table of job {job.name}")
+    return 0

@@ -1,0 +1,144 @@
+"""`barnabas pipeline` as a person uses it: from a log to a report, each command a process; what it says to mistakes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from barnabas.pipeline.sources.social import SitePlan, write_access_log
+from tests.compat.conftest import RunningBroker, StartBroker
+from tests.patience import PATIENCE_S
+
+# The JVMs of these commands live for seconds.
+FAST = ("--conf", "spark.driver.defaultJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
+
+class Terminal:
+    """A directory to give commands in, and a broker to give them of."""
+
+    def __init__(self, directory: Path, broker: RunningBroker) -> None:
+        self.directory = directory
+        self.broker = broker
+
+    def start(self, *words: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "barnabas.cli.main", "pipeline", *words],
+            cwd=self.directory,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def give(self, *words: str, code: int = 0) -> str:
+        """Give a command, and what it printed; fails when it ends otherwise."""
+        with self.start(*words) as process:
+            output, errors = process.communicate(timeout=3 * PATIENCE_S)
+        assert process.returncode == code, f"{words}\n{output}\n{errors}"
+        assert "Traceback" not in errors
+        return output if code == 0 else errors
+
+    @property
+    def at(self) -> tuple[str, str]:
+        return ("--bootstrap-server", self.broker.bootstrap_servers)
+
+
+@pytest.fixture
+def terminal(tmp_path: Path, start_broker: StartBroker) -> Terminal:
+    return Terminal(tmp_path, start_broker())
+
+
+def test_from_a_log_to_a_report(terminal: Terminal):
+    count = write_access_log(SitePlan(duration_s=1_800), terminal.directory / "access.log")
+    told = terminal.give("replay", "access.log", *terminal.at)
+    assert f"done: line {count:,}, refused 0" in told
+    # What is there already is not sent again.
+    assert f"done: line {count:,}" in terminal.give("replay", "access.log", *terminal.at)
+
+    told = terminal.give("run", "reporting", "load", "--topics", "page-views", "--once", *terminal.at, *FAST)
+    assert f"done: run load, record count {count}, dead letter count 0, lag 0" in told
+    status = json.loads(terminal.give("status", "--json"))
+    assert {each["run"]: each["state"] for each in status} == {"load": "stopped", "reporting": "stopped"}
+    assert "page-views" in terminal.give("status", "--partitions")
+
+    told = terminal.give("report", "--output", "report.html", "--title", "Our site", *FAST)
+    page = (terminal.directory / "report.html").read_text()
+    assert "<title>Our site" in page
+    assert "report.html: " in told
+
+    told = terminal.give(
+        "rewind", "load", "--topics", "page-views", "--to", "earliest", "--dry-run", *terminal.at, *FAST
+    )
+    assert "table page-views: page-views-0 goes back from offset " in told
+    assert "nothing was changed" in told
+    assert "page-views: 1 files before, 1 after" in terminal.give("compact", "load", "--table", "page-views", *FAST)
+
+
+def test_a_run_serves_metrics_and_stops_between_two_batches(terminal: Terminal):
+    write_access_log(SitePlan(duration_s=600), terminal.directory / "access.log")
+    terminal.give("replay", "access.log", *terminal.at)
+    process = terminal.start(
+        "run", "load", "--topics", "/page-.*/", "--metrics-port", "0", "--json", *terminal.at, *FAST
+    )
+    with process:
+        assert process.stdout is not None
+        events = (json.loads(line) for line in process.stdout)
+        url = next(event["url"] for event in events if event["event"] == "metrics")
+        next(event for event in events if event["event"] == "batch")
+        text = urllib.request.urlopen(url).read().decode()
+        assert 'barnabas_pipeline_batches_total{run="load"} 1.0' in text
+        assert 'barnabas_pipeline_lag_records{partition="0",run="load",topic="page-views"} 0.0' in text
+        process.terminate()
+        done = next(event for event in events if event["event"] == "done")
+        assert done["lag"] == 0
+        assert process.wait(PATIENCE_S) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("run", "reportin"), "no such job: reportin; there are feed, load"),
+        (("run", "load"), "job load reads any topics: name them with --topics"),
+        (("run", "ranking", "--set", "half_life=3"), "job ranking has no parameter 'half_life'"),
+        (("run", "ranking", "--from-time", "tuesday"), "'tuesday' is no time; write 2026-11-17T14:00"),
+        (("status", "--checkpoint", "nowhere"), "nowhere holds the status of no run"),
+        (("rewind", "ranking", "--to", "latest"), "--to: a time, offsets, or earliest"),
+        (("replay", "nowhere.log"), "nowhere.log: No such file or directory"),
+        (("replay", "nowhere.log", "--topic", "x"), "--topic x: it must be NAME=VALUE"),
+    ],
+)
+def test_mistakes_are_told_in_a_line_before_spark_is_started(tmp_path: Path, words: tuple[str, ...], message: str):
+    began_s = time.monotonic()
+    with subprocess.Popen(
+        [sys.executable, "-m", "barnabas.pipeline", *words],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        _, errors = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode in (1, 2), errors
+    assert errors.startswith("barnabas pipeline: "), errors
+    assert message in errors
+    assert len(errors.splitlines()) == 1
+    assert time.monotonic() - began_s < PATIENCE_S
+
+
+def test_without_a_broker_a_run_gives_up(tmp_path: Path):
+    words = ["run", "ranking", "--once", "--bootstrap-server", "127.0.0.1:1", "--give-up", "0", *FAST]
+    options = ["--kafka-option", "default.api.timeout.ms=1000", "--kafka-option", "request.timeout.ms=500"]
+    ended = subprocess.run(
+        [sys.executable, "-m", "barnabas.pipeline", *words, *options],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=3 * PATIENCE_S,
+        check=False,
+    )
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("barnabas pipeline: 127.0.0.1:1: TimeoutException")
