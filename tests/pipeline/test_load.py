@@ -1,0 +1,109 @@
+"""The load: many topics in one run, a table each; columns grow, and what does not fit is put aside with a reason."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from barnabas.pipeline.catalogue import find_job
+from tests.pipeline.site import Site
+from tests.spark import forgets_sockets
+
+pytestmark = forgets_sockets
+
+LOAD = find_job("load")
+
+
+def load(site: Site, *topics: str, **fields: object):
+    return site.run(LOAD, any_topics=topics, **fields)
+
+
+def send(site: Site, topic: str, *values: object) -> None:
+    site.send(topic, [(None, json.dumps(value).encode()) for value in values])
+
+
+def reasons(site: Site, topic: str) -> list[str]:
+    return sorted(headers["reason"] for _, _, headers in site.records(f"{topic}.dlq"))
+
+
+def test_many_topics_go_into_a_table_each(site: Site):
+    orders, users = f"{site.name}-orders", f"{site.name}-users"
+    site.create(orders, 3)
+    site.create(users, 2)
+    send(site, orders, *({"id": number, "price": number / 4} for number in range(40)))
+    send(site, users, *({"name": f"u{number}", "tags": ["a", "b"]} for number in range(10)))
+    done = load(site, f"/{site.name}-.*/")
+    assert (done.figures.record_count, done.figures.lag_count) == (50, 0)
+    assert site.rows(LOAD, orders, "id", "price") == [(number, number / 4) for number in range(40)]
+    assert site.rows(LOAD, users, "name", "tags")[0] == ("u0", ["a", "b"])
+    places = site.rows(LOAD, orders, "_topic", "_partition", "_offset")
+    assert len(set(places)) == 40
+    assert {place[0] for place in places} == {orders}
+
+
+def test_new_fields_become_columns_and_a_changed_type_is_put_aside(site: Site):
+    topic = f"{site.name}-orders"
+    site.create(topic, 1)
+    send(site, topic, {"id": 1, "price": 2.5})
+    load(site, topic)
+    send(
+        site,
+        topic,
+        {"id": 2, "price": 3.5, "customer": {"name": "ada"}},
+        {"id": "three", "price": 1.0},
+        {"id": 4, "price": "cheap"},
+        {"id": 5, "price": 5.5, "customer": {"name": "bob", "city": "Prague"}},
+    )
+    site.send(topic, [(None, b"no json"), (None, b"[1]"), (b"key", None)])
+    done = load(site, topic)
+    assert (done.figures.record_count, done.figures.dead_letter_count) == (7, 5)
+    rows = site.rows(LOAD, topic, "id", "price", "customer.name", "customer.city")
+    assert rows == [(1, 2.5, None, None), (2, 3.5, "ada", None), (5, 5.5, "bob", "Prague")]
+    told = reasons(site, topic)
+    assert len(told) == 5
+    assert any("id" in reason and "three" in reason for reason in told)
+    assert any("price" in reason and "cheap" in reason for reason in told)
+    # What is put aside is put aside once, and the next batch fits the grown table.
+    send(site, topic, {"id": 6, "price": 1, "customer": None})
+    load(site, topic)
+    assert site.rows(LOAD, topic, "id")[-1] == (6,)
+    assert len(reasons(site, topic)) == 5
+
+
+@pytest.mark.parametrize("table_format", ["parquet", "iceberg"])
+def test_other_formats_grow_as_well(site: Site, table_format: str):
+    topic = f"{site.name}-orders"
+    site.create(topic, 2)
+    send(site, topic, {"id": 1})
+    load(site, topic, table_format=table_format)
+    send(site, topic, {"id": 2, "note": "new"}, {"id": "two"})
+    load(site, topic, table_format=table_format)
+    assert site.rows(LOAD, topic, "id", "note", table_format=table_format) == [(1, None), (2, "new")]
+    assert len(reasons(site, topic)) == 1
+
+
+def test_an_activity_topic_begins_with_its_types_columns(site: Site):
+    site.create("page-views", 1)
+    try:
+        send(
+            site,
+            "page-views",
+            {
+                "type": "page_view",
+                "version": 9,
+                "id": "a:1",
+                "time": "2026-03-06T19:00:00Z",
+                "address": "192.0.2.1",
+                "method": "GET",
+                "page": "/",
+                "status": 200,
+                "is_new": True,
+            },
+        )
+        load(site, "page-views")
+        row = site.rows(LOAD, "page-views", "time", "bytes", "is_new")
+        assert row == [(datetime(2026, 3, 6, 19, tzinfo=UTC).replace(tzinfo=None), None, True)]
+    finally:
+        site.delete("page-views")
