@@ -214,6 +214,7 @@ def _ranking(
     return section
 
 
+# Two of about the same height follow each other: they stand side by side.
 ALL: tuple[Section, ...] = (
     views_over_time,
     visitors,
@@ -229,6 +230,7 @@ ALL: tuple[Section, ...] = (
     funnel,
     sessions,
     errors,
+    crawlers_share,
     _ranking(
         lambda data: data.missing_pages,
         "Missing pages",
@@ -236,6 +238,14 @@ ALL: tuple[Section, ...] = (
         ("page", "requests"),
         "Nothing was missing.",
         "s3",
+    ),
+    _ranking(
+        lambda data: data.crawlers,
+        "Crawlers",
+        "Declared ones, by agent",
+        ("agent", "views"),
+        "No crawler has declared itself.",
+        "s2",
     ),
     _ranking(
         lambda data: data.entry_pages,
@@ -252,15 +262,6 @@ ALL: tuple[Section, ...] = (
         ("page", "sessions"),
         "There was no session.",
         "s1",
-    ),
-    crawlers_share,
-    _ranking(
-        lambda data: data.crawlers,
-        "Crawlers",
-        "Declared ones, by agent",
-        ("agent", "views"),
-        "No crawler has declared itself.",
-        "s2",
     ),
     _ranking(
         lambda data: data.searches,

@@ -26,7 +26,8 @@ from barnabas.pipeline.report import text
 _EPOCH = datetime(1969, 12, 29)
 _HOUR = timedelta(hours=1)
 _DAY = timedelta(days=1)
-_STEPS_H = (1, 2, 3, 6, 12, 24, 48, 168, 336, 672, 1_344, 2_688, 5_376, 10_752)
+# From weeks on doubled and doubled again, so that a single event of a wrong century does not make a thousand columns.
+_STEPS_H = (1, 2, 3, 6, 12, 24, 48, 168, 336, 672, *(1_344 << doubled for doubled in range(8)))
 # Of letters of 12 units, at the most.
 _LETTER_WIDTH = 7.2
 _LABEL_ROOM = 56

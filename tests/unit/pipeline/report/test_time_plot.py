@@ -11,11 +11,12 @@ TIMES = st.datetimes(datetime(1970, 1, 1), datetime(2999, 12, 31))
 LABEL = re.compile(r'<text class="tick" x="([\d.]+)" y="([\d.]+)" text-anchor="(\w+)">([^<]+)</text>')
 
 
-@given(TIMES, st.timedeltas(timedelta(0), timedelta(days=365 * 100)))
-def test_columns_cover_the_time_and_are_few_enough(first, length):
-    start, step, count = buckets(first, first + length)
+@given(TIMES, TIMES)
+def test_columns_cover_the_time_and_are_few_enough(one, other):
+    first, last = sorted((one, other))
+    start, step, count = buckets(first, last)
     assert start <= first < start + step
-    assert start + (count - 1) * step <= first + length < start + count * step
+    assert start + (count - 1) * step <= last < start + count * step
     assert count <= 96
 
 
