@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -86,13 +86,6 @@ BROKEN = (
 @pytest.fixture(scope="module")
 def spark() -> SparkSession:
     return shared_session()
-
-
-@pytest.fixture(autouse=True)
-def cleared(spark: SparkSession) -> Iterator[None]:
-    """The job persists its distinct facts, and leaves it to its caller to clear them."""
-    yield
-    spark.catalog.clearCache()
 
 
 def odd_log(path: Path, seed: int, line_count: int) -> None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from barnabas.pipeline.job import Job, Mode, Parameter, TableOutput, TopicInput
 from barnabas.pipeline.jobs.reporting import funnel
-from barnabas.pipeline.jobs.reporting.facts import FACTS, INPUTS, facts
-from barnabas.pipeline.jobs.reporting.results import ASSETS, CRAWLERS, results
+from barnabas.pipeline.jobs.reporting.facts import FACTS, INPUTS, keep_facts
+from barnabas.pipeline.jobs.reporting.results import ASSETS, CRAWLERS, compute_results
 from barnabas.pipeline.jobs.reporting.summary import summarize
 
 RESULTS = (
@@ -31,8 +31,8 @@ JOB = Job(
     does="visitors, sessions, pages, referrers, errors and funnels per day, for tables and the HTML report",
     inputs=tuple(TopicInput(event.name, event) for event in INPUTS),
     outputs=(TableOutput(FACTS), *(TableOutput(name, Mode.REPLACE) for name in RESULTS)),
-    transform=facts,
-    refresh=results,
+    transform=keep_facts,
+    refresh=compute_results,
     parameters=(
         Parameter("session_gap_s", 1_800, "the longest pause within a session"),
         Parameter("funnel", funnel.DEFAULT, "the steps: event types with | between, a blank and a pattern; next step"),

@@ -40,7 +40,7 @@ _UPPER, _LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
 _BLANKS = r"[ \t\r\n]+"
 
 
-def facts(frames: Frames, parameters: Parameters) -> dict[str, DataFrame]:
+def keep_facts(frames: Frames, parameters: Parameters) -> dict[str, DataFrame]:
     """Give the facts of new events.
 
     Args:

@@ -29,10 +29,12 @@ _SECONDS_PER_DAY, _SECONDS_PER_HOUR = 86_400, 3_600
 _MISSING = (404, 410)
 
 
-def results(frames: Frames, parameters: Parameters) -> dict[str, DataFrame]:
+def compute_results(frames: Frames, parameters: Parameters) -> dict[str, DataFrame]:
     """Compute all result tables.
 
-    The distinct facts are persisted, as every table is made of them: the caller clears the cache when it has written.
+    The distinct facts and the sessions are computed here and now, as most tables are made of them, and kept as long as
+    anybody has the result. (Not `persist`, which keeps until somebody gives it back. What it costs: where an executor
+    is lost meanwhile, the refresh fails and has to be done again.)
 
     Args:
         frames: `report_facts`.
@@ -47,10 +49,10 @@ def results(frames: Frames, parameters: Parameters) -> dict[str, DataFrame]:
     from pyspark.sql import functions as F  # noqa: N812
 
     steps = funnel.parse(str(parameters["funnel"]))
-    activity = _activity(frames[FACTS], parameters).persist()
+    activity = _activity(frames[FACTS], parameters).localCheckpoint()
     views = activity.where("type = 'page_view'")
     audience = views if parameters["count_crawlers"] else views.where(~F.col("is_crawler"))
-    visits = sessions(audience.where("NOT is_asset"), int(parameters["session_gap_s"])).persist()
+    visits = sessions(audience.where("NOT is_asset"), int(parameters["session_gap_s"])).localCheckpoint()
     counted = activity if parameters["count_crawlers"] else activity.where(~F.col("is_crawler"))
     return {
         "report_totals": _totals(frames[FACTS], activity, visits),

@@ -27,7 +27,14 @@ def summarize(frames: Frames, parameters: Parameters) -> list[Summary]:
     steps = frames["report_funnel"].groupBy("step", "name").agg(F.sum("visitors").alias("visitors"))
     searches = frames["report_searches"].groupBy("query").agg(F.sum("searches").alias("searches"))
     days = frames["report_days"].select(
-        "day", "views", "visitors", "sessions", "bounce_share", "crawler_views", "client_errors", "server_errors"
+        "day",
+        "views",
+        "visitors",
+        "sessions",
+        F.round("bounce_share", 3).alias("bounce_share"),
+        "crawler_views",
+        "client_errors",
+        "server_errors",
     )
     return [
         Summary("Days, latest first (UTC)", days.orderBy(F.desc("day")).limit(_ROWS)),
