@@ -51,7 +51,7 @@ FROM (
 WHERE NOT regexp_matches(user_name, '[{_C}]');
 
 CREATE TABLE views AS
-SELECT number, address, local - to_minutes(zone) AS time, page, status, size, referrer, agent
+SELECT number, address, local - to_minutes(zone) AS time, method, page, status, size, referrer, agent
 FROM (
     SELECT number, address,
         CASE WHEN regexp_matches(behind, '^[0-9]{{2}}/(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)/[0-9]{{4}}'
@@ -59,6 +59,7 @@ FROM (
             THEN try_strptime(behind[:20], '%d/%b/%Y:%H:%M:%S') END AS local,
         (CASE behind[22] WHEN '-' THEN -1 ELSE 1 END)
             * (60 * try_cast(behind[23:24] AS INTEGER) + try_cast(behind[25:26] AS INTEGER)) AS zone,
+        regexp_extract(found.request, '^[A-Za-z]+') AS method,
         regexp_extract(found.request, '^[A-Za-z]+ ([^ ]+)( HTTP/[0-9.]+)?$', 1) AS page,
         try_cast(found.status AS INTEGER) AS status,
         CASE found.size WHEN '-' THEN 0 ELSE try_cast(found.size AS BIGINT) END AS size,
@@ -106,6 +107,63 @@ SELECT CAST(min(time) AS DATE) AS day, address, agent, is_crawler, min(time) AS 
     date_diff('second', min(time), max(time)) AS length_s, count(*) AS pages,
     first(page ORDER BY place) AS entry_page, last(page ORDER BY place) AS exit_page
 FROM of_session GROUP BY visitor, address, agent, is_crawler, session;
+"""
+
+# What `sources/access_log_events.py` says that a line is beside a view: clicks, searches and logins, into `others`.
+_EVENTS_OF_VIEWS = r"""
+CREATE TABLE engines (host VARCHAR, parameters VARCHAR[]);
+INSERT INTO engines VALUES ('google(\.com?)?\.[a-z]{2,3}', ['q', 'as_q']), ('bing\.com', ['q']),
+    ('search\.yahoo\.(com|co\.jp)', ['p']), ('duckduckgo\.com', ['q']), ('baidu\.com', ['wd', 'word']),
+    ('yandex\.[a-z]{2,3}(\.tr)?', ['text', 'query']), ('ecosia\.org', ['q']), ('startpage\.com', ['query', 'q']),
+    ('search\.brave\.com', ['q']), ('qwant\.com', ['q']), ('ask\.com', ['q']), ('sogou\.com', ['query', 'keyword']),
+    ('search\.aol\.[a-z.]{2,6}', ['q', 'query']), ('search\.naver\.com', ['query']), ('search\.seznam\.cz', ['q']);
+
+CREATE MACRO decoded(text) AS url_decode(replace(text, '+', ' '));
+CREATE MACRO words(query, parameters) AS list_filter(
+    flatten(list_transform(parameters, lambda name: list_transform(
+        list_filter(string_split(query, '&'), lambda part: decoded(string_split(part, '=')[1]) = name),
+        lambda part: trim(regexp_replace(decoded(part[strpos(part, '=') + 1 :]), '\s+', ' ', 'g'))))),
+    lambda found: found <> '')[1];
+CREATE MACRO own_words(path, query) AS CASE
+    WHEN regexp_full_match(path, '(?i).*/search/?|.*/search\.[a-z]+') THEN words(query, ['q', 'query', 's', 'search',
+        'text', 'term', 'keyword', 'keywords', 'words', 'wd', 'p'])
+    WHEN path LIKE '%/' THEN words(query, ['s']) END;
+
+CREATE TABLE requested AS
+SELECT *, split_part(split_part(page, '#', 1), '?', 1) AS path,
+    substr(split_part(page, '#', 1), length(split_part(split_part(page, '#', 1), '?', 1)) + 2) AS query,
+    regexp_replace(lower(regexp_replace(of_referrer.authority, '^.*@|:[0-9]*$', '', 'g')), '^www\.', '')
+        AS referrer_host,
+    of_referrer.path AS referrer_path, of_referrer.query AS referrer_query
+FROM (SELECT *, regexp_extract(coalesce(referrer, ''), '^[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*)([^?#]*)(\?([^#]*))?',
+    ['authority', 'path', 'mark', 'query']) AS of_referrer FROM views);
+
+CREATE TABLE got AS
+SELECT *, own_words(path, query) AS own_search, referrer_host = $site AS is_ours,
+    CASE WHEN referrer_host = $site THEN own_words(referrer_path, referrer_query) END AS shown_words,
+    CASE WHEN NOT (referrer_path = '/url' AND regexp_matches(words, '^https?://')) THEN words END AS searched
+FROM (
+    SELECT requested.*, words(referrer_query, parameters) AS words FROM requested
+    LEFT JOIN engines ON referrer_host <> $site AND regexp_full_match(referrer_host, '(.*\.)?' || engines.host))
+WHERE method = 'GET' AND status < 400 AND NOT regexp_full_match(path, '(?i).*\.(css|js|mjs|map|json|png|jpe?g|gif|svg|'
+    || 'ico|webp|avif|bmp|woff2?|ttf|otf|eot|mp3|mp4|webm|ogg|wasm)');
+
+INSERT INTO others BY NAME
+SELECT 'click' AS type, number || 'c' AS id, time, address, agent, page AS item,
+    coalesce(searched, shown_words) AS query
+FROM got WHERE is_ours OR searched IS NOT NULL
+UNION ALL BY NAME
+SELECT 'search' AS type, number || 's' AS id, time, address, agent, searched AS query
+FROM got WHERE searched IS NOT NULL
+UNION ALL BY NAME
+SELECT 'search' AS type, number || 'o' AS id, time, address, agent, own_search AS query
+FROM got WHERE own_search IS NOT NULL
+UNION ALL BY NAME
+SELECT 'login' AS type, number || 'l' AS id, time, address, agent, path AS service,
+    status NOT IN (401, 403) AND NOT (status = 200 AND regexp_matches(path, '(?i)wp-login\.php/*$')) AS is_success
+FROM requested
+WHERE status IN (401, 403) OR method = 'POST' AND status BETWEEN 200 AND 399
+    AND regexp_matches(path, '(?i)(^|/)(login|signin|wp-login\.php)/*$');
 """
 
 _TRAFFIC = """
@@ -196,11 +254,17 @@ QUERIES = {
 class Reckoning:
     """The tables of one log (unpacked, UTF-8) and other events, with the job's parameters.
 
-    `steps` are those of the funnel: (name, types, pattern).
+    `steps` are those of the funnel: (name, types, pattern). Where the `site` is named, whose log it is, the log's own
+    clicks, searches and logins are among the other events.
     """
 
     def __init__(
-        self, log: Path, others: Rows, parameters: dict[str, Any], steps: list[tuple[str, list[str], str]]
+        self,
+        log: Path,
+        others: Rows,
+        parameters: dict[str, Any],
+        steps: list[tuple[str, list[str], str]],
+        site: str | None = None,
     ) -> None:
         self._database = duckdb.connect()
         for name in ("crawlers", "assets", "count_crawlers", "own_hosts", "session_gap_s"):
@@ -214,6 +278,9 @@ class Reckoning:
         )
         self._database.execute(_LINES, {"path": str(log)})
         self._database.execute(_VIEWS)
+        if site is not None:
+            for statement in _EVENTS_OF_VIEWS.split(";\n"):
+                self._database.execute(statement, {"site": site} if "$site" in statement else {})
 
     def line_count(self) -> int:
         """Lines of the log, whatever they are."""

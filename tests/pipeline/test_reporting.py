@@ -12,11 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from barnabas.pipeline.events.encode import encode_json
+from barnabas.pipeline.events.parse import parsed
 from barnabas.pipeline.events.types import CLICK, EVENT_TYPES, LOGIN, PAGE_VIEW, POST, SEARCH, VOTE
-from barnabas.pipeline.job import Value
+from barnabas.pipeline.job import PLACE, Value
 from barnabas.pipeline.jobs.reporting import JOB, RESULTS, funnel
 from barnabas.pipeline.jobs.reporting.facts import FACTS
 from barnabas.pipeline.sources.access_log import View, parse_line, read_lines
+from barnabas.pipeline.sources.access_log_events import AccessLogPlan, access_log_lines, most_common_site
+from barnabas.pipeline.sources.lines import RawLine
 from tests.pipeline.reporting_sql import Reckoning, Rows
 from tests.spark import forgets_sockets, forgotten_sockets, shared_session
 
@@ -211,6 +215,27 @@ def plain_rows(rows: DataFrame) -> Rows:
     ]
 
 
+def as_sent(spark: SparkSession, events: list[dict[str, Any]]) -> dict[str, DataFrame]:
+    """Write events as JSON and read them back, as a run does; each type has a topic of one partition."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    frames = {}
+    for kind in (PAGE_VIEW, CLICK, SEARCH, LOGIN):
+        sent = [encode_json(kind, event) for event in events if event["type"] == kind.name]
+        rows = [(value, kind.topic, 0, offset, _NO_TIME) for offset, value in enumerate(sent)]
+        event, reason = parsed(F.col("value"), kind)
+        read = spark.createDataFrame(rows, f"value BINARY, {_PLACE}").select(
+            event.alias("event"), reason.alias("reason"), *PLACE
+        )
+        assert read.where("reason IS NOT NULL").count() == 0
+        frames[kind.name] = read.select("event.*", *PLACE)
+    return frames
+
+
+def steps_of(parameters: Mapping[str, Value]) -> list[tuple[str, list[str], str]]:
+    return [(step.name, list(step.types), step.pattern) for step in funnel.parse(str(parameters["funnel"]))]
+
+
 def assert_all_equal(
     spark: SparkSession, log: Path, others: Rows, parameters: Mapping[str, Value], repeats: int = 0
 ) -> dict[str, Rows]:
@@ -221,13 +246,17 @@ def assert_all_equal(
     events += random.Random(1).sample(events, repeats)
     repeats = len(events) - len({(event["type"], event["id"]) for event in events})
 
-    facts = JOB.transform(in_topics(spark, events, seed=len(events)), parameters)[FACTS]
-    tables = {name: plain_rows(rows) for name, rows in JOB.refresh({FACTS: facts}, parameters).items()}
-
-    steps = [(step.name, list(step.types), step.pattern) for step in funnel.parse(str(parameters["funnel"]))]
-    reckoning = Reckoning(log, others, dict(parameters), steps)
+    reckoning = Reckoning(log, others, dict(parameters), steps_of(parameters))
     assert reckoning.line_count() == len(lines)
     assert reckoning.view_count() == len(views)
+    return assert_tables_equal(in_topics(spark, events, seed=len(events)), reckoning, parameters, repeats)
+
+
+def assert_tables_equal(
+    frames: Mapping[str, DataFrame], reckoning: Reckoning, parameters: Mapping[str, Value], repeats: int
+) -> dict[str, Rows]:
+    facts = JOB.transform(frames, parameters)[FACTS]
+    tables = {name: plain_rows(rows) for name, rows in JOB.refresh({FACTS: facts}, parameters).items()}
     assert set(tables) == set(RESULTS)
     for name in RESULTS:
         wanted = Counter(reckoning.rows(name, repeats))
@@ -249,6 +278,23 @@ def test_every_number_of_the_real_log_equals_an_independent_computation(
     log.write_bytes(gzip.decompress(real_access_log.read_bytes()))
     tables = assert_all_equal(spark, log, [], JOB.defaults() | changed, repeats=100)
     assert all(tables[name] for name in RESULTS if name != "report_searches")
+
+
+def test_every_number_equals_it_with_the_clicks_searches_and_logins_of_the_log(
+    spark: SparkSession, real_access_log: Path, tmp_path: Path
+) -> None:
+    log = tmp_path / "access.log"
+    log.write_bytes(gzip.decompress(real_access_log.read_bytes()))
+    site = most_common_site(log)
+    raw = (RawLine("log", number, text) for number, text in read_lines(log))
+    found = list(access_log_lines(raw, AccessLogPlan(site)))
+    events = [{"type": kind.name, **fields} for line in found for kind, fields in line.events]
+    reckoning = Reckoning(log, [], JOB.defaults(), steps_of(JOB.defaults()), site)
+    refused = sum(line.refused is not None for line in found)
+    assert sum(event["type"] == PAGE_VIEW.name for event in events) + refused == reckoning.line_count()
+    assert reckoning.view_count() + refused == reckoning.line_count()
+    tables = assert_tables_equal(as_sent(spark, events), reckoning, JOB.defaults(), 0)
+    assert all(tables.values())
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
