@@ -122,10 +122,25 @@ def small_tasks(tasks: Sequence[Java], target_file_bytes: int) -> list[Java]:
 
 
 def _prepare(session: SparkSession) -> None:
-    """Make Iceberg's own catalogs known to a session: a stream's batches have one each.
+    """Load Iceberg's own catalogs in a session, whatever thread this is: a stream's batches have a session each.
 
-    Iceberg does it itself, but for the session that is active in the thread, which may be another one.
+    Iceberg does it in the session that is active in the thread, which may be another one; and in a thread without
+    one Spark looks into no session's settings, and finds only catalogs that are loaded.
     """
+    jvm = session.sparkContext._jvm
+    assert jvm is not None, "the session has ended"
     for name, value in _CATALOGS.items():
         if session.conf.get(name, None) is None:
             session.conf.set(name, value)
+    sessions: Java = jvm.org.apache.spark.sql.classic.SparkSession
+    before = sessions.getActiveSession()
+    sessions.setActiveSession(session._jsparkSession)
+    try:
+        catalogs = session._jsparkSession.sessionState().catalogManager()
+        catalogs.catalog("default_iceberg")
+        catalogs.catalog("default_cache_iceberg")
+    finally:
+        if before.isDefined():
+            sessions.setActiveSession(before.get())
+        else:
+            sessions.clearActiveSession()
