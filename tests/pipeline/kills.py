@@ -18,7 +18,7 @@ from tests.patience import PATIENCE_S
 from tests.pipeline.append_commits import ROW_COUNT, RUN
 
 # How often the program is killed at random points.
-KILL_COUNT = int(os.environ.get("BARNABAS_TABLE_KILLS", "6"))
+KILL_COUNT = int(os.environ.get("BARNABAS_KILLS", "6"))
 _MAX_DELAY_S = 1.0
 _NO_END = 1_000_000
 

@@ -12,16 +12,17 @@ import pytest
 
 from barnabas.pipeline.tables.places import open_table
 from barnabas.pipeline.tables.table import Mark, Progress, Table, TableError, TableMovedError
+from tests.pipeline.postgresql_server import postgresql
 from tests.spark import forgets_sockets, forgotten_sockets, shared_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["forgotten_sockets"]  # a fixture of every test here
+__all__ = ["forgotten_sockets", "postgresql"]  # fixtures
 
 pytestmark = forgets_sockets
 
-FORMATS = ["delta", "iceberg", "parquet"]
+FORMATS = ["delta", "iceberg", "parquet", "postgresql"]
 # Formats whose files can't be changed row by row.
 WITHOUT_UPDATE = {"parquet"}
 
@@ -51,7 +52,11 @@ def spark() -> SparkSession:
 
 @pytest.fixture(params=FORMATS)
 def place(request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path) -> Place:
-    return Place(spark, request.param, str(tmp_path / "table"))
+    if request.param == "postgresql":
+        location = request.getfixturevalue("postgresql").table_url(tmp_path.name)
+    else:
+        location = str(tmp_path / "table")
+    return Place(spark, request.param, location)
 
 
 @pytest.fixture

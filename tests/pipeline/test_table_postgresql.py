@@ -1,0 +1,276 @@
+"""What tables of PostgreSQL do beside what every table does: types, NULs, staging, a server that goes away, kills."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from barnabas.pipeline.tables.postgresql import PostgresqlTable
+from barnabas.pipeline.tables.table import TableError
+from tests.patience import PATIENCE_S
+from tests.pipeline.kills import KILL_COUNT, appending, finish, kill_at_random, last_sequence, offsets_of
+from tests.pipeline.postgresql_server import PostgresqlServer, postgresql
+from tests.pipeline.streams import write_stream
+from tests.pipeline.test_tables import offsets_in, progress_of, rows_at
+from tests.spark import forgets_sockets, forgotten_sockets, shared_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["forgotten_sockets", "postgresql"]  # fixtures
+
+pytestmark = forgets_sockets
+
+HOLD_PROGRESS = "SELECT * FROM public.barnabas_progress FOR UPDATE"
+
+
+@pytest.fixture(scope="module")
+def spark() -> SparkSession:
+    return shared_session()
+
+
+@pytest.fixture
+def name(tmp_path: Path) -> str:
+    return tmp_path.name
+
+
+@pytest.fixture
+def table(spark: SparkSession, postgresql: PostgresqlServer, name: str) -> PostgresqlTable:
+    return PostgresqlTable(spark, postgresql.table_url(name))
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def is_waiting(server: PostgresqlServer) -> bool:
+    """Whether a commit waits for a lock."""
+    return bool(
+        server.query("SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name = 'barnabas'")
+    )
+
+
+def staging_tables(server: PostgresqlServer) -> list[str]:
+    return [row[0] for row in server.query("SELECT tablename FROM pg_tables WHERE tablename LIKE 'barnabas_staging%'")]
+
+
+def test_types_are_postgresqls_own_and_come_back(
+    spark: SparkSession, postgresql: PostgresqlServer, table: PostgresqlTable, name: str
+) -> None:
+    rows = spark.sql(
+        "SELECT CAST(7 AS TINYINT) AS tiny, CAST(8 AS SMALLINT) AS small, CAST('NaN' AS DOUBLE) AS number,"
+        " CAST(0.1 AS FLOAT) AS part, CAST(12345678901234.56 AS DECIMAL(20, 2)) AS price, X'00FF5C0A' AS raw,"
+        " DATE'1969-07-20' AS day, TIMESTAMP'2015-05-17 10:05:03.000001+02:00' AS at,"
+        " TIMESTAMP_NTZ'2015-05-17 10:05:03.5' AS local, map('a', 1) AS counts,"
+        " array(named_struct('time', TIMESTAMP'2015-05-17 10:05:03.000001Z', 'x', 0.5D)) AS list, '\\\\N' AS mark"
+    )
+    table.append(rows, progress_of("load", 1, 1))
+    types = dict(
+        postgresql.query(
+            "SELECT attname::text, format_type(atttypid, atttypmod) FROM pg_attribute"
+            f" WHERE attrelid = '\"{name}\"'::regclass AND attnum > 0"
+        )
+    )
+    assert types == {
+        "tiny": "smallint",
+        "small": "smallint",
+        "number": "double precision",
+        "part": "real",
+        "price": "numeric(20,2)",
+        "raw": "bytea",
+        "day": "date",
+        "at": "timestamp with time zone",
+        "local": "timestamp without time zone",
+        "counts": "jsonb",
+        "list": "jsonb",
+        "mark": "text",
+    }
+    found = table.read()
+    assert found.selectExpr("* EXCEPT (tiny)").schema.simpleString() == (
+        rows.selectExpr("* EXCEPT (tiny)").schema.simpleString()
+    )
+    assert str(found.collect()) == str(rows.collect())
+
+
+def test_nothing_is_lost_of_texts_with_nul(
+    spark: SparkSession, postgresql: PostgresqlServer, table: PostgresqlTable, name: str
+) -> None:
+    schema = "id INT, text STRING, object STRUCT<name: STRING>, plain STRING"
+    values = [
+        (1, "a\0b\0", {"name": "x\0\0"}, "c"),
+        (2, "\u2400", {"name": "\\u0000 \\\0"}, None),
+        (3, "\\0 \\u0000", {"name": "\u2400"}, "d"),
+    ]
+    table.append(spark.createDataFrame(values[2:], schema), progress_of("load", 1, 1))
+    assert (
+        postgresql.query(f"SELECT FROM pg_attribute WHERE attrelid = '\"{name}\"'::regclass AND attname = '_nul'") == []
+    )
+    table.append(spark.createDataFrame(values[:2], schema), progress_of("load", 2, 1))
+    found = sorted(tuple(row.asDict(recursive=True).values()) for row in table.read().collect())
+    assert found == values
+    assert postgresql.query(f"SELECT text, object ->> 'name' FROM \"{name}\" WHERE id = 1") == [
+        ("a\u2400b\u2400", "x\u2400\u2400")
+    ]
+    with pytest.raises(TableError, match="a key has a NUL"):
+        table.update(spark.createDataFrame(values[:1], schema), ["text"], progress_of("load", 3, 1))
+    table.update(spark.createDataFrame([(1, "a", None, None)], schema), ["id"], progress_of("load", 3, 1))
+    assert table.read().where("id = 1").collect()[0]["text"] == "a"
+
+
+def test_a_record_is_not_there_twice(spark: SparkSession, table: PostgresqlTable) -> None:
+    table.append(rows_at(spark, 0, 10), progress_of("load", 1, 10))
+    with pytest.raises(TableError, match=r"there already: Key .*views, 0, 9"):
+        table.append(rows_at(spark, 9, 12), progress_of("backfill", 1, 12))
+    assert table.progress("backfill") is None
+    assert offsets_in(table) == list(range(10))
+
+
+def test_a_job_may_make_several_rows_of_a_record(spark: SparkSession, table: PostgresqlTable) -> None:
+    table.append(rows_at(spark, 0, 2), progress_of("load", 1, 2))
+    table.append(rows_at(spark, 2, 4).unionAll(rows_at(spark, 2, 4)), progress_of("load", 2, 4))
+    table.append(rows_at(spark, 4, 5).unionAll(rows_at(spark, 4, 5)), progress_of("load", 3, 5))
+    assert offsets_in(table) == [0, 1, 2, 2, 3, 3, 4, 4]
+
+
+def test_replace_may_change_columns_and_their_types(spark: SparkSession, table: PostgresqlTable) -> None:
+    table.append(spark.sql("SELECT 1 AS a, 2 AS b, array(1) AS c"), progress_of("load", 1, 1))
+    rows = spark.sql("SELECT 'x' AS a, array('y') AS c, 3 AS d")
+    table.replace(rows, progress_of("load", 2, 1))
+    assert sorted(table.read().columns) == ["a", "c", "d"]
+    assert table.read().select("a", "c", "d").collect() == rows.collect()
+
+
+def test_what_is_kept_in_a_schema_is_apart(spark: SparkSession, postgresql: PostgresqlServer, name: str) -> None:
+    postgresql.query('CREATE SCHEMA "Ware house"')
+    table = PostgresqlTable(spark, postgresql.table_url(f"Ware%20house.{name}"))
+    table.append(rows_at(spark, 0, 10), progress_of("load", 1, 10))
+    assert offsets_in(table) == list(range(10))
+    assert postgresql.query("SELECT sequence, progress ->> 'run' FROM \"Ware house\".barnabas_progress") == [
+        (1, "load")
+    ]
+    assert staging_tables(postgresql) == []
+
+
+def test_the_password_is_taken_from_the_environment_and_not_told(
+    spark: SparkSession, postgresql: PostgresqlServer, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_password = PostgresqlTable(spark, postgresql.table_url(name))
+    assert "secret" not in with_password.location
+    without = PostgresqlTable(spark, with_password.location)
+    monkeypatch.setenv("PGPASSFILE", "/nowhere")
+    with pytest.raises(TableError, match="password") as refused:
+        without.exists()
+    assert "secret" not in str(refused.value)
+    monkeypatch.setenv("PGPASSWORD", "a secret / of 100 %")
+    without.append(rows_at(spark, 0, 10), progress_of("load", 1, 10))
+    assert offsets_in(without) == list(range(10))
+
+
+@pytest.mark.parametrize("location", ["postgresql://127.0.0.1/test", "http://127.0.0.1/test?table=a", "/tmp/table"])
+def test_a_location_that_names_no_table_is_refused(spark: SparkSession, location: str) -> None:
+    with pytest.raises(TableError, match=r"table=schema\.name"):
+        PostgresqlTable(spark, location)
+
+
+def test_the_batches_of_a_stream_are_written_and_read(
+    spark: SparkSession, table: PostgresqlTable, tmp_path: Path
+) -> None:
+    assert write_stream(spark, table, tmp_path) == sorted(row["id"] for row in table.read().collect())
+
+
+def held_up(
+    spark: SparkSession, server: PostgresqlServer, table: PostgresqlTable, meanwhile: Callable[[], None]
+) -> Exception | None:
+    """Append while the run's progress is locked by another, who does something meanwhile; gives what came of it."""
+    raised: list[Exception] = []
+
+    def append() -> None:
+        try:
+            table.append(rows_at(spark, 10, 20), progress_of("load", 2, 20))
+        except TableError as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=append)
+    holder = server.connect()
+    try:
+        holder.execute(HOLD_PROGRESS)
+        thread.start()
+        wait_until(lambda: is_waiting(server))
+        meanwhile()
+    finally:
+        # Lets go of the lock, where there is still one.
+        holder.close()
+    thread.join(PATIENCE_S)
+    return raised[0] if raised else None
+
+
+def test_rows_that_were_staged_and_are_gone_are_missed(
+    spark: SparkSession, postgresql: PostgresqlServer, table: PostgresqlTable
+) -> None:
+    table.append(rows_at(spark, 0, 10), progress_of("load", 1, 10))
+
+    def empty() -> None:
+        # As a crash does with an unlogged table.
+        for name in staging_tables(postgresql):
+            postgresql.query(f"TRUNCATE {name}")
+
+    error = held_up(spark, postgresql, table, empty)
+    assert "10 rows were sent, 0 were there" in str(error)
+    assert last_sequence(table) == 1
+    table.append(rows_at(spark, 10, 20), progress_of("load", 2, 20))
+    assert offsets_in(table) == list(range(20))
+
+
+def test_a_server_that_crashes_during_a_commit_has_rows_once(spark: SparkSession, name: str) -> None:
+    with PostgresqlServer() as server:
+        table = PostgresqlTable(spark, server.table_url(name))
+        table.append(rows_at(spark, 0, 10), progress_of("load", 1, 10))
+        assert "went away" in str(held_up(spark, server, table, server.crash))
+        with pytest.raises(TableError, match=rf"127.0.0.1:{server.port}.*the server is not there"):
+            table.progress("load")
+        server.start()
+        assert last_sequence(table) == 1
+        table.append(rows_at(spark, 10, 20), progress_of("load", 2, 20))
+        assert offsets_in(table) == list(range(20))
+        assert staging_tables(server) == []
+
+
+@pytest.mark.timeout(600 + 60 * KILL_COUNT)
+def test_rows_are_there_once_however_the_driver_is_killed(
+    postgresql: PostgresqlServer, table: PostgresqlTable, name: str
+) -> None:
+    commit_count = kill_at_random("postgresql", table, postgresql.table_url(name), seed=20_262)
+    assert offsets_in(table) == offsets_of(commit_count)
+    assert staging_tables(postgresql) == []
+
+
+@pytest.mark.timeout(900)
+def test_a_kill_between_the_staged_rows_and_their_commit_leaves_nothing(
+    spark: SparkSession, postgresql: PostgresqlServer, table: PostgresqlTable, name: str
+) -> None:
+    location = postgresql.table_url(name)
+    # Right after a commit, before the program knows of it.
+    with appending("postgresql", location, 100) as program:
+        program.wait_until(lambda: last_sequence(table) >= 1)
+        program.kill()
+    done = last_sequence(table)
+    assert offsets_in(table) == offsets_of(done)
+    with postgresql.connect() as holder, appending("postgresql", location, 100) as program:
+        holder.execute(HOLD_PROGRESS)
+        program.wait_until(lambda: is_waiting(postgresql))
+        program.kill()
+        holder.rollback()
+    assert last_sequence(table) == done
+    assert offsets_in(table) == offsets_of(done)
+    assert len(staging_tables(postgresql)) == 1
+    commit_count = finish("postgresql", table, location)
+    assert offsets_in(table) == offsets_of(commit_count)
+    assert staging_tables(postgresql) == []
