@@ -6,10 +6,12 @@ import threading
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
 
+from barnabas.pipeline.tables import delta_lake, parquet
 from barnabas.pipeline.tables.places import open_table
 from barnabas.pipeline.tables.table import Mark, Progress, Table, TableError, TableMovedError
 from tests.pipeline.postgresql_server import postgresql
@@ -195,6 +197,25 @@ def test_one_of_two_that_take_themselves_for_the_same_run_goes_on(place: Place) 
     seen = place.open()
     assert offsets_in(seen) == list(range(start, start + 10))
     assert seen.progress("load") == progress_of("load", 1, start)
+
+
+@pytest.mark.parametrize(("format_name", "module"), [("delta", delta_lake), ("parquet", parquet)])
+def test_a_writer_that_was_overtaken_by_the_same_run_is_told(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format_name: str, module: ModuleType
+) -> None:
+    slow, fast = (open_table(spark, str(tmp_path / "table"), format_name) for _ in range(2))
+    aligned = module.aligned
+
+    def after_the_other(*arguments: object) -> DataFrame:
+        monkeypatch.setattr(module, "aligned", aligned)
+        fast.append(rows_at(spark, 0, 10), progress_of("load", 1, 10))
+        return aligned(*arguments)
+
+    monkeypatch.setattr(module, "aligned", after_the_other)
+    with pytest.raises(TableMovedError, match="another writer has just made commit 1 of run load"):
+        slow.append(rows_at(spark, 100, 110), progress_of("load", 1, 110))
+    assert offsets_in(slow) == list(range(10))
+    assert slow.progress("load") == progress_of("load", 1, 10)
 
 
 def test_new_columns_appear_and_missing_ones_are_null(place: Place, table: Table) -> None:

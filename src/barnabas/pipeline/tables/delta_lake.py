@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 _LOG = "_delta_log"
-_COMMIT_FILE = re.compile(r"(\d{20})\.json")
 _NOTE_KEY = "barnabas"
 
 # Characters that Parquet's own names of columns can't have; with them Delta must map names.
@@ -60,21 +59,19 @@ _SAME_RUN_CONFLICT = "ConcurrentTransaction"
 
 @dataclass(frozen=True, slots=True)
 class _Note:
-    """What stands in a commit: `own` is the run that wrote rows ("" for a compaction), `writer` this very attempt."""
+    """What stands in a commit: each run's progress as of version `base`, and which attempt of its writer made it."""
 
     base: int
-    own: str
-    writer: str
     runs: dict[str, Progress]
+    writers: dict[str, str]
 
     def to_json(self) -> str:
         return json.dumps(
             {
                 _NOTE_KEY: 1,
                 "base": self.base,
-                "own": self.own,
-                "writer": self.writer,
                 "runs": [progress.to_json() for progress in self.runs.values()],
+                "writers": self.writers,
             },
             separators=(",", ":"),
         )
@@ -89,16 +86,7 @@ class _Note:
         if not isinstance(found, dict) or _NOTE_KEY not in found:
             return None
         all_progress = [Progress.from_json(progress) for progress in found["runs"]]
-        return cls(found["base"], found["own"], found["writer"], {progress.run: progress for progress in all_progress})
-
-
-@dataclass(frozen=True, slots=True)
-class _History:
-    """What the log says: the latest version, each run's progress, and which attempt made a run's sequence."""
-
-    version: int
-    runs: dict[str, Progress]
-    writers: dict[tuple[str, int], str]
+        return cls(found["base"], {progress.run: progress for progress in all_progress}, found["writers"])
 
 
 class DeltaLakeTable:
@@ -114,7 +102,7 @@ class DeltaLakeTable:
         return self._location
 
     def exists(self) -> bool:
-        return bool(self._versions())
+        return int(self._snapshot().version()) >= 0
 
     def read(self) -> DataFrame:
         if not self.exists():
@@ -192,9 +180,7 @@ class DeltaLakeTable:
             "spark.databricks.delta.optimize.minFileSize": str(target_file_bytes),
         }
         before = self._file_count()
-        history = self._history()
-        note = _Note(history.version, "", uuid.uuid4().hex, history.runs).to_json()
-        with _settings(self._spark, note, None, sizes):
+        with _settings(self._spark, self._history().to_json(), None, sizes):
             self._spark.sql(f"OPTIMIZE {self._sql_name}")
         return Compaction(before, self._file_count())
 
@@ -211,10 +197,10 @@ class DeltaLakeTable:
     def _sql_name(self) -> str:
         return f"delta.{quoted(self._directory.uri())}"
 
-    def _versions(self) -> list[int]:
-        """Give the versions whose commits are still in the log, oldest first."""
-        matches = (_COMMIT_FILE.fullmatch(entry.name) for entry in self._directory.entries(_LOG))
-        return [int(match[1]) for match in matches if match]
+    def _snapshot(self) -> Any:  # Delta's own, in the JVM; its version is -1 where there is no table
+        jvm: Any = self._spark.sparkContext._jvm
+        log = jvm.org.apache.spark.sql.delta.DeltaLog
+        return log.forTableWithSnapshot(self._spark._jsparkSession, self._directory.uri())._2()
 
     def _schema(self) -> StructType:
         return self._spark.read.format("delta").load(self._directory.uri()).schema
@@ -255,7 +241,9 @@ class DeltaLakeTable:
             history = self._history()
             check_sequence(history.runs.get(progress.run), progress, self._location)
             writer = uuid.uuid4().hex
-            note = _Note(history.version, progress.run, writer, {**history.runs, progress.run: progress})
+            note = _Note(
+                history.base, {**history.runs, progress.run: progress}, {**history.writers, progress.run: writer}
+            )
             try:
                 write(note.to_json())
             except _spark_errors() as error:
@@ -264,38 +252,45 @@ class DeltaLakeTable:
                 if not last or not _CONFLICT.search(str(error)):
                     raise
                 continue
-            if self._history().writers.get((progress.run, progress.sequence)) != writer:
+            if self._history().writers.get(progress.run) != writer:
                 raise moved(progress, self._location)
             return
 
-    def _history(self) -> _History:
+    def _history(self) -> _Note:
         """Read the newest commits, back to the version that the notes found so far account for.
+
+        Returns:
+            The note that would be right for the latest version, which is its base.
 
         Raises:
             TableError: the log's older part was cleaned up, and its newer part does not say how far the runs came.
         """
-        versions = self._versions()
+        snapshot = self._snapshot()
+        head = int(snapshot.version())
         runs: dict[str, Progress] = {}
-        writers: dict[tuple[str, int], str] = {}
+        writers: dict[str, str] = {}
         known_until = -1
-        for version in reversed(versions):
-            if version <= known_until:
-                break
-            note = self._note(version)
+        version = head
+        while version > known_until:
+            try:
+                note = self._note(version)
+            except FileNotFoundError:
+                # Delta keeps the numbers of transactions for ever, and not our notes.
+                if snapshot.setTransactions().isEmpty():
+                    break
+                raise TableError(
+                    f"{self._location}: commits of other writers alone are left in {_LOG}, so that it does not say how "
+                    "far the runs have come: restore an older copy of the log, or start a new table"
+                ) from None
+            version -= 1
             if note is None:
                 continue
             known_until = max(known_until, note.base)
             for run, progress in note.runs.items():
                 if run not in runs or runs[run].sequence < progress.sequence:
                     runs[run] = progress
-            if note.own:
-                writers[note.own, note.runs[note.own].sequence] = note.writer
-        if versions and versions[0] > 0 and known_until < versions[0] - 1 and self._has_runs():
-            raise TableError(
-                f"{self._location}: commits of other writers alone are left in {_LOG}, so that it does not say how far "
-                "the runs have come: restore an older copy of the log, or start a new table"
-            )
-        return _History(versions[-1] if versions else -1, runs, writers)
+                    writers[run] = note.writers[run]
+        return _Note(head, runs, writers)
 
     def _note(self, version: int) -> _Note | None:
         for line in self._directory.read_text(f"{_LOG}/{version:020}.json").splitlines():
@@ -305,12 +300,6 @@ class DeltaLakeTable:
                     text = action["commitInfo"].get("userMetadata")
                     return _Note.from_json(text) if text else None
         return None
-
-    def _has_runs(self) -> bool:
-        """Tell whether Delta itself remembers a transaction: it keeps their numbers, not our notes."""
-        jvm: Any = self._spark.sparkContext._jvm
-        log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(self._spark._jsparkSession, self._directory.uri())
-        return not log.unsafeVolatileSnapshot().setTransactions().isEmpty()
 
 
 @contextmanager

@@ -82,6 +82,18 @@ class Directory:
 
     def entries(self, name: str = "") -> list[Entry]:
         """List a directory, sorted by name; one that is not there is empty."""
+        if self.is_local:
+            # A call into the JVM for each entry takes its time. Hadoop's files of checksums are none of ours.
+            try:
+                with os.scandir(self.local_path(name)) as entries:
+                    found = [
+                        Entry(entry.name, entry.is_dir(), 0 if entry.is_dir() else entry.stat().st_size)
+                        for entry in entries
+                        if not (entry.name.startswith(".") and entry.name.endswith(".crc"))
+                    ]
+            except FileNotFoundError:
+                return []
+            return sorted(found, key=lambda entry: entry.name)
         path = self._path(name)
         if not self._files.exists(path):
             return []
