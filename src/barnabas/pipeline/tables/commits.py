@@ -117,7 +117,7 @@ class Commits:
     def stage(self, run: str) -> str:
         """Give the name of a new staging directory of a run, and remove what killed attempts of it have left."""
         prefix = f"{_slug(run)}-"
-        self._remove_staged(prefix)
+        self._remove_staged(prefix, _DEAD)
         return f"{_STAGING}/{prefix}{uuid.uuid4().hex}"
 
     def stage_compaction(self) -> str:
@@ -223,9 +223,9 @@ class Commits:
         self.work.write_text(f"{staged}/{NOTE}", note.to_json())
         self.work.flush(staged)
 
-    def _remove_staged(self, prefix: str) -> None:
+    def _remove_staged(self, *prefixes: str) -> None:
         for entry in self.work.entries(_STAGING):
-            if entry.name.startswith(prefix):
+            if entry.name.startswith(prefixes):
                 self.work.remove(f"{_STAGING}/{entry.name}")
 
 

@@ -1,0 +1,204 @@
+"""Parquet tables: a kill at any step of a commit, and what other readers see."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pytest
+
+from barnabas.pipeline.tables.hadoop import Directory
+from barnabas.pipeline.tables.places import open_table
+from barnabas.pipeline.tables.table import Progress, Table, TableError
+from tests.spark import forgets_sockets, forgotten_sockets, shared_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["forgotten_sockets"]  # a fixture of every test here
+
+pytestmark = forgets_sockets
+
+
+class Killed(BaseException):
+    """Ends what is being done as a kill would: nothing of ours catches it."""
+
+
+@pytest.fixture(scope="module")
+def spark() -> SparkSession:
+    return shared_session()
+
+
+@pytest.fixture(scope="module")
+def two_commits(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A place with a table of two commits, to be copied."""
+    place = tmp_path_factory.mktemp("two-commits")
+    table = open_table(spark, str(place / "table"), "parquet")
+    table.append(rows_at(spark, 0, 10), progress_of(1))
+    table.append(rows_at(spark, 10, 20), progress_of(2))
+    return place
+
+
+def progress_of(sequence: int, run: str = "load") -> Progress:
+    return Progress(run, sequence, "cluster", {"views": {0: 10 * sequence}}, {})
+
+
+def rows_at(spark: SparkSession, start: int, end: int) -> DataFrame:
+    rows = spark.range(start, end, 1, 1)
+    return rows.selectExpr("'views' AS _topic", "0 AS _partition", "id AS _offset")
+
+
+def offsets_in(table: Table) -> list[int]:
+    return sorted(row["_offset"] for row in table.read().collect())
+
+
+def seen_by_others(table: Path) -> list[int]:
+    """Read all files below the table's directory, as a reader does that knows nothing of commits."""
+    found = duckdb.sql(f"SELECT _offset FROM read_parquet('{table}/**/*.parquet', union_by_name = true)").fetchall()
+    return sorted(row[0] for row in found)
+
+
+def append(table: Table, progress: Progress) -> None:
+    table.append(rows_at(shared_session(), 20, 30), progress)
+
+
+def replace(table: Table, progress: Progress) -> None:
+    table.replace(table.read().where("_offset % 2 = 0"), progress)
+
+
+def cut(table: Table, progress: Progress) -> None:
+    assert table.cut({"views": {0: 15}}, progress) == 5
+
+
+def compact(table: Table, progress: Progress) -> None:
+    assert table.compact().files_after == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "after"),
+    [
+        (append, list(range(30))),
+        (replace, list(range(0, 20, 2))),
+        (cut, list(range(15))),
+        (compact, list(range(20))),
+    ],
+)
+def test_a_kill_before_any_step_leaves_the_old_rows_or_the_new(
+    spark: SparkSession,
+    two_commits: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    change: Callable[[Table, Progress], None],
+    after: list[int],
+) -> None:
+    outcomes = []
+    step = 0
+    has_ended = False
+    while not has_ended:
+        step += 1
+        place = tmp_path / str(step)
+        shutil.copytree(two_commits, place)
+        location = place / "table"
+        with monkeypatch.context() as patches:
+            die_before(patches, step)
+            try:
+                change(open_table(spark, str(location), "parquet"), progress_of(3))
+                has_ended = True
+            except Killed:
+                pass
+        table = open_table(spark, str(location), "parquet")
+        done = table.progress("load")
+        assert done in (progress_of(2), progress_of(3))
+        has_changed = done == progress_of(3)
+        outcomes.append(has_changed)
+        assert offsets_in(table) == (after if has_changed or change is compact else list(range(20)))
+        # The next commit of the run finishes or undoes what was left, for other readers too.
+        if not has_changed and change is not compact:
+            change(table, progress_of(3))
+        following = table.progress("load").sequence + 1
+        table.append(rows_at(spark, 100, 101), progress_of(following))
+        assert offsets_in(table) == seen_by_others(location) == [*after, 100]
+        assert not [
+            left.name for left in (place / "_table.work" / "staging").iterdir() if "compaction" not in left.name
+        ]
+        assert not list((place / "_table.work").glob("journal/*.json"))
+    # Some kills came before the commit, and all behind those came after it.
+    assert outcomes == sorted(outcomes)
+    assert change is compact or {False, True} == set(outcomes)
+    assert step > 2
+
+
+def die_before(patches: pytest.MonkeyPatch, step: int) -> None:
+    """End the process, as it were, before the step with this number, from 1."""
+    count = 0
+
+    def dying(method: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            nonlocal count
+            count += 1
+            if count == step:
+                raise Killed
+            return method(*arguments)
+
+        return call
+
+    for name in ("move", "remove", "write_text"):
+        patches.setattr(Directory, name, dying(getattr(Directory, name)))
+
+
+def test_what_is_being_written_is_seen_by_nobody(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    location = tmp_path / "table"
+    table = open_table(spark, str(location), "parquet")
+    table.append(rows_at(spark, 0, 10), progress_of(1))
+    with monkeypatch.context() as patches:
+        # Behind the rows and the note, before the rename.
+        die_before(patches, 2)
+        with pytest.raises(Killed):
+            table.append(rows_at(spark, 10, 20), progress_of(2))
+    assert list(tmp_path.glob("_table.work/staging/*/*.parquet"))
+    assert offsets_in(open_table(spark, str(location), "parquet")) == seen_by_others(location) == list(range(10))
+
+
+def test_a_compaction_gives_way_to_what_was_replaced_meanwhile(
+    spark: SparkSession, two_commits: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(two_commits, tmp_path / "place")
+    location = str(tmp_path / "place" / "table")
+    table, other = open_table(spark, location, "parquet"), open_table(spark, location, "parquet")
+    lock = Directory.lock
+
+    def late(directory: Directory) -> Any:
+        monkeypatch.setattr(Directory, "lock", lock)
+        other.replace(rows_at(spark, 0, 3), progress_of(3))
+        return lock(directory)
+
+    monkeypatch.setattr(Directory, "lock", late)
+    table.compact()
+    assert offsets_in(table) == offsets_in(other) == [0, 1, 2]
+
+
+def test_a_column_that_readers_would_lose_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    table = open_table(spark, str(tmp_path / "table"), "parquet")
+    with pytest.raises(TableError, match="no room for a column table_commit"):
+        table.append(spark.sql("SELECT 1 AS Table_Commit"), progress_of(1))
+
+
+def test_files_stay_divided_as_they_are(spark: SparkSession, tmp_path: Path) -> None:
+    table = open_table(spark, str(tmp_path / "table"), "parquet")
+    table.append(spark.sql("SELECT '2015-05-17' AS day, 1 AS id"), progress_of(1), partition_by=["day"])
+    with pytest.raises(TableError, match="divided by day, and can't be by id"):
+        table.append(spark.sql("SELECT '2015-05-17' AS day, 1 AS id"), progress_of(2), partition_by=["id"])
+    table.append(spark.sql("SELECT '2015-05-17' AS day, 2 AS id"), progress_of(2))
+    table.compact()
+    found = duckdb.sql(f"SELECT day, id FROM read_parquet('{tmp_path}/table/**/*.parquet', hive_partitioning = true)")
+    assert sorted((str(day), number) for day, number in found.fetchall()) == [("2015-05-17", 1), ("2015-05-17", 2)]
+
+
+def test_an_object_store_is_refused(spark: SparkSession) -> None:
+    with pytest.raises(TableError, match="local disk and HDFS"):
+        open_table(spark, "http://127.0.0.1/table", "parquet")
