@@ -16,7 +16,7 @@ pytestmark = forgets_sockets
 LOAD = find_job("load")
 
 
-def load(site: Site, *topics: str, **fields: object):
+def load(site: Site, *topics: str, **fields: str):
     return site.run(LOAD, any_topics=topics, **fields)
 
 

@@ -37,16 +37,25 @@ def directory(jar_set: str) -> Path:
     Raises:
         JarsError: Maven is not installed, or failed.
     """
-    digest = hashlib.sha256(_POM.read_bytes()).hexdigest()[:12]
-    target = CACHE / "kafka-jars" / f"{jar_set}-{digest}"
+    return fetched(_POM, jar_set, CACHE / "kafka-jars")
+
+
+def fetched(pom: Path, jar_set: str, parent: Path) -> Path:
+    """Return the directory of one profile's jars below `parent`, fetching them first where they are missing.
+
+    Raises:
+        JarsError: Maven is not installed, or failed.
+    """
+    digest = hashlib.sha256(pom.read_bytes()).hexdigest()[:12]
+    target = parent / f"{jar_set}-{digest}"
     if target.is_dir():
         return target
-    target.parent.mkdir(parents=True, exist_ok=True)
+    parent.mkdir(parents=True, exist_ok=True)
     # Several test sessions may start at once on a fresh machine: one fetches, the others wait for it.
-    with (target.parent / "lock").open("w") as lock:
+    with (parent / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not target.is_dir():
-            _fetch(jar_set, target)
+            _fetch(pom, jar_set, target)
     return target
 
 
@@ -55,12 +64,12 @@ def classpath(jar_set: str) -> str:
     return f"{_POM.parent}:{directory(jar_set)}/*"
 
 
-def _fetch(jar_set: str, target: Path) -> None:
+def _fetch(pom: Path, jar_set: str, target: Path) -> None:
     if shutil.which("mvn") is None:
         raise JarsError("Maven is missing; install it: sudo apt-get install maven default-jdk-headless")
     staging = Path(tempfile.mkdtemp(dir=target.parent, prefix="incomplete-"))
     try:
-        command = ["mvn", "--batch-mode", "--quiet", "--file", str(_POM), "--activate-profiles", jar_set]
+        command = ["mvn", "--batch-mode", "--quiet", "--file", str(pom), "--activate-profiles", jar_set]
         command += ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={staging / 'jars'}"]
         result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         if result.returncode:
