@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import NamedTuple
 
-PARTS = ("compat", "docs", "integration", "simulation", "property", "golden", "unit")
+PARTS = ("compat", "pipeline", "docs", "integration", "simulation", "property", "golden", "unit")
 """The directories of tests, those with the longest files first: what is long must not be begun last."""
 _SLOWEST_COUNT = 15
 

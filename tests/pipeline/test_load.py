@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ pytestmark = forgets_sockets
 LOAD = find_job("load")
 
 
-def load(site: Site, *topics: str, **fields: str):
+def load(site: Site, *topics: str, **fields: Any):
     return site.run(LOAD, any_topics=topics, **fields)
 
 
