@@ -135,6 +135,17 @@ def test_what_most_records_have_decides_about_a_new_field(spark: SparkSession) -
     assert done.schema.simpleString() == "struct<a:bigint>"
 
 
+def test_bytes_that_are_no_text_are_not_replaced(spark: SparkSession) -> None:
+    rows = spark.sql("SELECT 0 AS _offset, CAST(unhex('7b2261223a22ff227d') AS STRING) AS value")
+    assert bad(conform(rows, None)) == {0: "the value is not UTF-8"}
+
+
+def test_a_field_called_like_a_column_that_is_carried_along_is_kept(spark: SparkSession) -> None:
+    rows = records(spark, '{"key": "a", "value": 1, "reason": "why", "_shape": 2}').selectExpr("*", "'k' AS key")
+    (found,) = good(conform(rows, None)).values()
+    assert found == {"key": "k", "key_": "a", "value": 1, "reason": "why", "_shape": 2}
+
+
 def test_a_batch_without_records_needs_no_columns(spark: SparkSession) -> None:
     done = conform(records(spark), None)
     assert (done.schema.names, good(done), bad(done)) == ([], {}, {})

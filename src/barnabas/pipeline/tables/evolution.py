@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from barnabas.pipeline.job import PLACE
 from barnabas.pipeline.tables.columns import quoted
 from barnabas.pipeline.tables.commits import COMMIT_COLUMN
-from barnabas.pipeline.tables.shapes import Columns, MisfitError
+from barnabas.pipeline.tables.shapes import Columns, MisfitError, has_types_of_json
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -57,51 +57,71 @@ def conform(values: DataFrame, table: StructType | None, reserved: Sequence[str]
     """Divide records into those that fit a table, new columns included, and those that do not.
 
     Args:
-        values: A column `value` (STRING) with JSON, and any others, which are carried along. It is read once here and
-            once by each of `good` and `bad`: persist it where that is dear.
+        values: A column `value` (STRING) with JSON, and any others, which are carried along and are reserved like the
+            ones below. It is read once here and once by each of `good` and `bad`: persist it where that is dear.
         table: The table's columns; None when it is not there yet.
         reserved: The table's columns that are not the records'; a field of such a name gets a column with `_` behind.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    spark = values.sparkSession
     shaped = values.withColumn(_SHAPE, _shape())
     counted = shaped.groupBy(_SHAPE).count().orderBy(F.desc("count"), _SHAPE).limit(_MAXIMUM_SHAPE_COUNT + 1).collect()
-    columns = Columns(table, reserved)
-    verdicts: list[tuple[str, str, str]] = []
+    carried = [name for name in values.columns if name != "value"]
+    columns = Columns(table, (*reserved, *carried))
+    misfits: list[tuple[str, str, str]] = []
     for row in counted[:_MAXIMUM_SHAPE_COUNT]:
         try:
             if row[_SHAPE] is not None:
                 columns.add(row[_SHAPE])
         except MisfitError as misfit:
-            verdicts.append((row[_SHAPE], misfit.reason, misfit.path))
-    unread = (
+            misfits.append((row[_SHAPE], misfit.reason, misfit.path))
+    is_whole = not misfits and len(counted) <= _MAXIMUM_SHAPE_COUNT and all(row[_SHAPE] is not None for row in counted)
+    judged = values.withColumn(_REASON, F.lit(None).cast("string"))
+    if not is_whole:
+        judged = _judged(shaped, misfits, [row[_SHAPE] for row in counted])
+    # Where types are those of JSON a shape tells all; else it is up to the value: a text that is no time, a number that
+    # is too large for an INT. That costs another look at each record.
+    is_told_by_shape = all(has_types_of_json(field.dataType) for field in columns.schema.fields)
+    parsed = judged.withColumn(_PARSED, F.when(F.col(_REASON).isNull(), _parse(columns, is_told_by_shape)))
+    if not is_told_by_shape:
+        misread = F.when(F.col(_PARSED)[_MISREAD].isNotNull(), "a value can't be read as its column's type")
+        parsed = parsed.withColumn(_REASON, F.coalesce(F.col(_REASON), misread))
+    good = parsed.where(F.col(_REASON).isNull()).select(
+        *map(quoted, carried),
+        *(F.col(_PARSED)[columns.field_of(field.name)].alias(field.name) for field in columns.schema.fields),
+    )
+    bad = parsed.where(F.col(_REASON).isNotNull()).select(*map(quoted, values.columns), _REASON)
+    return Conformed(columns.schema, columns.has_grown, good, bad)
+
+
+def _judged(shaped: DataFrame, misfits: Sequence[tuple[str, str, str]], shapes: Sequence[str | None]) -> DataFrame:
+    """Say of each record why it is bad, in the column `_REASON`; null where it is not.
+
+    Args:
+        shaped: The records with their shapes.
+        misfits: Shapes that do not fit, why, and the path of the field.
+        shapes: All shapes that were looked at, and one more where there are still others.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    spark = shaped.sparkSession
+    reason = (
         F.when(F.col("value").isNull(), "the record has no value")
+        .when(~F.is_valid_utf8("value"), "the value is not UTF-8")
         .when(F.col(_SHAPE).isNull(), "the value is not one JSON value, or a field stands in it twice")
         .otherwise(F.lit(None))
     )
-    if len(counted) > _MAXIMUM_SHAPE_COUNT:
-        known = spark.createDataFrame([(row[_SHAPE],) for row in counted[:-1]], f"{_SHAPE} STRING")
+    if len(shapes) > _MAXIMUM_SHAPE_COUNT:
+        known = spark.createDataFrame([(shape,) for shape in shapes[:-1]], f"{_SHAPE} STRING")
         shaped = shaped.join(F.broadcast(known.withColumn("_is_known", F.lit(True))), _SHAPE, "left")
-        unread = F.coalesce(unread, F.when(F.col("_is_known").isNull(), "the batch has too many kinds of records"))
-    if verdicts:
-        verdict_rows = spark.createDataFrame(verdicts, f"{_SHAPE} STRING, _verdict STRING, {_PATH} STRING")
-        shaped = shaped.join(F.broadcast(verdict_rows), _SHAPE, "left")
+        reason = F.coalesce(reason, F.when(F.col("_is_known").isNull(), "the batch has too many kinds of records"))
+    if misfits:
+        misfit_rows = spark.createDataFrame(list(misfits), f"{_SHAPE} STRING, _misfit STRING, {_PATH} STRING")
+        shaped = shaped.join(F.broadcast(misfit_rows), _SHAPE, "left")
         found = F.expr(f"get_json_object(value, concat('$', {_PATH}))")
-        with_value = F.concat(F.col("_verdict"), F.lit(": "), F.substring(found, 1, _VALUE_LENGTH))
-        unread = F.coalesce(unread, F.when(F.col(_PATH) != "", with_value), F.col("_verdict"))
-    judged = shaped.withColumn(_REASON, unread)
-    parsed = judged.withColumn(_PARSED, F.when(F.col(_REASON).isNull(), _parse(columns)))
-    # Where the column's type leaves it to the value: a text that is no time, a number that is too large for an INT.
-    is_misread = F.col(_PARSED)[_MISREAD].isNotNull()
-    carried = [quoted(name) for name in values.columns if name != "value"]
-    good = parsed.where(F.col(_REASON).isNull() & ~F.coalesce(is_misread, F.lit(False))).select(
-        *carried,
-        *(F.col(_PARSED)[columns.field_of(field.name)].alias(field.name) for field in columns.schema.fields),
-    )
-    misread = F.when(is_misread, "a value can't be read as its column's type")
-    bad = parsed.withColumn(_REASON, F.coalesce(F.col(_REASON), misread)).where(F.col(_REASON).isNotNull())
-    return Conformed(columns.schema, columns.has_grown, good, bad.select(*map(quoted, values.columns), _REASON))
+        with_value = F.concat(F.col("_misfit"), F.lit(": "), F.substring(found, 1, _VALUE_LENGTH))
+        reason = F.coalesce(reason, F.when(F.col(_PATH) != "", with_value), F.col("_misfit"))
+    return shaped.withColumn(_REASON, reason)
 
 
 def _shape() -> Column:
@@ -111,16 +131,20 @@ def _shape() -> Column:
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    array = F.try_parse_json(F.concat(F.lit("["), F.col("value"), F.lit("]")))
+    array = F.try_parse_json(F.concat(F.lit("["), F.try_validate_utf8("value"), F.lit("]")))
     one = F.try_variant_get(array, "$[0]", "variant")
     is_one = F.try_variant_get(array, "$[1]", "variant").isNull()
     return F.when(is_one, F.regexp_replace(F.schema_of_variant(one), _FRACTION, "DOUBLE"))
 
 
-def _parse(columns: Columns) -> Column:
+def _parse(columns: Columns, is_told_by_shape: bool) -> Column:
+    """Give the fields of a record that fits; one that can't be read although its shape fits ends the batch."""
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql.types import StringType, StructField, StructType
 
     fields = [StructField(columns.field_of(field.name), field.dataType) for field in columns.schema.fields]
+    options = {"allowNonNumericNumbers": "false"}
+    if is_told_by_shape:
+        return F.from_json("value", StructType(fields), {**options, "mode": "FAILFAST"})
     schema = StructType([*fields, StructField(_MISREAD, StringType())])
-    return F.from_json("value", schema, {"columnNameOfCorruptRecord": _MISREAD, "allowNonNumericNumbers": "false"})
+    return F.from_json("value", schema, {**options, "columnNameOfCorruptRecord": _MISREAD})

@@ -110,6 +110,17 @@ def parse_shape(shape: str) -> DataType:
     return data_type
 
 
+def has_types_of_json(data_type: DataType) -> bool:
+    """Whether a column's type is one that JSON values have by themselves, so that a record's shape tells if it fits."""
+    from pyspark.sql import types as T  # noqa: N812
+
+    if isinstance(data_type, T.StructType):
+        return all(has_types_of_json(field.dataType) for field in data_type.fields)
+    if isinstance(data_type, T.ArrayType):
+        return has_types_of_json(data_type.elementType)
+    return isinstance(data_type, T.StringType | T.LongType | T.DoubleType | T.BooleanType)
+
+
 def _parse(tokens: list[tuple[str | None, str | None, str | None]], start: int) -> tuple[DataType, int]:
     from pyspark.sql import types as T  # noqa: N812
 
