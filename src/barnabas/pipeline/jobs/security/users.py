@@ -1,0 +1,206 @@
+"""Spammers and vote rings: accounts that write, follow and vote as people don't.
+
+A ring is a group of accounts that vote for the same items within minutes of each other, again and again. Two honest
+people meet so at a popular item now and then; what counts is how often the same two meet, beside how much they vote.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from barnabas.pipeline.job import Parameters
+from barnabas.pipeline.jobs.security.judging import Rule, Sign, judge
+from barnabas.pipeline.jobs.security.paces import GAPS, gap_sums, pace
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+# A vote by more people than this within one window is left out of the search for pairs: it is a popular item's, and
+# the pairs grow with the square. A ring votes for many items, and is found by the others.
+_MOST_VOTERS_IN_A_WINDOW = 300
+
+_TOGETHER_SHARE = 0.35
+
+
+def user_figures(facts: DataFrame) -> DataFrame:
+    """Count what each user did.
+
+    Args:
+        facts: Facts of posts, follows and votes, each once.
+
+    Returns:
+        A row for each user. `same_text` counts the posts of the text that it wrote most often, `most_..._in_an_hour`
+        are over any 60 minutes.
+    """
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F  # noqa: N812
+
+    each = Window.partitionBy("user", "kind")
+    hour = each.orderBy("second").rangeBetween(-3600, 0)
+    before = each.orderBy("ms", "id")
+    done = (
+        facts.where("user IS NOT NULL AND (kind != 'follow' OR number = 1)")
+        .withColumn("ms", F.unix_millis("time"))
+        .withColumn("second", F.unix_seconds("time"))
+        .withColumn("in_an_hour", F.count("*").over(hour))
+        .withColumn("gap_ms", F.col("ms") - F.lag("ms").over(before))
+    )
+    of_text = done.groupBy("user", "kind", "text_key").agg(
+        F.count("*").alias("events"),
+        F.sum(F.coalesce("has_link", F.lit(False)).cast("int")).alias("links"),
+        F.max("in_an_hour").alias("in_an_hour"),
+        *gap_sums(),
+        F.min("time").alias("first_seen"),
+        F.max("time").alias("last_seen"),
+    )
+    of_kind = of_text.groupBy("user", "kind").agg(
+        F.sum("events").alias("events"),
+        F.sum("links").alias("links"),
+        F.max(F.when(F.col("text_key").isNotNull(), F.col("events"))).alias("same_text"),
+        F.max("in_an_hour").alias("in_an_hour"),
+        *(F.sum(name).alias(name) for name in GAPS),
+        F.min("first_seen").alias("first_seen"),
+        F.max("last_seen").alias("last_seen"),
+    )
+    gaps, mean_s, variation = pace()
+    paced = of_kind.withColumn("paced", gaps).withColumn("mean_s", mean_s).withColumn("variation", variation)
+    figures = paced.groupBy("user").agg(
+        *(
+            F.max(F.when(F.col("kind") == kind, F.col(name))).alias(alias)
+            for kind in ("post", "follow", "vote")
+            for name, alias in (
+                ("events", f"{kind}s"),
+                ("in_an_hour", f"most_{kind}s_in_an_hour"),
+                ("paced", f"{kind}_gaps"),
+                ("mean_s", f"seconds_between_{kind}s"),
+                ("variation", f"{kind}_pace_variation"),
+            )
+        ),
+        F.sum("links").alias("links"),
+        F.max("same_text").alias("same_text"),
+        F.min("first_seen").alias("first_seen"),
+        F.max("last_seen").alias("last_seen"),
+    )
+    return figures.withColumn("link_share", F.round(F.col("links") / F.when(F.col("posts") > 0, F.col("posts")), 3))
+
+
+def ring_figures(votes: DataFrame, window_s: int, least_items: int) -> DataFrame:
+    """Find who votes together.
+
+    Args:
+        votes: Facts of votes, each once.
+        window_s: Votes so far apart, at most, were cast together.
+        least_items: Two who voted so for fewer items than this have not met.
+
+    Returns:
+        A row for each user with partners: how many, and on how many items it met the one that it met most.
+    """
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F  # noqa: N812
+
+    # A vote is for the item; one that is cast again, or taken back, is not another.
+    cast = (
+        votes.where("user IS NOT NULL AND number != 0")
+        .groupBy("user", F.col("target").alias("item"))
+        .agg(F.min(F.unix_seconds("time")).alias("second"))
+    )
+    total = cast.groupBy("user").agg(F.count("*").alias("items"))
+    slot = F.floor(F.col("second") / window_s)
+    in_slot = cast.withColumn("slot", slot).withColumn("voters", F.count("*").over(Window.partitionBy("item", "slot")))
+    rare = in_slot.where(F.col("voters") <= _MOST_VOTERS_IN_A_WINDOW).drop("voters")
+    # Each meets those of its own slot and of the next one; so a pair is found once, whichever of them is first.
+    first = rare.select("item", F.col("user").alias("a"), F.col("second").alias("a_second"), "slot")
+    second = rare.select(
+        "item",
+        F.col("user").alias("b"),
+        F.col("second").alias("b_second"),
+        F.explode(F.array(F.col("slot"), F.col("slot") - 1)).alias("slot"),
+        F.col("slot").alias("b_slot"),
+    )
+    met = (
+        first.join(second, ["item", "slot"])
+        .where(f"abs(a_second - b_second) <= {window_s} AND (b_slot != slot OR a < b)")
+        .select(F.least("a", "b").alias("a"), F.greatest("a", "b").alias("b"))
+        .where("a != b")
+    )
+    pairs = met.groupBy("a", "b").agg(F.count("*").alias("together")).where(F.col("together") >= least_items)
+    # Of both their votes it must be a good part: who votes a lot meets many.
+    for side in ("a", "b"):
+        cast_by = total.select(F.col("user").alias(side), "items")
+        pairs = pairs.join(cast_by, side).where(f"together >= {_TOGETHER_SHARE} * items").drop("items")
+    both = pairs.select(F.col("a").alias("user"), F.col("b").alias("partner"), "together").unionByName(
+        pairs.select(F.col("b").alias("user"), F.col("a").alias("partner"), "together")
+    )
+    return (
+        both.join(total, "user")
+        .groupBy("user")
+        .agg(
+            (F.count("*") + 1).alias("ring_members"),
+            F.max("together").alias("votes_with_ring"),
+            F.max("items").alias("voted_items"),
+        )
+    )
+
+
+def find_spammers(figures: DataFrame, parameters: Parameters) -> DataFrame:
+    """Judge users by what `user_figures` gives."""
+    signs = (
+        Sign(
+            "same_text",
+            5,
+            f"same_text >= {int(parameters['spam_same_text'])} AND same_text >= 0.25 * posts",
+            "concat('wrote the same text ', same_text, ' times in ', posts, ' posts, but for links, figures and case')",
+        ),
+        Sign(
+            "many_posts",
+            3,
+            f"most_posts_in_an_hour >= {int(parameters['spam_posts_in_an_hour'])}",
+            "concat('wrote ', most_posts_in_an_hour, ' posts within an hour')",
+        ),
+        Sign(
+            "links",
+            2,
+            "posts >= 5 AND link_share >= 0.5",
+            "concat(int(100 * link_share), ' % of its ', posts, ' posts have a link')",
+        ),
+        Sign(
+            "many_follows",
+            5,
+            f"most_follows_in_an_hour >= {int(parameters['spam_follows_in_an_hour'])}",
+            "concat('followed ', most_follows_in_an_hour, ' others within an hour')",
+        ),
+        *(
+            Sign(
+                f"steady_{kind}s",
+                3,
+                f"{kind}_gaps >= 15 AND {kind}_pace_variation <= 0.5",
+                f"concat('one {kind} every ', seconds_between_{kind}s, ' s, give or take ', "
+                f"int(100 * {kind}_pace_variation), ' %')",
+            )
+            for kind in ("post", "vote")
+        ),
+        Sign("all_votes", 2, "votes >= 50", "concat('voted ', votes, ' times')"),
+        Sign(
+            "many_votes",
+            5,
+            f"most_votes_in_an_hour >= {int(parameters['spam_votes_in_an_hour'])}",
+            "concat('voted ', most_votes_in_an_hour, ' times within an hour')",
+        ),
+    )
+    return judge(figures, Rule("'spammer'", signs, 5), "user", ("user",), int(parameters["lapse_hours"]))
+
+
+def find_vote_rings(figures: DataFrame, rings: DataFrame, parameters: Parameters) -> DataFrame:
+    """Judge users by what `user_figures` and `ring_figures` give."""
+    signs = (
+        Sign(
+            "votes_together",
+            5,
+            "ring_members >= 3",
+            "concat('voted within minutes of ', ring_members - 1, ' others, again and again: with one of them for ', "
+            "votes_with_ring, ' of its ', voted_items, ' items')",
+        ),
+    )
+    return judge(
+        figures.join(rings, "user"), Rule("'vote_ring'", signs, 5), "user", ("user",), int(parameters["lapse_hours"])
+    )
