@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +13,8 @@ import pytest
 from barnabas.pipeline.jobs.operations import JOB, refresh, summarize, transform
 from barnabas.pipeline.jobs.operations.alerts import alerts
 from barnabas.pipeline.jobs.operations.rules import judged
+from barnabas.pipeline.sources.social import SitePlan, write_jsonl
+from tests.pipeline.generated_events import inputs_from
 from tests.pipeline.literal_events import START, Inputs, shuffled, values
 from tests.spark import forgets_sockets, forgotten_sockets, shared_session
 
@@ -188,10 +193,15 @@ def test_minute_without_a_figure_is_neither_good_nor_bad(spark: SparkSession) ->
 
 
 def test_share_and_percentile_of_few_events_do_not_fire(spark: SparkSession) -> None:
-    few = Judged(spark).add("site", "error_share", [0.5], 8).add("site", "latency_p95_ms", [9e9] * 2, 19)
-    assert few.alerts() == {}
-    enough = Judged(spark).add("site", "error_share", [0.5], 10).add("site", "latency_p95_ms", [9e9] * 2, 20)
-    assert {alert for alert, _ in enough.alerts()} == {"error-share", "latency"}
+    told = Judged(spark, fire_minutes=2)
+    told.add("site few", "error_share", [0.5] * 2, 8).add("site few", "latency_p95_ms", [9e9] * 2, 19)
+    told.add("site enough", "error_share", [0.5] * 2, 10).add("site enough", "latency_p95_ms", [9e9] * 2, 20)
+    told.add("site in between", "error_share", [0.9, 0.04, 0.9], 10)
+    assert told.alerts().keys() == {("error-share", "site enough"), ("latency", "site enough")}
+    # Few are no reason to end it either.
+    told = Judged(spark, resolve_minutes=1).add("site", "error_share", [0.9], 10)
+    told.rows.append((START_MINUTE + 1, "site", "error_share", 0.5, 2))
+    assert times(told.alerts()["error-share", "site"]) == ("firing", 0, 1, None)
 
 
 def test_change_fires_where_a_figure_is_far_from_the_hour_before(spark: SparkSession) -> None:
@@ -231,18 +241,18 @@ def test_silence_fires_when_it_is_no_chance_any_more(spark: SparkSession) -> Non
     told.add("service steady", "events", [1.0] * 60 + [0.0] * 5)
     told.add("service short", "events", [1.0] * 60 + [0.0] * 4)
     told.add("service back", "events", [1.0] * 60 + [0.0] * 9 + [1.0])
-    # Every second minute: after 20 minutes it is below one in a million, and it takes one more as an hour is no proof.
-    told.add("topic halves", "events", [0.0, 1.0] * 60 + [0.0] * 20)
-    told.add("topic halves-short", "events", [0.0, 1.0] * 60 + [0.0] * 19)
+    # Every second minute: 2^30 is above a thousand million.
+    told.add("topic halves", "events", [0.0, 1.0] * 60 + [0.0] * 30)
+    told.add("topic halves-short", "events", [0.0, 1.0] * 60 + [0.0] * 29)
     told.add("topic rare", "events", [1.0, 0.0, 0.0] * 60 + [0.0] * 300)
     told.add("host young", "events", [1.0] * 29 + [0.0] * 60)
-    told.add("service again", "events", [1.0] * 60 + [0.0] * 10 + [1.0] * 10 + [0.0] * 10)
+    told.add("service again", "events", [1.0] * 60 + [0.0] * 10 + [1.0] * 10 + [0.0] * 13)
     found = told.alerts()
     assert {subject: times(row) for (_, subject), row in found.items()} == {
         "service steady": ("firing", 60, 65, None),
         "service back": ("resolved", 60, 65, 69),
-        "topic halves": ("firing", 120, 140, None),
-        "service again": ("firing", 80, 88, None),
+        "topic halves": ("firing", 120, 150, None),
+        "service again": ("firing", 80, 92, None),
     }
     assert found["silence", "service again"]["times_fired"] == 2
     assert {alert for alert, _ in found} == {"silence"}
@@ -285,3 +295,32 @@ def test_summary_shows_what_fires_first(inputs: Inputs) -> None:
     assert [(row["state"], row["alert"]) for row in told.rows.collect()] == [("firing", "cpu"), ("resolved", "memory")]
     rows = {row["figure"]: (row["median"], row["highest"], row["last"]) for row in hour.rows.collect()}
     assert rows["memory_percent"] == (1.0, 99.0, 1.0)
+
+
+def made_up(spark: SparkSession, plan: SitePlan, directory: Path) -> list[dict[str, Any]]:
+    """Give the alerts of a made-up site."""
+    write_jsonl(replace(plan, shares=replace(plan.shares, broken=0.0)), directory)
+    facts = transform(inputs_from(spark, JOB, directory), JOB.defaults())["operations_facts"]
+    facts.write.parquet(str(directory / "facts"))
+    return values(refresh({"operations_facts": spark.read.parquet(str(directory / "facts"))}, JOB.defaults())["alerts"])
+
+
+def test_outage_is_noticed_within_two_minutes_and_resolved_after(spark: SparkSession, tmp_path: Path) -> None:
+    plan = SitePlan(seed=24, duration_s=6 * 3600, events_per_s=3.0)
+    told = {(row["alert"], row["subject"]): row for row in made_up(spark, plan, tmp_path)}
+    begin, end = (minute(datetime.fromtimestamp(ms / 1000, UTC)) for ms in plan.outage_ms)
+    for alert, subject in [("error-share", "site"), ("service-errors", "service web")]:
+        row = told[alert, subject]
+        assert begin <= minute(row["since"]) <= minute(row["fired_at"]) <= begin + 2
+        assert end - 2 <= minute(row["resolved_at"]) <= end + 1
+    for alert, subject in [("latency-rose", "site"), ("cpu", "host db-1"), ("service-errors-rose", "service database")]:
+        assert begin <= minute(told[alert, subject]["since"]) < minute(told[alert, subject]["resolved_at"]) <= end + 1
+    begin, end = (minute(datetime.fromtimestamp(ms / 1000, UTC)) for ms in plan.silence_ms)
+    silence = told["silence", "service mail"]
+    assert (silence["state"], minute(silence["since"])) == ("resolved", begin)
+    assert end <= minute(silence["resolved_at"]) <= end + 1
+
+
+@pytest.mark.parametrize("seed", [21, 22, 23])
+def test_nothing_fires_on_a_quiet_day(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+    assert made_up(spark, SitePlan(seed=seed, events_per_s=1.0).quiet(), tmp_path) == []

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
 
 from barnabas.pipeline.jobs.ranking import JOB, refresh, summarize, transform
+from barnabas.pipeline.sources.social import SitePlan, write_jsonl
+from tests.pipeline.generated_events import inputs_from
 from tests.pipeline.literal_events import Inputs, shuffled, values
 from tests.spark import forgets_sockets, forgotten_sockets, shared_session
 
@@ -186,6 +190,17 @@ def test_order_batches_and_repeats_of_the_facts_do_not_matter(spark: SparkSessio
     for name in ("ranking", "query_ranking"):
         assert values(found[name]) == values(expected[name])
         assert found[name].schema == expected[name].schema
+
+
+def test_votes_of_a_made_up_site_are_those_that_were_cast(spark: SparkSession, tmp_path: Path) -> None:
+    plan = SitePlan(seed=21, duration_s=12 * HOUR_S, events_per_s=1.0)
+    truth = write_jsonl(replace(plan, shares=replace(plan.shares, broken=0.0)), tmp_path)
+    made_up = transform(inputs_from(spark, JOB, tmp_path), JOB.defaults())["ranking_facts"]
+    votes = refresh({"ranking_facts": made_up}, JOB.defaults())["ranking"].selectExpr(
+        "item", "votes_for - votes_against"
+    )
+    best = sorted(([item, votes] for item, votes in votes.collect()), key=lambda each: (-each[1], each[0]))
+    assert best[:20] == truth["top_items_by_votes"]
 
 
 def test_summary_names_the_best_first(inputs: Inputs) -> None:

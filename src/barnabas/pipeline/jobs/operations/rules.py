@@ -1,7 +1,8 @@
 """Rules: which minutes of which figures are bad. What becomes of them is in `alerts.py`.
 
 `judged` gives rows (alert, subject, minute, value, threshold, is_bad, fire_after, resolve_after): so many bad minutes
-in a row make the alert fire, so many good ones end it. A minute without its figure has no row: it is neither.
+in a row make the alert fire, so many good ones end it. A minute without its figure has no row, nor has one whose
+figure is beyond a limit and comes from too few events to say so: these are neither.
 
 Three kinds of rule:
 
@@ -13,8 +14,9 @@ Three kinds of rule:
   that for `change_minutes`. The median does not move while less than half of the hour is bad; what has lasted for
   longer is usual.
 - Silence: nothing came of a subject that was heard in at least half of the minutes of the hour before. It fires when
-  that is no chance any more: where a share p of the minutes was empty, n empty ones in a row are p^n likely, and below
-  one in a million counts. That is at `silence_minutes` for a subject that is heard in each minute, and later for one
+  that is no chance any more: where a share p of the minutes was empty, n empty ones in a row have the chance p^n, and
+  one in a thousand million counts (not one in a million: minutes are not independent, as people come in visits, and
+  this leaves room for it). That is at `silence_minutes` for a subject that is heard in each minute, and later for one
   that is heard now and then. The first event ends it.
 """
 
@@ -36,7 +38,7 @@ BASELINE_MINUTES = 60
 # A baseline with fewer minutes says nothing.
 LEAST_BASELINE_MINUTES = 30
 
-LEAST_CHANCE = 1e-6
+LEAST_CHANCE = 1e-9
 
 # The median distance from the median of a normal distribution, times this, is its standard deviation.
 MAD_TO_DEVIATION = 1.4826
@@ -87,7 +89,8 @@ RULES: tuple[Limit | Change | Silence, ...] = (
     Limit("cpu", "host ", "cpu_percent", "cpu_percent_limit", "host_minutes"),
     Limit("memory", "host ", "memory_percent", "memory_percent_limit", "host_minutes"),
     Limit("disk", "host ", "disk_percent", "disk_percent_limit", "host_minutes"),
-    Change("requests-rose", SITE, "requests", is_rise=True, is_count=True),
+    # One visitor more or less brings ten requests, and is no change.
+    Change("requests-rose", SITE, "requests", is_rise=True, is_count=True, least_value=30),
     Change("requests-fell", SITE, "requests", is_rise=False, is_count=True),
     Change("errors-rose", SITE, "errors", is_rise=True, is_count=True, least_value=5),
     Change("latency-rose", SITE, "latency_p95_ms", is_rise=True, is_count=False),
@@ -124,11 +127,13 @@ def judged(figures: DataFrame, parameters: Parameters) -> DataFrame:
     minutes = figures.select("minute", "subject", "value", "count", F.inline(own).alias(*_COLUMNS))
     minutes = _with_silence(_with_baseline(minutes), parameters)
     kind, value, count = F.col("kind"), F.col("value"), F.col("count")
-    by_limit = (value >= F.col("limit")) & (count >= F.col("least")) & (F.round(count * value) >= F.col("least_hits"))
+    by_limit = value >= F.col("limit")
+    is_enough = (count >= F.col("least")) & (F.round(count * value) >= F.col("least_hits"))
     beyond = _beyond(parameters)
     by_change = F.when(F.col("is_rise"), value > beyond).otherwise(value < beyond)
     by_silence, needed = F.col("silent_minutes") > 0, F.col("needed_minutes")
-    return minutes.where((kind != _CHANGE) | (F.col("baseline_minutes") >= LEAST_BASELINE_MINUTES)).select(
+    minutes = minutes.where((kind != _CHANGE) | (F.col("baseline_minutes") >= LEAST_BASELINE_MINUTES))
+    return minutes.where((kind != _LIMIT) | ~by_limit | is_enough).select(
         "alert",
         "subject",
         "minute",
@@ -210,8 +215,8 @@ def _with_silence(minutes: DataFrame, parameters: Parameters) -> DataFrame:
     last_heard = F.last(F.when(is_heard, F.col("minute")), ignorenulls=True).over(in_order)
     minutes = minutes.withColumn("silent_minutes", F.col("minute") - last_heard).withColumn("_heard", heard)
     heard_then = F.last(F.when(is_heard, F.col("_heard")), ignorenulls=True).over(in_order)
-    # One more empty and one more heard than were seen: 60 of 60 is no proof that a minute is never empty.
-    empty_share = (BASELINE_MINUTES - heard_then + 1) / F.lit(BASELINE_MINUTES + 2.0)
+    # Half an empty one and half a heard one more than were seen: 60 of 60 is no proof that a minute is never empty.
+    empty_share = (BASELINE_MINUTES - heard_then + 0.5) / F.lit(BASELINE_MINUTES + 1.0)
     by_chance = F.ceil(F.lit(log(LEAST_CHANCE)) / F.log(empty_share))
     needed = F.greatest(F.lit(int(parameters["silence_minutes"])), by_chance)
     return minutes.withColumn("needed_minutes", F.when(heard_then * 2 >= BASELINE_MINUTES, needed).cast("DOUBLE")).drop(
