@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from barnabas.pipeline.runner.figures import Figures
 
-JOBS = ("load", "reporting", "ranking")
+JOBS = ("load", "reporting", "ranking", "security")
 _SUMMARY_ROWS = 10
 
 
