@@ -22,13 +22,20 @@ SKEW_S = 3600
 
 MICROS = 1_000_000
 
+# What a browser loads by itself with a page, by the end of its path.
+ASSETS = r"(?i)\.(css|js|map|png|jpe?g|gif|svg|ico|bmp|webp|avif|woff2?|ttf|otf|eot|mp3|mp4|webm)$"
+
 
 def is_shown() -> Column:
-    """Tell which views showed a page to somebody: asked for with GET and answered, be it from the browser's cache."""
+    """Tell which views showed a page to somebody: asked for with GET and answered, be it from the browser's cache.
+
+    What a browser loads by itself with a page (images, styles, scripts) is none.
+    """
     from pyspark.sql import functions as F  # noqa: N812
 
     status = F.col("status")
-    return (F.col("method") == "GET") & (status.between(200, 299) | (status == 304))
+    is_answered = status.between(200, 299) | (status == 304)
+    return (F.col("method") == "GET") & is_answered & ~page_of("page").rlike(ASSETS)
 
 
 def page_of(target: str) -> Column:

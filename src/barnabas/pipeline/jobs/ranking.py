@@ -6,8 +6,8 @@ weight left and is not read. There is no state that could be lost, so a kill, a 
 ranking wrong: it is a function of the set of facts.
 
 **What counts.** An item's name is what votes and posts call it and, for pages, the request's target without its query:
-`/a?utm_source=x` is `/a`. A view counts when a page was shown (GET, status 2xx or 304). Of the votes of one user for
-one item the last one counts, by its time; value 0 takes it back.
+`/a?utm_source=x` is `/a`. A view counts when a page was shown (GET, status 2xx or 304, no image, style or
+script). Of the votes of one user for one item the last one counts, by its time; value 0 takes it back.
 
 **Score.** Each view, click and vote gives points (a vote against takes them), and points halve every
 `half_life_hours`. Age is counted in whole hours from the latest event's hour: an item's score then changes when

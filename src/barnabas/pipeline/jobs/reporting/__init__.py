@@ -7,10 +7,11 @@ has nothing to lose.
 
 from __future__ import annotations
 
+from barnabas.pipeline.facts import ASSETS
 from barnabas.pipeline.job import Job, Mode, Parameter, TableOutput, TopicInput
 from barnabas.pipeline.jobs.reporting import funnel
 from barnabas.pipeline.jobs.reporting.facts import FACTS, INPUTS, keep_facts
-from barnabas.pipeline.jobs.reporting.results import ASSETS, CRAWLERS, compute_results
+from barnabas.pipeline.jobs.reporting.results import CRAWLERS, compute_results
 from barnabas.pipeline.jobs.reporting.summary import summarize
 
 RESULTS = (

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 # security job's business.
 CRAWLERS = r"(?i)bot|crawl|spider|slurp|feed|reader|fetch|archiver|(^|[^a-z])rss|\+https?://"
 
-# What a browser loads by itself with a page.
-ASSETS = r"(?i)\.(css|js|map|png|jpe?g|gif|svg|ico|bmp|webp|avif|woff2?|ttf|otf|eot|mp3|mp4|webm)$"
-
 _SECONDS_PER_DAY, _SECONDS_PER_HOUR = 86_400, 3_600
 _MISSING = (404, 410)
 
