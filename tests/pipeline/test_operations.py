@@ -271,7 +271,7 @@ def test_order_batches_and_repeats_of_the_facts_do_not_matter(inputs: Inputs) ->
                 is_outage = 3_000 < second < 3_600
                 view(inputs, second, status=503 if is_outage else 200, latency_ms=random.random(), bytes=number)
             case 1:
-                if not 2_400 < second < 3_500:
+                if not 2_400 < second < 4_500:
                     line(inputs, second, "ERROR" if random.random() < 0.1 else "INFO")
             case _:
                 metric(inputs, second, "cpu_percent", random.random() * 100)
