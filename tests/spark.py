@@ -30,7 +30,10 @@ forgets_sockets = pytest.mark.filterwarnings(
 
 # A JVM that lives for minutes spends half of its time on compiling for hours that it does not have, and on collectors
 # that want more cores: with these eight commits to a Delta table take 20 s of CPU instead of 38.
-SHORT_LIVED = {"spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+# One compiler alone would have a cache of 48 MB for its code, which is full after a few hundred queries.
+SHORT_LIVED = {
+    "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC"
+}
 
 
 @pytest.fixture(autouse=True)

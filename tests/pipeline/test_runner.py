@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -83,6 +84,24 @@ def test_rows_come_out_once_and_what_is_derived_follows(site: Site):
     assert sorted(changes[3:] if len(changes) > 3 else changes, key=str)
     assert site.latest(out["page-counts"]) == {"/0": {"page": "/0", "count": 15}, "/1": {"page": "/1", "count": 11}}
     assert len(changes) == 5
+
+
+def test_a_refresh_that_fails_is_done_again(site: Site):
+    failures = [True]
+
+    def fail_once(tables, parameters):
+        pages = count(tables, parameters)["pages"]
+        if failures:
+            failures.pop()
+            return {"pages": pages.selectExpr("page", "count + CAST(raise_error('lost') AS BIGINT) AS count")}
+        return {"pages": pages}
+
+    site.create(site.topic("page_view"))
+    site.send_events("page_view", [view(n) for n in range(3)])
+    job = replace(JOB, refresh=fail_once)
+    site.run(job, topics={**site.plan(JOB).topics, "page-counts": f"{site.name}-out"})
+    assert site.rows(JOB, "pages") == [("/", 3)]
+    assert any("lost" in warning for warning in site.warnings)
 
 
 def test_a_topic_that_is_not_there_yet_is_empty_and_told(site: Site):
@@ -228,8 +247,6 @@ def test_at_most_once_commits_the_offsets_first(site: Site):
             }
         return {"facts": rows}
 
-    from dataclasses import replace
-
     job = replace(VIEWS, transform=fail_once)
     site.run(job, delivery=Delivery.AT_MOST_ONCE)
     assert site.rows(VIEWS, "facts") == []
@@ -328,8 +345,6 @@ def test_rewinding_cuts_the_table_and_the_next_run_reads_again(site: Site):
 
 
 def test_a_job_that_gives_no_rows_for_an_output_is_told(site: Site):
-    from dataclasses import replace
-
     fill(site, 1)
     with pytest.raises(TableError, match="declares output facts, and gives no rows for it"):
         site.run(replace(VIEWS, transform=lambda inputs, parameters: {}))

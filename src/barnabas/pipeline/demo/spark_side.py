@@ -73,7 +73,7 @@ def _run(bootstrap_server: str, directory: Path) -> None:
         format="delta", master="local[2]", conf=[], scratch=places.scratch, verbose=True, event_format="json"
     )
     # What takes half a minute is over before a JVM that compiles for hours would be fast.
-    options.conf = ["spark.driver.defaultJavaOptions=-XX:TieredStopAtLevel=1"]
+    options.conf = ["spark.driver.defaultJavaOptions=-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"]
     with session_for(options, plans, _warn) as (spark, seconds):
         _tell("session", seconds=seconds)
         runs = run_jobs(spark, plans, Metrics(), _report, _warn)

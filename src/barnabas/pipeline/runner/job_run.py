@@ -144,10 +144,25 @@ class JobRun:
         return False
 
     def refresh(self) -> None:
-        """Compute what is derived from the job's tables, if there is anything new in them."""
+        """Compute what is derived from the job's tables, if there is anything new in them.
+
+        Raises:
+            QueryStoppedError: Spark failed, be it for an executor that was lost; it can be tried again.
+            TableError: a table refused what it was given.
+        """
+        from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]  # it has no types
+        from pyspark.errors import PySparkException
+
         if self._job.refresh is None or not self._is_stale:
             return
         self._is_stale = False
+        try:
+            self._refresh()
+        except (PySparkException, Py4JJavaError) as error:
+            self._is_stale = True
+            raise QueryStoppedError(_first_line(error)) from error
+
+    def _refresh(self) -> None:
         began_s = time.monotonic()
         topics = {
             output.name: TopicWriter(self._cluster, output, self.plan)
