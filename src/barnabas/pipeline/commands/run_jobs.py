@@ -136,6 +136,8 @@ def run(arguments: argparse.Namespace) -> int:
     if len(set(names)) < len(names):
         raise PlanError("the same job twice: run it twice with different names (--as)")
     stopper = _Stopper()
+    if not arguments.json:
+        print("starting Spark; the first time it downloads its packages", flush=True)
     with session_for(arguments, plans, lambda text: _tell(arguments, "warning", text=text)) as (spark, seconds):
         _tell(arguments, "session", seconds=seconds)
         return _run_in_session(arguments, spark, plans, stopper)
@@ -288,6 +290,8 @@ def _tell(arguments: argparse.Namespace, event: str, **fields: int | float | str
         line = json.dumps({"event": event, **fields}, ensure_ascii=False)
     elif event == "warning":
         line = str(fields["text"])
+    elif event == "session":
+        line = f"Spark is up after {fields['seconds']} s"
     else:
         line = f"{event}: " + ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in fields.items())
     print(line, flush=True)
