@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -76,7 +77,8 @@ def test_from_a_log_to_a_report(terminal: Terminal):
     )
     assert "table page-views: page-views-0 goes back from offset " in told
     assert "nothing was changed" in told
-    assert "page-views: 1 files before, 1 after" in terminal.give("compact", "load", "--table", "page-views", *FAST)
+    told = terminal.give("compact", "load", "--table", "page-views", *FAST)
+    assert re.search(r"page-views: \d files before, 1 after", told)
 
 
 def test_a_run_serves_metrics_and_stops_between_two_batches(terminal: Terminal):
