@@ -151,13 +151,13 @@ def test_result_is_the_plain_count_after_five_kills(tmp_path: Path, real_access_
     # So slow that the log does not end before the first kill, however long the parts take to start.
     with running_demo(tmp_path / "demo", real_access_log, 500) as demo:
         demo.until(lambda: demo.topic_bytes() > 5_000)
-        kill(demo.child("pipeline", "replay"))
+        kill(demo.child("barnabas.pipeline", "replay"))
         before = demo.topic_bytes()
         demo.until(lambda: demo.topic_bytes() > before + 5_000)
         kill(demo.child("barnabas.server.main"))
         # A batch that has begun and is not done, or is just done.
         demo.until(lambda: demo.count("checkpoint/*/batches/offsets/0"))
-        kill(demo.child("spark_side"))
+        kill(demo.child("barnabas.pipeline.demo.spark_side"))
         # Rows that count already: they must not be written again.
         demo.until(lambda: demo.count("tables/load/page-views/_delta_log/*.json"))
         with demo.held_up():
