@@ -101,15 +101,31 @@ class Lives:
         assert code == 0, self.said()
         return True
 
-    def live_through(self, kill_count: int, after_s: tuple[float, float] = (0.0, 4.0)) -> None:
-        """Kill so many lives at random moments, among them one on each side of a commit."""
+    def live_through(self, kill_count: int) -> None:
+        """Kill so many lives at random moments, among them one on each side of a commit.
+
+        A life has up to two batches, and is killed somewhere in the next one: a first batch takes seconds, so what is
+        drawn from the clock alone would hit nothing but starts.
+        """
         forced = {kill_count // 3: "kill_after_commit", 2 * kill_count // 3: "kill_before_commit"}
         for number in range(kill_count):
             values: Mapping[str, int] = {forced[number]: 1} if number in forced else {}
-            end = wait_for_own_kill if values else kill_after(*after_s)
+            end = wait_for_own_kill if values else self.kill_after_batches()
             if self.live(end, **values):
                 # It was through before the kill.
                 return
+
+    def kill_after_batches(self) -> Callable[[subprocess.Popen[str], random.Random], str]:
+        """Give an end by SIGKILL some time after some batches; both are drawn."""
+
+        def end(process: subprocess.Popen[str], chance: random.Random) -> str:
+            wanted = self.killed.batch_count + chance.randint(0, 2)
+            wait_s = chance.uniform(0.0, 1.5)
+            while self.killed.batch_count < wanted and process.poll() is None:
+                time.sleep(0.01)
+            return kill_after(wait_s, wait_s)(process, chance)
+
+        return end
 
     def lose_the_checkpoint(self) -> None:
         """Delete the checkpoint, between two lives."""
