@@ -53,8 +53,9 @@ LINES = tuple(
 
 def fill(address: str, topic: str, count: int) -> None:
     """Make a topic and write records to it."""
-    outcome = AdminClient({"bootstrap.servers": address}).create_topics([NewTopic(topic, _PARTITION_COUNT, 1)])[topic]
-    outcome.result()
+    # Kept until the answer is there: it takes its requests with it.
+    admin = AdminClient({"bootstrap.servers": address})
+    admin.create_topics([NewTopic(topic, _PARTITION_COUNT, 1)])[topic].result()
     producer = Producer({"bootstrap.servers": address, "linger.ms": 50, "queue.buffering.max.messages": 1_000_000})
     value = bytes(range(256)) * (_VALUE_BYTES // 256)
     for number in range(count):
