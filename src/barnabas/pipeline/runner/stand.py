@@ -24,15 +24,22 @@ class Span:
 
 
 def advanced(older: Progress | None, run: str, cluster_id: str, span: Span, sequence: int | None = None) -> Progress:
-    """Give the progress after a batch; its number is the next one, or the one given."""
-    marks = older.marks if older else {}
-    return Progress(
-        run,
-        sequence or _next(older),
-        cluster_id,
-        merged(older.offsets if older else {}, span.ends),
-        {topic: {**marks.get(topic, {}), **span.marks.get(topic, {})} for topic in sorted({*marks, *span.marks})},
-    )
+    """Give the progress after a batch; its number is the next one, or the one given.
+
+    Where a table is beyond the batch's end already (another table of the job was behind, and the batches are cut in
+    other places now), it stays there: going back would write rows again.
+    """
+    known = older.offsets if older else {}
+    marks = {topic: dict(partitions) for topic, partitions in (older.marks if older else {}).items()}
+    ends = {
+        topic: {number: max(end, known.get(topic, {}).get(number, 0)) for number, end in partitions.items()}
+        for topic, partitions in span.ends.items()
+    }
+    for topic, partitions in span.marks.items():
+        for number, mark in partitions.items():
+            if mark.offset >= known.get(topic, {}).get(number, 0):
+                marks.setdefault(topic, {})[number] = mark
+    return Progress(run, sequence or _next(older), cluster_id, merged(known, ends), marks)
 
 
 def rebased(older: Progress | None, run: str, cluster_id: str, offsets: Offsets) -> Progress:
