@@ -17,6 +17,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, assert_never
 
 from barnabas.cluster.image import ClusterView
+from barnabas.coordination.interfaces import Replicas
+from barnabas.coordination.ownership import OwnedPartitions
+from barnabas.coordination.partitioning import partition_of
 from barnabas.core.clock import Clock
 from barnabas.core.config import BrokerConfig
 from barnabas.core.config.versions import kafka_version
@@ -56,9 +59,7 @@ from barnabas.groups.events import (
     Unloaded,
 )
 from barnabas.groups.group import CommittedOffset, Group, GroupSettings, Phase
-from barnabas.groups.interfaces import Replicas
-from barnabas.groups.ownership import OwnedPartitions
-from barnabas.groups.partitioning import partition_of
+from barnabas.groups.loading import read_groups
 from barnabas.groups.replies import NOBODY, Caller, Replies
 from barnabas.groups.state import step
 from barnabas.groups.storage import group_batch, offsets_batch, tombstone_batches
@@ -104,7 +105,14 @@ class GroupCoordinator:
         self._groups: dict[str, Group] = {}
         self._replies = Replies()
         self._deadlines: Deadlines[tuple[str, str]] = Deadlines(clock, timers, self._on_deadline)
-        self._partitions = OwnedPartitions(replicas, executor, timers, self._settings, self._take_over)
+        self._partitions = OwnedPartitions(
+            GROUP_OFFSETS_TOPIC,
+            replicas,
+            executor,
+            timers,
+            lambda batches, is_stopped: read_groups(batches, self._settings, is_stopped),
+            self._take_over,
+        )
         self._expiry: Timer | None = None
         self._is_active = False
 

@@ -9,8 +9,8 @@ Source: design page, offset tracking; semantics, coordinator moves.
 
 import logging
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 
+from barnabas.coordination.ownership import LoadedPartition
 from barnabas.core.errors import ProtocolError
 from barnabas.core.types import TopicPartition
 from barnabas.groups.group import CommittedOffset, Group, GroupSettings
@@ -24,23 +24,9 @@ from barnabas.records.record import Record
 log = logging.getLogger(__name__)
 
 
-@dataclass(slots=True)
-class LoadedPartition:
-    """What a partition holds.
-
-    Attributes:
-        record_count: Records that were read.
-        skipped_count: Records that could not be understood.
-    """
-
-    groups: list[Group] = field(default_factory=list)
-    record_count: int = 0
-    skipped_count: int = 0
-
-
 def read_groups(
     batches: Iterable[memoryview], settings: GroupSettings, is_stopped: Callable[[], bool] = lambda: False
-) -> LoadedPartition:
+) -> LoadedPartition[Group]:
     """Read a whole partition.
 
     Args:
@@ -65,7 +51,7 @@ class _Loading:
         self._offsets: dict[str, dict[TopicPartition, CommittedOffset]] = {}
         # By producer id: offsets whose transaction's end has not been read yet.
         self._undecided: dict[int, dict[OffsetKey, CommittedOffset]] = {}
-        self._result = LoadedPartition()
+        self._result: LoadedPartition[Group] = LoadedPartition()
 
     def read_batch(self, batch: memoryview) -> None:
         header = read_any_header(batch)
@@ -78,14 +64,14 @@ class _Loading:
         except CorruptRecordsError as error:
             self._skip(header.last_offset, error)
 
-    def finish(self) -> LoadedPartition:
+    def finish(self) -> LoadedPartition[Group]:
         for group_id, offsets in self._offsets.items():
             group = self._groups.get(group_id)
             if group is None:
                 # Offsets alone: its consumers assign partitions to themselves, or its metadata was removed.
                 group = self._groups[group_id] = Group(group_id, self._settings)
             group.offsets = offsets
-        self._result.groups = list(self._groups.values())
+        self._result.items = list(self._groups.values())
         return self._result
 
     def _read_record(self, record: Record, header: AnyHeader) -> None:

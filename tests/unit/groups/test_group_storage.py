@@ -2,12 +2,12 @@
 
 import pytest
 
+from barnabas.coordination.partitioning import java_hash_code, partition_of
 from barnabas.core.config.versions import kafka_version
 from barnabas.core.errors import ProtocolError
 from barnabas.core.types import TopicPartition
 from barnabas.groups.group import CommittedOffset, GroupSettings, Phase
 from barnabas.groups.loading import read_groups
-from barnabas.groups.partitioning import java_hash_code, partition_of
 from barnabas.groups.storage import (
     GroupKey,
     OffsetKey,
@@ -139,7 +139,7 @@ def test_last_record_of_a_key_counts():
         offsets_batch("g", {T0: CommittedOffset(1), TopicPartition("t", 1): CommittedOffset(5)}, 0, Codec.NONE),
         offsets_batch("g", {T0: CommittedOffset(2)}, 0, Codec.GZIP),
     )
-    (group,) = loaded.groups
+    (group,) = loaded.items
     assert {key.partition: committed.offset for key, committed in group.offsets.items()} == {0: 2, 1: 5}
     assert group.offsets[T0].append_offset == 10
     assert group.phase is Phase.EMPTY
@@ -151,7 +151,7 @@ def test_messages_of_old_formats_are_read(magic, codec):
     messages = MessageSetBuilder(magic, codec)
     for offset in range(2):
         messages.append(offset, 0, encode_offset_key("g", T0), encode_offset_value(CommittedOffset(offset + 5)))
-    (group,) = read_groups(batches_of_any_magic(messages.build()), SETTINGS).groups
+    (group,) = read_groups(batches_of_any_magic(messages.build()), SETTINGS).items
     assert group.offsets[T0].offset == 6
 
 
@@ -160,8 +160,8 @@ def test_tombstones_remove_offsets_and_groups(stable_story):
         group_batch(stable_story.group, {}, 0, Codec.NONE),
         offsets_batch("g", {T0: CommittedOffset(1)}, 0, Codec.NONE),
     ]
-    assert read(*stored, *tombstone_batches("g", [T0], True, 0, Codec.NONE)).groups == []
-    (group,) = read(*stored, *tombstone_batches("g", [], True, 0, Codec.NONE)).groups
+    assert read(*stored, *tombstone_batches("g", [T0], True, 0, Codec.NONE)).items == []
+    (group,) = read(*stored, *tombstone_batches("g", [], True, 0, Codec.NONE)).items
     assert (group.phase, group.generation, len(group.offsets)) == (Phase.EMPTY, 0, 1)
 
 
@@ -180,14 +180,14 @@ def test_what_cannot_be_read_is_left_out(caplog):
     damaged.append(0, encode_offset_key("h", T0), encode_offset_value(CommittedOffset(8)))
     loaded = read(damaged.build())
     assert (loaded.record_count, loaded.skipped_count) == (4, 3)
-    assert [group.group_id for group in loaded.groups] == ["h"]
+    assert [group.group_id for group in loaded.items] == ["h"]
 
 
 def test_damaged_batch_is_left_out(caplog):
     broken = offsets_batch("g", {T0: CommittedOffset(1)}, 0, Codec.GZIP)
     broken[70:80] = bytes(10)
     loaded = read(broken, offsets_batch("h", {T0: CommittedOffset(1)}, 0, Codec.NONE))
-    assert [group.group_id for group in loaded.groups] == ["h"]
+    assert [group.group_id for group in loaded.items] == ["h"]
 
 
 def transactional(producer_id, offset):
@@ -218,7 +218,7 @@ def marker(producer_id, marker_type):
     ids=["committed", "undecided", "aborted", "overtaken"],
 )
 def test_offsets_of_transactions_count_from_their_commit_on(parts, offset):
-    found = [group.offsets[T0].offset for group in read(*parts).groups]
+    found = [group.offsets[T0].offset for group in read(*parts).items]
     assert found == ([] if offset is None else [offset])
 
 

@@ -16,6 +16,7 @@ PACKAGES = (
     "net",
     "security",
     "cluster",
+    "coordination",
     "clients",
     "replicas",
     "controller",

@@ -1,4 +1,4 @@
-"""What the coordinator needs of the replica manager and its partitions, which fit these by their shape."""
+"""What coordinators need of the replica manager and its partitions, which fit these by their shape."""
 
 from collections.abc import Iterator
 from typing import Protocol
@@ -8,8 +8,8 @@ from barnabas.core.types import TopicPartition
 from barnabas.log.append_result import AppendResult
 
 
-class OffsetsLog(Protocol):
-    """The log of one partition of `__consumer_offsets`."""
+class StateLog(Protocol):
+    """The log of one partition of an internal topic."""
 
     @property
     def log_start_offset(self) -> int: ...
@@ -22,17 +22,17 @@ class OffsetsLog(Protocol):
         ...
 
 
-class OffsetsPartition(Protocol):
-    """One hosted partition of `__consumer_offsets`."""
+class StatePartition(Protocol):
+    """One hosted partition of an internal topic."""
 
     @property
-    def log(self) -> OffsetsLog: ...
+    def log(self) -> StateLog: ...
 
 
 class Replicas(Protocol):
     """Where records of the internal topic go and come from."""
 
-    def partition(self, topic_partition: TopicPartition, /) -> OffsetsPartition | None: ...
+    def partition(self, topic_partition: TopicPartition, /) -> StatePartition | None: ...
 
     def append(
         self, topic_partition: TopicPartition, records: bytearray, required_acks: int, timeout_ms: int, /

@@ -1,7 +1,7 @@
-"""Which partitions of `__consumer_offsets` this broker coordinates, and which of them are still being read.
+"""Which partitions of an internal topic this broker coordinates, and which of them are still being read.
 
-A partition is loaded in three steps: its log is read in the executor, its groups are taken over on the event loop a
-few at a time, then it is owned. It answers COORDINATOR_LOAD_IN_PROGRESS until then.
+A partition is loaded in three steps: its log is read in the executor, what it holds is taken over on the event loop a
+little at a time, then it is owned. Until then clients are answered COORDINATOR_LOAD_IN_PROGRESS.
 
 Invariants: a partition is never loading and owned at once; a load that was overtaken by a resignation changes
 nothing any more.
@@ -10,23 +10,50 @@ Source: semantics, group coordinator (coordinator moves).
 """
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from functools import partial
+from typing import Generic, Protocol, TypeVar
 
+from barnabas.coordination.interfaces import Replicas
 from barnabas.core.errors import StorageError
 from barnabas.core.executor import Executor
-from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC
 from barnabas.core.timers import Timers
 from barnabas.core.types import TopicPartition
-from barnabas.groups.group import Group, GroupSettings
-from barnabas.groups.interfaces import Replicas
-from barnabas.groups.loading import LoadedPartition, read_groups
 from barnabas.records.errors import CorruptRecordsError
 
 log = logging.getLogger(__name__)
 
-_GROUPS_PER_TURN = 200
+_ITEMS_PER_TURN = 200
 _RETRY_MS = 5_000
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class LoadedPartition(Generic[T]):
+    """What a partition holds.
+
+    Attributes:
+        items: What is to be taken over (groups, transactional ids), each once.
+        record_count: Records that were read.
+        skipped_count: Records that could not be understood.
+    """
+
+    items: list[T] = field(default_factory=list)
+    record_count: int = 0
+    skipped_count: int = 0
+
+
+class Reader(Protocol[T]):
+    """Reads a whole partition; runs off the event loop."""
+
+    def __call__(self, batches: Iterable[memoryview], is_stopped: Callable[[], bool], /) -> LoadedPartition[T]:
+        """Args:
+        batches: Its record batches, oldest first.
+        is_stopped: Asked before each batch; when it says so the result is incomplete and of no use.
+        """
+        ...
 
 
 class _Load:
@@ -36,25 +63,32 @@ class _Load:
         self.is_stopped = False
 
 
-class OwnedPartitions:
+class OwnedPartitions(Generic[T]):
     """The partitions that this broker coordinates; belongs to the event loop's thread."""
 
     def __init__(
         self,
+        topic: str,
         replicas: Replicas,
         executor: Executor,
         timers: Timers,
-        settings: GroupSettings,
-        take_over: Callable[[Group, int], object],
+        read: Reader[T],
+        take_over: Callable[[T, int], object],
+        loaded: Callable[[int], object] = lambda partition: None,
     ) -> None:
         """Args:
-        take_over: Called with each group that was read, and its partition.
+        topic: The internal topic.
+        read: What a partition is read with, in the executor.
+        take_over: Called with each item that was read, and its partition.
+        loaded: Called with each partition that has become owned.
         """
+        self._topic = topic
         self._replicas = replicas
         self._executor = executor
         self._timers = timers
-        self._settings = settings
+        self._read_items = read
         self._take_over = take_over
+        self._loaded = loaded
         self._owned: set[int] = set()
         self._loading: dict[int, _Load] = {}
 
@@ -93,7 +127,7 @@ class OwnedPartitions:
     def _read(self, partition: int, load: _Load) -> None:
         if load.is_stopped:
             return
-        hosted = self._replicas.partition(TopicPartition(GROUP_OFFSETS_TOPIC, partition))
+        hosted = self._replicas.partition(TopicPartition(self._topic, partition))
         if hosted is None:
             self.drop(partition)
             return
@@ -107,44 +141,41 @@ class OwnedPartitions:
             self._on_failure(partition, load, error)
             return
         self._executor.run(
-            partial(read_groups, batches, self._settings, lambda: load.is_stopped),
+            partial(self._read_items, batches, lambda: load.is_stopped),
             partial(self._on_read, partition, load),
             partial(self._on_failure, partition, load),
         )
 
-    def _on_read(self, partition: int, load: _Load, loaded: LoadedPartition) -> None:
+    def _on_read(self, partition: int, load: _Load, loaded: LoadedPartition[T]) -> None:
         if load.is_stopped:
             return
         log.info(
-            "read %d groups from %d records of %s-%d",
-            len(loaded.groups),
-            loaded.record_count,
-            GROUP_OFFSETS_TOPIC,
-            partition,
+            "read %d entries from %d records of %s-%d", len(loaded.items), loaded.record_count, self._topic, partition
         )
-        self._take_some(partition, load, iter(loaded.groups))
+        self._take_some(partition, load, iter(loaded.items))
 
-    def _take_some(self, partition: int, load: _Load, groups: Iterator[Group]) -> None:
-        """Take over as many groups as one turn of the event loop may, then let others have theirs."""
+    def _take_some(self, partition: int, load: _Load, items: Iterator[T]) -> None:
+        """Take over as many items as one turn of the event loop may, then let others have theirs."""
         if load.is_stopped:
             return
-        for _ in range(_GROUPS_PER_TURN):
-            group = next(groups, None)
-            if group is None:
+        for _ in range(_ITEMS_PER_TURN):
+            item = next(items, None)
+            if item is None:
                 self._finish(partition, load)
                 return
-            self._take_over(group, partition)
-        self._timers.call_later(0, self._take_some, partition, load, groups)
+            self._take_over(item, partition)
+        self._timers.call_later(0, self._take_some, partition, load, items)
 
     def _finish(self, partition: int, load: _Load) -> None:
         if self._loading.get(partition) is load:
             del self._loading[partition]
             self._owned.add(partition)
+            self._loaded(partition)
 
     def _on_failure(self, partition: int, load: _Load, error: BaseException) -> None:
         if load.is_stopped:
             return
         # differs from Kafka (offsets-partition-not-loaded): it is tried again; Kafka serves the partition as if it were
         # empty.
-        log.error("cannot read %s-%d, trying again: %s", GROUP_OFFSETS_TOPIC, partition, error)
+        log.error("cannot read %s-%d, trying again: %s", self._topic, partition, error)
         self._timers.call_later(_RETRY_MS, self._read, partition, load)

@@ -1,4 +1,4 @@
-"""Which partition of `__consumer_offsets` a group lives in.
+"""Which partition of its coordinator's topic a group, or a transactional id, lives in.
 
     partition = abs(hash) % partitions, hash = Java's String.hashCode: h = 31 * h + unit over UTF-16 units, int32
 
@@ -20,7 +20,7 @@ def java_hash_code(text: str) -> int:
     return hash_code - 2 * (hash_code & _INT32_SIGN)
 
 
-def partition_of(group_id: str, partition_count: int) -> int:
-    """The partition of a group; Java's abs of the smallest int32 is 0 here, as Kafka has it."""
-    hash_code = java_hash_code(group_id)
+def partition_of(name: str, partition_count: int) -> int:
+    """The partition of a name; Java's abs of the smallest int32 is 0 here, as Kafka has it."""
+    hash_code = java_hash_code(name)
     return 0 if hash_code == -_INT32_SIGN else abs(hash_code) % partition_count
