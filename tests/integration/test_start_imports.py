@@ -1,4 +1,7 @@
-"""What a plain broker loads until clients can connect: imports are most of its start, and nobody sees them creep in."""
+"""What a plain broker loads until clients can connect, and what a command loads until it has connected.
+
+Imports are most of such a start, and nobody sees them creep in.
+"""
 
 import json
 import os
@@ -8,6 +11,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from tests.patience import PATIENCE_S
 
 # Our own modules and all, Python's included, with some room for other versions of Python (3.11 has 227 and 398).
 MOST_OWN, MOST = 235, 415
@@ -55,3 +60,35 @@ def test_a_start_loads_no_more_modules_than_it_did(loaded: set[str]) -> None:
     assert "barnabas.server.node" in loaded
     assert len([name for name in loaded if name.startswith("barnabas")]) <= MOST_OWN
     assert len(loaded) <= MOST
+
+
+# What a command that lists or describes something has no use for.
+UNWANTED_BY_COMMANDS = {
+    *("click", "confluent_kafka", "cramjam", "kazoo", "lz4", "pydantic", "rich", "typer._adapters"),
+    *("barnabas.cli.adopt", "barnabas.cli.consume", "barnabas.cli.log", "barnabas.cli.perf", "barnabas.cli.release"),
+    *("barnabas.clients.consumer", "barnabas.clients.group", "barnabas.clients.producer"),
+    *("barnabas.groups", "barnabas.inspection", "barnabas.log", "barnabas.migration", "barnabas.server"),
+}
+MOST_OF_A_COMMAND = 300
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["topics", "--list"],
+        ["topics", "--describe", "--topic", "t"],
+        ["groups", "--list"],
+        ["groups", "--describe", "--group", "g", "--json"],
+    ],
+    ids=lambda arguments: " ".join(arguments[:2]),
+)
+def test_a_command_loads_nothing_that_it_does_not_need(tmp_path: Path, arguments: list[str]) -> None:
+    """It then starts in some 100 ms of a core's time, of which Python's own modules are a half."""
+    command = [sys.executable, "-X", "importtime", "-P", "-m", "barnabas.cli.main", *arguments]
+    with (tmp_path / "imports.txt").open("wb") as notes:
+        ended = subprocess.run([*command, "--bootstrap-server", "127.0.0.1:1"], stderr=notes, timeout=PATIENCE_S)
+    assert ended.returncode == 1
+    loaded = imported(tmp_path / "imports.txt")
+    assert "barnabas.clients.channel" in loaded
+    assert sorted(name for name in loaded if name in UNWANTED_BY_COMMANDS) == []
+    assert len(loaded) <= MOST_OF_A_COMMAND

@@ -13,7 +13,7 @@ from pathlib import Path
 import typer
 
 from barnabas.cli import adopt, consume, groups, log, perf, produce, release, topics
-from barnabas.cli.app import app
+from barnabas.cli.app import application
 from barnabas.cli.commands import COMMANDS
 from barnabas.pipeline.commands.main import parser as pipeline_parser
 from barnabas.server.main import parser
@@ -56,7 +56,7 @@ def _document() -> str:
     parts = [_HEAD]
     parts += [f"| [`barnabas {name}`](#barnabas-{name}) | {text} |\n" for name, text in COMMANDS.items()]
     parts += _broker()
-    commands = getattr(typer.main.get_command(app), "commands")  # noqa: B009  # of a group, which typer does not export
+    commands = getattr(typer.main.get_command(application(COMMANDS)), "commands")  # noqa: B009  # of a group, which typer does not export
     for name in _HELP:
         parts += _command(f"barnabas {name}", _HELP[name], commands[name].params)
     for group, text in ((name, inspect.getdoc(module) or "") for name, module in _GROUPS.items()):

@@ -1,15 +1,20 @@
 """The commands as one typer application.
 
+A command loads its own module only: of the others the application knows the names.
+
 Source: Kafka 2.7's shell tools, for the names of options.
 """
 
-from collections.abc import Sequence
+import os
+from collections.abc import Collection, Sequence
 from importlib import import_module
+from types import ModuleType
+from typing import Final
 
 import typer
 
-from barnabas.cli import adopt, consume, groups, log, perf, produce, release, topics
 from barnabas.cli.commands import COMMANDS
+from barnabas.cli.plain_options import read_options
 from barnabas.core.build import version_line
 from barnabas.core.errors import BarnabasError
 
@@ -19,14 +24,20 @@ _ClickException: type[Exception] = import_module(typer.BadParameter.__module__).
 
 _CONTEXT = {"help_option_names": ["-h", "--help"]}
 
-app = typer.Typer(
-    name="barnabas",
-    help="A Kafka-compatible broker, and tools for any Kafka cluster.",
-    no_args_is_help=False,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-    context_settings=_CONTEXT,
-)
+# Set by a shell that wants to complete a command line: any command's options may be asked for.
+_COMPLETION: Final = "_BARNABAS_COMPLETE"
+
+# Where the commands are; broker and pipeline are run by `cli/main.py`, without loading any of this.
+_FUNCTIONS: Final = {
+    "topics": ("topics", "topics"),
+    "produce": ("produce", "produce"),
+    "consume": ("consume", "consume"),
+    "groups": ("groups", "groups"),
+    "adopt": ("adopt", "adopt"),
+    "release": ("release", "release"),
+}
+# Modules with commands of their own below them.
+_GROUPS: Final = ("perf", "log")
 
 
 class CliUsageError(BarnabasError):
@@ -39,7 +50,6 @@ def _print_version(is_wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(invoke_without_command=True)
 def _root(
     context: typer.Context,
     version: bool = typer.Option(False, "--version", callback=_print_version, is_eager=True, help="Print the version."),
@@ -48,24 +58,35 @@ def _root(
         typer.echo(context.get_help())
 
 
-@app.command("broker", help=COMMANDS["broker"], add_help_option=False)
-def _broker() -> None:
-    """Only listed here: `cli/main.py` runs it without loading any of this."""
+def _listed() -> None:
+    """Stands where a command is only listed."""
 
 
-@app.command("pipeline", help=COMMANDS["pipeline"], add_help_option=False)
-def _pipeline() -> None:
-    """Only listed here: it is a process of its own."""
+def application(wanted: Collection[str]) -> typer.Typer:
+    """The application; commands that are not wanted are in its help and do nothing."""
+    app = typer.Typer(
+        name="barnabas",
+        help="A Kafka-compatible broker, and tools for any Kafka cluster.",
+        no_args_is_help=False,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+        context_settings=_CONTEXT,
+    )
+    app.callback(invoke_without_command=True)(_root)
+    for name, text in COMMANDS.items():
+        if name in wanted and name in _GROUPS:
+            app.add_typer(_module(name).app, name=name, help=text, context_settings=_CONTEXT)
+        elif name in wanted and name in _FUNCTIONS:
+            module_name, function_name = _FUNCTIONS[name]
+            module = _module(module_name)
+            app.command(name, help=module.HELP)(getattr(module, function_name))
+        else:
+            app.command(name, help=text, add_help_option=False)(_listed)
+    return app
 
 
-app.command("topics", help=topics.HELP)(topics.topics)
-app.command("produce", help=produce.HELP)(produce.produce)
-app.command("consume", help=consume.HELP)(consume.consume)
-app.command("groups", help=groups.HELP)(groups.groups)
-app.add_typer(perf.app, name="perf", help=COMMANDS["perf"], context_settings=_CONTEXT)
-app.add_typer(log.app, name="log", help=COMMANDS["log"], context_settings=_CONTEXT)
-app.command("adopt", help=adopt.HELP)(adopt.adopt)
-app.command("release", help=release.HELP)(release.release)
+def _module(name: str) -> ModuleType:
+    return import_module(f"barnabas.cli.{name}")
 
 
 def run_app(arguments: Sequence[str]) -> int:
@@ -76,9 +97,19 @@ def run_app(arguments: Sequence[str]) -> int:
         BarnabasError: What the command met.
         BrokenPipeError: Nobody reads the output any more.
     """
-    command = typer.main.get_command(app)
+    name = next((word for word in arguments if not word.startswith("-")), "")
+    if name in _FUNCTIONS and name == arguments[0]:
+        module_name, function_name = _FUNCTIONS[name]
+        function = getattr(_module(module_name), function_name)
+        options = read_options(function, arguments[1:])
+        if options is not None:
+            function(**options)
+            return 0
+    if name == "perf":
+        arguments = _module("perf").spread_lists(arguments)
+    command = typer.main.get_command(application(COMMANDS if _COMPLETION in os.environ else [name]))
     try:
-        result = command.main(args=perf.spread_lists(arguments), prog_name="barnabas", standalone_mode=False)
+        result = command.main(args=list(arguments), prog_name="barnabas", standalone_mode=False)
     except _ClickException as error:
         format_message = getattr(error, "format_message", error.__str__)
         raise CliUsageError(str(format_message()).rstrip(".")) from None

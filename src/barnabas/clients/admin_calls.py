@@ -1,0 +1,82 @@
+"""What all administrative calls share: whom they ask, and how long they try.
+
+Each call retries what time heals (`error_code.RETRIABLE`) until `timeout_ms` has passed, then raises the last error.
+
+Source: KIP-4.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import TypeVar
+
+from barnabas.clients.channel import Channel, UnreachableError
+from barnabas.clients.pool import RETRY_BACKOFF_MS, Pool
+from barnabas.core.error_code import RETRIABLE, ErrorCode
+from barnabas.core.errors import KafkaError
+from barnabas.core.types import TopicPartition
+
+T = TypeVar("T")
+
+LATEST = -1
+EARLIEST = -2
+
+DEFAULT_TIMEOUT_MS = 30_000
+
+
+class AdminCalls:
+    """Calls to one cluster; what they are about is in the classes that inherit from it."""
+
+    def __init__(self, pool: Pool, timeout_ms: int = DEFAULT_TIMEOUT_MS) -> None:
+        self.pool = pool
+        self.timeout_ms = timeout_ms
+
+    def check_coordinator(self, group_id: str, error_code: int) -> None:
+        """Raise what a group's coordinator answered, if it is an error; where it is not the coordinator, forget it."""
+        if error_code in (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE):
+            self.pool.forget_coordinator(group_id)
+        raise_for(error_code, f"group {group_id}: {ErrorCode(error_code).name}")
+
+    async def by_leader(self, partitions: Iterable[TopicPartition]) -> dict[Channel, list[TopicPartition]]:
+        """Partitions by the connection to their leader. Raises KafkaError."""
+        by_channel: dict[Channel, list[TopicPartition]] = {}
+        for partition in partitions:
+            by_channel.setdefault(await self.pool.leader(partition), []).append(partition)
+        return by_channel
+
+    async def retry(self, attempt: Callable[[], Awaitable[T]], not_healed: Sequence[ErrorCode] = ()) -> T:
+        """`retry` for as long as these calls may take."""
+        return await retry(attempt, self.timeout_ms, not_healed)
+
+
+async def retry(attempt: Callable[[], Awaitable[T]], timeout_ms: int, not_healed: Sequence[ErrorCode] = ()) -> T:
+    """Call `attempt` until it succeeds, or raise its error: one that is not in RETRIABLE, or the last one in time.
+
+    UnreachableError (nobody listens at any bootstrap address) is raised at once.
+
+    Args:
+        timeout_ms: No attempt is begun later than this.
+        not_healed: Codes that are raised at once although they are in RETRIABLE.
+    """
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + timeout_ms / 1000
+    while True:
+        try:
+            return await attempt()
+        except KafkaError as error:
+            heals = error.code in RETRIABLE and error.code not in not_healed and not isinstance(error, UnreachableError)
+            if not heals or loop.time() + RETRY_BACKOFF_MS / 1000 >= deadline:
+                raise
+        await asyncio.sleep(RETRY_BACKOFF_MS / 1000)
+
+
+def raise_for(error_code: int, message: str) -> None:
+    if error_code:
+        raise KafkaError(ErrorCode(error_code), message)
+
+
+def grouped(partitions: Iterable[TopicPartition]) -> list[tuple[str, list[int]]]:
+    """Partitions by topic, both in order."""
+    grouped: dict[str, list[int]] = {}
+    for topic, partition in sorted(partitions):
+        grouped.setdefault(topic, []).append(partition)
+    return list(grouped.items())

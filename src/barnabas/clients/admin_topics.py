@@ -1,0 +1,102 @@
+"""Topics, asked for, created, changed and deleted.
+
+Source: protocol guide, CreateTopics, DeleteTopics, Metadata, DescribeConfigs; KIP-4.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from barnabas.clients.admin_calls import AdminCalls, raise_for
+from barnabas.clients.pool import TopicMetadata
+from barnabas.core.error_code import ErrorCode
+from barnabas.protocol.messages.create_topics import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+from barnabas.protocol.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResponse,
+)
+
+_TOPIC_RESOURCE = 2
+
+
+@dataclass(slots=True)
+class NewTopic:
+    """A topic to create; -1 leaves a count to the broker, `assignments` (partition to replicas) replaces both."""
+
+    name: str
+    partition_count: int = -1
+    replication_factor: int = -1
+    configs: Mapping[str, str] = field(default_factory=dict)
+    assignments: Mapping[int, Sequence[int]] | None = None
+
+
+class TopicAdmin(AdminCalls):
+    """Administration of topics."""
+
+    async def create_topic(self, topic: NewTopic, *, validate_only: bool = False) -> None:
+        """Create a topic and wait until it has leaders. Raises KafkaError (TOPIC_ALREADY_EXISTS, ...)."""
+        request = CreateTopicsRequest([_creatable(topic)], self.timeout_ms, validate_only)
+
+        async def attempt() -> None:
+            channel = await self.pool.controller()
+            response = await channel.send(request, CreateTopicsResponse, timeout_ms=self.timeout_ms + 5_000)
+            for result in response.topics:
+                raise_for(result.error_code, result.error_message or f"topic {topic.name} was not created")
+
+        await self.retry(attempt)
+        self.pool.forget(topic.name)
+
+    async def delete_topic(self, name: str) -> None:
+        """Delete a topic. Raises KafkaError (UNKNOWN_TOPIC_OR_PARTITION, TOPIC_DELETION_DISABLED, ...)."""
+
+        async def attempt() -> None:
+            channel = await self.pool.controller()
+            request = DeleteTopicsRequest([name], timeout_ms=self.timeout_ms)
+            response = await channel.send(
+                request, DeleteTopicsResponse, max_version=5, timeout_ms=self.timeout_ms + 5_000
+            )
+            for result in response.responses:
+                raise_for(result.error_code, result.error_message or f"topic {name} was not deleted")
+
+        await self.retry(attempt, not_healed=(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,))
+        self.pool.forget(name)
+
+    async def topics(self, names: Sequence[str] | None = None) -> dict[str, TopicMetadata]:
+        """What the cluster says of topics (None: all), by name in order; those that do not exist have an error code."""
+        metadata = await self.retry(lambda: self.pool.metadata(names))
+        return dict(sorted(metadata.topics.items()))
+
+    async def topic_configs(self, names: Sequence[str]) -> dict[str, dict[str, str]]:
+        """The settings that topics have themselves, by topic: not those that they inherit."""
+        if not names:
+            return {}
+        request = DescribeConfigsRequest([DescribeConfigsResource(_TOPIC_RESOURCE, name, None) for name in names])
+
+        async def attempt() -> dict[str, dict[str, str]]:
+            channel = await self.pool.any_broker()
+            response = await channel.send(request, DescribeConfigsResponse)
+            configs: dict[str, dict[str, str]] = {}
+            for result in response.results:
+                raise_for(result.error_code, result.error_message or f"no settings of topic {result.resource_name}")
+                # config_source 1: set on the topic (version 0 of the answer cannot say so, and tells none).
+                configs[result.resource_name] = {
+                    config.name: config.value or "" for config in result.configs if config.config_source == 1
+                }
+            return configs
+
+        return await self.retry(attempt)
+
+
+def _creatable(topic: NewTopic) -> CreatableTopic:
+    configs = [CreatableTopicConfig(name, value) for name, value in topic.configs.items()]
+    if topic.assignments:
+        assignments = [CreatableReplicaAssignment(index, list(ids)) for index, ids in topic.assignments.items()]
+        return CreatableTopic(topic.name, -1, -1, assignments, configs)
+    return CreatableTopic(topic.name, topic.partition_count, topic.replication_factor, [], configs)

@@ -1,0 +1,89 @@
+"""A command line that is plainly right is read as typer reads it; any other is left to typer."""
+
+import inspect
+from pathlib import Path
+from typing import Annotated
+
+import pytest
+import typer
+
+from barnabas.cli.options import flag
+from barnabas.cli.plain_options import read_options
+
+
+def command(
+    name: Annotated[str, typer.Option("--name", "-n")],
+    execute: Annotated[bool, flag("--execute", "Do it.")] = False,
+    count: Annotated[int | None, typer.Option("--count", min=1, max=10)] = None,
+    shift: Annotated[int, typer.Option("--shift")] = 0,
+    topic: Annotated[list[str] | None, typer.Option("--topic")] = None,
+) -> None:
+    """What the tests below give options to."""
+
+
+def read_by_typer(arguments):
+    seen = {}
+
+    def note(**values):
+        seen.update(values)
+
+    note.__signature__ = inspect.signature(command)  # type: ignore[attr-defined]
+    note.__annotations__ = command.__annotations__
+    app = typer.Typer()
+    app.command()(note)
+    typer.main.get_command(app).main(args=arguments, standalone_mode=False)
+    return seen
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "--name a",
+        "-n a",
+        "--name=a=b",
+        "--name --execute",
+        "--name a --name b",
+        "--execute --name a --execute",
+        "--name a --count 10 --shift -3",
+        "--name a --count=01 --shift=+3",
+        "--name a --topic x --topic=y --topic ''",
+    ],
+)
+def test_a_right_command_line_is_read_as_typer_reads_it(text):
+    arguments = [word.strip("'") for word in text.split()]
+    read = read_options(command, arguments)
+    assert read is not None
+    assert read == read_by_typer(arguments)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "--help",
+        "-h",
+        "--name",
+        "--execute",
+        "--nam a",
+        "--name a b",
+        "--name a --",
+        "--name a --execute=true",
+        "--name a --count 0",
+        "--name a --count 11",
+        "--name a --count 1.0",
+        "--name a --count ١",
+        "--name a --shift 1_000",
+        "--name a --shift",
+    ],
+)
+def test_what_may_be_wrong_is_for_typer(text):
+    assert read_options(command, text.split()) is None
+
+
+def test_a_command_with_other_kinds_of_options_is_for_typer():
+    def with_file(file: Annotated[Path, typer.Option("--file")]) -> None: ...
+
+    def with_argument(file: Annotated[str, typer.Argument()]) -> None: ...
+
+    assert read_options(with_file, ["--file", "a"]) is None
+    assert read_options(with_argument, ["a"]) is None
