@@ -16,7 +16,6 @@ from barnabas.pipeline.runner.losses import DataLossError
 from barnabas.pipeline.runner.plan import Bound, Delivery, OnDataLoss
 from barnabas.pipeline.runner.supervisor import RunFailedError
 from barnabas.pipeline.tables.table import TableError
-from tests.compat.conftest import TARGET
 from tests.pipeline.site import Site
 from tests.spark import forgets_sockets
 
@@ -172,7 +171,6 @@ def test_a_run_goes_on_where_its_table_stands_without_a_checkpoint(site: Site):
     assert ids(site) == list(range(30))
 
 
-@pytest.mark.skipif(TARGET == "barnabas", reason="Barnabas can't add partitions to a topic yet (CreatePartitions)")
 def test_a_new_partition_is_read_from_its_beginning(site: Site):
     from confluent_kafka.admin import AdminClient, NewPartitions
 

@@ -48,13 +48,16 @@ def check_name(name: str) -> None:
     """
     reason = None
     if not name:
-        reason = "a topic name cannot be empty"
+        reason = "Topic name is illegal, it can't be empty"
     elif name in (".", ".."):
-        reason = "a topic cannot be named '.' or '..'"
+        reason = 'Topic name cannot be "." or ".."'
     elif len(name) > MAX_NAME_LENGTH:
-        reason = f"the topic name is longer than {MAX_NAME_LENGTH} characters: {name}"
+        reason = f"Topic name is illegal, it can't be longer than {MAX_NAME_LENGTH} characters, topic name: {name}"
     elif _LEGAL_NAME.fullmatch(name) is None:
-        reason = f"the topic name {name!r} has characters other than ASCII letters, digits, '.', '_' and '-'"
+        reason = (
+            f'Topic name "{name}" is illegal, it contains a character other than ASCII alphanumerics, '
+            "'.', '_' and '-'"
+        )
     if reason is not None:
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, reason)
 
@@ -107,17 +110,23 @@ def check_new_partitions(partition_count: int) -> None:
 def check_assignment(assignments: Sequence[tuple[int, list[int]]]) -> dict[int, list[int]]:
     """Check an assignment that the client gave; the same as a mapping, partition 0 first.
 
+    Of a partition that is named twice the later brokers count, as in Kafka.
+
     Raises:
         KafkaError: INVALID_REPLICA_ASSIGNMENT.
     """
-    if sorted(partition for partition, _ in assignments) != list(range(len(assignments))):
-        reason = "partitions must be numbered from 0 without a gap"
-    elif len({len(brokers) for _, brokers in assignments}) != 1 or not assignments[0][1]:
-        reason = "all partitions must have the same number of replicas, and one at least"
-    elif any(len(set(brokers)) != len(brokers) for _, brokers in assignments):
-        reason = "a broker can hold one replica of a partition only"
+    replicas = dict(sorted(dict(assignments).items()))
+    if len({len(brokers) for brokers in replicas.values()}) != 1:
+        reason = "All partitions should have the same number of replicas"
+    elif any(len(set(brokers)) != len(brokers) for brokers in replicas.values()):
+        reason = f"Duplicate replica assignment found: {replicas}"
+    elif list(replicas) != list(range(len(replicas))):
+        reason = "partitions should be a consecutive 0-based integer sequence"
+    elif not replicas[0]:
+        # differs from Kafka (no-replicas): it makes partitions that nobody will ever lead.
+        reason = "a partition needs one replica at least"
     else:
-        return {partition: list(brokers) for partition, brokers in sorted(assignments)}
+        return replicas
     raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, reason)
 
 

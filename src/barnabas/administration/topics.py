@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from barnabas.administration.partition_room import PartitionRoom
 from barnabas.administration.topic_rules import (
     NOT_GIVEN,
     NewTopic,
@@ -19,11 +20,11 @@ from barnabas.administration.topic_rules import (
     check_collisions,
     check_configs,
     check_name,
-    check_new_partitions,
     check_size,
     internal_topic,
 )
-from barnabas.cluster.image import ClusterImage, ClusterView, ImageChange
+from barnabas.administration.waiting import wait_for_image
+from barnabas.cluster.image import ClusterImage, ClusterView
 from barnabas.controller.assignment import assign
 from barnabas.controller.controller import Controller
 from barnabas.core.config import BrokerConfig, TopicConfig
@@ -145,7 +146,9 @@ class TopicAdmin:
         known = self._cluster.image.topics
         results = {name: ErrorCode.NONE if name in known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION for name in names}
         going = [name for name, error_code in results.items() if error_code == ErrorCode.NONE]
-        await asyncio.gather(*(self._request_deletion(name) for name in going))
+        for start in range(0, len(going), _TOPICS_PER_TURN):
+            await asyncio.gather(*(self._request_deletion(name) for name in going[start : start + _TOPICS_PER_TURN]))
+            await asyncio.sleep(0)
 
         def are_gone(image: ClusterImage) -> bool:
             return all(name not in image.topics for name in going)
@@ -228,6 +231,7 @@ class TopicAdmin:
         try:
             result, assignment = self._validate(topic, request)
             if not request.validates_only:
+                request.add(topic.name)
                 assert result.config is not None
                 await self._write(topic.name, result.config.overrides, assignment)
         except KafkaError as error:
@@ -241,12 +245,15 @@ class TopicAdmin:
             raise _already_exists(name)
         nulls = [key for key, value in topic.configs if value is None]
         if nulls:
-            raise KafkaError(ErrorCode.INVALID_REQUEST, f"topic configs without a value: {', '.join(nulls)}")
+            raise KafkaError(
+                ErrorCode.INVALID_REQUEST, f"Null value not supported for topic configs : {','.join(nulls)}"
+            )
         if topic.assignments:
             if (topic.partition_count, topic.replication_factor) != (NOT_GIVEN, NOT_GIVEN):
                 raise KafkaError(
                     ErrorCode.INVALID_REQUEST,
-                    "give either an assignment, or the number of partitions and the replication factor, not both",
+                    "Both numPartitions or replicationFactor and replicasAssignments were set. "
+                    "Both cannot be used at the same time.",
                 )
         else:
             assignment = self._assign(topic)
@@ -254,7 +261,7 @@ class TopicAdmin:
         check_collisions(name, request.alike(name))
         if topic.assignments:
             assignment = check_assignment(topic.assignments)
-        request.take_partitions(len(assignment))
+        request.room.take(len(assignment))
         overrides = {key: value for key, value in topic.configs if value is not None}
         topic_config = check_configs(self._config, overrides, name in INTERNAL_TOPICS)
         return TopicResult(name, ErrorCode.NONE, None, len(assignment), len(assignment[0]), topic_config), assignment
@@ -293,72 +300,42 @@ class TopicAdmin:
             return
 
     async def _wait(self, is_done: Callable[[ClusterImage], bool], timeout_ms: int) -> bool:
-        """Whether the image came to satisfy `is_done` in time."""
-        if timeout_ms > 0 and is_done(self._cluster.image):
-            return True
-        if timeout_ms <= 0:
-            return False
-        done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-
-        def look(change: ImageChange) -> None:
-            if not done.done() and is_done(change.image):
-                done.set_result(True)
-
-        def expire() -> None:
-            if not done.done():
-                done.set_result(False)
-
-        forget = self._cluster.on_change(look)
-        timer = self._timers.call_later(timeout_ms, expire)
-        try:
-            return await done
-        finally:
-            forget()
-            timer.cancel()
+        return await wait_for_image(self._cluster, self._timers, is_done, timeout_ms)
 
 
 class _Creation:
     """What all topics of one request share.
 
     Attributes:
-        existing: The topics that there were before.
+        existing: The topics that there are, those of this request too once they pass for new.
         validates_only: Nothing is created.
+        room: For partitions.
     """
 
-    __slots__ = ("_alike", "_new_count", "_room", "existing", "validates_only")
+    __slots__ = ("_alike", "existing", "room", "validates_only")
 
     def __init__(self, existing: Collection[str], validates_only: bool, room: int) -> None:
         """Args:
         room: How many partitions the brokers can still take.
         """
-        self.existing = frozenset(existing)
+        self.existing = set(existing)
         self.validates_only = validates_only
-        self._room = room
-        self._new_count = 0
+        self.room = PartitionRoom(room)
         self._alike: dict[str, list[str]] = {}
         for name in existing:
-            self._alike.setdefault(name.replace(".", "_"), []).append(name)
+            self._note_alike(name)
+
+    def _note_alike(self, name: str) -> None:
+        self._alike.setdefault(name.replace(".", "_"), []).append(name)
 
     def alike(self, name: str) -> Collection[str]:
         """The existing topics whose names could collide with this one."""
         return self._alike.get(name.replace(".", "_"), ())
 
-    def take_partitions(self, count: int) -> None:
-        """Count the partitions of a new topic.
-
-        Raises:
-            KafkaError: They are too many for one request, or for the brokers.
-        """
-        check_new_partitions(self._new_count + count)
-        if self._new_count + count > self._room:
-            # differs from Kafka (new-partitions-open-files): it creates them, and dies of it when its file descriptors
-            # run out.
-            raise KafkaError(
-                ErrorCode.POLICY_VIOLATION,
-                f"there is room for {max(self._room - self._new_count, 0)} more partitions only: the broker's limit "
-                "of open files allows no more (ulimit -n)",
-            )
-        self._new_count += count
+    def add(self, name: str) -> None:
+        """A topic of this request comes into being: a later one must not collide with it."""
+        self.existing.add(name)
+        self._note_alike(name)
 
 
 def _already_exists(name: str) -> KafkaError:

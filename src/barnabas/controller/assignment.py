@@ -11,9 +11,14 @@ from collections.abc import Mapping, Sequence
 
 
 def assign(
-    racks: Mapping[int, str | None], partition_count: int, replication_factor: int, start: int, shift: int
+    racks: Mapping[int, str | None],
+    partition_count: int,
+    replication_factor: int,
+    start: int,
+    shift: int,
+    first_partition: int = 0,
 ) -> dict[int, list[int]]:
-    """Choose brokers for every partition.
+    """Choose brokers for every new partition.
 
     Args:
         racks: Live broker ids and their racks; at least `replication_factor` of them.
@@ -21,6 +26,7 @@ def assign(
         replication_factor: At least 1.
         start: Index of the broker that leads partition 0.
         shift: Distance from a leader to its first follower, less one.
+        first_partition: The new partition with the least number.
 
     Returns:
         Partition to broker ids, the preferred leader first.
@@ -28,16 +34,21 @@ def assign(
     known = {broker_id: rack for broker_id, rack in racks.items() if rack is not None}
     # differs from Kafka (partial-racks): it fails with UNKNOWN_SERVER_ERROR where only some brokers have racks.
     if len(known) == len(racks):
-        return _assign_by_rack(known, partition_count, replication_factor, start, shift)
+        return _assign_by_rack(known, partition_count, replication_factor, start, shift, first_partition)
     brokers = sorted(racks)
     assignment = {}
-    for partition in range(partition_count):
-        partition_shift = shift + partition // len(brokers)
+    for partition in range(first_partition, first_partition + partition_count):
+        partition_shift = shift + _rounds(partition, first_partition, len(brokers))
         first = (partition + start) % len(brokers)
         assignment[partition] = [brokers[first]] + [
             brokers[_index(first, partition_shift + replica, len(brokers))] for replica in range(replication_factor - 1)
         ]
     return assignment
+
+
+def _rounds(partition: int, first_partition: int, broker_count: int) -> int:
+    """How often a multiple of the number of brokers was passed on the way to a partition, 0 not among them."""
+    return partition // broker_count - max(first_partition - 1, 0) // broker_count
 
 
 def _index(first: int, distance: int, broker_count: int) -> int:
@@ -55,14 +66,19 @@ def alternate_racks(racks: Mapping[int, str]) -> list[int]:
 
 
 def _assign_by_rack(
-    racks: Mapping[int, str], partition_count: int, replication_factor: int, start: int, shift: int
+    racks: Mapping[int, str],
+    partition_count: int,
+    replication_factor: int,
+    start: int,
+    shift: int,
+    first_partition: int,
 ) -> dict[int, list[int]]:
     brokers = alternate_racks(racks)
     rack_count = len(set(racks.values()))
     assignment = {}
-    for partition in range(partition_count):
+    for partition in range(first_partition, first_partition + partition_count):
         first = (partition + start) % len(brokers)
-        distance = (shift + partition // len(brokers)) * rack_count
+        distance = (shift + _rounds(partition, first_partition, len(brokers))) * rack_count
         replicas = [brokers[first]]
         while len(replicas) < replication_factor:
             broker = brokers[_index(first, distance, len(brokers))]

@@ -38,7 +38,7 @@ from barnabas.registry import paths
 from barnabas.registry.store import ConnectionLostError, NoNodeError, Registry, RegistryClosedError, WatchEvent
 from barnabas.registry.znodes.brokers import decode_registration
 from barnabas.registry.znodes.payload import MalformedError
-from barnabas.registry.znodes.topics import decode_assignment
+from barnabas.registry.znodes.topics import TopicAssignment, decode_assignment
 
 log = logging.getLogger(__name__)
 
@@ -62,7 +62,13 @@ class ReplicasDeleted(NamedTuple):
     topic: str
 
 
-Event: TypeAlias = Signal | ReplicasDeleted
+class TopicSet(NamedTuple):
+    """A topic's node was written: it may have more partitions."""
+
+    topic: str
+
+
+Event: TypeAlias = Signal | ReplicasDeleted | TopicSet
 
 
 class Controller:
@@ -103,6 +109,10 @@ class Controller:
     def epoch(self) -> int:
         """The controller epoch; 0 while another broker is the controller."""
         return 0 if self._state is None else self._state.epoch
+
+    def is_deleting(self, topic: str) -> bool:
+        """Whether a topic is on its way out; never where another broker is the controller."""
+        return self._state is not None and topic in self._state.deleting
 
     async def start(self) -> None:
         """Stand for election, take over if elected, and begin to handle events.
@@ -174,6 +184,8 @@ class Controller:
                 await self._topics_changed(state)
             case Signal.DELETIONS_CHANGED:
                 await self._deletions_changed(state)
+            case TopicSet():
+                await self._topic_set(state, event.topic)
             case ReplicasDeleted():
                 await self._replicas_deleted(state, event.topic)
             case _:
@@ -277,15 +289,21 @@ class Controller:
     # Topics
 
     async def _read_topic(self, state: ControllerState, topic: str) -> bool:
+        assignment = await self._assignment(topic)
+        if assignment is not None:
+            state.topics[topic] = assignment
+        return assignment is not None
+
+    async def _assignment(self, topic: str) -> TopicAssignment | None:
+        """What the registry says now, with a watch; None: the topic is gone, or what it says makes no sense."""
         try:
-            data, _ = await self._registry.get(paths.topic(topic))
-            state.topics[topic] = decode_assignment(data)
+            data, _ = await self._registry.get(paths.topic(topic), self._watch(TopicSet(topic)))
+            return decode_assignment(data)
         except NoNodeError:
-            return False
+            return None
         except MalformedError as error:
             log.warning("topic %s is left out: %s is malformed (%s)", topic, paths.topic(topic), error)
-            return False
-        return True
+            return None
 
     async def _topics_changed(self, state: ControllerState) -> None:
         names = set(await self._registry.children(paths.BROKER_TOPICS, self._watch(Signal.TOPICS_CHANGED)))
@@ -296,13 +314,27 @@ class Controller:
         unled = [topic for topic in sorted(state.topics.keys() - state.deleting) if self._is_unled(state, topic)]
         found = [topic for topic in sorted(names - state.topics.keys()) if await self._read_topic(state, topic)]
         new = sorted([*unled, *found])
-        if not new:
-            return
-        await read_states(self._registry, state, new)
-        await create_states(self._registry, state, new)
-        partitions = state.partitions(new)
+        if new:
+            await read_states(self._registry, state, new)
+            await self._make(state, new, state.partitions(new))
+
+    async def _make(self, state: ControllerState, topics: list[str], partitions: list[TopicPartition]) -> None:
+        """Let new partitions, which are all that these topics have without a state, begin."""
+        await create_states(self._registry, state, topics)
         self._send_leaders(state, state.brokers, partitions, is_new=True)
         self._send_metadata(state, state.brokers, partitions)
+
+    async def _topic_set(self, state: ControllerState, topic: str) -> None:
+        """Somebody wrote a topic's node: partitions that it has more than before are made."""
+        known, found = state.topics.get(topic), await self._assignment(topic)
+        if known is None or found is None or topic in state.deleting:
+            return
+        # Other brokers for a partition that is known are a reassignment, which is asked for by a request.
+        new = {index: replicas for index, replicas in found.replicas.items() if index not in known.replicas}
+        if new:
+            log.info("topic %s has %d more partitions", topic, len(new))
+            known.replicas.update(new)
+            await self._make(state, [topic], [TopicPartition(topic, index) for index in new])
 
     @staticmethod
     def _is_unled(state: ControllerState, topic: str) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from barnabas.core.error_code import ErrorCode
 
 if TYPE_CHECKING:
+    from barnabas.administration.partitions import PartitionAdmin
     from barnabas.administration.producer_ids import ProducerIds
     from barnabas.administration.topics import TopicAdmin
     from barnabas.cluster.image import ClusterView
@@ -47,6 +48,7 @@ class Services:
     fetches: "Purgatory"
     groups: "GroupCoordinator"
     topics: "TopicAdmin"
+    partitions: "PartitionAdmin"
     producer_ids: "ProducerIds"
     registry: "Registry"
     authorizer: "Authorizer"

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from barnabas.administration.partitions import PartitionAdmin
 from barnabas.administration.producer_ids import ProducerIds
 from barnabas.administration.topics import TopicAdmin
 from barnabas.cluster.image import ClusterView, ImageChange
@@ -172,15 +173,11 @@ class Node:
             self.config.delete_topic_enable,
         )
         await controller.start()
-        topics = TopicAdmin(
-            registry,
-            view,
-            controller,
-            self.config,
-            self._timers,
-            self._env.dice,
-            lambda: self._env.limits.most_partitions() - replicas.partition_count,
-        )
+
+        def partition_room() -> int:
+            return self._env.limits.most_partitions() - replicas.partition_count
+
+        topics = TopicAdmin(registry, view, controller, self.config, self._timers, self._env.dice, partition_room)
         # Kafka's default asks for three brokers, and its clients only see that they have to wait.
         topics.warn_of_too_few_brokers(GROUP_OFFSETS_TOPIC)
         routes = self.routes = RouteTable(
@@ -197,6 +194,7 @@ class Node:
             self._fetches,
             groups,
             topics,
+            PartitionAdmin(registry, view, controller, self._timers, partition_room),
             ProducerIds(registry, self.broker_id),
             registry,
             AllowAll(),

@@ -60,7 +60,9 @@ def test_what_is_not_given_comes_from_the_broker() -> None:
         (NewTopic("t", 1, 1, [(0, [0])]), E.INVALID_REQUEST),
         (NewTopic("t", -1, -1, [(0, [0]), (1, [0])]), E.NONE),
         (NewTopic("t", -1, -1, [(0, [0]), (2, [0])]), E.INVALID_REPLICA_ASSIGNMENT),
-        (NewTopic("t", -1, -1, [(0, [0]), (0, [0])]), E.INVALID_REPLICA_ASSIGNMENT),
+        # Of two for one partition the later counts.
+        (NewTopic("t", -1, -1, [(0, [0, 0]), (0, [0])]), E.NONE),
+        (NewTopic("t", -1, -1, [(-1, [0]), (0, [0])]), E.INVALID_REPLICA_ASSIGNMENT),
         (NewTopic("t", -1, -1, [(0, [0]), (1, [0, 1])]), E.INVALID_REPLICA_ASSIGNMENT),
         (NewTopic("t", -1, -1, [(0, [0, 0])]), E.INVALID_REPLICA_ASSIGNMENT),
         (NewTopic("t", -1, -1, [(0, [])]), E.INVALID_REPLICA_ASSIGNMENT),
@@ -94,6 +96,24 @@ def test_settings_without_behaviour_are_refused_for_what_they_are(name: str, val
         assert result.error_code == E.INVALID_CONFIG
         assert result.message is not None
         assert "not implemented yet" in result.message
+
+    play(story)
+
+
+def test_names_that_collide_within_a_request() -> None:
+    async def story(cluster: Cluster) -> None:
+        topics = [NewTopic("a.b", 1, 1), NewTopic("a_b", 1, 1), NewTopic("c.d", 0, 1), NewTopic("c_d", 1, 1)]
+        results = await cluster.topics.create(topics, 1000)
+        assert [each.error_code for each in results] == [
+            E.NONE,
+            E.INVALID_TOPIC_EXCEPTION,
+            E.INVALID_PARTITIONS,
+            E.NONE,
+        ]
+        # What is only looked at comes into nobody's way.
+        topics = [NewTopic("e.f", 1, 1), NewTopic("e_f", 1, 1)]
+        results = await cluster.topics.create(topics, 1000, validate_only=True)
+        assert [each.error_code for each in results] == [E.NONE, E.NONE]
 
     play(story)
 

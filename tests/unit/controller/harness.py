@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from random import Random
 from typing import TypeVar
 
+from barnabas.administration.partitions import PartitionAdmin
 from barnabas.administration.topics import TopicAdmin
 from barnabas.cluster.image import ClusterView
 from barnabas.cluster.watcher import ConfigWatcher
@@ -98,6 +99,8 @@ class Cluster:
         self.replicas = NotedReplicas()
         self.links: dict[int, NotedLink] = {}
         self.spawner = Spawner(errors.append)
+        # How many partitions there is room for.
+        self.room = 1 << 31
         self.view = ClusterView("cluster")
         self.configs = ConfigWatcher(registry, clock, clock, self.spawner)
         self.configs.subscribe(paths.TOPICS, self.view.set_topic_overrides)
@@ -105,6 +108,7 @@ class Cluster:
             0, registry, clock, clock, Sender(clock, self._link_to), "PLAINTEXT", config.delete_topic_enable
         )
         self.topics = TopicAdmin(registry, self.view, self.controller, config, clock, Random(1))
+        self.partitions = PartitionAdmin(registry, self.view, self.controller, clock, lambda: self.room)
 
     def _link_to(self, broker_id: int) -> BrokerLink:
         if broker_id == 0:

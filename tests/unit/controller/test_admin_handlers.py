@@ -13,6 +13,11 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.executor import InlineExecutor
 from barnabas.core.pending import Pending
 from barnabas.protocol.api_keys import response_class
+from barnabas.protocol.messages.create_partitions import (
+    CreatePartitionsAssignment,
+    CreatePartitionsRequest,
+    CreatePartitionsTopic,
+)
 from barnabas.protocol.messages.create_topics import (
     CreatableReplicaAssignment,
     CreatableTopic,
@@ -26,7 +31,14 @@ from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequest
 from barnabas.protocol.wire import WireBuffer
 from barnabas.registry.znodes.topics import PartitionStateNode, encode_partition_state
 from barnabas.requests.context import ConnectionInfo, RequestContext
-from barnabas.requests.handlers import create_topics, delete_topics, describe_configs, init_producer_id, metadata
+from barnabas.requests.handlers import (
+    create_partitions,
+    create_topics,
+    delete_topics,
+    describe_configs,
+    init_producer_id,
+    metadata,
+)
 from barnabas.requests.services import Services
 from barnabas.requests.table import Handler
 from barnabas.security.authorizer import AllowAll
@@ -51,6 +63,7 @@ class Client:
             fetches=None,
             groups=None,
             topics=cluster.topics,
+            partitions=cluster.partitions,
             producer_ids=ProducerIds(cluster.registry, 0),
             registry=cluster.registry,
             authorizer=AllowAll(),
@@ -288,6 +301,43 @@ def test_delete_topics(version: int) -> None:
     play_with_client(story)
 
 
+def test_a_topic_that_is_to_be_deleted_twice_is_answered_twice() -> None:
+    async def story(cluster: Cluster, client: Client) -> None:
+        await cluster.topics.create([NewTopic("t", 1, 1)], 1000)
+        answer = await client.ask(delete_topics.HANDLER, 4, DeleteTopicsRequest(["u", "t", "t", "u"], 1000))
+        unknown = E.UNKNOWN_TOPIC_OR_PARTITION
+        assert [topic.error_code for topic in answer.responses] == [unknown, E.NONE, E.NONE, unknown]
+
+    play_with_client(story)
+
+
+@pytest.mark.parametrize("version", range(4))
+def test_create_partitions(version: int) -> None:
+    async def story(cluster: Cluster, client: Client) -> None:
+        await cluster.topics.create([NewTopic("t", 1, 1), NewTopic("twice", 1, 1)], 1000)
+        topics = [
+            CreatePartitionsTopic("twice", 2, None),
+            CreatePartitionsTopic("t", 3, [CreatePartitionsAssignment([0])] * 2),
+            CreatePartitionsTopic("twice", 3, None),
+            CreatePartitionsTopic("u", 3, None),
+        ]
+        answer = await client.ask(create_partitions.HANDLER, version, CreatePartitionsRequest(topics, 1000, False))
+        assert [(each.name, each.error_code, each.error_message) for each in answer.results] == [
+            ("t", E.NONE, None),
+            ("u", E.UNKNOWN_TOPIC_OR_PARTITION, "The topic 'u' does not exist."),
+            ("twice", E.INVALID_REQUEST, "Duplicate topic in request."),
+        ]
+        assert cluster.view.image.has_leaders("t", 3)
+        validated = CreatePartitionsRequest([CreatePartitionsTopic("t", 4, None)], 1000, True)
+        answer = await client.ask(create_partitions.HANDLER, version, validated)
+        assert (answer.results[0].error_code, cluster.view.image.partition_count("t")) == (E.NONE, 3)
+        await cluster.controller.close()
+        answer = await client.ask(create_partitions.HANDLER, version, validated)
+        assert answer.results[0].error_code == E.NOT_CONTROLLER
+
+    play_with_client(story)
+
+
 @pytest.mark.parametrize(("version", "error_code"), [(2, E.INVALID_REQUEST), (3, E.TOPIC_DELETION_DISABLED)])
 def test_delete_topics_where_that_is_disabled(version: int, error_code: ErrorCode) -> None:
     async def story(cluster: Cluster, client: Client) -> None:
@@ -368,11 +418,12 @@ def test_init_producer_id(version: int) -> None:
 
 
 def test_handlers_serve_the_whole_range_of_kafka() -> None:
-    handlers = (metadata, create_topics, delete_topics, describe_configs, init_producer_id)
+    handlers = (metadata, create_topics, delete_topics, describe_configs, init_producer_id, create_partitions)
     assert [(each.HANDLER.min_version, each.HANDLER.max_version) for each in handlers] == [
         (0, 9),
         (0, 6),
         (0, 5),
         (0, 3),
         (0, 4),
+        (0, 3),
     ]

@@ -62,6 +62,7 @@ class Client:
             fetches=None,
             groups=service.groups,
             topics=topics,
+            partitions=None,
             producer_ids=None,
             registry=registry,
             authorizer=AllowAll(),

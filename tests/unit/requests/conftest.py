@@ -106,6 +106,7 @@ class DataPath:
             fetches=fetches,
             groups=None,
             topics=None,
+            partitions=None,
             producer_ids=None,
             registry=None,
             authorizer=AllowAll(),

@@ -5,6 +5,7 @@ What ApiVersions offers, what the README's table says and what is routed come fr
 
 from barnabas.requests.handlers import (
     api_versions,
+    create_partitions,
     create_topics,
     delete_records,
     delete_topics,
@@ -48,4 +49,5 @@ HANDLERS: tuple[Handler, ...] = (
     init_producer_id.HANDLER,
     offset_for_leader_epoch.HANDLER,
     describe_configs.HANDLER,
+    create_partitions.HANDLER,
 )

@@ -56,7 +56,7 @@ async def _create(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTo
         answers.append(
             by_name.get(topic.name)
             or CreatableTopicResult(
-                topic.name, error_code=ErrorCode.INVALID_REQUEST, error_message="the request names this topic twice"
+                topic.name, error_code=ErrorCode.INVALID_REQUEST, error_message="Found multiple entries for this topic."
             )
         )
     return CreateTopicsResponse(topics=answers)

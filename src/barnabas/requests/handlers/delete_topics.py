@@ -31,7 +31,8 @@ def delete_topics(
 async def _delete(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
     results = await ctx.services.topics.delete(request.topic_names, request.timeout_ms)
     return DeleteTopicsResponse(
-        responses=[DeletableTopicResult(name, error_code=error_code) for name, error_code in results.items()]
+        # A topic that is named twice is answered twice.
+        responses=[DeletableTopicResult(name, error_code=results[name]) for name in request.topic_names]
     )
 
 
