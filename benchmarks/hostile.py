@@ -52,7 +52,7 @@ SEED = 1
 FRAME_COUNT = 100_000
 ROUND_COUNT = 1_000
 PARTITION_COUNT = 2_000
-# The watchdog looks every 50 ms: a stall is seen in full only where it begins just before.
+# The watchdog looks every 10 to 50 ms: a stall is seen in full only where it begins just before.
 REPEATS = 5
 GOAL_MS = 50
 

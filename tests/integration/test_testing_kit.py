@@ -243,3 +243,12 @@ def test_the_plugin_takes_settings_from_a_fixture(pytester: pytest.Pytester) -> 
             pass
     """)
     pytester.runpytest_subprocess().assert_outcomes(passed=1, errors=1)
+
+
+def test_a_broker_says_for_how_long_its_event_loop_stood_still():
+    with Broker() as broker:
+        longest_ms, computing_ms = broker.stalls_of_late_ms()
+        assert 0 <= computing_ms <= longest_ms
+        broker.kill()
+        with pytest.raises(RuntimeError):
+            broker.stalls_of_late_ms()

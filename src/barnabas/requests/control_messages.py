@@ -10,6 +10,8 @@
 | from   | `op`     | other fields                                              | body                   |
 | ------ | -------- | --------------------------------------------------------- | ---------------------- |
 | kit    | watch    | id; api_keys: of which requests to tell from now on       |                        |
+| kit    | stalls   | id                                                        |                        |
+| broker | stalls   | id; stalls: the fields of the watchdog.s `Stalls` since it was asked last | |
 | broker | watching | id; not_served: those of the keys that have no handler    |                        |
 | broker | request  | id, api_key, api_version, client_id                       | the request            |
 | kit    | verdict  | id; verdict: the fields of `Verdict`; is_changed: whether there is a body | what to handle |

@@ -7,12 +7,14 @@ which the broker begins to accept connections).
 
 import asyncio
 import socket
+from collections.abc import Callable
 from typing import cast
 
 from barnabas.core.timers import Timers
 from barnabas.requests.control_messages import Fields, Splitter, encode
 from barnabas.requests.interception import Interceptor
 from barnabas.requests.table import RouteTable
+from barnabas.server.watchdog import NO_STALLS, Stalls
 
 _FIRST_READ_BYTES = 4096
 
@@ -24,6 +26,7 @@ class ControlChannel(asyncio.Protocol):
         self._splitter = Splitter()
         self._waiting: list[tuple[Fields, bytearray]] = []
         self._interceptor: Interceptor | None = None
+        self._stalls_of_late: Callable[[], Stalls] = lambda: NO_STALLS
         self._transport: asyncio.WriteTransport | None = None
 
     @property
@@ -31,11 +34,16 @@ class ControlChannel(asyncio.Protocol):
         """Whether one has come before `attach`."""
         return bool(self._waiting)
 
-    def attach(self, routes: RouteTable, timers: Timers) -> None:
-        """Obey what the kit has said so far, and from now on."""
+    def attach(self, routes: RouteTable, timers: Timers, stalls_of_late: Callable[[], Stalls]) -> None:
+        """Obey what the kit has said so far, and from now on.
+
+        Args:
+            stalls_of_late: The event loop's longest stalls since this was asked for the last time.
+        """
+        self._stalls_of_late = stalls_of_late
         interceptor = self._interceptor = Interceptor(routes, timers, self._send)
         for fields, body in self._waiting:
-            interceptor.on_message(fields, body)
+            self._obey(interceptor, fields, body)
         self._waiting.clear()
 
     def close(self) -> None:
@@ -51,12 +59,18 @@ class ControlChannel(asyncio.Protocol):
             if self._interceptor is None:
                 self._waiting.append((fields, body))
             else:
-                self._interceptor.on_message(fields, body)
+                self._obey(self._interceptor, fields, body)
 
     def connection_lost(self, error: Exception | None) -> None:
         self._transport = None
         if self._interceptor is not None:
             self._interceptor.close()
+
+    def _obey(self, interceptor: Interceptor, fields: Fields, body: bytearray) -> None:
+        if fields["op"] == "stalls":
+            self._send({"op": "stalls", "id": fields["id"], "stalls": self._stalls_of_late()}, b"")
+        else:
+            interceptor.on_message(fields, body)
 
     def _send(self, fields: Fields, body: bytes | bytearray) -> None:
         if self._transport is not None:

@@ -24,7 +24,7 @@ from barnabas.registry.embedded import EmbeddedRegistry
 from barnabas.registry.store import Registry
 from barnabas.server.open_files import highest_connection_descriptor, most_partitions
 from barnabas.server.receive_memory import receive_memory_bytes
-from barnabas.server.watchdog import CoreWait
+from barnabas.server.watchdog import CoreUse, ThreadCoreUse
 
 if TYPE_CHECKING:
     from random import Random
@@ -45,8 +45,8 @@ class Limits(Protocol):
         """The bound of the receive memory; `configured_bytes` is queued.max.request.bytes."""
         ...
 
-    def core_wait_ms(self) -> int:
-        """How long the loop's thread has waited for a core in all; 0 where nobody knows."""
+    def core_use(self) -> CoreUse:
+        """How the loop's thread has used cores; nothing where nobody knows."""
         ...
 
     def close(self) -> None:
@@ -107,8 +107,8 @@ class MachineLimits:
     """Those of this process on this machine; see `Limits`."""
 
     def __init__(self) -> None:
-        self._core_wait = CoreWait()
-        self.core_wait_ms: Callable[[], int] = self._core_wait
+        self._core_use = ThreadCoreUse()
+        self.core_use: Callable[[], CoreUse] = self._core_use
 
     def highest_connection_descriptor(self) -> int:
         return highest_connection_descriptor()
@@ -120,7 +120,7 @@ class MachineLimits:
         return receive_memory_bytes(configured_bytes)
 
     def close(self) -> None:
-        self._core_wait.close()
+        self._core_use.close()
 
 
 class SqliteRegistry:

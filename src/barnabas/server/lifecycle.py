@@ -76,7 +76,7 @@ async def _serve(config: BrokerConfig, ready_fd: int | None, control_fd: int | N
     try:
         await node.start()
         if control is not None and node.routes is not None:
-            control.attach(node.routes, env.timers)
+            control.attach(node.routes, env.timers, node.watchdog.stalls_of_late)
         _announce(node, ready_fd)
         gc.freeze()
         gc.set_threshold(*_COLLECTOR_THRESHOLDS)

@@ -102,7 +102,7 @@ class Node:
         self._codec_executor = env.new_executor("codec", 1)
         self._closing_executor = env.new_executor("closing", CLOSING_THREAD_COUNT)
         self._recovery_executors: list[OwnedExecutor] = []
-        self._watchdog = Watchdog(self._clock, self._timers, env.limits.core_wait_ms)
+        self.watchdog = Watchdog(self._clock, self._timers, env.limits.core_use)
         self._turns = Turns(env.loop.call_soon)
         self._fetches = Purgatory(self._timers, self._turns.add_check)
         self._listeners: list[Listener] = []
@@ -135,7 +135,7 @@ class Node:
             closing_executor=self._closing_executor,
             dice=self._env.dice,
             new_stop_signal=self._env.new_stop_signal,
-            on_loop=self._watchdog.note,
+            on_loop=self.watchdog.note,
         )
         await logs.lock()
         registry = self._registry = await self._open_registry(logs)
@@ -203,7 +203,7 @@ class Node:
             ColdReads(self._cold_read_executor, self._env.page_cache),
         )
         self._accept(services, routes)
-        self._watchdog.start()
+        self.watchdog.start()
 
     async def stop(self) -> None:
         """Stop in order: accept no more connections, answer the requests that wait, write the state to disk."""
@@ -226,7 +226,7 @@ class Node:
         finally:
             if self._registry is not None:
                 await self._registry.close()
-            self._watchdog.stop()
+            self.watchdog.stop()
             self._registry_executor.close()
             self._log_executor.close()
             self._cleaner_executor.close()

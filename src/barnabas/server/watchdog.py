@@ -1,10 +1,13 @@
 """Measures for how long the event loop was blocked, during which every client of this broker waits.
 
 A thread would see the stall while it lasts; a timer on the loop itself sees it once it is over, costs next to nothing
-and can say how long it was. That is enough for a log line.
+and can say how long it was. That is enough for a log line. A stall is seen from the moment at which the timer was due:
+what came before is missed, at most an interval, which is short while there is something to do or somebody asks for the
+figures, and long while there is not.
 
 Time in which this thread was ready to run and the machine had no core for it is no stall of the loop and is left out,
-where the system tells it (Linux). Waiting for a disk, a lock or the interpreter's other threads counts.
+where the system tells it (Linux). Waiting for a disk, a lock or the interpreter's other threads counts; how much of a
+stall was computing is told beside it.
 
 Source: design page, the shape: what blocks goes to executors; proc(5), schedstat.
 """
@@ -13,13 +16,19 @@ import contextlib
 import logging
 import os
 from collections.abc import Callable
+from typing import NamedTuple
 
 from barnabas.core.clock import Clock
 from barnabas.core.timers import Timer, Timers
 
 log = logging.getLogger(__name__)
 
-_INTERVAL_MS = 50
+IDLE_INTERVAL_MS = 50
+BUSY_INTERVAL_MS = 10
+ASKED_INTERVAL_MS = 2
+# So much computing in an interval makes it a busy one.
+_BUSY_FROM_MS = 2
+INFORM_FROM_MS = 50
 WARN_FROM_MS = 500
 _MOST_NOTED = 3
 
@@ -27,8 +36,23 @@ _SCHEDULER_STATISTICS = "/proc/thread-self/schedstat"
 _NS_PER_MS = 1_000_000
 
 
-class CoreWait:
-    """How long this thread has waited for a core since it began; always 0 where the system does not tell."""
+class CoreUse(NamedTuple):
+    """What a thread made of its time since it began.
+
+    Attributes:
+        computing_ms: On a core.
+        waiting_ms: Ready to run, without a core.
+    """
+
+    computing_ms: int
+    waiting_ms: int
+
+
+NO_CORE_USE = CoreUse(0, 0)
+
+
+class ThreadCoreUse:
+    """How this thread uses cores; always nothing where the system does not tell."""
 
     __slots__ = ("_fd",)
 
@@ -37,12 +61,13 @@ class CoreWait:
         with contextlib.suppress(OSError):
             self._fd = os.open(_SCHEDULER_STATISTICS, os.O_RDONLY | os.O_CLOEXEC)
 
-    def __call__(self) -> int:
-        """Milliseconds; only the thread's own."""
+    def __call__(self) -> CoreUse:
+        """Only the thread's own."""
         if self._fd < 0:
-            return 0
+            return NO_CORE_USE
         # Time on a core, time waiting for one (both in ns), number of turns.
-        return int(os.pread(self._fd, 100, 0).split()[1]) // _NS_PER_MS
+        computing_ns, waiting_ns = os.pread(self._fd, 100, 0).split()[:2]
+        return CoreUse(int(computing_ns) // _NS_PER_MS, int(waiting_ns) // _NS_PER_MS)
 
     def close(self) -> None:
         if self._fd >= 0:
@@ -50,33 +75,48 @@ class CoreWait:
             self._fd = -1
 
 
+class Stalls(NamedTuple):
+    """The longest times for which the loop stood still, in milliseconds.
+
+    Attributes:
+        longest_ms: For whatever reason but the lack of a core.
+        longest_computing_ms: Because it computed.
+    """
+
+    longest_ms: int
+    longest_computing_ms: int
+
+
+NO_STALLS = Stalls(0, 0)
+
+
 class Watchdog:
     """Measures how late a periodic timer of the event loop runs.
 
     Attributes:
-        longest_stall_ms: The longest one seen.
+        stalls: The longest ones since the start.
         noted_count: How often something was done on the loop that should have been done elsewhere.
     """
 
-    def __init__(self, clock: Clock, timers: Timers, core_wait_ms: Callable[[], int] = lambda: 0) -> None:
+    def __init__(self, clock: Clock, timers: Timers, core_use: Callable[[], CoreUse] = lambda: NO_CORE_USE) -> None:
         """Args:
-        core_wait_ms: How long the loop's thread has waited for a core in all.
+        core_use: How the loop's thread has used cores.
         """
         self._clock = clock
         self._timers = timers
-        self._core_wait_ms = core_wait_ms
+        self._core_use = core_use
         self._timer: Timer | None = None
         self._due_ms = 0
-        self._waited_ms = 0
+        self._used = NO_CORE_USE
         self._noted: list[str] = []
-        self.longest_stall_ms = 0
+        self._stalls_of_late = NO_STALLS
+        self._is_asked = False
+        self.stalls = NO_STALLS
         self.noted_count = 0
 
     def start(self) -> None:
         """Begin to measure."""
-        self._due_ms = self._clock.monotonic_ms() + _INTERVAL_MS
-        self._waited_ms = self._core_wait_ms()
-        self._timer = self._timers.call_later(_INTERVAL_MS, self._check)
+        self._plan(self._core_use(), IDLE_INTERVAL_MS)
 
     def note(self, text: str) -> None:
         """Something was done on the loop that should have been done elsewhere: a stall may come of it."""
@@ -84,23 +124,51 @@ class Watchdog:
         if len(self._noted) < _MOST_NOTED:
             self._noted.append(text)
 
+    def stalls_of_late(self) -> Stalls:
+        """The longest ones since this was asked for the last time; from the first time on they are measured closely."""
+        self._is_asked = True
+        # What is going on now may be one of them.
+        self._look(self._core_use())
+        stalls, self._stalls_of_late = self._stalls_of_late, NO_STALLS
+        return stalls
+
     def stop(self) -> None:
         """Stop measuring and say what the longest stall was."""
         if self._timer is not None:
             self._timer.cancel()
             log.info(
-                "longest stall of the event loop: %d ms; segments that were made on it: %d",
-                self.longest_stall_ms,
+                "longest stall of the event loop: %d ms (%d ms of computing); segments that were made on it: %d",
+                *self.stalls,
                 self.noted_count,
             )
 
+    def _plan(self, used: CoreUse, interval_ms: int) -> None:
+        self._used = used
+        self._due_ms = self._clock.monotonic_ms() + interval_ms
+        self._timer = self._timers.call_later(interval_ms, self._check)
+
     def _check(self) -> None:
+        used = self._core_use()
+        computed_ms = used.computing_ms - self._used.computing_ms
+        self._look(used)
+        self._noted.clear()
+        busy_ms = ASKED_INTERVAL_MS if self._is_asked else BUSY_INTERVAL_MS
+        self._plan(used, busy_ms if self._is_asked or computed_ms >= _BUSY_FROM_MS else IDLE_INTERVAL_MS)
+
+    def _look(self, used: CoreUse) -> None:
         late_ms = self._clock.monotonic_ms() - self._due_ms
-        stall_ms = late_ms - (self._core_wait_ms() - self._waited_ms)
-        if stall_ms > self.longest_stall_ms:
-            self.longest_stall_ms = stall_ms
+        stall_ms = late_ms - (used.waiting_ms - self._used.waiting_ms)
+        if stall_ms <= 0:
+            return
+        computing_ms = min(stall_ms, used.computing_ms - self._used.computing_ms)
+        self.stalls = _longest(self.stalls, stall_ms, computing_ms)
+        self._stalls_of_late = _longest(self._stalls_of_late, stall_ms, computing_ms)
         if stall_ms >= WARN_FROM_MS:
             noted = f" ({', '.join(self._noted)} on it)" if self._noted else ""
             log.warning("the event loop stood still for %d ms: every client waited%s", stall_ms, noted)
-        self._noted.clear()
-        self.start()
+        elif stall_ms >= INFORM_FROM_MS:
+            log.info("the event loop stood still for %d ms, %d ms of it computing", stall_ms, computing_ms)
+
+
+def _longest(stalls: Stalls, stall_ms: int, computing_ms: int) -> Stalls:
+    return Stalls(max(stalls.longest_ms, stall_ms), max(stalls.longest_computing_ms, computing_ms))

@@ -180,6 +180,17 @@ class Broker:
             self._control, api, version=version, client_id=client_id, topic=topic, group=group, where=where
         )
 
+    def stalls_of_late_ms(self) -> tuple[int, int]:
+        """For how long the broker's event loop stood still at the longest since this was asked for the last time.
+
+        Returns:
+            In milliseconds: for whatever reason but the lack of a free core; because it computed.
+
+        Raises:
+            RuntimeError: The broker is not running.
+        """
+        return self._control.stalls_of_late_ms()
+
     def start(self) -> "Broker":
         """Start the process and wait until clients can connect.
 

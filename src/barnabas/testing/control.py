@@ -85,6 +85,8 @@ class Control:
         self._sending = threading.Lock()
         self._watch_id = self._heard_id = 0
         self._not_served: list[int] = []
+        self._asks_for_stalls = False
+        self._stalls_ms: tuple[int, int] | None = None
         self._changes: dict[int, _Change] = {}
         # Each process numbers its requests anew: what was held for one is nothing to the next.
         self._process_count = 0
@@ -155,6 +157,23 @@ class Control:
         is_changed = changed_request is not None
         self._answer(number, {"op": "verdict", "verdict": verdict._asdict(), "is_changed": is_changed}, changed_request)
 
+    def stalls_of_late_ms(self) -> tuple[int, int]:
+        """The longest stalls of the broker's event loop since this was asked last; those by computing alone.
+
+        Raises:
+            RuntimeError: The broker is not running.
+        """
+        with self._sending:
+            with self.changed:
+                self._stalls_ms = None
+                self._asks_for_stalls = True
+            self._send({"op": "stalls", "id": 0})
+        with self.changed:
+            self.changed.wait_for(lambda: not self._asks_for_stalls or self._socket is None)
+            if self._stalls_ms is None:
+                raise RuntimeError("the broker is not running")
+            return self._stalls_ms
+
     def _answer(self, number: int, fields: Fields, body: WireBuffer | None) -> None:
         process, request_id = divmod(number, 1 << _PROCESS_SHIFT)
         with self._sending:
@@ -205,6 +224,7 @@ class Control:
             if self._socket is ours:
                 self._heard_id = self._watch_id
                 self._not_served = []
+                self._asks_for_stalls = False
                 self.changed.notify_all()
 
     def _hear(self, fields: Fields, first_number: int, body: bytearray) -> None:
@@ -213,6 +233,12 @@ class Control:
                 with self.changed:
                     self._heard_id = fields["id"]
                     self._not_served = fields["not_served"]
+                    self.changed.notify_all()
+            case "stalls":
+                with self.changed:
+                    longest_ms, computing_ms = fields["stalls"]
+                    self._stalls_ms = (longest_ms, computing_ms)
+                    self._asks_for_stalls = False
                     self.changed.notify_all()
             case "request":
                 self._decide(first_number + fields["id"], fields, body)

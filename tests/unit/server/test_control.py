@@ -10,6 +10,7 @@ from barnabas.requests.handlers import HANDLERS
 from barnabas.requests.handlers.api_versions import unsupported_version
 from barnabas.requests.table import RouteTable
 from barnabas.server.control import ControlChannel
+from barnabas.server.watchdog import Stalls
 from barnabas.testing.manual_clock import ManualClock
 
 HEARTBEAT, FETCH = 12, 1
@@ -54,19 +55,21 @@ def test_what_was_said_before_is_obeyed_when_there_are_routes(routes):
     assert channel.has_messages
     channel.connection_made(transport)
     assert handlers(routes) == plain
-    channel.attach(routes, ManualClock())
+    channel.attach(routes, ManualClock(), lambda: Stalls(7, 3))
     assert not channel.has_messages
     assert [fields["id"] for fields in transport.heard] == [1, 2]
     assert [now == before for now, before in zip(handlers(routes), plain, strict=True)] == [True, False]
     channel.data_received(watch(3))
     assert handlers(routes) == plain
+    channel.data_received(encode({"op": "stalls", "id": 4}))
+    assert transport.heard[-1] == {"op": "stalls", "id": 4, "stalls": [7, 3]}
 
 
 def test_without_the_kit_the_routes_are_as_they_were(routes):
     plain = handlers(routes)
     channel = ControlChannel()
     channel.connection_made(Transport())
-    channel.attach(routes, ManualClock())
+    channel.attach(routes, ManualClock(), lambda: Stalls(7, 3))
     channel.data_received(watch(1, HEARTBEAT, FETCH))
     assert handlers(routes) != plain
     channel.connection_lost(None)

@@ -24,6 +24,7 @@ from barnabas.registry.embedded import EmbeddedRegistry
 from barnabas.registry.tree import Tree, Znode
 from barnabas.server.environment import Environment
 from barnabas.server.node import Node
+from barnabas.server.watchdog import NO_CORE_USE, CoreUse
 from barnabas.testing.simulation.disk import MemoryDisk
 from barnabas.testing.simulation.loop import CURRENT_PROCESS, Process, VirtualLoop
 from barnabas.testing.simulation.network import MemoryNetwork
@@ -202,8 +203,8 @@ class UnlimitedMachine:
     def receive_memory_bytes(self, configured_bytes: int) -> int:
         return configured_bytes if configured_bytes > 0 else 1 << 28
 
-    def core_wait_ms(self) -> int:
-        return 0
+    def core_use(self) -> CoreUse:
+        return NO_CORE_USE
 
     def close(self) -> None:
         return
