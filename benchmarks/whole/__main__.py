@@ -1,0 +1,91 @@
+"""`scripts/bench --whole`: measure all that is not records beside Kafka 2.7.2, and print medians and ratios."""
+
+import argparse
+import resource
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks.load import report
+from benchmarks.load.lines import Line
+from benchmarks.log_numbers.brokers import BROKERS, Measured
+from benchmarks.whole.groups import commits, idle, rebalances
+from benchmarks.whole.topics import new_topics, partitions
+from benchmarks.whole.transactions import transactions
+
+Figures = dict[str, float]
+
+_CONFIG = {"group.initial.rebalance.delay.ms": "0"}
+
+WORKS: dict[str, Callable[[Measured], Figures]] = {
+    "rebalances": rebalances,
+    "commits": commits,
+    "transactions": transactions,
+    "topics": new_topics,
+    "partitions": partitions,
+    "idle": idle,
+}
+
+LINES = (
+    Line("first_record_1_ms", "1 consumer: first join to first record, ms", 2, 1.0),
+    Line("first_record_10_ms", "10 consumers at once: first join to last first record, ms", 2, 1.0),
+    Line("first_record_200_ms", "200 consumers at once: first join to last first record, ms", 1, 1.0),
+    Line("first_record_200_cpu_ms", "200 consumers at once: CPU ms", 1, 0.5),
+    Line("commits_per_s", "offset commits/s, 50 connections", 0, 1.0, is_lower_better=False),
+    Line("commit_p50_us", "offset commit: p50 µs, 50 connections", 0, 1.0),
+    Line("commit_cpu_us", "offset commit: CPU µs", 0, 0.5),
+    Line("transaction_p50_ms", "transaction of 10 records, one producer: p50 ms", 2, 1.0),
+    Line("transactions_p50_ms", "transaction of 10 records, 20 producers: p50 ms", 2, 1.0),
+    Line("transactions_per_s", "transactions/s, 20 producers", 0, 1.0, is_lower_better=False),
+    Line("transaction_cpu_us", "transaction: CPU µs", 0, 0.5),
+    Line("new_topics_s", "1,000 new topics by one request: s", 2, 1.0),
+    Line("new_topics_cpu_s", "1,000 new topics by one request: CPU s", 2, 0.5),
+    Line("new_partitions_s", "9,900 new partitions, 100 a request: s", 2, 1.0),
+    Line("new_partitions_cpu_s", "9,900 new partitions: CPU s", 2, 0.5),
+    Line("partition_kb", "memory for each partition: KB", 1),
+    Line("metadata_ms", "metadata of 9,900 partitions: p50 ms", 1, 1.0),
+    Line("metadata_cpu_ms", "metadata of 9,900 partitions: CPU ms", 1, 0.5),
+    Line("stop_s", "clean stop with 9,900 partitions: s", 2, 1.0),
+    Line("start_clean_s", "start with 9,900 partitions after a clean stop: s", 2, 1.0),
+    Line("start_clean_cpu_s", "start with 9,900 partitions after a clean stop: CPU s", 2, 0.5),
+    Line("start_killed_s", "start with 9,900 partitions after a kill: s", 2, 1.0),
+    Line("start_killed_cpu_s", "start with 9,900 partitions after a kill: CPU s", 2, 0.5),
+    Line("idle_cpu_ms_per_s", "idle: CPU ms a second", 2, 0.5),
+    Line("connected_cpu_ms_per_s", "5,000 idle connections: CPU ms a second", 2, 0.5),
+    Line("members_cpu_ms_per_s", "the same and 500 members' heartbeats: CPU ms a second", 2, 0.5),
+    Line("connection_kb", "memory for each idle connection: KB", 1),
+)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="scripts/bench --whole", description=__doc__)
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--target", default=",".join(BROKERS), help=f"with commas: {', '.join(BROKERS)}")
+    parser.add_argument("--only", default=",".join(WORKS), help=f"with commas: {', '.join(WORKS)}")
+    parser.add_argument("--place", type=Path, help="where the data is written; default: the temporary directory")
+    parser.add_argument("--save", metavar="NAME", help="write benchmarks/results/NAME.json and NAME.md")
+    options = parser.parse_args()
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    results: dict[str, list[Figures]] = {name: [] for name in options.target.split(",")}
+    for run in range(1, options.runs + 1):
+        for runs in results.values():
+            runs.append({})
+        for work in options.only.split(","):
+            for name, runs in results.items():
+                print(f"run {run}/{options.runs} {name}: {work}", file=sys.stderr, flush=True)
+                broker = BROKERS[name](options.place, _CONFIG)
+                try:
+                    runs[-1] |= WORKS[work](broker)
+                finally:
+                    broker.close()
+                print(runs[-1], file=sys.stderr, flush=True)
+    text = report.table(results, LINES)
+    print(text)
+    if options.save:
+        report.save(options.save, "scripts/bench --whole", results, text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

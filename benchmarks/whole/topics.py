@@ -1,0 +1,94 @@
+"""Topics and partitions: very many of them made, asked about, and started with."""
+
+import statistics
+import time
+
+from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from barnabas.protocol.messages.metadata import MetadataRequest
+from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from benchmarks.load.process import cpu_s, resident_mb
+from benchmarks.load.raw import record_batch
+from benchmarks.log_numbers.brokers import Measured
+from benchmarks.log_numbers.wire import wait_until_led
+from benchmarks.whole.wire import Peer, frame
+
+Figures = dict[str, float]
+
+_NEW_TOPIC_COUNT = 1_000
+# The rest of 10,000 are the broker's own: a broker refuses more than half of 20,000 file descriptors' worth.
+_TOPIC_COUNT, _PARTITIONS_A_TOPIC = 99, 100
+_METADATA_COUNT, _METADATA_WARMUP = 60, 40
+_TIMEOUT_MS = 110_000
+
+
+def create(broker: Measured, topics: dict[str, int]) -> None:
+    """Create topics by one request, and wait until they are led."""
+    peer = Peer(broker.address)
+    request = CreateTopicsRequest([CreatableTopic(name, count, 1) for name, count in topics.items()], _TIMEOUT_MS)
+    errors = {result.error_code for result in peer.ask(request, 4).topics}
+    peer.close()
+    if errors != {0}:
+        raise RuntimeError(f"topics could not be created: {sorted(errors)}")
+    wait_until_led(broker.address, topics, lambda: False)
+
+
+def produce_one_each(broker: Measured, topics: dict[str, int]) -> None:
+    """Append a record to every partition."""
+    peer, batch = Peer(broker.address), record_batch(100)
+    for topic, count in topics.items():
+        partitions = [PartitionProduceData(index, batch) for index in range(count)]
+        answer = peer.ask(ProduceRequest(None, 1, 30_000, [TopicProduceData(topic, partitions)]), 7)
+        errors = {each.error_code for response in answer.responses for each in response.partition_responses}
+        if errors != {0}:
+            raise RuntimeError(f"produce: errors {sorted(errors)}")
+    peer.close()
+
+
+def new_topics(broker: Measured) -> Figures:
+    """1,000 topics by one request, until all are led."""
+    broker.start()
+    create(broker, {"warm": 1})
+    before_s, start = cpu_s(broker.pid), time.perf_counter()
+    create(broker, {f"topic-{number}": 1 for number in range(_NEW_TOPIC_COUNT)})
+    return {"new_topics_s": time.perf_counter() - start, "new_topics_cpu_s": cpu_s(broker.pid) - before_s}
+
+
+def partitions(broker: Measured) -> Figures:
+    """10,000 partitions with a record each: made, asked about, stopped, started, killed, started."""
+    topics = {f"topic-{number}": _PARTITIONS_A_TOPIC for number in range(_TOPIC_COUNT)}
+    count = sum(topics.values())
+    broker.start()
+    before_mb, before_s, start = resident_mb(broker.pid), cpu_s(broker.pid), time.perf_counter()
+    for topic in topics:
+        create(broker, {topic: _PARTITIONS_A_TOPIC})
+    figures = {
+        "new_partitions_s": time.perf_counter() - start,
+        "new_partitions_cpu_s": cpu_s(broker.pid) - before_s,
+        "partition_kb": (resident_mb(broker.pid) - before_mb) * 1e3 / count,
+    }
+    produce_one_each(broker, topics)
+    figures |= _metadata(broker)
+    start = time.perf_counter()
+    broker.stop()
+    figures["stop_s"] = time.perf_counter() - start
+    figures["start_clean_s"] = broker.start_and_serve_s(topics)
+    figures["start_clean_cpu_s"] = cpu_s(broker.pid)
+    broker.kill()
+    figures["start_killed_s"] = broker.start_and_serve_s(topics)
+    figures["start_killed_cpu_s"] = cpu_s(broker.pid)
+    return figures
+
+
+def _metadata(broker: Measured) -> Figures:
+    peer, request, times_s, before_s = Peer(broker.address), frame(MetadataRequest(None), 8), [], 0.0
+    for number in range(_METADATA_WARMUP + _METADATA_COUNT):
+        if number == _METADATA_WARMUP:
+            times_s.clear()
+            before_s = cpu_s(broker.pid)
+        start = time.perf_counter()
+        peer.send(request)
+        peer.receive()
+        times_s.append(time.perf_counter() - start)
+    used_s = cpu_s(broker.pid) - before_s
+    peer.close()
+    return {"metadata_ms": statistics.median(times_s) * 1e3, "metadata_cpu_ms": used_s / _METADATA_COUNT * 1e3}

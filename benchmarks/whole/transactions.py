@@ -1,0 +1,137 @@
+"""Transactions of ten records to one partition: AddPartitionsToTxn, Produce, EndTxn."""
+
+import select
+import statistics
+import struct
+import time
+from collections.abc import Iterator, Sequence
+
+import crc32c
+
+from barnabas.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
+from barnabas.protocol.messages.end_txn import EndTxnRequest
+from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
+from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
+from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from benchmarks.load.process import cpu_s
+from benchmarks.log_numbers.brokers import Measured
+from benchmarks.whole.topics import create
+from benchmarks.whole.wire import CONCURRENT_TRANSACTIONS, Peer, decoded, frame
+
+Figures = dict[str, float]
+
+_TOPIC = "transactions"
+_RECORD_COUNT, _RECORD_BYTES = 10, 100
+_ALONE_COUNT, _ALONE_WARMUP, _TOGETHER_COUNT, _PRODUCER_COUNT = 600, 400, 3_000, 20
+_TRANSACTIONAL = 0x10
+_ADD_PARTITIONS, _END_TXN, _PRODUCE = 24, 26, 0
+# What a producer waits for before it asks again: the transaction before is being completed. (Java's waits 20 ms.)
+_RETRY_S = 0.001
+
+
+def _records() -> bytes:
+    records = b""
+    for delta in range(_RECORD_COUNT):
+        body = bytes((0, 0, delta << 1, 1)) + b"\xc8\x01" + b"x" * _RECORD_BYTES + b"\0"
+        length = len(body) << 1
+        records += bytes((length & 0x7F | 0x80, length >> 7)) + body
+    return records
+
+
+def _batch(records: bytes, producer_id: int, epoch: int, sequence: int) -> bytes:
+    now_ms = int(time.time() * 1000)
+    last = _RECORD_COUNT - 1
+    tail = struct.pack(">hiqqqhii", _TRANSACTIONAL, last, now_ms, now_ms, producer_id, epoch, sequence, _RECORD_COUNT)
+    tail += records
+    return struct.pack(">qiibI", 0, 9 + len(tail), -1, 2, crc32c.crc32c(tail)) + tail
+
+
+class Producer:
+    """One transactional producer; its frames are made from what the broker gave it."""
+
+    def __init__(self, address: str, name: str, partition: int) -> None:
+        self.peer = Peer(address)
+        self.peer.ask_until(FindCoordinatorRequest(name, 1), 1, lambda answer: answer.error_code)
+        given = self.peer.ask_until(InitProducerIdRequest(name, 60_000), 1, lambda answer: answer.error_code)
+        self._name, self._partition, self._sequence = name, partition, 0
+        self._producer_id, self._epoch = given.producer_id, given.producer_epoch
+        self._add = frame(
+            AddPartitionsToTxnRequest(
+                name, given.producer_id, given.producer_epoch, [AddPartitionsToTxnTopic(_TOPIC, [partition])]
+            ),
+            1,
+        )
+        self._end = frame(EndTxnRequest(name, given.producer_id, given.producer_epoch, committed=True), 1)
+        self._records = _records()
+
+    def transaction(self) -> Iterator[bytes]:
+        """Give each request of one transaction in turn; wants its answer back by `send`."""
+        while True:
+            answer = decoded(_ADD_PARTITIONS, 1, (yield self._add))
+            error = answer.results[0].results[0].error_code
+            if error != CONCURRENT_TRANSACTIONS:
+                break
+            time.sleep(_RETRY_S)
+        _check(error)
+        batch = _batch(self._records, self._producer_id, self._epoch, self._sequence)
+        data = [TopicProduceData(_TOPIC, [PartitionProduceData(self._partition, batch)])]
+        answer = decoded(_PRODUCE, 7, (yield frame(ProduceRequest(self._name, -1, 30_000, data), 7)))
+        _check(answer.responses[0].partition_responses[0].error_code)
+        self._sequence += _RECORD_COUNT
+        _check(decoded(_END_TXN, 1, (yield self._end)).error_code)
+
+
+def _check(error: int) -> None:
+    if error:
+        raise RuntimeError(f"error {error} in a transaction")
+
+
+def _run(producers: Sequence[Producer], count: int) -> list[float]:
+    """Have all producers make transactions, each one after the other, until there are so many; seconds of each."""
+    poller, times_s = select.epoll(), []
+    running = {}
+
+    def begin(producer: Producer) -> None:
+        steps = producer.transaction()
+        running[producer.peer.socket.fileno()] = (producer, steps, time.perf_counter())
+        producer.peer.send(next(steps))
+
+    for producer in producers:
+        poller.register(producer.peer.socket, select.EPOLLIN)
+        begin(producer)
+    while len(times_s) < count:
+        for descriptor, _ in poller.poll(60):
+            producer, steps, start = running[descriptor]
+            try:
+                producer.peer.send(steps.send(producer.peer.receive()))
+            except StopIteration:
+                times_s.append(time.perf_counter() - start)
+                begin(producer)
+    poller.close()
+    # Those that are under way end, so that the next ones find an end.
+    for producer, steps, _ in running.values():
+        try:
+            while True:
+                producer.peer.send(steps.send(producer.peer.receive()))
+        except StopIteration:
+            pass
+    return times_s
+
+
+def transactions(broker: Measured) -> Figures:
+    """One producer alone, then twenty at once, each with a partition of its own."""
+    broker.start()
+    create(broker, {_TOPIC: _PRODUCER_COUNT})
+    producers = [Producer(broker.address, f"producer-{number}", number) for number in range(_PRODUCER_COUNT)]
+    _run(producers[:1], _ALONE_WARMUP)
+    alone_s = _run(producers[:1], _ALONE_COUNT)
+    _run(producers, _TOGETHER_COUNT // 3)
+    start, before_s = time.perf_counter(), cpu_s(broker.pid)
+    together_s = _run(producers, _TOGETHER_COUNT)
+    elapsed_s = time.perf_counter() - start
+    return {
+        "transaction_p50_ms": statistics.median(alone_s) * 1e3,
+        "transactions_p50_ms": statistics.median(together_s) * 1e3,
+        "transactions_per_s": _TOGETHER_COUNT / elapsed_s,
+        "transaction_cpu_us": (cpu_s(broker.pid) - before_s) / _TOGETHER_COUNT * 1e6,
+    }
