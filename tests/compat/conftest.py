@@ -10,13 +10,16 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
 from tests.compat.clients import FACTORIES, Client
 from tests.compat.figures import PROPERTY, Row, Tell
 from tools.kafka.server import ONE_BROKER, KafkaServer
+
+if TYPE_CHECKING:
+    from tests.compat.commands import Commands
 
 TARGET = os.environ.get("BARNABAS_COMPAT_TARGET", "barnabas")
 
@@ -96,6 +99,14 @@ def client(request: pytest.FixtureRequest, clients: Callable[[str], Client]) -> 
 def java(clients: Callable[[str], Client]) -> Client:
     """Kafka 2.7.2's own client: what it can read is right."""
     return clients("java-2.7.2")
+
+
+@pytest.fixture
+def commands(cluster: RunningBroker) -> "Commands":
+    """Our own command line, against the shared broker."""
+    from tests.compat.commands import Commands
+
+    return Commands(cluster)
 
 
 @pytest.fixture

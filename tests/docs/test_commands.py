@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
+import barnabas.cli.commands
 from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 BARNABAS = Path(sys.executable).with_name("barnabas")
-COMMANDS = ("broker", "topics", "produce", "consume", "groups", "perf", "log", "adopt", "release")
+COMMANDS = tuple(name for name in barnabas.cli.commands.COMMANDS if name != "pipeline")
 DOCUMENTS = ("README.md", "docs/cli.md", "docs/operations.md", "docs/testing.md", "docs/pipeline.md", "docs/moving.md")
 
 
@@ -62,6 +63,7 @@ def test_the_readme_shows_commands() -> None:
         "produce",
         "consume",
         "groups",
+        "configs",
         "perf produce",
         "perf consume",
         "log dump",

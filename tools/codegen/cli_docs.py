@@ -8,12 +8,12 @@ Source: src/barnabas/cli.
 import argparse
 import inspect
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import typer
 
-from barnabas.cli import adopt, consume, groups, log, perf, produce, release, topics
-from barnabas.cli.app import application
+from barnabas.cli.app import FUNCTIONS, GROUPS, application
 from barnabas.cli.commands import COMMANDS
 from barnabas.pipeline.commands.main import parser as pipeline_parser
 from barnabas.server.main import parser
@@ -35,20 +35,14 @@ All but `perf` work after a plain install and with any Kafka cluster; `perf` nee
 | --- | --- |
 """
 
-_HELP = {
-    "topics": topics.HELP,
-    "produce": produce.HELP,
-    "consume": consume.HELP,
-    "groups": groups.HELP,
-    "adopt": adopt.HELP,
-    "release": release.HELP,
-}
-_GROUPS = {"perf": perf, "log": log}
+_HELP = {name: str(import_module(f"barnabas.cli.{module}").HELP) for name, (module, _) in FUNCTIONS.items()}
+_GROUPS = {name: import_module(f"barnabas.cli.{name}") for name in GROUPS}
 
 # Examples that tests/docs cannot run in an empty directory.
 _RUN_ELSEWHERE = {
     "barnabas adopt": "tests/integration/test_moving_runbook.py",
     "barnabas release": "tests/integration/test_moving_runbook.py",
+    "barnabas configs": "tests/compat/test_cli_configs.py",
 }
 
 

@@ -27,17 +27,18 @@ _CONTEXT = {"help_option_names": ["-h", "--help"]}
 # Set by a shell that wants to complete a command line: any command's options may be asked for.
 _COMPLETION: Final = "_BARNABAS_COMPLETE"
 
-# Where the commands are; broker and pipeline are run by `cli/main.py`, without loading any of this.
-_FUNCTIONS: Final = {
+# Where the commands are: module and function. `cli/main.py` runs broker and pipeline without loading any of this.
+FUNCTIONS: Final = {
     "topics": ("topics", "topics"),
     "produce": ("produce", "produce"),
     "consume": ("consume", "consume"),
     "groups": ("groups", "groups"),
+    "configs": ("configs", "configs"),
     "adopt": ("adopt", "adopt"),
     "release": ("release", "release"),
 }
 # Modules with commands of their own below them.
-_GROUPS: Final = ("perf", "log")
+GROUPS: Final = ("perf", "log")
 
 
 class CliUsageError(BarnabasError):
@@ -74,10 +75,10 @@ def application(wanted: Collection[str]) -> typer.Typer:
     )
     app.callback(invoke_without_command=True)(_root)
     for name, text in COMMANDS.items():
-        if name in wanted and name in _GROUPS:
+        if name in wanted and name in GROUPS:
             app.add_typer(_module(name).app, name=name, help=text, context_settings=_CONTEXT)
-        elif name in wanted and name in _FUNCTIONS:
-            module_name, function_name = _FUNCTIONS[name]
+        elif name in wanted and name in FUNCTIONS:
+            module_name, function_name = FUNCTIONS[name]
             module = _module(module_name)
             app.command(name, help=module.HELP)(getattr(module, function_name))
         else:
@@ -98,8 +99,8 @@ def run_app(arguments: Sequence[str]) -> int:
         BrokenPipeError: Nobody reads the output any more.
     """
     name = next((word for word in arguments if not word.startswith("-")), "")
-    if name in _FUNCTIONS and name == arguments[0]:
-        module_name, function_name = _FUNCTIONS[name]
+    if name in FUNCTIONS and name == arguments[0]:
+        module_name, function_name = FUNCTIONS[name]
         function = getattr(_module(module_name), function_name)
         options = read_options(function, arguments[1:])
         if options is not None:

@@ -8,6 +8,7 @@ COMMANDS: Final = {
     "produce": "Send lines of text to a topic.",
     "consume": "Print the records of a topic.",
     "groups": "List and describe consumer groups, and reset their offsets.",
+    "configs": "Show and change settings of topics and brokers.",
     "perf": "Measure how fast records are produced and consumed.",
     "log": "Look into the files of logs: dump, verify, stats.",
     "adopt": "Take over the directories of a Kafka broker.",

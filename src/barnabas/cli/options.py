@@ -28,6 +28,20 @@ BootstrapServer = Annotated[
         "--bootstrap-server", metavar="HOST:PORT,...", help="Brokers to connect to; one that answers is enough."
     ),
 ]
+CommandConfig = Annotated[
+    str | None,
+    typer.Option(
+        "--command-config",
+        metavar="FILE",
+        help="A properties file with client.id, request.timeout.ms and default.api.timeout.ms.",
+    ),
+]
+TimeoutMs = Annotated[
+    int | None,
+    typer.Option(
+        "--timeout", min=1, max=2**31 - 1, metavar="MS", help="How long the cluster may take (default: 30000)."
+    ),
+]
 AsJson = Annotated[bool, flag("--json", "Print JSON for scripts instead of a table.")]
 
 

@@ -3,6 +3,7 @@ import socket
 import pytest
 
 from barnabas import __version__
+from barnabas.cli.commands import COMMANDS
 from barnabas.cli.main import main
 from barnabas.core.build import compiled_modules
 
@@ -29,7 +30,9 @@ def test_without_a_command_it_shows_them_all(run):
         assert name in out
 
 
-@pytest.mark.parametrize("command", [["topics"], ["produce"], ["consume"], ["groups"], ["perf"], ["perf", "produce"]])
+@pytest.mark.parametrize(
+    "command", [[name] for name in COMMANDS if name not in ("broker", "pipeline")] + [["perf", "produce"]]
+)
 def test_every_command_explains_itself(run, command):
     code, out, err = run(*command, "--help")
     assert (code, err) == (0, "")
@@ -40,7 +43,7 @@ def test_every_command_explains_itself(run, command):
     ("arguments", "expected"),
     [
         (["topcis"], "barnabas: no such command: topcis; did you mean topics?"),
-        (["fly"], "barnabas: no such command: fly; there are broker, topics, produce, consume, groups, perf"),
+        (["fly"], "barnabas: no such command: fly; there are broker, topics, produce, consume, groups, configs, "),
         (["perf", "fly"], "barnabas perf: No such command 'fly' (barnabas perf --help shows all options)"),
         (["topics"], "barnabas topics: say what to do: one of --list, --create, --describe, --delete"),
         (["topics", "--list", "--delete"], "barnabas topics: say what to do"),
@@ -84,6 +87,24 @@ def test_every_command_explains_itself(run, command):
             ["groups", "--reset-offsets", "--group", "g", "--to-latest"],
             "say which topics: --topic NAME, or --all-topics",
         ),
+        (["configs"], "barnabas configs: say what to do: one of --describe, --alter"),
+        (["configs", "--describe"], "say what has the settings: --entity-type topics, brokers, broker-loggers"),
+        (["configs", "--describe", "--entity-type", "topic"], "--entity-type topic: there are topics, brokers, broker"),
+        (["configs", "--describe", "--entity-type", "users"], "--entity-type users: not in this version; there are"),
+        (["configs", "--describe", "--entity-type", "topics", "--entity-default"], "goes with --entity-type brokers"),
+        (["configs", "--describe", "--topic", "a", "--broker", "1"], "name one entity: --topic, --broker"),
+        (["configs", "--describe", "--entity-type", "broker-loggers"], "say which broker's loggers: --entity-name ID"),
+        (["configs", "--describe", "--topic", "a", "--add-config", "b=c"], "--describe changes nothing"),
+        (["configs", "--alter", "--topic", "a"], "say what to change: --add-config NAME=VALUE"),
+        (["configs", "--alter", "--topic", "a", "--add-config", "b"], "--add-config b: write it as name=value"),
+        (
+            ["configs", "--alter", "--entity-type", "topics", "--delete-config", "b"],
+            "whose settings: --entity-name NAME",
+        ),
+        (["configs", "--alter", "--topic", "a", "--delete-config", "b", "--add-config", "b=c"], "b cannot be both"),
+        (["configs", "--alter", "--topic", "a", "--add-config-file", "/nowhere"], "cannot read /nowhere"),
+        (["configs", "--describe", "--topic", "a", "--command-config", "/nowhere"], "cannot read /nowhere"),
+        (["configs", "--describe", "--topic", "a", "--timeout", "0"], "Invalid value for '--timeout'"),
         (["perf", "produce", "--topic", "t", "--num-records", "1"], "say what to send: --record-size BYTES"),
         (["broker", "/nowhere/server.properties"], "barnabas broker: cannot read /nowhere/server.properties"),
     ],

@@ -1,0 +1,307 @@
+"""`barnabas configs`: settings that can be changed while brokers run, with the options of kafka-configs."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Final, NamedTuple
+
+import typer
+
+from barnabas.cli.connection import client_settings, connect
+from barnabas.cli.options import (
+    DEFAULT_SERVER,
+    AsJson,
+    BootstrapServer,
+    CommandConfig,
+    TimeoutMs,
+    flag,
+    paragraphs,
+    parse_pairs,
+    run_async,
+)
+from barnabas.cli.output import note, print_json, print_table
+from barnabas.clients.admin_calls import AdminCalls
+from barnabas.clients.admin_configs import (
+    ConfigAdmin,
+    ConfigChange,
+    ConfigEntry,
+    ConfigOperation,
+    ConfigResource,
+    ConfigSource,
+    ResourceType,
+)
+from barnabas.core.errors import BarnabasError
+
+HELP = paragraphs(
+    """Show and change settings of topics and brokers.
+
+One of --describe and --alter says what to do. Without a name --describe shows all topics, or all brokers and what is
+set for all of them. Only what was set for the entity itself is shown, unless --all is given. A change counts at once.
+
+Examples:
+
+  barnabas configs --describe --entity-type topics --entity-name views --all
+
+  barnabas configs --alter --entity-type topics --entity-name views --add-config retention.ms=86400000
+
+  barnabas configs --alter --entity-type brokers --entity-default --add-config 'log.cleaner.threads=2'
+"""
+)
+
+_TYPES: Final = {
+    "topics": ResourceType.TOPIC,
+    "brokers": ResourceType.BROKER,
+    "broker-loggers": ResourceType.BROKER_LOGGER,
+}
+_LATER: Final = ("users", "clients", "ips")
+_OUTSIDE_BRACKETS = re.compile(r",(?=[^\]]*(?:\[|$))")
+
+
+class _Entity(NamedTuple):
+    """What the options name; `name` is None for all of the kind, "" for the default of all brokers."""
+
+    type_name: str
+    name: str | None
+
+    def resource(self, name: str) -> ConfigResource:
+        return ConfigResource(_TYPES[self.type_name], name)
+
+
+def configs(
+    describe: Annotated[bool, flag("--describe", "Show settings, and where their values come from.")] = False,
+    alter: Annotated[bool, flag("--alter", "Change settings.")] = False,
+    entity_type: Annotated[
+        str | None,
+        typer.Option("--entity-type", metavar="TYPE", help="topics, brokers or broker-loggers."),
+    ] = None,
+    entity_name: Annotated[
+        str | None, typer.Option("--entity-name", metavar="NAME", help="A topic's name, or a broker's id.")
+    ] = None,
+    entity_default: Annotated[
+        bool, flag("--entity-default", "With brokers: what is set for all brokers of the cluster.")
+    ] = False,
+    topic: Annotated[
+        str | None, typer.Option("--topic", metavar="NAME", help="Short for --entity-type topics --entity-name NAME.")
+    ] = None,
+    broker: Annotated[
+        str | None, typer.Option("--broker", metavar="ID", help="Short for --entity-type brokers --entity-name ID.")
+    ] = None,
+    broker_defaults: Annotated[
+        bool, flag("--broker-defaults", "Short for --entity-type brokers --entity-default.")
+    ] = False,
+    broker_logger: Annotated[
+        str | None,
+        typer.Option("--broker-logger", metavar="ID", help="Short for --entity-type broker-loggers --entity-name ID."),
+    ] = None,
+    all_: Annotated[bool, flag("--all", "With --describe: inherited settings and defaults too.")] = False,
+    add_config: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--add-config",
+            metavar="NAME=VALUE,...",
+            help="Settings to set; a value with commas stands in brackets: name=[a,b]. May be repeated.",
+        ),
+    ] = None,
+    add_config_file: Annotated[
+        str | None,
+        typer.Option("--add-config-file", metavar="FILE", help="A properties file with the settings to set."),
+    ] = None,
+    delete_config: Annotated[
+        list[str] | None,
+        typer.Option("--delete-config", metavar="NAME,...", help="Settings to unset. May be repeated."),
+    ] = None,
+    bootstrap_server: BootstrapServer = DEFAULT_SERVER,
+    command_config: CommandConfig = None,
+    timeout: TimeoutMs = None,
+    as_json: AsJson = False,
+) -> None:
+    if describe == alter:
+        raise BarnabasError("say what to do: one of --describe, --alter")
+    entity = _entity(
+        entity_type, entity_name, entity_default, topic=topic, broker=broker, broker_logger=broker_logger,
+        is_broker_default=broker_defaults,
+    )  # fmt: skip
+    changes = _changes(add_config or [], add_config_file, delete_config or [])
+    if describe and changes:
+        raise BarnabasError("--describe changes nothing: leave --add-config and --delete-config out, or say --alter")
+    if alter and not changes:
+        raise BarnabasError("say what to change: --add-config NAME=VALUE, --add-config-file or --delete-config")
+    if alter and entity.name is None:
+        default = " or --entity-default" if entity.type_name == "brokers" else ""
+        raise BarnabasError(f"say whose settings: --entity-name NAME{default}")
+    settings = client_settings("barnabas-configs", command_config, timeout)
+
+    async def work() -> None:
+        async with connect(bootstrap_server, settings, ConfigAdmin) as admin:
+            if describe:
+                await _describe(admin, entity, all_, as_json)
+            else:
+                await _alter(admin, entity, changes, as_json)
+
+    run_async(work())
+
+
+def _entity(
+    type_name: str | None,
+    name: str | None,
+    is_default: bool,
+    *,
+    topic: str | None,
+    broker: str | None,
+    broker_logger: str | None,
+    is_broker_default: bool,
+) -> _Entity:
+    short = [
+        _Entity(kind, text)
+        for kind, text in (("topics", topic), ("brokers", broker), ("broker-loggers", broker_logger))
+        if text is not None
+    ]
+    short += [_Entity("brokers", "")] * is_broker_default
+    if short and (len(short) > 1 or type_name or name is not None or is_default):
+        raise BarnabasError("name one entity: --topic, --broker, --broker-defaults and --broker-logger stand alone")
+    if short:
+        return short[0]
+    if type_name is None:
+        raise BarnabasError(f"say what has the settings: --entity-type {', '.join(_TYPES)}")
+    if type_name in _LATER:
+        raise BarnabasError(f"--entity-type {type_name}: not in this version; there are {', '.join(_TYPES)}")
+    if type_name not in _TYPES:
+        raise BarnabasError(f"--entity-type {type_name}: there are {', '.join(_TYPES)}")
+    if is_default and (type_name != "brokers" or name is not None):
+        raise BarnabasError("--entity-default goes with --entity-type brokers, instead of --entity-name")
+    if name is not None and not name:
+        raise BarnabasError("--entity-name '': there is none without a name; --entity-default means all brokers")
+    if type_name == "broker-loggers" and name is None:
+        raise BarnabasError("say which broker's loggers: --entity-name ID")
+    return _Entity(type_name, "" if is_default else name)
+
+
+def _changes(added: Sequence[str], added_file: str | None, deleted: Sequence[str]) -> list[ConfigChange]:
+    if added and added_file is not None:
+        raise BarnabasError("--add-config and --add-config-file exclude each other")
+    if added_file is not None:
+        from barnabas.core.config.properties import read_properties
+
+        pairs = read_properties(added_file)[0]
+    else:
+        texts = [text for option in added for text in _OUTSIDE_BRACKETS.split(option)]
+        pairs = {name: _without_brackets(value) for name, value in parse_pairs(texts, "--add-config").items()}
+    names = [name.strip() for option in deleted for name in option.split(",") if name.strip()]
+    both = sorted(pairs.keys() & set(names))
+    if both:
+        raise BarnabasError(f"{both[0]} cannot be both added and deleted")
+    changes = [ConfigChange(name, ConfigOperation.SET, value) for name, value in pairs.items()]
+    return changes + [ConfigChange(name, ConfigOperation.DELETE) for name in dict.fromkeys(names)]
+
+
+def _without_brackets(value: str) -> str:
+    value = value.strip()
+    return value[1:-1] if value.startswith("[") and value.endswith("]") else value
+
+
+async def _describe(admin: ConfigAdmin, entity: _Entity, with_all: bool, as_json: bool) -> None:
+    names = [entity.name] if entity.name is not None else await _names(admin, entity)
+    resources = [entity.resource(name) for name in names]
+    described = await admin.describe_configs(resources)
+    shown = []
+    for index, resource in enumerate(resources):
+        entries = described[resource]
+        if not with_all:
+            entries = [entry for entry in entries if _is_own(entry, resource)]
+        if as_json:
+            settings = [_as_dict(entry) for entry in entries]
+            shown.append({"entity_type": entity.type_name, "entity_name": resource.name or None, "configs": settings})
+            continue
+        if index:
+            print()
+        print(_heading(resource, with_all))
+        if entries:
+            print_table(
+                ["name", "value", "source", "synonyms"],
+                [[entry.name, _value(entry), entry.source.name, _synonyms(entry)] for entry in entries],
+            )
+    if as_json:
+        print_json(shown)
+    elif not resources:
+        note("There are no topics.")
+
+
+async def _names(admin: ConfigAdmin, entity: _Entity) -> list[str]:
+    if entity.type_name == "topics":
+        metadata = await admin.retry(lambda: admin.pool.metadata(None))
+        return sorted(metadata.topics)
+    return [*await _broker_ids(admin), ""]
+
+
+async def _broker_ids(admin: AdminCalls) -> list[str]:
+    metadata = await admin.retry(lambda: admin.pool.metadata([]))
+    return [str(node_id) for node_id in sorted(metadata.brokers)]
+
+
+def _is_own(entry: ConfigEntry, resource: ConfigResource) -> bool:
+    """Whether a setting was set for the entity itself; all loggers count as that."""
+    match resource.type:
+        case ResourceType.TOPIC:
+            return entry.source is ConfigSource.DYNAMIC_TOPIC_CONFIG
+        case ResourceType.BROKER if resource.name:
+            return entry.source is ConfigSource.DYNAMIC_BROKER_CONFIG
+        case ResourceType.BROKER:
+            return entry.source is ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
+    return True
+
+
+def _heading(resource: ConfigResource, with_all: bool) -> str:
+    kind = "All" if with_all else "Dynamic"
+    if resource.type is ResourceType.BROKER and not resource.name:
+        return f"{'All' if with_all else 'Default'} configs for brokers in the cluster are:"
+    return f"{kind} configs for {resource} are:".replace("broker logger", "broker-logger")
+
+
+def _value(entry: ConfigEntry) -> str | None:
+    return "(hidden)" if entry.is_sensitive and entry.value is None else entry.value
+
+
+def _synonyms(entry: ConfigEntry) -> str | None:
+    return ", ".join(f"{each.source.name}:{each.name}={each.value}" for each in entry.synonyms) or None
+
+
+def _as_dict(entry: ConfigEntry) -> dict[str, object]:
+    return {
+        "name": entry.name,
+        "value": entry.value,
+        "source": entry.source.name,
+        "is_sensitive": entry.is_sensitive,
+        "is_read_only": entry.is_read_only,
+        "synonyms": [{"name": s.name, "value": s.value, "source": s.source.name} for s in entry.synonyms],
+    }
+
+
+async def _alter(admin: ConfigAdmin, entity: _Entity, changes: Sequence[ConfigChange], as_json: bool) -> None:
+    assert entity.name is not None
+    resource = entity.resource(entity.name)
+    deleted = [change.name for change in changes if change.operation is ConfigOperation.DELETE]
+    if deleted or resource.type is ResourceType.BROKER_LOGGER:
+        known = (await admin.describe_configs([resource], include_synonyms=False))[resource]
+        _check_known(resource, changes, deleted, [entry.name for entry in known if _is_own(entry, resource)])
+    await admin.alter_configs({resource: changes})
+    if as_json:
+        added = {change.name: change.value for change in changes if change.operation is ConfigOperation.SET}
+        name = resource.name or None
+        print_json({"entity_type": entity.type_name, "entity_name": name, "added": added, "deleted": deleted})
+    elif resource.name:
+        print(f"Completed updating config for {resource}.".replace("broker logger", "broker-logger"))
+    else:
+        print("Completed updating default config for brokers in the cluster.")
+
+
+def _check_known(
+    resource: ConfigResource, changes: Iterable[ConfigChange], deleted: Iterable[str], own: Sequence[str]
+) -> None:
+    """Refuse what Kafka's tool refuses: to unset what is not set, and to name a logger that there is not."""
+    if resource.type is ResourceType.BROKER_LOGGER:
+        unknown = [change.name for change in changes if change.name not in own]
+        if unknown:
+            raise BarnabasError(f"Invalid broker logger(s): {','.join(unknown)}")
+        return
+    unset = [name for name in deleted if name not in own]
+    if unset:
+        raise BarnabasError(f"Invalid config(s): {','.join(unset)}: not set for {resource}")

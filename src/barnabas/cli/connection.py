@@ -1,0 +1,75 @@
+"""How a command reaches the cluster: the settings of its client, from a file and from its options.
+
+Source: cli page, options common to Kafka's tools.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Final, NamedTuple, TypeVar
+
+from barnabas.cli.output import note
+from barnabas.clients.admin_calls import DEFAULT_TIMEOUT_MS
+from barnabas.clients.pool import Pool
+from barnabas.core.errors import ConfigError
+
+A = TypeVar("A")
+
+_CONNECT_TIMEOUT_MS: Final = 10_000
+
+
+class ClientSettings(NamedTuple):
+    """What a command's client is told.
+
+    Attributes:
+        client_id: What the brokers see.
+        timeout_ms: How long one question or change may take, with all that is tried again.
+    """
+
+    client_id: str
+    timeout_ms: int = DEFAULT_TIMEOUT_MS
+
+
+def client_settings(client_id: str, command_config: str | None, timeout_ms: int | None) -> ClientSettings:
+    """Put together what a properties file and --timeout say; the option wins.
+
+    Raises:
+        ConfigError: The file cannot be read, a value cannot be, or it asks for a kind of connection that there is not.
+    """
+    if command_config is None:
+        return ClientSettings(client_id, timeout_ms or DEFAULT_TIMEOUT_MS)
+    from barnabas.core.config.properties import read_properties
+
+    values, lines = read_properties(command_config)
+    protocol = values.pop("security.protocol", "PLAINTEXT")
+    if protocol.upper() != "PLAINTEXT":
+        line = lines["security.protocol"]
+        raise ConfigError(f"{command_config}:{line}: security.protocol={protocol} is not supported: only PLAINTEXT is")
+    client_id = values.pop("client.id", client_id)
+    file_timeout_ms = DEFAULT_TIMEOUT_MS
+    for name in ("request.timeout.ms", "default.api.timeout.ms"):
+        text = values.pop(name, None)
+        if text is None:
+            continue
+        if not text.isdecimal() or not 0 < int(text) < 2**31:
+            raise ConfigError(f"{command_config}:{lines[name]}: {name}={text} must be a number of milliseconds")
+        file_timeout_ms = int(text)
+    if values:
+        note(f"{command_config}: without effect here: {', '.join(values)}")
+    return ClientSettings(client_id, timeout_ms or file_timeout_ms)
+
+
+@asynccontextmanager
+async def connect(bootstrap_server: str, settings: ClientSettings, admin: Callable[[Pool, int], A]) -> AsyncIterator[A]:
+    """An administration of the cluster, for as long as the context lasts.
+
+    Args:
+        bootstrap_server: `host:port,...`.
+        settings: The client's.
+        admin: The class of the administration.
+
+    Raises:
+        BarnabasError: The addresses are not of this form.
+    """
+    connect_timeout_ms = min(_CONNECT_TIMEOUT_MS, settings.timeout_ms)
+    async with Pool(bootstrap_server, settings.client_id, connect_timeout_ms=connect_timeout_ms) as pool:
+        yield admin(pool, settings.timeout_ms)
