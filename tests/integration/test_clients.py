@@ -6,6 +6,7 @@ import pytest
 
 from barnabas.clients import Admin, Consumer, GroupMember, Pool, Producer
 from barnabas.clients.admin import EARLIEST, LATEST, NewTopic
+from barnabas.clients.admin_configs import ConfigAdmin, ConfigResource, ConfigSource, ResourceType
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
@@ -41,7 +42,9 @@ def test_a_topic_is_created_described_and_deleted(servers, topic):
             await admin.create_topic(NewTopic(topic, 3, 1, {"segment.bytes": "100000"}))
             described = (await admin.topics([topic]))[topic]
             assert list(described.partitions) == [0, 1, 2]
-            assert (await admin.topic_configs([topic])) == {topic: {"segment.bytes": "100000"}}
+            settings = await ConfigAdmin(pool).describe_configs([resource := ConfigResource(ResourceType.TOPIC, topic)])
+            own = [entry for entry in settings[resource] if entry.source is ConfigSource.DYNAMIC_TOPIC_CONFIG]
+            assert [(entry.name, entry.value) for entry in own] == [("segment.bytes", "100000")]
             with pytest.raises(KafkaError, match="already exists"):
                 await admin.create_topic(NewTopic(topic, 1, 1))
             await admin.delete_topic(topic)

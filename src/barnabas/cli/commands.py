@@ -4,7 +4,7 @@ from typing import Final
 
 COMMANDS: Final = {
     "broker": "Run a broker.",
-    "topics": "Create, list, describe and delete topics.",
+    "topics": "Create, list, describe, alter and delete topics.",
     "produce": "Send lines of text to a topic.",
     "consume": "Print the records of a topic.",
     "groups": "List and describe consumer groups, and reset their offsets.",

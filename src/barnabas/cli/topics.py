@@ -1,31 +1,49 @@
-"""`barnabas topics`: create, list, describe and delete topics, with the options of kafka-topics."""
+"""`barnabas topics`: create, list, describe, alter and delete topics, with the options of kafka-topics."""
 
 import re
-from collections.abc import Callable, Iterable
-from typing import Annotated
+from collections.abc import Callable, Iterable, Sequence
+from typing import Annotated, Final
 
 import typer
 
-from barnabas.cli.options import DEFAULT_SERVER, AsJson, BootstrapServer, flag, paragraphs, parse_pairs, run_async
-from barnabas.cli.output import note, print_json, print_table, progress
-from barnabas.clients import Admin, Pool
-from barnabas.clients.admin import NewTopic
+from barnabas.cli.connection import client_settings, connect
+from barnabas.cli.options import (
+    DEFAULT_SERVER,
+    AsJson,
+    BootstrapServer,
+    CommandConfig,
+    TimeoutMs,
+    flag,
+    paragraphs,
+    parse_pairs,
+    run_async,
+)
+from barnabas.cli.output import note, print_json, progress
+from barnabas.cli.topics_describe import Filters, describe_topics
+from barnabas.clients.admin_topics import NewPartitions, NewTopic, TopicAdmin
 from barnabas.clients.pool import TopicMetadata
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
 
 HELP = paragraphs(
-    """Create, list, describe and delete topics.
+    """Create, list, describe, alter and delete topics.
 
-One of --list, --create, --describe and --delete says what to do. For all but --create, --topic is a regular
-expression that the whole name must match.
+One of --list, --create, --describe, --alter and --delete says what to do. For all but --create, --topic is a regular
+expression that the whole name must match. --alter gives a topic more partitions; `barnabas configs` changes settings.
 
 Examples:
 
   barnabas topics --create --topic views --partitions 3
 
   barnabas topics --describe --topic 'views|clicks'
+
+  barnabas topics --describe --under-replicated-partitions
 """
+)
+
+_FILTERS: Final = (
+    "--under-replicated-partitions, --unavailable-partitions, --under-min-isr-partitions, --at-min-isr-partitions and "
+    "--topics-with-overrides"
 )
 
 
@@ -33,6 +51,7 @@ def topics(
     list_: Annotated[bool, flag("--list", "Print the names of all topics.")] = False,
     create: Annotated[bool, flag("--create", "Create a topic.")] = False,
     describe: Annotated[bool, flag("--describe", "Show partitions, leaders, replicas and settings.")] = False,
+    alter: Annotated[bool, flag("--alter", "Give topics more partitions.")] = False,
     delete: Annotated[bool, flag("--delete", "Delete topics and all their records.")] = False,
     topic: Annotated[
         str | None, typer.Option("--topic", metavar="NAME", help="The topic, or a regular expression.")
@@ -44,7 +63,7 @@ def topics(
             min=1,
             max=2**31 - 1,
             metavar="N",
-            help="Partitions of the new topic (default: the broker's num.partitions).",
+            help="Partitions of the new topic (default: the broker's num.partitions); with --alter, how many in all.",
         ),
     ] = None,
     replication_factor: Annotated[
@@ -62,7 +81,7 @@ def topics(
         typer.Option(
             "--replica-assignment",
             metavar="1:2,2:3",
-            help="Brokers of each partition's replicas, instead of the two above.",
+            help="Brokers of each partition's replicas; with --create instead of the two above.",
         ),
     ] = None,
     config: Annotated[
@@ -71,51 +90,74 @@ def topics(
     ] = None,
     if_not_exists: Annotated[bool, flag("--if-not-exists", "Creating a topic that exists is no error.")] = False,
     if_exists: Annotated[
-        bool, flag("--if-exists", "Describing or deleting a topic that does not exist is no error.")
+        bool, flag("--if-exists", "Describing, altering or deleting a topic that does not exist is no error.")
     ] = False,
     exclude_internal: Annotated[bool, flag("--exclude-internal", "Leave out topics of the broker's own.")] = False,
+    under_replicated: Annotated[
+        bool, flag("--under-replicated-partitions", "With --describe: only partitions with replicas that lag.")
+    ] = False,
+    unavailable: Annotated[
+        bool, flag("--unavailable-partitions", "With --describe: only partitions without a leader that is alive.")
+    ] = False,
+    under_min_isr: Annotated[
+        bool, flag("--under-min-isr-partitions", "With --describe: only partitions that take no acks=all.")
+    ] = False,
+    at_min_isr: Annotated[
+        bool, flag("--at-min-isr-partitions", "With --describe: only partitions that have just enough replicas.")
+    ] = False,
+    with_overrides: Annotated[
+        bool, flag("--topics-with-overrides", "With --describe: only topics with settings of their own.")
+    ] = False,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
+    command_config: CommandConfig = None,
+    timeout: TimeoutMs = None,
     as_json: AsJson = False,
 ) -> None:
-    chosen = [
-        name
-        for name, is_chosen in (("--list", list_), ("--create", create), ("--describe", describe), ("--delete", delete))
-        if is_chosen
-    ]
-    if len(chosen) != 1:
-        raise BarnabasError("say what to do: one of --list, --create, --describe, --delete")
-    action = chosen[0]
-    if action in ("--create", "--delete") and not topic:
+    chosen = {"--list": list_, "--create": create, "--describe": describe, "--alter": alter, "--delete": delete}
+    if sum(chosen.values()) != 1:
+        raise BarnabasError(f"say what to do: one of {', '.join(chosen)}")
+    action = next(name for name, is_chosen in chosen.items() if is_chosen)
+    if action in ("--create", "--alter", "--delete") and not topic:
         raise BarnabasError(f"{action} needs a topic: add --topic NAME")
+    if alter and config:
+        raise BarnabasError(f"--alter changes no settings: barnabas configs --alter --topic {topic} --add-config does")
+    if alter and partitions is None:
+        raise BarnabasError("--alter gives topics more partitions: say how many in all with --partitions N")
+    if create and replica_assignment is not None and (partitions or replication_factor):
+        raise BarnabasError("--replica-assignment says how many partitions and replicas: leave the other options out")
+    filters = Filters(under_replicated, unavailable, under_min_isr, at_min_isr, with_overrides)
+    if sum(filters) > describe:
+        raise BarnabasError(f"{_FILTERS} go with --describe, one at a time")
+    new = NewTopic(
+        topic or "",
+        partitions or -1,
+        replication_factor or -1,
+        parse_pairs(config or [], "--config"),
+        _assignments(replica_assignment),
+    )
+    settings = client_settings("barnabas-topics", command_config, timeout)
 
     async def work() -> None:
-        async with Pool(bootstrap_server, "barnabas-topics") as pool:
-            admin = Admin(pool)
-            if action == "--create":
-                assert topic
-                new = NewTopic(
-                    topic,
-                    partitions or -1,
-                    replication_factor or -1,
-                    parse_pairs(config or [], "--config"),
-                    _assignments(replica_assignment),
-                )
+        async with connect(bootstrap_server, settings, TopicAdmin) as admin:
+            if create:
                 await _create(admin, new, if_not_exists, as_json)
                 return
             found = await _matching(admin, topic, exclude_internal)
             if topic and not found and not if_exists:
                 raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"topic {topic} does not exist")
-            if action == "--list":
+            if list_:
                 _print_names(found, as_json)
-            elif action == "--describe":
-                await _describe(admin, found, as_json)
+            elif describe:
+                await describe_topics(admin, found, filters, as_json)
+            elif alter:
+                await _alter(admin, found, new, as_json)
             else:
                 await _delete(admin, found, as_json)
 
     run_async(work())
 
 
-async def _matching(admin: Admin, pattern: str | None, exclude_internal: bool) -> list[TopicMetadata]:
+async def _matching(admin: TopicAdmin, pattern: str | None, exclude_internal: bool) -> list[TopicMetadata]:
     matches = name_matcher(pattern)
     known = await admin.topics()
     return [t for t in known.values() if matches(t.name) and not (exclude_internal and t.is_internal)]
@@ -136,7 +178,7 @@ def name_matcher(pattern: str | None) -> Callable[[str], bool]:
     return lambda name: compiled.fullmatch(name) is not None
 
 
-async def _create(admin: Admin, new: NewTopic, if_not_exists: bool, as_json: bool) -> None:
+async def _create(admin: TopicAdmin, new: NewTopic, if_not_exists: bool, as_json: bool) -> None:
     is_created = True
     try:
         await admin.create_topic(new)
@@ -161,29 +203,24 @@ def _print_names(found: Iterable[TopicMetadata], as_json: bool) -> None:
             print(name)
 
 
-async def _describe(admin: Admin, found: list[TopicMetadata], as_json: bool) -> None:
-    configs = await admin.topic_configs([topic.name for topic in found])
+async def _alter(admin: TopicAdmin, found: Sequence[TopicMetadata], new: NewTopic, as_json: bool) -> None:
+    """Give topics more partitions; an assignment names the replicas of all partitions, of which the old ones stay."""
+    wanted = {}
+    for topic in found:
+        placed = None
+        if new.assignments is not None:
+            placed = [ids for index, ids in new.assignments.items() if index >= len(topic.partitions)]
+        wanted[topic.name] = NewPartitions(new.partition_count, placed)
+    if wanted:
+        await admin.create_partitions(wanted)
     if as_json:
-        print_json([_as_dict(topic, configs.get(topic.name, {})) for topic in found])
+        print_json([{"topic": name, "partition_count": new.partition_count} for name in wanted])
         return
-    for index, topic in enumerate(found):
-        if index:
-            print()
-        replicas = _replica_count(topic)
-        settings = ", ".join(f"{name}={value}" for name, value in sorted(configs.get(topic.name, {}).items()))
-        print(f"Topic {topic.name}: {_count(len(topic.partitions), 'partition')}, {_count(replicas, 'replica')}")
-        if settings:
-            print(f"Settings: {settings}")
-        print_table(
-            ["partition", "leader", "replicas", "in sync"],
-            [
-                [part.partition, part.leader_id if part.leader_id >= 0 else "none", _ids(part.replicas), _ids(part.isr)]
-                for part in topic.partitions.values()
-            ],
-        )
+    for name in wanted:
+        print(f"Topic {name} has {new.partition_count} partition{'' if new.partition_count == 1 else 's'} now.")
 
 
-async def _delete(admin: Admin, found: list[TopicMetadata], as_json: bool) -> None:
+async def _delete(admin: TopicAdmin, found: list[TopicMetadata], as_json: bool) -> None:
     deleted = []
     with progress("Deleting topics", len(found)) as bar:
         for index, topic in enumerate(found):
@@ -195,25 +232,6 @@ async def _delete(admin: Admin, found: list[TopicMetadata], as_json: bool) -> No
         return
     for name in deleted:
         print(f"Deleted topic {name}.")
-
-
-def _as_dict(topic: TopicMetadata, configs: dict[str, str]) -> dict[str, object]:
-    return {
-        "topic": topic.name,
-        "partition_count": len(topic.partitions),
-        "replication_factor": _replica_count(topic),
-        "is_internal": topic.is_internal,
-        "configs": dict(sorted(configs.items())),
-        "partitions": [
-            {
-                "partition": part.partition,
-                "leader": part.leader_id if part.leader_id >= 0 else None,
-                "replicas": part.replicas,
-                "isr": part.isr,
-            }
-            for part in topic.partitions.values()
-        ],
-    }
 
 
 def _assignments(text: str | None) -> dict[int, list[int]] | None:
@@ -228,15 +246,3 @@ def _assignments(text: str | None) -> dict[int, list[int]] | None:
         raise BarnabasError(
             f"--replica-assignment {text}: write broker ids as 1:2,2:3 (one group per partition)"
         ) from None
-
-
-def _replica_count(topic: TopicMetadata) -> int:
-    return max((len(part.replicas) for part in topic.partitions.values()), default=0)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def _ids(ids: list[int]) -> str:
-    return ",".join(map(str, ids))

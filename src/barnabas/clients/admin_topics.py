@@ -1,6 +1,6 @@
 """Topics, asked for, created, changed and deleted.
 
-Source: protocol guide, CreateTopics, DeleteTopics, Metadata, DescribeConfigs; KIP-4.
+Source: protocol guide, CreateTopics, CreatePartitions, DeleteTopics, Metadata; KIP-4, KIP-195.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,13 +17,6 @@ from barnabas.protocol.messages.create_topics import (
     CreateTopicsResponse,
 )
 from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
-from barnabas.protocol.messages.describe_configs import (
-    DescribeConfigsRequest,
-    DescribeConfigsResource,
-    DescribeConfigsResponse,
-)
-
-_TOPIC_RESOURCE = 2
 
 
 @dataclass(slots=True)
@@ -35,6 +28,14 @@ class NewTopic:
     replication_factor: int = -1
     configs: Mapping[str, str] = field(default_factory=dict)
     assignments: Mapping[int, Sequence[int]] | None = None
+
+
+@dataclass(slots=True)
+class NewPartitions:
+    """How many partitions a topic shall have in all, and the brokers of each new one's replicas (None: any)."""
+
+    total_count: int
+    new_assignments: Sequence[Sequence[int]] | None = None
 
 
 class TopicAdmin(AdminCalls):
@@ -68,30 +69,40 @@ class TopicAdmin(AdminCalls):
         await self.retry(attempt, not_healed=(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,))
         self.pool.forget(name)
 
+    async def create_partitions(self, topics: Mapping[str, NewPartitions], *, validate_only: bool = False) -> None:
+        """Give topics more partitions.
+
+        Raises:
+            KafkaError: The first topic that was refused (INVALID_PARTITIONS, INVALID_REPLICA_ASSIGNMENT, ...).
+        """
+        from barnabas.protocol.messages.create_partitions import (
+            CreatePartitionsAssignment,
+            CreatePartitionsRequest,
+            CreatePartitionsResponse,
+            CreatePartitionsTopic,
+        )
+
+        asked = []
+        for name, wanted in topics.items():
+            replicas = wanted.new_assignments
+            assignments = None if replicas is None else [CreatePartitionsAssignment(list(ids)) for ids in replicas]
+            asked.append(CreatePartitionsTopic(name, wanted.total_count, assignments))
+        request = CreatePartitionsRequest(asked, self.timeout_ms, validate_only)
+
+        async def attempt() -> None:
+            channel = await self.pool.controller()
+            response = await channel.send(request, CreatePartitionsResponse, timeout_ms=self.timeout_ms + 5_000)
+            for result in response.results:
+                raise_for(result.error_code, result.error_message or f"topic {result.name} was not changed")
+
+        await self.retry(attempt, not_healed=(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,))
+        for name in topics:
+            self.pool.forget(name)
+
     async def topics(self, names: Sequence[str] | None = None) -> dict[str, TopicMetadata]:
         """What the cluster says of topics (None: all), by name in order; those that do not exist have an error code."""
         metadata = await self.retry(lambda: self.pool.metadata(names))
         return dict(sorted(metadata.topics.items()))
-
-    async def topic_configs(self, names: Sequence[str]) -> dict[str, dict[str, str]]:
-        """The settings that topics have themselves, by topic: not those that they inherit."""
-        if not names:
-            return {}
-        request = DescribeConfigsRequest([DescribeConfigsResource(_TOPIC_RESOURCE, name, None) for name in names])
-
-        async def attempt() -> dict[str, dict[str, str]]:
-            channel = await self.pool.any_broker()
-            response = await channel.send(request, DescribeConfigsResponse)
-            configs: dict[str, dict[str, str]] = {}
-            for result in response.results:
-                raise_for(result.error_code, result.error_message or f"no settings of topic {result.resource_name}")
-                # config_source 1: set on the topic (version 0 of the answer cannot say so, and tells none).
-                configs[result.resource_name] = {
-                    config.name: config.value or "" for config in result.configs if config.config_source == 1
-                }
-            return configs
-
-        return await self.retry(attempt)
 
 
 def _creatable(topic: NewTopic) -> CreatableTopic:

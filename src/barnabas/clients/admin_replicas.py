@@ -1,0 +1,271 @@
+"""Where replicas are: log directories, reassignments, and which replica leads.
+
+Source: protocol guide, DescribeLogDirs, AlterReplicaLogDirs, ListPartitionReassignments, AlterPartitionReassignments,
+ElectLeaders; KIP-113, KIP-455, KIP-460.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from enum import IntEnum
+from functools import partial
+from typing import NamedTuple
+
+from barnabas.clients.admin_calls import AdminCalls, grouped, raise_for
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import KafkaError
+from barnabas.core.types import TopicPartition
+
+# How much longer an answer may take than the broker was given to carry a request out.
+_GRACE_MS = 5_000
+
+
+class ElectionType(IntEnum):
+    """Who may become leader; the protocol's codes."""
+
+    PREFERRED = 0
+    UNCLEAN = 1
+
+
+class Reassignment(NamedTuple):
+    """A partition that is moving: all its replicas, and which of them come and go."""
+
+    replicas: list[int]
+    adding: list[int]
+    removing: list[int]
+
+
+class ReplicaLog(NamedTuple):
+    """One replica's log in a log directory.
+
+    Attributes:
+        size_bytes: Of its segments.
+        offset_lag: How far its end is behind the high watermark; behind the current log's end where `is_future`.
+        is_future: It is being moved here from another directory of the broker.
+    """
+
+    partition: TopicPartition
+    size_bytes: int
+    offset_lag: int
+    is_future: bool
+
+
+class LogDir(NamedTuple):
+    """One log directory of a broker; `error_code` says why nothing is known of what is in it."""
+
+    path: str
+    error_code: ErrorCode
+    logs: list[ReplicaLog]
+
+
+class PartitionError(NamedTuple):
+    """What was said of one partition."""
+
+    code: ErrorCode
+    message: str
+
+
+class ReplicaAdmin(AdminCalls):
+    """Administration of replicas."""
+
+    async def log_dirs(
+        self, broker_ids: Iterable[int], topics: Mapping[str, Collection[int]] | None = None
+    ) -> dict[int, list[LogDir]]:
+        """The log directories of brokers.
+
+        Args:
+            broker_ids: Which brokers to ask.
+            topics: Partitions by topic that are wanted; all when None.
+
+        Raises:
+            KafkaError: BROKER_NOT_AVAILABLE for a broker that is not there, ...
+        """
+        from barnabas.protocol.messages.describe_log_dirs import (
+            DescribableLogDirTopic,
+            DescribeLogDirsRequest,
+            DescribeLogDirsResponse,
+        )
+
+        asked = None if topics is None else [DescribableLogDirTopic(t, sorted(ps)) for t, ps in topics.items()]
+
+        async def ask(broker_id: int) -> list[LogDir]:
+            channel = await self.pool.broker(broker_id)
+            request = DescribeLogDirsRequest(asked)
+            response = await channel.send(request, DescribeLogDirsResponse, timeout_ms=self.timeout_ms)
+            found = []
+            for result in response.results:
+                logs = [
+                    ReplicaLog(
+                        TopicPartition(topic.name, part.partition_index),
+                        part.partition_size,
+                        part.offset_lag,
+                        part.is_future_key,
+                    )
+                    for topic in result.topics
+                    for part in topic.partitions
+                ]
+                found.append(LogDir(result.log_dir, ErrorCode(result.error_code), sorted(logs)))
+            return sorted(found)
+
+        not_healed = (ErrorCode.BROKER_NOT_AVAILABLE,)
+        return {node_id: await self.retry(partial(ask, node_id), not_healed) for node_id in broker_ids}
+
+    async def alter_log_dirs(
+        self, broker_id: int, directories: Mapping[TopicPartition, str]
+    ) -> dict[TopicPartition, ErrorCode]:
+        """Have a broker move its replicas into other log directories of its own; it starts to, and goes on by itself.
+
+        Args:
+            broker_id: Whose.
+            directories: Where each replica shall be; one that the broker has not yet is created there.
+
+        Returns:
+            NONE, or why not, for each.
+
+        Raises:
+            KafkaError: The broker can't be asked.
+        """
+        from barnabas.protocol.messages.alter_replica_log_dirs import (
+            AlterReplicaLogDir,
+            AlterReplicaLogDirsRequest,
+            AlterReplicaLogDirsResponse,
+            AlterReplicaLogDirTopic,
+        )
+
+        by_path: dict[str, list[TopicPartition]] = {}
+        for partition, path in directories.items():
+            by_path.setdefault(path, []).append(partition)
+        request = AlterReplicaLogDirsRequest(
+            [
+                AlterReplicaLogDir(path, [AlterReplicaLogDirTopic(topic, indexes) for topic, indexes in grouped(parts)])
+                for path, parts in by_path.items()
+            ]
+        )
+
+        async def attempt() -> dict[TopicPartition, ErrorCode]:
+            channel = await self.pool.broker(broker_id)
+            response = await channel.send(request, AlterReplicaLogDirsResponse, timeout_ms=self.timeout_ms)
+            return {
+                TopicPartition(topic.topic_name, part.partition_index): ErrorCode(part.error_code)
+                for topic in response.results
+                for part in topic.partitions
+            }
+
+        return await self.retry(attempt, not_healed=(ErrorCode.BROKER_NOT_AVAILABLE,))
+
+    async def reassignments(
+        self, partitions: Iterable[TopicPartition] | None = None
+    ) -> dict[TopicPartition, Reassignment]:
+        """The partitions that are moving, of those that are named or of all.
+
+        Raises:
+            KafkaError: UNSUPPORTED_VERSION by a broker before 2.4.
+        """
+        from barnabas.protocol.messages.list_partition_reassignments import (
+            ListPartitionReassignmentsRequest,
+            ListPartitionReassignmentsResponse,
+            ListPartitionReassignmentsTopics,
+        )
+
+        asked = None
+        if partitions is not None:
+            asked = [ListPartitionReassignmentsTopics(topic, indexes) for topic, indexes in grouped(partitions)]
+        request = ListPartitionReassignmentsRequest(self.timeout_ms, asked)
+
+        async def attempt() -> dict[TopicPartition, Reassignment]:
+            channel = await self.pool.controller()
+            timeout_ms = self.timeout_ms + _GRACE_MS
+            response = await channel.send(request, ListPartitionReassignmentsResponse, timeout_ms=timeout_ms)
+            raise_for(response.error_code, response.error_message or "the reassignments can't be listed")
+            return {
+                TopicPartition(topic.name, part.partition_index): Reassignment(
+                    part.replicas, part.adding_replicas, part.removing_replicas
+                )
+                for topic in response.topics
+                for part in topic.partitions
+            }
+
+        return await self.retry(attempt)
+
+    async def alter_reassignments(
+        self, targets: Mapping[TopicPartition, Sequence[int] | None]
+    ) -> dict[TopicPartition, PartitionError]:
+        """Have partitions move to other replicas, or (None) not move on.
+
+        Returns:
+            NONE, or why not, for each.
+
+        Raises:
+            KafkaError: The controller can't be asked.
+        """
+        from barnabas.protocol.messages.alter_partition_reassignments import (
+            AlterPartitionReassignmentsRequest,
+            AlterPartitionReassignmentsResponse,
+            ReassignablePartition,
+            ReassignableTopic,
+        )
+
+        topics = []
+        for topic, indexes in grouped(targets):
+            moves = [(index, targets[TopicPartition(topic, index)]) for index in indexes]
+            parts = [ReassignablePartition(index, None if ids is None else list(ids)) for index, ids in moves]
+            topics.append(ReassignableTopic(topic, parts))
+        request = AlterPartitionReassignmentsRequest(self.timeout_ms, topics)
+
+        async def attempt() -> dict[TopicPartition, PartitionError]:
+            channel = await self.pool.controller()
+            timeout_ms = self.timeout_ms + _GRACE_MS
+            response = await channel.send(request, AlterPartitionReassignmentsResponse, timeout_ms=timeout_ms)
+            raise_for(response.error_code, response.error_message or "the controller refuses to reassign")
+            return {
+                TopicPartition(topic.name, part.partition_index): _error(part.error_code, part.error_message)
+                for topic in response.responses
+                for part in topic.partitions
+            }
+
+        return await self.retry(attempt)
+
+    async def elect_leaders(
+        self, election_type: ElectionType, partitions: Iterable[TopicPartition] | None
+    ) -> dict[TopicPartition, PartitionError]:
+        """Have leaders elected.
+
+        Args:
+            election_type: Who may become leader; a broker before 2.4 knows preferred replicas alone.
+            partitions: Of which partitions; of all when None.
+
+        Returns:
+            NONE, ELECTION_NOT_NEEDED, or why not, for each partition; of all partitions only those with something to
+            say.
+
+        Raises:
+            KafkaError: The controller can't be asked, or refuses all of it.
+        """
+        from barnabas.protocol.messages.elect_leaders import (
+            ElectLeadersRequest,
+            ElectLeadersResponse,
+            TopicPartitions,
+        )
+
+        asked = None if partitions is None else [TopicPartitions(t, indexes) for t, indexes in grouped(partitions)]
+        request = ElectLeadersRequest(election_type, asked, self.timeout_ms)
+
+        async def attempt() -> dict[TopicPartition, PartitionError]:
+            channel = await self.pool.controller()
+            if election_type is not ElectionType.PREFERRED and channel.version_of(request.API_KEY) < 1:
+                raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "the broker elects preferred replicas alone")
+            timeout_ms = self.timeout_ms + _GRACE_MS
+            response = await channel.send(request, ElectLeadersResponse, timeout_ms=timeout_ms)
+            raise_for(response.error_code, f"no leaders were elected: {ErrorCode(response.error_code).name}")
+            return {
+                TopicPartition(topic.topic, part.partition_id): _error(part.error_code, part.error_message)
+                for topic in response.replica_election_results
+                for part in topic.partition_result
+            }
+
+        elected = await self.retry(attempt)
+        for partition in elected:
+            self.pool.forget(partition.topic)
+        return elected
+
+
+def _error(code: int, message: str | None) -> PartitionError:
+    return PartitionError(ErrorCode(code), message or ErrorCode(code).name)
