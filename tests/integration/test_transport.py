@@ -81,7 +81,7 @@ class Server:
         acceptor = SocketNetwork(loop).bind("127.0.0.1", 0, SocketOptions())
         self.listener = Listener(acceptor, LoopTimers(loop), LIMIT, max_idle_ms)
         self.address = acceptor.address
-        reactor = Reactor(self.memory, Turns(loop.call_soon), time.monotonic_ns)
+        reactor = Reactor(self.memory, Turns(loop.call_soon, time.monotonic_ns), time.monotonic_ns)
         self.listener.start(new_handler, reactor)
 
     async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

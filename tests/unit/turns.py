@@ -11,4 +11,4 @@ from barnabas.requests.slices import Slices
 
 def slices_of(clock: Clock, defer: Callable[[Callable[[], object]], Any]) -> Slices:
     """Slices whose turns come when `defer` says so."""
-    return Slices(Turns(defer), clock.monotonic_ns, InlineExecutor())
+    return Slices(Turns(defer, clock.monotonic_ns), clock.monotonic_ns, InlineExecutor())

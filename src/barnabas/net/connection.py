@@ -19,6 +19,7 @@ Source: design page, network layer; semantics, connections and requests.
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import Final, Protocol
 
 from barnabas.core.errors import ProtocolError, UnanswerableError
@@ -238,8 +239,7 @@ class Connection:
             return
         if count == 0:
             # What waits behind a pause is a request of its own, not half of one.
-            is_cut_off = buffer.buffered_bytes and not self._pauses
-            self.close("the peer left in the middle of a request" if is_cut_off else "")
+            self._peer_left()
             return
         self.last_active_tick = self._activity.tick
         self.received_ns = now_ns = self._now_ns()
@@ -249,9 +249,28 @@ class Connection:
             self.close(_NO_MEMORY)
             return
         if not self._pauses and not self._outbox.parts:
-            self._take_turn(now_ns)
+            turns = self.turns
+            if now_ns >= turns.end_ns and turns.is_over(now_ns):
+                # Very many others had something to say before it.
+                self._pauses |= Pause.TURN
+                turns.add(self._go_on)
+            else:
+                self._take_turn(now_ns)
         elif buffer.buffered_bytes >= READ_AHEAD_BYTES:
             self._stop_reading()
+
+    def _peer_left(self) -> None:
+        """The peer will say no more."""
+        turns, now_ns = self.turns, self._now_ns()
+        # What waits behind a pause is a request of its own, not half of one.
+        is_cut_off = self._buffer.buffered_bytes and not self._pauses
+        close = partial(self.close, "the peer left in the middle of a request" if is_cut_off else "")
+        if now_ns >= turns.end_ns and turns.is_over(now_ns):
+            # Very many leave at once.
+            self._stop_reading()
+            turns.add(close)
+        else:
+            close()
 
     def _make_room(self) -> None:
         """The buffer is full and there is no memory to spare: take what the frame needs, or wait.

@@ -6,6 +6,10 @@ Three things go here: operations that wait for something which may have come (`P
 something else was being done (so that completing one never runs another request inside of it), and connections whose
 turn was over before their requests were. Checks come first: an answer that one of them gives leaves in the same turn.
 
+Where very many wait (thousands of long polls that one append ends) a turn is cut: those that are left when its time is
+up come in the next one. For the same reason a turn has an end for what arrives in it: `is_over` tells who handles what
+arrived that it is for a later turn, when thousands of connections had something to say at once.
+
 Invariants: each runs once, in the order in which it was added; what is added while its kind runs comes in the next turn
 of the loop, after the sockets were looked at; one that raises is logged and costs the others nothing.
 """
@@ -18,17 +22,30 @@ log = logging.getLogger(__name__)
 
 Task: TypeAlias = Callable[[], object]
 
+# For so long checks, tasks, and what arrived are each handled in one turn. Others wait for the sum of it at the most,
+# and where so few wait that each may take as long as a connection's turn (net/connection.py) nobody looks at the clock.
+MOST_NS = 8_000_000
+_FEW = 16
+
 
 class Turns:
-    """The checks and tasks that wait. Belongs to the event loop's thread."""
+    """The checks and tasks that wait. Belongs to the event loop's thread.
 
-    __slots__ = ("_checks", "_defer", "_is_planned", "_tasks")
+    Attributes:
+        end_ns: From this time on `is_over` has to be asked.
+    """
 
-    def __init__(self, defer: Callable[[Task], object]) -> None:
+    __slots__ = ("_checks", "_defer", "_is_measured", "_is_planned", "_now_ns", "_tasks", "end_ns")
+
+    def __init__(self, defer: Callable[[Task], object], now_ns: Callable[[], int]) -> None:
         """Args:
         defer: Runs something in the loop's next turn (`loop.call_soon`).
+        now_ns: Monotonic nanoseconds.
         """
         self._defer = defer
+        self._now_ns = now_ns
+        self.end_ns = 0
+        self._is_measured = False
         self._checks: list[Task] = []
         self._tasks: list[Task] = []
         self._is_planned = False
@@ -50,6 +67,22 @@ class Turns:
         if not self._is_planned:
             self._plan()
 
+    def is_over(self, now_ns: int) -> bool:
+        """Whether what arrives now is for a later turn.
+
+        That costs a callback of the loop each time that `end_ns` is reached, so turns are not told apart before.
+        """
+        if self._is_measured:
+            # Nothing but this turn ran since then.
+            return True
+        self._is_measured = True
+        self.end_ns = now_ns + MOST_NS
+        self._defer(self._measured)
+        return False
+
+    def _measured(self) -> None:
+        self._is_measured = False
+
     def finish(self) -> None:
         """Run all that waits, and what comes of it, until nothing is left: the broker stops, there is no later turn."""
         while self:
@@ -61,18 +94,26 @@ class Turns:
 
     def _run(self) -> None:
         checks, self._checks = self._checks, []
-        for check in checks:
-            try:
-                check()
-            except Exception:
-                log.exception("a check at the end of a turn failed")
+        self._checks[:0] = self._run_some(checks, "check")
         # What is added from here on has its turn in the next one, and so have checks that checks have added.
         tasks, self._tasks = self._tasks, []
         self._is_planned = False
         if self._checks:
             self._plan()
-        for task in tasks:
+        left = self._run_some(tasks, "task")
+        if left:
+            self._tasks[:0] = left
+            if not self._is_planned:
+                self._plan()
+
+    def _run_some(self, tasks: list[Task], kind: str) -> list[Task]:
+        """Run them in order; those for which there was no time."""
+        end_ns = self._now_ns() + MOST_NS if len(tasks) > _FEW else 0
+        for number, task in enumerate(tasks, 1):
             try:
                 task()
             except Exception:
-                log.exception("a task at the end of a turn failed")
+                log.exception("a %s at the end of a turn failed", kind)
+            if end_ns and self._now_ns() >= end_ns:
+                return tasks[number:]
+        return []

@@ -103,7 +103,7 @@ class Node:
         self._closing_executor = env.new_executor("closing", CLOSING_THREAD_COUNT)
         self._recovery_executors: list[OwnedExecutor] = []
         self.watchdog = Watchdog(self._clock, self._timers, env.limits.core_use)
-        self._turns = Turns(env.loop.call_soon)
+        self._turns = Turns(env.loop.call_soon, self._clock.monotonic_ns)
         self._fetches = Purgatory(self._timers, self._turns.add_check)
         self._listeners: list[Listener] = []
         self.routes: RouteTable | None = None

@@ -12,7 +12,7 @@ from barnabas.net.connection import TURN_FRAMES, Connection, Pause
 from barnabas.net.framing import ReceiveBuffer
 from barnabas.net.memory import ReceiveMemory
 from barnabas.net.reactor import Reactor
-from barnabas.net.turns import Turns
+from barnabas.net.turns import MOST_NS, Turns
 from barnabas.protocol.wire import WireBuffer
 from tests.unit.net.memory_channel import MemoryPeer
 
@@ -34,11 +34,12 @@ class Conversation:
         self.frames: list[bytes] = []
         self.sent_count = self.closed_count = 0
         self.is_forgotten = False
+        # Time stands still where the test does not move it: what bounds a turn here is frames and bytes.
+        self.now_ns = 1
         self.deferred: list[Callable[[], object]] = []
         self.answer = answer or (lambda connection, frame: connection.send(WireBuffer(frame)))
         self.memory = memory or ReceiveMemory(1 << 24)
-        # Time stands still: what bounds a turn here is frames and bytes.
-        reactor = Reactor(self.memory, Turns(self.deferred.append), lambda: 1)
+        reactor = Reactor(self.memory, Turns(self.deferred.append, lambda: self.now_ns), lambda: self.now_ns)
         self.connection = Connection(reactor, self.peer, ("10.1.2.3", 5_000), 1 << 20, Ticks(), self.forget)
         self.connection.start(self)
 
@@ -58,9 +59,14 @@ class Conversation:
     def say(self, *payloads):
         self.peer.say(b"".join(struct.pack(">i", len(payload)) + payload for payload in payloads))
 
+    def run_turn(self):
+        due, self.deferred[:] = list(self.deferred), []
+        for task in due:
+            task()
+
     def run_turns(self):
         while self.deferred:
-            self.deferred.pop(0)()
+            self.run_turn()
 
 
 def test_frames_are_handed_up_however_they_arrive():
@@ -70,6 +76,31 @@ def test_frames_are_handed_up_however_they_arrive():
         conversation.peer.say(stream[position : position + 1])
     assert conversation.frames == [b"one", b"", b"three"]
     assert conversation.peer.taken == b"onethree"
+
+
+def test_what_arrives_late_in_a_long_turn_waits_for_a_later_one():
+    conversation = Conversation()
+    conversation.say(b"early")
+    conversation.now_ns += MOST_NS
+    conversation.say(b"late")
+    assert conversation.frames == [b"early"]
+    conversation.say(b"later")
+    conversation.run_turns()
+    assert conversation.frames == [b"early", b"late", b"later"]
+    conversation.say(b"in the next turn")
+    assert conversation.frames[-1] == b"in the next turn"
+
+
+def test_who_leaves_late_in_a_long_turn_is_let_go_of_in_a_later_one():
+    conversation = Conversation()
+    conversation.say(b"early")
+    conversation.now_ns += MOST_NS
+    conversation.peer.has_ended = True
+    conversation.peer.on_read()
+    assert conversation.peer.on_read is None
+    assert not conversation.is_forgotten
+    conversation.run_turns()
+    assert conversation.is_forgotten
 
 
 @pytest.mark.parametrize("reason", [Pause.ANSWER, Pause.THROTTLE, Pause.AUTH])
@@ -96,7 +127,7 @@ def test_a_turn_has_so_many_frames_and_the_rest_comes_later():
     conversation = Conversation()
     conversation.say(*[b"%d" % number for number in range(3 * TURN_FRAMES)])
     assert len(conversation.frames) == TURN_FRAMES
-    conversation.deferred.pop(0)()
+    conversation.run_turn()
     assert len(conversation.frames) == 2 * TURN_FRAMES
     conversation.run_turns()
     assert len(conversation.frames) == 3 * TURN_FRAMES

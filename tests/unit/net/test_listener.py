@@ -76,7 +76,7 @@ class House:
         self.acceptor = MemoryAcceptor()
         self.listener = Listener(self.acceptor, self.clock, 1 << 20, max_idle_ms)
         self.memory = ReceiveMemory(1 << 20)
-        turns = Turns(lambda task: None)
+        turns = Turns(lambda task: None, lambda: 1)
         self.listener.start(new_handler, Reactor(self.memory, turns, self.clock.monotonic_ns))
 
 

@@ -10,7 +10,7 @@ class Loop:
 
     def __init__(self):
         self.deferred = []
-        self.turns = Turns(self.deferred.append)
+        self.turns = Turns(self.deferred.append, lambda: 1)
 
     def turn(self):
         deferred, self.deferred[:] = list(self.deferred), []

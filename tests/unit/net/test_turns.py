@@ -1,8 +1,10 @@
 """What is done at the end of a turn: once, in order, and without costing the others anything."""
 
+from functools import partial
+
 import pytest
 
-from barnabas.net.turns import Turns
+from barnabas.net.turns import MOST_NS, Turns
 
 
 @pytest.fixture
@@ -11,9 +13,24 @@ def deferred():
     return []
 
 
+class Clock:
+    """Time that a test lets pass."""
+
+    def __init__(self) -> None:
+        self.now_ns = 1
+
+    def __call__(self) -> int:
+        return self.now_ns
+
+
 @pytest.fixture
-def turns(deferred):
-    return Turns(deferred.append)
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def turns(deferred, clock):
+    return Turns(deferred.append, clock)
 
 
 def test_tasks_of_one_turn_run_together_in_their_order(turns, deferred):
@@ -54,3 +71,34 @@ def test_at_the_end_all_runs_and_all_that_comes_of_it(turns):
     turns.add(lambda: turns.add(lambda: turns.add(lambda: ran.append("third"))))
     turns.finish()
     assert ran == ["third"]
+
+
+@pytest.mark.parametrize("kind", ["add", "add_check"])
+def test_very_many_take_several_turns_in_their_order(turns, deferred, clock, kind):
+    ran = []
+
+    def task(number):
+        ran.append(number)
+        clock.now_ns += MOST_NS // 10
+
+    for number in range(40):
+        getattr(turns, kind)(partial(task, number))
+    deferred.pop()()
+    assert ran == list(range(10))
+    getattr(turns, kind)(partial(task, "added between"))
+    assert len(deferred) == 1
+    deferred.pop()()
+    assert ran == list(range(20))
+    while deferred:
+        deferred.pop()()
+    assert ran == [*range(40), "added between"]
+
+
+def test_a_turn_is_over_when_it_has_taken_long_and_not_when_others_came_between(turns, deferred, clock):
+    assert not turns.is_over(clock.now_ns)
+    clock.now_ns = turns.end_ns
+    assert turns.is_over(clock.now_ns)
+    # The loop goes on: this is another turn.
+    deferred.pop()()
+    assert not turns.is_over(clock.now_ns)
+    assert turns.end_ns == clock.now_ns + MOST_NS

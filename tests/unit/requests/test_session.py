@@ -63,7 +63,7 @@ class Wire:
         ours.setblocking(False)
         self.client.setblocking(False)
         loop = asyncio.get_running_loop()
-        turns = Turns(loop.call_soon)
+        turns = Turns(loop.call_soon, services.clock.monotonic_ns)
         self.codec = ManualExecutor()
         services.slices = Slices(turns, services.clock.monotonic_ns, self.codec)
         self.memory = ReceiveMemory(1 << 30)
