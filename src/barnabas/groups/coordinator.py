@@ -25,7 +25,6 @@ from barnabas.core.config import BrokerConfig
 from barnabas.core.config.versions import kafka_version
 from barnabas.core.dice import new_uuid, uuid_text
 from barnabas.core.error_code import ErrorCode
-from barnabas.core.errors import StorageError
 from barnabas.core.executor import Executor
 from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC
 from barnabas.core.pending import Pending, completed
@@ -40,6 +39,9 @@ from barnabas.groups.events import (
     Commit,
     CommitAppended,
     CommitFailed,
+    DeleteGroup,
+    DeleteOffsets,
+    DeletionAnswer,
     Event,
     ExpireOffsets,
     ForgetGroup,
@@ -50,21 +52,27 @@ from barnabas.groups.events import (
     Leave,
     Loaded,
     RemoveTopics,
+    Replacement,
+    ReplacementStored,
     SetTimer,
     StoreGroup,
     StoreOffsets,
+    StoreReplacement,
     Sync,
     SyncAnswer,
     TimerFired,
+    TransactionEnded,
+    TxnCommit,
     Unloaded,
 )
 from barnabas.groups.group import CommittedOffset, Group, GroupSettings, Phase
+from barnabas.groups.group_log import Append, GroupLog
 from barnabas.groups.loading import read_groups
+from barnabas.groups.open_transactions import LateMarker, OpenTransactions
 from barnabas.groups.replies import NOBODY, Caller, Replies
 from barnabas.groups.state import step
-from barnabas.groups.storage import group_batch, offsets_batch, tombstone_batches
+from barnabas.groups.storage import GROUP_VALUE_VERSION_WITH_INSTANCES
 from barnabas.log.append_result import AppendResult
-from barnabas.records.batch import Codec
 
 if TYPE_CHECKING:
     from random import Random
@@ -72,7 +80,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _GROUPS_PER_TURN = 200
-_NO_ACKS = 0
 _MS_PER_MINUTE = 60_000
 
 
@@ -97,11 +104,11 @@ class GroupCoordinator:
         self._config = config
         self._clock = clock
         self._timers = timers
-        self._replicas = replicas
         self._cluster = cluster
         self._settings = GroupSettings(config.group_initial_rebalance_delay_ms, config.group_max_size)
-        self._codec = Codec(config.offsets_topic_compression_codec)
-        self._reader = kafka_version(config.inter_broker_protocol_version)
+        reader = kafka_version(config.inter_broker_protocol_version)
+        self._log = GroupLog(config, replicas, reader)
+        self._knows_static_members = reader.group_value_version >= GROUP_VALUE_VERSION_WITH_INSTANCES
         self._groups: dict[str, Group] = {}
         self._replies = Replies()
         self._deadlines: Deadlines[tuple[str, str]] = Deadlines(clock, timers, self._on_deadline)
@@ -112,7 +119,9 @@ class GroupCoordinator:
             timers,
             lambda batches, is_stopped: read_groups(batches, self._settings, is_stopped),
             self._take_over,
+            self._on_loaded,
         )
+        self._transactions = OpenTransactions()
         self._expiry: Timer | None = None
         self._is_active = False
 
@@ -129,6 +138,7 @@ class GroupCoordinator:
         self._partitions.close()
         for group in list(self._groups.values()):
             self._unload(group)
+        self._transactions = OpenTransactions()
         self._deadlines.clear()
 
     def partition_for(self, group_id: str) -> int:
@@ -145,6 +155,7 @@ class GroupCoordinator:
     def on_partition_resigned(self, partition: int) -> None:
         """This broker no longer leads a partition of `__consumer_offsets`: give its groups up."""
         self._partitions.drop(partition)
+        self._transactions.drop(partition)
         for group in [group for group in self._groups.values() if group.partition == partition]:
             self._unload(group)
 
@@ -154,12 +165,18 @@ class GroupCoordinator:
         for group in list(self._groups.values()):
             self._happen(group, event)
 
-    def new_member_id(self, client_id: str) -> str:
-        """An id for a member that has none yet; it begins with what the client calls itself, as people see it."""
-        return f"{client_id}-{uuid_text(new_uuid(self._dice))}"
+    def new_member_id(self, name: str) -> str:
+        """An id for a member that has none yet.
+
+        Args:
+            name: What it begins with, as people see it: the client's id, or the instance id of a static member.
+        """
+        return f"{name}-{uuid_text(new_uuid(self._dice))}"
 
     def join(self, group_id: str, event: Join) -> Pending[JoinAnswer]:
         """JoinGroup; a caller without member id needs a `new_member_id` in the event."""
+        if self._is_too_new(event.group_instance_id):
+            return completed(JoinAnswer(ErrorCode.UNSUPPORTED_VERSION, NO_MEMBER_ID))
         error_code = self._refusal(group_id)
         if error_code is ErrorCode.NONE and not (
             self._config.group_min_session_timeout_ms
@@ -181,6 +198,8 @@ class GroupCoordinator:
 
     def sync(self, group_id: str, event: Sync) -> Pending[SyncAnswer]:
         """SyncGroup."""
+        if self._is_too_new(event.group_instance_id):
+            return completed(SyncAnswer(ErrorCode.UNSUPPORTED_VERSION))
         error_code = self._refusal(group_id)
         if error_code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
             # The member rejoins, and waits for the end of the load there.
@@ -196,18 +215,26 @@ class GroupCoordinator:
 
     def heartbeat(self, group_id: str, event: Heartbeat) -> ErrorCode:
         """Heartbeat."""
+        if self._is_too_new(event.group_instance_id):
+            return ErrorCode.UNSUPPORTED_VERSION
         error_code = self._refusal(group_id)
         if error_code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
             # Once the group is read its members have a whole session timeout: the heartbeat need not count.
             return ErrorCode.NONE
-        return self._answered(group_id, error_code, event)
+        return self._answered(group_id, error_code, event, ErrorCode.UNKNOWN_MEMBER_ID)
+
+    def refusal(self, group_id: str) -> ErrorCode:
+        """Why this broker answers nothing about a group: the error of a LeaveGroup request as a whole."""
+        return self._refusal(group_id)
 
     def leave(self, group_id: str, event: Leave) -> ErrorCode:
         """One member of LeaveGroup."""
-        return self._answered(group_id, self._refusal(group_id), event)
+        return self._answered(group_id, self._refusal(group_id), event, ErrorCode.UNKNOWN_MEMBER_ID)
 
     def commit(self, group_id: str, event: Commit) -> Pending[ErrorCode]:
         """OffsetCommit; the code holds for every offset of the event."""
+        if self._is_too_new(event.group_instance_id):
+            return completed(ErrorCode.UNSUPPORTED_VERSION)
         error_code = self._refusal(group_id, is_empty_id_valid=True)
         if error_code is not ErrorCode.NONE:
             return completed(error_code)
@@ -219,6 +246,49 @@ class GroupCoordinator:
         pending: Pending[ErrorCode] = Pending()
         self._happen(group, event, Caller(plain=pending))
         return pending
+
+    def txn_commit(self, group_id: str, event: TxnCommit) -> Pending[ErrorCode]:
+        """TxnOffsetCommit; the code holds for every offset of the event."""
+        error_code = self._refusal(group_id)
+        if error_code is not ErrorCode.NONE:
+            return completed(error_code)
+        group = self._groups.get(group_id) or self._create(group_id)
+        self._transactions.add(group.partition, event.producer_id, group_id)
+        pending: Pending[ErrorCode] = Pending()
+        self._happen(group, event, Caller(plain=pending))
+        return pending
+
+    def transaction_ended(self, producer_id: int, partition: int, is_committed: bool) -> None:
+        """The marker of a producer's transaction was appended to a partition of `__consumer_offsets`.
+
+        Its offsets count from now on, or are forgotten, in every group of that partition.
+        """
+        if self._partitions.loads(partition):
+            # What is being read may end before the marker.
+            self._transactions.keep(partition, LateMarker(producer_id, is_committed))
+            return
+        event = TransactionEnded(producer_id, is_committed)
+        for group_id in self._transactions.end(partition, producer_id):
+            group = self._groups.get(group_id)
+            if group is not None:
+                self._happen(group, event)
+
+    def delete(self, group_id: str) -> ErrorCode:
+        """One group of DeleteGroups."""
+        error_code = self._refusal(group_id, is_empty_id_valid=True)
+        return self._answered(group_id, error_code, DeleteGroup(), ErrorCode.GROUP_ID_NOT_FOUND)
+
+    def delete_offsets(self, group_id: str, partitions: Iterable[TopicPartition]) -> DeletionAnswer:
+        """OffsetDelete."""
+        error_code = self._refusal(group_id)
+        group = self._groups.get(group_id)
+        if error_code is ErrorCode.NONE and group is None:
+            error_code = ErrorCode.GROUP_ID_NOT_FOUND
+        if error_code is not ErrorCode.NONE or group is None:
+            return DeletionAnswer(error_code)
+        pending: Pending[DeletionAnswer] = Pending()
+        self._happen(group, DeleteOffsets(tuple(partitions)), Caller(deletion=pending))
+        return pending.value
 
     def fetch_offsets(
         self, group_id: str, partitions: Iterable[TopicPartition] | None
@@ -241,9 +311,11 @@ class GroupCoordinator:
         return error_code, {wanted: offsets[wanted] for wanted in partitions if wanted in offsets}
 
     def unstable_partitions(self, group_id: str) -> frozenset[TopicPartition]:
-        """The partitions whose newest commit is not safe yet."""
+        """The partitions with offsets of transactions that have not ended."""
         group = self._groups.get(group_id)
-        return frozenset() if group is None else frozenset(group.pending_commits)
+        # differs from Kafka (require-stable): what is committed without a transaction is told as soon as it is stored;
+        # until then the offset before it holds.
+        return frozenset() if group is None else frozenset().union(*group.pending_transactions.values())
 
     def describe(self, group_id: str) -> tuple[ErrorCode, Group | None]:
         """DescribeGroups: the group itself, to be read only; None where there is none."""
@@ -257,6 +329,10 @@ class GroupCoordinator:
         error_code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if self._partitions.is_loading else ErrorCode.NONE
         names = frozenset(phase_names)
         return error_code, [group for group in self._groups.values() if not names or group.phase.value in names]
+
+    def _is_too_new(self, group_instance_id: str | None) -> bool:
+        """Whether static members would be lost on the oldest broker (inter.broker.protocol.version below 2.3)."""
+        return group_instance_id is not None and not self._knows_static_members
 
     def _refusal(self, group_id: str, is_empty_id_valid: bool = False) -> ErrorCode:
         """The checks that every API of groups begins with."""
@@ -282,18 +358,25 @@ class GroupCoordinator:
     def _take_over(self, group: Group, partition: int) -> None:
         group.partition = partition
         self._groups[group.group_id] = group
+        for producer_id in group.pending_transactions:
+            self._transactions.add(partition, producer_id, group.group_id)
         self._happen(group, Loaded())
+
+    def _on_loaded(self, partition: int) -> None:
+        for producer_id, is_committed in self._transactions.take_late(partition):
+            self.transaction_ended(producer_id, partition, is_committed)
 
     def _unload(self, group: Group) -> None:
         self._groups.pop(group.group_id, None)
         self._happen(group, Unloaded())
 
-    def _answered(self, group_id: str, error_code: ErrorCode, event: Event) -> ErrorCode:
+    def _answered(self, group_id: str, error_code: ErrorCode, event: Event, absence: ErrorCode) -> ErrorCode:
+        """The code that an event is answered with at once; `absence` where there is no such group."""
         if error_code is not ErrorCode.NONE:
             return error_code
         group = self._groups.get(group_id)
         if group is None:
-            return ErrorCode.UNKNOWN_MEMBER_ID
+            return absence
         pending: Pending[ErrorCode] = Pending()
         self._happen(group, event, Caller(plain=pending))
         return pending.value
@@ -326,7 +409,7 @@ class GroupCoordinator:
         """Let one event happen to a group, and do what the group wants done."""
         now_ms = self._clock.now_ms()
         group_id = group.group_id
-        appends: list[StoreGroup | StoreOffsets | AppendTombstones] = []
+        appends: list[Append] = []
         answers: list[Callable[[], object]] = []
         for effect in step(group, event, now_ms):
             match effect:
@@ -334,7 +417,7 @@ class GroupCoordinator:
                     self._deadlines.set((group_id, timer), deadline_ms - now_ms)
                 case CancelTimer(timer):
                     self._deadlines.cancel((group_id, timer))
-                case StoreGroup() | StoreOffsets() | AppendTombstones():
+                case StoreOffsets() | StoreGroup() | StoreReplacement() | AppendTombstones():
                     appends.append(effect)
                 case ForgetGroup():
                     self._groups.pop(group_id, None)
@@ -344,80 +427,34 @@ class GroupCoordinator:
                         answers.append(answer)
         try:
             for append in appends:
-                self._append(group, append, caller, now_ms)
+                self._log.append(group, append, now_ms, self._told(group, append, caller))
         finally:
             # Whoever is answered did not bring the append that failed.
             for answer in answers:
                 answer()
 
-    def _append(
-        self, group: Group, effect: StoreGroup | StoreOffsets | AppendTombstones, caller: Caller, now_ms: int
-    ) -> None:
-        codec, reader = self._codec, self._reader
+    def _told(self, group: Group, effect: Append, caller: Caller) -> Callable[[AppendResult], object]:
+        """What has to happen once a record is in the log, or could not be written."""
         match effect:
-            case StoreOffsets(offsets):
-                self._write(
-                    group,
-                    lambda: [offsets_batch(group.group_id, offsets, now_ms, codec, reader)],
-                    partial(self._on_offsets_stored, group, offsets, caller),
-                )
+            case StoreOffsets():
+                return partial(self._on_offsets_stored, group, effect, caller)
             case StoreGroup(generation, assignments):
-                self._write(
-                    group,
-                    lambda: [group_batch(group, assignments, now_ms, codec, reader)],
-                    partial(self._on_group_stored, group, generation, assignments),
-                )
-            case AppendTombstones(partitions, is_group_removed):
-                # A tombstone that gets lost is written again the next time the group is looked at after a load.
-                self._write(
-                    group,
-                    lambda: tombstone_batches(group.group_id, partitions, is_group_removed, now_ms, codec),
-                    _ignore,
-                    _NO_ACKS,
-                )
+                return partial(self._on_group_stored, group, generation, assignments)
+            case StoreReplacement(generation, _, replacement):
+                return partial(self._on_replacement_stored, group, generation, replacement)
+            case AppendTombstones():
+                return _ignore
             case _:
                 assert_never(effect)
 
-    def _write(
-        self,
-        group: Group,
-        make_batches: Callable[[], list[bytearray]],
-        then: Callable[[AppendResult], object],
-        required_acks: int | None = None,
-    ) -> None:
-        """Append batches to the group's partition.
-
-        Args:
-            then: Told what became of each; of an error also where none could be made, or the append raised or failed
-                later: somebody may wait for it.
-        """
-        config = self._config
-        acks = config.offsets_commit_required_acks if required_acks is None else required_acks
-        topic_partition = TopicPartition(GROUP_OFFSETS_TOPIC, group.partition)
-
-        def failed(error: BaseException) -> None:
-            log.error("cannot append to %s for group %s", topic_partition, group.group_id, exc_info=error)
-            is_disk = isinstance(error, StorageError)
-            then(AppendResult(ErrorCode.KAFKA_STORAGE_ERROR if is_disk else ErrorCode.UNKNOWN_SERVER_ERROR))
-
-        try:
-            appended = [
-                self._replicas.append(topic_partition, batch, acks, config.offsets_commit_timeout_ms)
-                for batch in make_batches()
-            ]
-        except Exception as error:
-            failed(error)
-            return
-        for pending in appended:
-            pending.then(then, failed)
-
-    def _on_offsets_stored(
-        self, group: Group, offsets: Mapping[TopicPartition, CommittedOffset], caller: Caller, result: AppendResult
-    ) -> None:
+    def _on_offsets_stored(self, group: Group, effect: StoreOffsets, caller: Caller, result: AppendResult) -> None:
+        producer_id = effect.producer_id
         if result.error_code == ErrorCode.NONE:
-            self._happen(group, CommitAppended(offsets, result.base_offset))
+            self._happen(group, CommitAppended(effect.offsets, result.base_offset, producer_id))
         else:
-            self._happen(group, CommitFailed(offsets))
+            self._happen(group, CommitFailed(effect.offsets, producer_id))
+            if producer_id not in group.pending_transactions:
+                self._transactions.discard(group.partition, producer_id, group.group_id)
         caller.plain.complete(commit_error(result.error_code))
 
     def _on_group_stored(
@@ -428,6 +465,13 @@ class GroupCoordinator:
                 "cannot store generation %d of group %s: %s", generation, group.group_id, result.error_code.name
             )
         self._happen(group, GroupStored(generation, assignments, sync_error(result.error_code)))
+
+    def _on_replacement_stored(
+        self, group: Group, generation: int, replacement: Replacement, result: AppendResult
+    ) -> None:
+        if result.error_code != ErrorCode.NONE:
+            log.warning("cannot store a member that came back to group %s: %s", group.group_id, result.error_code.name)
+        self._happen(group, ReplacementStored(generation, replacement, sync_error(result.error_code)))
 
 
 def _ignore(result: AppendResult) -> None:

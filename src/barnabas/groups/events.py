@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from barnabas.core.error_code import ErrorCode
-from barnabas.core.types import TopicPartition
+from barnabas.core.types import NO_EPOCH, NO_PRODUCER_ID, TopicPartition
 from barnabas.groups.group import CommittedOffset
 
 NO_GENERATION = -1
@@ -27,8 +27,9 @@ class Join(NamedTuple):
 
     Attributes:
         new_member_id: The id that a caller without one gets.
-        is_member_id_required: A caller without id must come back with the new one (v4 and later).
+        is_member_id_required: A caller without id must come back with the new one (v4 and later, dynamic members).
         protocols: Name and metadata, preferred first.
+        group_instance_id: Of a static member; None of a dynamic one.
     """
 
     member_id: str
@@ -40,14 +41,23 @@ class Join(NamedTuple):
     session_timeout_ms: int
     protocol_type: str
     protocols: tuple[tuple[str, bytes], ...]
+    group_instance_id: str | None = None
 
 
 class Sync(NamedTuple):
-    """A SyncGroup request; only the leader's brings assignments."""
+    """A SyncGroup request; only the leader's brings assignments.
+
+    Attributes:
+        protocol_type: What the member believes to take part in; None before version 5, which does not say.
+        protocol_name: Likewise.
+    """
 
     member_id: str
     generation: int
     assignments: Mapping[str, bytes]
+    group_instance_id: str | None = None
+    protocol_type: str | None = None
+    protocol_name: str | None = None
 
 
 class GroupStored(NamedTuple):
@@ -58,17 +68,43 @@ class GroupStored(NamedTuple):
     error_code: ErrorCode
 
 
+class Replacement(NamedTuple):
+    """A static member of a stable group that came back under a new id.
+
+    Attributes:
+        member_id: The new id.
+        old_member_id: The one before.
+        old_protocols: What the member supported before.
+        leader_id: The group's leader before.
+    """
+
+    member_id: str
+    old_member_id: str
+    old_protocols: tuple[tuple[str, bytes], ...]
+    leader_id: str
+
+
+class ReplacementStored(NamedTuple):
+    """The record that `StoreReplacement` asked for was appended, or not."""
+
+    generation: int
+    replacement: Replacement
+    error_code: ErrorCode
+
+
 class Heartbeat(NamedTuple):
     """A Heartbeat request."""
 
     member_id: str
     generation: int
+    group_instance_id: str | None = None
 
 
 class Leave(NamedTuple):
-    """One member of a LeaveGroup request."""
+    """One member of a LeaveGroup request; a static one may be named by its instance id alone."""
 
     member_id: str
+    group_instance_id: str | None = None
 
 
 class TimerFired(NamedTuple):
@@ -83,19 +119,55 @@ class Commit(NamedTuple):
     member_id: str
     generation: int
     offsets: Mapping[TopicPartition, CommittedOffset]
+    group_instance_id: str | None = None
+
+
+class TxnCommit(NamedTuple):
+    """A TxnOffsetCommit request: the offsets count when the producer's transaction is committed.
+
+    Attributes:
+        member_id: Empty before version 3, which does not say; nobody is fenced by it then.
+        generation: -1 likewise.
+    """
+
+    producer_id: int
+    producer_epoch: int
+    member_id: str
+    generation: int
+    offsets: Mapping[TopicPartition, CommittedOffset]
+    group_instance_id: str | None = None
+
+
+class TransactionEnded(NamedTuple):
+    """The marker of a producer's transaction is in the log of the group's partition."""
+
+    producer_id: int
+    is_committed: bool
 
 
 class CommitAppended(NamedTuple):
-    """The records of a commit are in the log, from `append_offset` on."""
+    """The records of a commit are in the log, from `append_offset` on; of a transaction with a producer id."""
 
     offsets: Mapping[TopicPartition, CommittedOffset]
     append_offset: int
+    producer_id: int = NO_PRODUCER_ID
 
 
 class CommitFailed(NamedTuple):
-    """The records of a commit could not be appended."""
+    """The records of a commit could not be appended; of a transaction with a producer id."""
 
     offsets: Mapping[TopicPartition, CommittedOffset]
+    producer_id: int = NO_PRODUCER_ID
+
+
+class DeleteGroup(NamedTuple):
+    """One group of a DeleteGroups request."""
+
+
+class DeleteOffsets(NamedTuple):
+    """An OffsetDelete request."""
+
+    partitions: tuple[TopicPartition, ...]
 
 
 class ExpireOffsets(NamedTuple):
@@ -122,10 +194,15 @@ Event = (
     Join
     | Sync
     | GroupStored
+    | ReplacementStored
     | Heartbeat
     | Leave
     | TimerFired
     | Commit
+    | TxnCommit
+    | TransactionEnded
+    | DeleteGroup
+    | DeleteOffsets
     | CommitAppended
     | CommitFailed
     | ExpireOffsets
@@ -164,6 +241,17 @@ class SyncAnswer(NamedTuple):
     protocol_name: str | None = None
 
 
+class DeletionAnswer(NamedTuple):
+    """The answer to an OffsetDelete request: the group's error, else the partitions whose offsets stay.
+
+    Attributes:
+        subscribed: Those of topics that the group reads.
+    """
+
+    error_code: ErrorCode
+    subscribed: frozenset[TopicPartition] = frozenset()
+
+
 class Answer(NamedTuple):
     """Answer the caller with a code alone."""
 
@@ -180,6 +268,12 @@ class AnswerSync(NamedTuple):
     """Answer the caller's sync."""
 
     answer: SyncAnswer
+
+
+class AnswerDeletion(NamedTuple):
+    """Answer the caller's deletion of offsets."""
+
+    answer: DeletionAnswer
 
 
 class AwaitJoin(NamedTuple):
@@ -228,10 +322,24 @@ class StoreGroup(NamedTuple):
     assignments: Mapping[str, bytes]
 
 
+class StoreReplacement(NamedTuple):
+    """Append the group's metadata with these assignments, then bring `ReplacementStored`."""
+
+    generation: int
+    assignments: Mapping[str, bytes]
+    replacement: Replacement
+
+
 class StoreOffsets(NamedTuple):
-    """Append these commits, then bring `CommitAppended` or `CommitFailed` and answer the caller."""
+    """Append these commits, then bring `CommitAppended` or `CommitFailed` and answer the caller.
+
+    Attributes:
+        producer_id: They belong to this producer's transaction; -1: to none.
+    """
 
     offsets: Mapping[TopicPartition, CommittedOffset]
+    producer_id: int = NO_PRODUCER_ID
+    producer_epoch: int = NO_EPOCH
 
 
 class AppendTombstones(NamedTuple):
@@ -249,6 +357,7 @@ Effect = (
     Answer
     | AnswerJoin
     | AnswerSync
+    | AnswerDeletion
     | AwaitJoin
     | AwaitSync
     | FinishJoin
@@ -256,6 +365,7 @@ Effect = (
     | SetTimer
     | CancelTimer
     | StoreGroup
+    | StoreReplacement
     | StoreOffsets
     | AppendTombstones
     | ForgetGroup

@@ -7,8 +7,9 @@ Invariants:
   have a join that waits.
 - `generation` only grows.
 - `pending_member_ids` (handed out by JoinGroup v4, not used yet) and `members` have no id in common.
+- `static_member_ids[instance]` is the id of the one member that has this `group_instance_id`; all others are fenced.
 
-Source: design page, consumer group membership; KIP-62, KIP-394, KIP-211.
+Source: design page, consumer group membership; KIP-62, KIP-394, KIP-211, KIP-345 (static members), KIP-447.
 """
 
 from collections.abc import Iterable
@@ -69,7 +70,7 @@ class Member:
     """One member of a group.
 
     Attributes:
-        group_instance_id: Only of members that were loaded from what Kafka wrote.
+        group_instance_id: Of a static member: it keeps its place when it comes back; None of a dynamic one.
         protocols: Name and metadata of each supported protocol, the preferred one first.
         is_new: It waits in its first join: it has no id to send heartbeats with yet.
         deadline_ms: When its session expires.
@@ -115,7 +116,10 @@ class Group:
         initial_delay_ms: Length of the running window of the initial rebalance; None outside of one.
         initial_remaining_ms: By how much the initial rebalance may still be extended.
         has_new_member: A member joined during the running window of the initial rebalance.
+        static_member_ids: Member id by `group_instance_id`.
         pending_commits: Commits whose records are being appended; of one partition in the order in which they came.
+        pending_transactions: By producer id: offsets that count once its transaction is committed; `append_offset` is
+            -1 while their records are being appended.
         partition: The one of `__consumer_offsets` that it is kept in.
     """
 
@@ -137,6 +141,8 @@ class Group:
     has_new_member: bool = False
     offsets: dict[TopicPartition, CommittedOffset] = field(default_factory=dict)
     pending_commits: dict[TopicPartition, list[CommittedOffset]] = field(default_factory=dict)
+    static_member_ids: dict[str, str] = field(default_factory=dict)
+    pending_transactions: dict[int, dict[TopicPartition, CommittedOffset]] = field(default_factory=dict)
     partition: int = NO_PARTITION
 
     @property
@@ -152,7 +158,22 @@ class Group:
     @property
     def has_offsets(self) -> bool:
         """Whether an offset is committed or about to be."""
-        return bool(self.offsets or self.pending_commits)
+        return bool(self.offsets or self.pending_commits or self.pending_transactions)
+
+    def static_member(self, group_instance_id: str | None) -> Member | None:
+        """The member that an instance id stands for; None for no instance id, or one that nobody has."""
+        if group_instance_id is None or group_instance_id not in self.static_member_ids:
+            return None
+        return self.members[self.static_member_ids[group_instance_id]]
+
+    def is_fenced(self, member_id: str, group_instance_id: str | None) -> bool:
+        """Whether another member has taken the place of the one with these ids."""
+        member = self.static_member(group_instance_id)
+        return member is not None and member.member_id != member_id
+
+    def is_subscribed_to(self, topic: str) -> bool:
+        """Whether members of this consumer group read a topic; also when that is not known."""
+        return self.subscribed_topics is None or topic in self.subscribed_topics
 
     def enter(self, phase: Phase, now_ms: int) -> None:
         """Change the phase and note when."""
@@ -175,6 +196,8 @@ class Group:
         if self.leader_id is None:
             self.leader_id = member.member_id
         self.members[member.member_id] = member
+        if member.group_instance_id is not None:
+            self.static_member_ids[member.group_instance_id] = member.member_id
         self._count_protocols(member, 1)
         if member.is_awaiting_join:
             self.awaiting_join_count += 1
@@ -184,10 +207,31 @@ class Group:
         member = self.members.pop(member_id, None)
         if member is None:
             return
+        if member.group_instance_id is not None:
+            self.static_member_ids.pop(member.group_instance_id, None)
         self._count_protocols(member, -1)
         self.set_awaiting_join(member, False)
         if self.leader_id == member_id:
             self.leader_id = next(iter(self.members), None)
+
+    def rename(self, member: Member, member_id: str) -> None:
+        """Give a static member another id: whoever goes on with the old one is fenced."""
+        if self.leader_id == member.member_id:
+            self.leader_id = member_id
+        del self.members[member.member_id]
+        member.member_id = member_id
+        self.members[member_id] = member
+        if member.group_instance_id is not None:
+            self.static_member_ids[member.group_instance_id] = member_id
+
+    def elect_joined_leader(self) -> bool:
+        """Make sure that the leader takes part in the rebalance; False when none of the members does."""
+        if self.leader_id is not None and not self.members[self.leader_id].is_awaiting_join:
+            joined = next((member for member in self.members.values() if member.is_awaiting_join), None)
+            if joined is None:
+                return False
+            self.leader_id = joined.member_id
+        return True
 
     def replace_protocols(self, member: Member, protocols: tuple[tuple[str, bytes], ...]) -> None:
         """Give a member a new list of protocols."""

@@ -1,12 +1,13 @@
 """JoinGroup: which callers become members, get the current generation again, or start a rebalance.
 
-Source: protocol guide, JoinGroup; KIP-394 (member id required), KIP-389 (group.max.size).
+Source: protocol guide, JoinGroup; KIP-394 (member id required), KIP-389 (group.max.size), KIP-345 (static members).
 """
 
 from barnabas.core.error_code import ErrorCode
 from barnabas.groups.events import NO_MEMBER_ID, AnswerJoin, CancelTimer, Effect, Join, JoinAnswer, SetTimer
 from barnabas.groups.group import Group, Member, Phase
 from barnabas.groups.rebalance import await_join, drop_waits, join_answer, maybe_complete_join, maybe_prepare_rebalance
+from barnabas.groups.static_members import replace_member
 
 NEW_MEMBER_JOIN_TIMEOUT_MS = 300_000
 """A new member knows no id to send heartbeats with while its join waits: this bounds how long a dead one is kept."""
@@ -21,6 +22,9 @@ def join(group: Group, event: Join, now_ms: int) -> list[Effect]:
     if event.member_id == NO_MEMBER_ID:
         _join_unknown(group, event, now_ms, effects)
     elif event.member_id in group.pending_member_ids:
+        if event.group_instance_id is not None:
+            # Static members get their ids at once: nobody who is one was told this id.
+            return [*effects, AnswerJoin(JoinAnswer(ErrorCode.UNKNOWN_SERVER_ERROR, NO_MEMBER_ID))]
         _add_member(group, event, event.member_id, now_ms, effects)
     else:
         _rejoin(group, event, now_ms, effects)
@@ -35,6 +39,8 @@ def _refusal(group: Group, event: Join, effects: list[Effect]) -> JoinAnswer | N
             effects.append(CancelTimer(event.member_id))
             drop_waits(group, member, effects)
             group.remove(event.member_id)
+        # differs from Kafka (full-group-static-member): a static member that comes back stays known by its instance
+        # id; Kafka forgets that, and lets a second member in with it later.
         return JoinAnswer(ErrorCode.GROUP_MAX_SIZE_REACHED, NO_MEMBER_ID)
     if group.phase is Phase.DEAD:
         return JoinAnswer(ErrorCode.COORDINATOR_NOT_AVAILABLE, event.member_id)
@@ -58,6 +64,10 @@ def _has_room(group: Group, member_id: str) -> bool:
 
 def _join_unknown(group: Group, event: Join, now_ms: int, effects: list[Effect]) -> None:
     """Give a caller without member id one; later versions must come back with it before they count as members."""
+    replaced = group.static_member(event.group_instance_id)
+    if replaced is not None:
+        replace_member(group, replaced, event, now_ms, effects)
+        return
     if not event.is_member_id_required:
         _add_member(group, event, event.new_member_id, now_ms, effects)
         return
@@ -75,6 +85,7 @@ def _add_member(group: Group, event: Join, member_id: str, now_ms: int, effects:
         event.rebalance_timeout_ms,
         event.session_timeout_ms,
         event.protocols,
+        event.group_instance_id,
         is_new=True,
         deadline_ms=now_ms + NEW_MEMBER_JOIN_TIMEOUT_MS,
     )
@@ -87,8 +98,12 @@ def _add_member(group: Group, event: Join, member_id: str, now_ms: int, effects:
 
 
 def _rejoin(group: Group, event: Join, now_ms: int, effects: list[Effect]) -> None:
+    instance_id = event.group_instance_id
+    if group.is_fenced(event.member_id, instance_id):
+        effects.append(AnswerJoin(JoinAnswer(ErrorCode.FENCED_INSTANCE_ID, event.member_id)))
+        return
     member = group.members.get(event.member_id)
-    if member is None:
+    if member is None or (instance_id is not None and group.static_member(instance_id) is None):
         effects.append(AnswerJoin(JoinAnswer(ErrorCode.UNKNOWN_MEMBER_ID, event.member_id)))
         return
     is_unchanged = member.protocols == event.protocols

@@ -1,7 +1,7 @@
 """Reads the groups and offsets of one partition of `__consumer_offsets`. Runs off the event loop.
 
 Invariants: of several records with one key the last counts; offsets of a transaction count from its commit marker on,
-and without a marker not at all (transactions are not served yet: nobody could end it); memory grows with what lives in
+and stay pending without a marker; memory grows with what lives in
 the partition, not with what was ever written there; the result is built of fresh objects that nobody else sees yet.
 
 Source: design page, offset tracking; semantics, coordinator moves.
@@ -66,13 +66,20 @@ class _Loading:
 
     def finish(self) -> LoadedPartition[Group]:
         for group_id, offsets in self._offsets.items():
-            group = self._groups.get(group_id)
-            if group is None:
-                # Offsets alone: its consumers assign partitions to themselves, or its metadata was removed.
-                group = self._groups[group_id] = Group(group_id, self._settings)
-            group.offsets = offsets
+            self._group(group_id).offsets = offsets
+        for producer_id, undecided in self._undecided.items():
+            for key, committed in undecided.items():
+                pending = self._group(key.group_id).pending_transactions
+                pending.setdefault(producer_id, {})[key.topic_partition] = committed
         self._result.items = list(self._groups.values())
         return self._result
+
+    def _group(self, group_id: str) -> Group:
+        group = self._groups.get(group_id)
+        if group is None:
+            # Offsets alone: its consumers assign partitions to themselves, or its metadata was removed.
+            group = self._groups[group_id] = Group(group_id, self._settings)
+        return group
 
     def _read_record(self, record: Record, header: AnyHeader) -> None:
         self._result.record_count += 1
@@ -98,6 +105,9 @@ class _Loading:
                 self._undecided.setdefault(header.producer_id, {})[key] = committed
             else:
                 self._offsets.setdefault(key.group_id, {})[key.topic_partition] = committed
+            return
+        if header.is_transactional:
+            self._undecided.get(header.producer_id, {}).pop(key, None)
             return
         offsets = self._offsets.get(key.group_id)
         if offsets is not None:

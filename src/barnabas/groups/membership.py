@@ -1,10 +1,11 @@
 """Heartbeats, LeaveGroup, expiring sessions, and groups that are loaded and unloaded with their partition.
 
-Source: protocol guide, Heartbeat and LeaveGroup; design page, consumer group membership.
+Source: protocol guide, Heartbeat and LeaveGroup; design page, consumer group membership; KIP-345 (static members).
 """
 
 from barnabas.core.error_code import ErrorCode
 from barnabas.groups.events import (
+    NO_MEMBER_ID,
     REBALANCE_TIMER,
     Answer,
     CancelTimer,
@@ -31,6 +32,8 @@ def heartbeat(group: Group, event: Heartbeat, now_ms: int) -> list[Effect]:
     """Extend a member's session, or tell it why it must rejoin."""
     if group.phase is Phase.DEAD:
         return [Answer(ErrorCode.COORDINATOR_NOT_AVAILABLE)]
+    if group.is_fenced(event.member_id, event.group_instance_id):
+        return [Answer(ErrorCode.FENCED_INSTANCE_ID)]
     member = group.members.get(event.member_id)
     if member is None:
         return [Answer(ErrorCode.UNKNOWN_MEMBER_ID)]
@@ -45,12 +48,16 @@ def leave(group: Group, event: Leave, now_ms: int) -> list[Effect]:
     """Remove a member, or a member id that was handed out and not used yet."""
     if group.phase is Phase.DEAD:
         return [Answer(ErrorCode.COORDINATOR_NOT_AVAILABLE)]
+    if event.member_id != NO_MEMBER_ID and group.is_fenced(event.member_id, event.group_instance_id):
+        return [Answer(ErrorCode.FENCED_INSTANCE_ID)]
     effects: list[Effect] = []
     if event.member_id in group.pending_member_ids:
+        if event.group_instance_id is not None:
+            return [Answer(ErrorCode.UNKNOWN_SERVER_ERROR)]
         effects.append(CancelTimer(event.member_id))
         _forget_pending(group, event.member_id, now_ms, effects)
         return [*effects, Answer(ErrorCode.NONE)]
-    member = group.members.get(event.member_id)
+    member = group.static_member(event.group_instance_id) or group.members.get(event.member_id)
     if member is None:
         return [Answer(ErrorCode.UNKNOWN_MEMBER_ID)]
     remove_member(group, member, now_ms, effects)

@@ -2,9 +2,10 @@
 
     Empty, Stable, CompletingRebalance --prepare--> PreparingRebalance --complete--> CompletingRebalance | Empty
 
-Invariant: in PreparingRebalance the rebalance timer runs, so it ends even if nobody comes back.
+Invariant: in PreparingRebalance the rebalance timer runs, so it ends even if nobody comes back. Static members that do
+not come back stay until their session expires.
 
-Source: design page, consumer group membership; KIP-134 (initial delay).
+Source: design page, consumer group membership; KIP-134 (initial delay), KIP-345 (static members).
 """
 
 from barnabas.core.error_code import ErrorCode
@@ -23,6 +24,9 @@ from barnabas.groups.events import (
     SyncAnswer,
 )
 from barnabas.groups.group import Group, Member, Phase
+
+_LEAST_REPEATED_WAIT_MS = 100
+"""However short a rebalance timeout static members asked for: how often it is looked whether one of them is back."""
 
 
 def extend_session(member: Member, now_ms: int) -> SetTimer:
@@ -141,13 +145,18 @@ def join_answer(group: Group, member: Member) -> JoinAnswer:
 
 
 def _complete_join(group: Group, now_ms: int, effects: list[Effect]) -> None:
-    """Begin the next generation with those who rejoined."""
+    """Begin the next generation with those who rejoined, and the static members that need not."""
     group.initial_delay_ms = None
     group.has_new_member = False
-    for member in [member for member in group.members.values() if not member.is_awaiting_join]:
+    for member in [member for member in group.members.values() if _is_given_up(member)]:
         effects.append(CancelTimer(member.member_id))
         drop_waits(group, member, effects)
         group.remove(member.member_id)
+    if not group.elect_joined_leader():
+        # Only static members are left, and all of them are away: until one is back, or their sessions expire.
+        wait_ms = max(group.rebalance_timeout_ms, _LEAST_REPEATED_WAIT_MS)
+        effects.append(SetTimer(REBALANCE_TIMER, now_ms + wait_ms))
+        return
     group.generation += 1
     if not group.members:
         group.protocol_name = None
@@ -159,7 +168,13 @@ def _complete_join(group: Group, now_ms: int, effects: list[Effect]) -> None:
     group.compute_subscribed_topics()
     group.enter(Phase.COMPLETING_REBALANCE, now_ms)
     for member in group.members.values():
-        group.set_awaiting_join(member, False)
+        if member.is_awaiting_join:
+            group.set_awaiting_join(member, False)
+            effects.append(FinishJoin(member.member_id, join_answer(group, member)))
         member.is_new = False
-        effects.append(FinishJoin(member.member_id, join_answer(group, member)))
         effects.append(extend_session(member, now_ms))
+
+
+def _is_given_up(member: Member) -> bool:
+    """Whether the next generation begins without a member."""
+    return not member.is_awaiting_join and member.group_instance_id is None

@@ -11,23 +11,25 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.pending import Pending
 from barnabas.groups.events import (
     Answer,
+    AnswerDeletion,
     AnswerJoin,
     AnswerSync,
     AwaitJoin,
     AwaitSync,
+    DeletionAnswer,
     FinishJoin,
     FinishSync,
     JoinAnswer,
     SyncAnswer,
 )
 
-Reply = Answer | AnswerJoin | AnswerSync | AwaitJoin | AwaitSync | FinishJoin | FinishSync
+Reply = Answer | AnswerDeletion | AnswerJoin | AnswerSync | AwaitJoin | AwaitSync | FinishJoin | FinishSync
 
 
 class Caller:
     """The pending answers of the request that brought an event; only the one of the request's kind is used."""
 
-    __slots__ = ("join", "plain", "sync")
+    __slots__ = ("deletion", "join", "plain", "sync")
 
     def __init__(
         self,
@@ -35,10 +37,12 @@ class Caller:
         join: Pending[JoinAnswer] | None = None,
         sync: Pending[SyncAnswer] | None = None,
         plain: Pending[ErrorCode] | None = None,
+        deletion: Pending[DeletionAnswer] | None = None,
     ) -> None:
         self.join = join or Pending()
         self.sync = sync or Pending()
         self.plain = plain or Pending()
+        self.deletion = deletion or Pending()
 
 
 NOBODY = Caller()
@@ -70,6 +74,8 @@ class Replies:
                 return partial(caller.join.complete, join_answer)
             case AnswerSync(sync_answer):
                 return partial(caller.sync.complete, sync_answer)
+            case AnswerDeletion(deletion_answer):
+                return partial(caller.deletion.complete, deletion_answer)
             case AwaitJoin(member_id):
                 self._joins[group_id, member_id] = caller.join
             case AwaitSync(member_id):

@@ -15,10 +15,13 @@ Source: design page, consumer group membership.
 
 from typing import assert_never
 
+from barnabas.core.types import NO_PRODUCER_ID
 from barnabas.groups.events import (
     Commit,
     CommitAppended,
     CommitFailed,
+    DeleteGroup,
+    DeleteOffsets,
     Effect,
     Event,
     ExpireOffsets,
@@ -28,15 +31,28 @@ from barnabas.groups.events import (
     Leave,
     Loaded,
     RemoveTopics,
+    ReplacementStored,
     Sync,
     TimerFired,
+    TransactionEnded,
+    TxnCommit,
     Unloaded,
 )
 from barnabas.groups.group import Group
 from barnabas.groups.join import join
 from barnabas.groups.membership import heartbeat, leave, loaded, timer_fired, unloaded
-from barnabas.groups.offsets import commit, commit_appended, commit_failed, expire_offsets, remove_topics
+from barnabas.groups.offsets import (
+    commit,
+    commit_appended,
+    commit_failed,
+    delete_group,
+    delete_offsets,
+    expire_offsets,
+    remove_topics,
+)
+from barnabas.groups.static_members import replacement_stored
 from barnabas.groups.sync import group_stored, sync
+from barnabas.groups.transactions import transaction_ended, txn_commit, txn_commit_appended, txn_commit_failed
 
 
 def step(group: Group, event: Event, now_ms: int) -> list[Effect]:
@@ -56,7 +72,12 @@ def step(group: Group, event: Event, now_ms: int) -> list[Effect]:
         case Commit():
             return commit(group, event, now_ms)
         case CommitAppended():
-            return commit_appended(group, event)
+            is_plain = event.producer_id == NO_PRODUCER_ID
+            return commit_appended(group, event) if is_plain else txn_commit_appended(group, event)
+        case TxnCommit():
+            return txn_commit(group, event)
+        case TransactionEnded():
+            return transaction_ended(group, event)
         case Join():
             return join(group, event, now_ms)
         case Sync():
@@ -67,8 +88,15 @@ def step(group: Group, event: Event, now_ms: int) -> list[Effect]:
             return leave(group, event, now_ms)
         case TimerFired():
             return timer_fired(group, event, now_ms)
+        case ReplacementStored():
+            return replacement_stored(group, event, now_ms)
         case CommitFailed():
-            return commit_failed(group, event)
+            is_plain = event.producer_id == NO_PRODUCER_ID
+            return commit_failed(group, event) if is_plain else txn_commit_failed(group, event)
+        case DeleteGroup():
+            return delete_group(group, now_ms)
+        case DeleteOffsets():
+            return delete_offsets(group, event, now_ms)
         case ExpireOffsets():
             return expire_offsets(group, event, now_ms)
         case RemoveTopics():

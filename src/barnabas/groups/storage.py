@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from barnabas.core.config.versions import NEWEST, KafkaVersion
 from barnabas.core.errors import ProtocolError
-from barnabas.core.types import NO_EPOCH, NO_TIMESTAMP, TopicPartition
+from barnabas.core.types import NO_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, NO_TIMESTAMP, TopicPartition
 from barnabas.groups.group import CommittedOffset, Group, GroupSettings, Member, Phase
 from barnabas.protocol.messages.group_metadata_key import GroupMetadataKey
 from barnabas.protocol.messages.group_metadata_value import GroupMetadataValue, MemberMetadata
@@ -35,8 +35,9 @@ _OFFSET_VALUE_VERSION_WITH_EXPIRY = 1
 _OFFSET_VALUE_VERSION_WITH_EPOCH = 3
 _GROUP_VALUE_VERSION_WITH_REBALANCE_TIMEOUT = 1
 _GROUP_VALUE_VERSION_WITH_STATE_TIME = 2
-_GROUP_VALUE_VERSION_WITH_INSTANCES = 3
+GROUP_VALUE_VERSION_WITH_INSTANCES = 3
 _KEY_VERSION = 0
+_TRANSACTIONAL_SEQUENCE = 0
 
 # What one batch of tombstones may take: far below any sensible max.message.bytes.
 _TOMBSTONE_BATCH_BYTES = 256 * 1024
@@ -98,7 +99,7 @@ def encode_group_value(group: Group, assignments: Mapping[str, bytes], reader: K
     members = [
         MemberMetadata(
             member.member_id,
-            member.group_instance_id if version >= _GROUP_VALUE_VERSION_WITH_INSTANCES else None,
+            member.group_instance_id if version >= GROUP_VALUE_VERSION_WITH_INSTANCES else None,
             member.client_id,
             member.client_host,
             member.rebalance_timeout_ms if version >= _GROUP_VALUE_VERSION_WITH_REBALANCE_TIMEOUT else NO_TIMESTAMP,
@@ -134,9 +135,14 @@ def offsets_batch(
     now_ms: int,
     codec: Codec,
     reader: KafkaVersion = NEWEST,
+    producer_id: int = NO_PRODUCER_ID,
+    producer_epoch: int = NO_EPOCH,
 ) -> bytearray:
-    """The batch that stores the offsets of one commit."""
-    builder = BatchBuilder(codec)
+    """The batch that stores the offsets of one commit; of a transaction with a producer id."""
+    is_transactional = producer_id != NO_PRODUCER_ID
+    # All batches of a producer begin with the same sequence: nobody counts them, and Kafka writes them so.
+    base_sequence = _TRANSACTIONAL_SEQUENCE if is_transactional else NO_SEQUENCE
+    builder = BatchBuilder(codec, producer_id, producer_epoch, base_sequence, is_transactional=is_transactional)
     for topic_partition, committed in offsets.items():
         builder.append(now_ms, encode_offset_key(group_id, topic_partition), encode_offset_value(committed, reader))
     return builder.build()

@@ -1,6 +1,6 @@
 """SyncGroup: the leader hands in the assignments; each member gets its own once they are stored.
 
-Source: protocol guide, SyncGroup.
+Source: protocol guide, SyncGroup; KIP-345 (static members), KIP-559 (protocol type and name).
 """
 
 from barnabas.core.error_code import ErrorCode
@@ -13,11 +13,15 @@ def sync(group: Group, event: Sync, now_ms: int) -> list[Effect]:
     """Give a member its assignment, or let it wait for the leader's."""
     if group.phase is Phase.DEAD:
         return [AnswerSync(SyncAnswer(ErrorCode.COORDINATOR_NOT_AVAILABLE))]
+    if group.is_fenced(event.member_id, event.group_instance_id):
+        return [AnswerSync(SyncAnswer(ErrorCode.FENCED_INSTANCE_ID))]
     member = group.members.get(event.member_id)
     if member is None:
         return [AnswerSync(SyncAnswer(ErrorCode.UNKNOWN_MEMBER_ID))]
     if event.generation != group.generation:
         return [AnswerSync(SyncAnswer(ErrorCode.ILLEGAL_GENERATION))]
+    if event.protocol_type not in (None, group.protocol_type) or event.protocol_name not in (None, group.protocol_name):
+        return [AnswerSync(SyncAnswer(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))]
     if group.phase is Phase.PREPARING_REBALANCE:
         return [AnswerSync(SyncAnswer(ErrorCode.REBALANCE_IN_PROGRESS))]
     if group.phase is Phase.STABLE:

@@ -27,6 +27,7 @@ from barnabas.protocol.messages.update_metadata import (
 )
 from barnabas.records.batch import batches, read_header, set_base_offset
 from barnabas.testing.manual_clock import ManualClock
+from tests.unit.groups.asking import Client
 
 SETTINGS = GroupSettings(initial_rebalance_delay_ms=3_000)
 RANGE = (("range", b"topics of a member"),)
@@ -224,3 +225,8 @@ def make_story():
 @pytest.fixture
 def make_service():
     return Service
+
+
+@pytest.fixture
+def client(service: Service) -> Client:
+    return Client(service)

@@ -1,7 +1,6 @@
 """The handlers of the group APIs: from a request in its version to the response as a client decodes it."""
 
 import asyncio
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,26 +8,33 @@ import pytest
 from barnabas.cluster.image import ClusterView
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.executor import InlineExecutor
-from barnabas.core.pending import Pending, Spawner
-from barnabas.protocol.api_keys import response_class
+from barnabas.protocol.messages.delete_groups import DeleteGroupsRequest
 from barnabas.protocol.messages.describe_groups import DescribeGroupsRequest
 from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest
-from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
-from barnabas.protocol.messages.leave_group import LeaveGroupRequest
+from barnabas.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from barnabas.protocol.messages.list_groups import ListGroupsRequest
 from barnabas.protocol.messages.offset_commit import (
-    OffsetCommitRequest,
     OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
+)
+from barnabas.protocol.messages.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
 )
 from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
-from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from barnabas.protocol.messages.sync_group import SyncGroupRequest
+from barnabas.protocol.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
 from barnabas.protocol.wire import WireBuffer
 from barnabas.registry.embedded import EmbeddedRegistry
 from barnabas.registry.tree import Tree
 from barnabas.requests.context import ConnectionInfo, RequestContext
 from barnabas.requests.handlers import (
+    delete_groups,
     describe_groups,
     find_coordinator,
     heartbeat,
@@ -36,114 +42,22 @@ from barnabas.requests.handlers import (
     leave_group,
     list_groups,
     offset_commit,
+    offset_delete,
     offset_fetch,
     sync_group,
+    txn_offset_commit,
 )
-from barnabas.requests.services import Services
-from barnabas.security.authorizer import AllowAll
-from tests.unit.turns import slices_of
+from tests.unit.groups.asking import Client, become_member, commit_errors, commit_request, join_request
 
 
-class Client:
-    """Sends requests to the handlers as the session would."""
-
-    def __init__(self, service, registry=None, topics=None) -> None:
-        self.service = service
-        self.errors: list[BaseException] = []
-        self._tasks: list[Callable[[], object]] = []
-        self.services = Services(
-            config=service.config,
-            clock=service.clock,
-            timers=service.clock,
-            spawner=Spawner(self.errors.append),
-            executor=InlineExecutor(),
-            cluster=service.cluster,
-            replicas=service.replicas,
-            fetches=None,
-            groups=service.groups,
-            topics=topics,
-            partitions=None,
-            producer_ids=None,
-            registry=registry,
-            authorizer=AllowAll(),
-            offered=[],
-            slices=slices_of(service.clock, self._tasks.append),
-        )
-
-    def begin(self, module, version: int, request):
-        """Handle a request; gives the response or a pending one, not encoded."""
-        handler = module.HANDLER
-        assert handler.min_version <= version <= handler.max_version
-        out = WireBuffer()
-        request.encode(version, out)
-        decoded, _ = handler.request_class.decode(version, memoryview(bytes(out)))
-        connection = ConnectionInfo("10.1.2.3", 5_000, "PLAINTEXT")
-        return handler.handle(RequestContext(self.services, connection, "client", version, 1), decoded)
-
-    def finish(self, module, version: int, response):
-        """The response as the client decodes it."""
-        if isinstance(response, Pending):
-            assert response.is_done
-            response = response.value
-        out = WireBuffer()
-        response.encode(version, out)
-        decoded, end = response_class(module.HANDLER.api_key).decode(version, memoryview(bytes(out)))
-        assert end == len(out)
-        return decoded
-
-    def ask(self, module, version: int, request):
-        response = self.begin(module, version, request)
-        self.service.clock.advance(0)
-        return self.finish(module, version, response)
-
-    async def ask_later(self, module, version: int, request):
-        response = self.begin(module, version, request)
-        if isinstance(response, Pending):
-            response = await response.future()
-        return self.finish(module, version, response)
-
-
-@pytest.fixture
-def client(service) -> Client:
-    return Client(service)
-
-
-def join_request(member_id="", **changes) -> JoinGroupRequest:
-    values: dict[str, Any] = {
-        "session_timeout_ms": 10_000,
-        "rebalance_timeout_ms": 60_000,
-        "protocol_type": "consumer",
-    } | changes
-    return JoinGroupRequest("g", member_id=member_id, protocols=[JoinGroupRequestProtocol("range", b"m")], **values)
-
-
-def become_member(client: Client) -> tuple[str, int]:
-    """A consumer joins as a Java client does, and syncs."""
-    given = client.ask(join_group, 4, join_request())
-    assert given.error_code == ErrorCode.MEMBER_ID_REQUIRED
-    joined = client.ask(join_group, 4, join_request(given.member_id))
-    assignments = [SyncGroupRequestAssignment(given.member_id, b"all")]
-    request = SyncGroupRequest("g", joined.generation_id, given.member_id, assignments=assignments)
-    assert client.ask(sync_group, 2, request).assignment == b"all"
-    return given.member_id, joined.generation_id
-
-
-def commit_request(*partitions, member_id="", generation=-1, topic="t", **changes) -> OffsetCommitRequest:
-    topics = [OffsetCommitRequestTopic(topic, partitions=list(partitions))]
-    return OffsetCommitRequest("g", generation, member_id, topics=topics, **changes)
-
-
-def commit_errors(response) -> list[int]:
-    return [partition.error_code for topic in response.topics for partition in topic.partitions]
-
-
-@pytest.mark.parametrize("version", range(5))
+@pytest.mark.parametrize("version", range(8))
 def test_join_in_every_version(client, version):
     response = client.ask(join_group, version, join_request())
     assert response.member_id.startswith("client-")
     if version >= 4:
         assert response.error_code == ErrorCode.MEMBER_ID_REQUIRED
-        assert (response.generation_id, response.protocol_name, response.leader) == (-1, "", "")
+        no_name = None if version >= 7 else ""
+        assert (response.generation_id, response.protocol_name, response.leader) == (-1, no_name, "")
         response = client.ask(join_group, version, join_request(response.member_id))
     assert (response.error_code, response.generation_id, response.protocol_name) == (0, 1, "range")
     assert response.leader == response.member_id
@@ -158,16 +72,87 @@ def test_version_0_waits_as_long_as_a_session_lasts(client, service):
     assert group.members[member_id].client_host == "/10.1.2.3"
 
 
-@pytest.mark.parametrize("version", range(3))
+@pytest.mark.parametrize("version", range(5))
 def test_heartbeat_sync_and_leave_in_every_version(client, version):
     member_id, generation = become_member(client)
     assert client.ask(heartbeat, version, HeartbeatRequest("g", generation, member_id)).error_code == 0
     assert client.ask(sync_group, version, SyncGroupRequest("g", generation, member_id)).assignment == b"all"
     stale = client.ask(heartbeat, version, HeartbeatRequest("g", generation + 1, member_id))
     assert stale.error_code == ErrorCode.ILLEGAL_GENERATION
-    assert client.ask(leave_group, version, LeaveGroupRequest("g", member_id)).error_code == 0
-    gone = client.ask(leave_group, version, LeaveGroupRequest("g", member_id))
-    assert gone.error_code == ErrorCode.UNKNOWN_MEMBER_ID
+    if version < 3:
+        assert client.ask(leave_group, version, LeaveGroupRequest("g", member_id)).error_code == 0
+        gone = client.ask(leave_group, version, LeaveGroupRequest("g", member_id))
+        assert gone.error_code == ErrorCode.UNKNOWN_MEMBER_ID
+    else:
+        leaves = LeaveGroupRequest("g", members=[MemberIdentity(member_id), MemberIdentity("stranger", "i")])
+        answer = client.ask(leave_group, version, leaves)
+        assert answer.error_code == 0
+        assert [(each.member_id, each.group_instance_id, each.error_code) for each in answer.members] == [
+            (member_id, None, ErrorCode.NONE),
+            ("stranger", "i", ErrorCode.UNKNOWN_MEMBER_ID),
+        ]
+
+
+@pytest.mark.parametrize("version", range(3, 5))
+def test_a_group_error_stands_for_all_who_leave(client, service, version):
+    leaves = LeaveGroupRequest("g", members=[MemberIdentity("m1"), MemberIdentity("", "i")])
+    unknown = client.ask(leave_group, version, leaves)
+    assert [each.error_code for each in unknown.members] == [ErrorCode.UNKNOWN_MEMBER_ID] * 2
+    service.groups.close()
+    refused = client.ask(leave_group, version, leaves)
+    assert (refused.error_code, refused.members) == (ErrorCode.COORDINATOR_NOT_AVAILABLE, [])
+
+
+@pytest.mark.parametrize(
+    ("protocol_type", "protocol_name", "error_code"),
+    [
+        ("consumer", "range", ErrorCode.NONE),
+        (None, "range", ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+        ("consumer", None, ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+        ("connect", "range", ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+        ("consumer", "sticky", ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+    ],
+)
+def test_a_sync_names_the_protocol_that_it_takes_part_in(client, protocol_type, protocol_name, error_code):
+    member_id, generation = become_member(client)
+    request = SyncGroupRequest("g", generation, member_id, protocol_type=protocol_type, protocol_name=protocol_name)
+    answer = client.ask(sync_group, 5, request)
+    is_refused = error_code is not ErrorCode.NONE
+    assert (answer.error_code, answer.assignment) == (error_code, b"" if is_refused else b"all")
+    expected = (None, None) if is_refused else ("consumer", "range")
+    assert (answer.protocol_type, answer.protocol_name) == expected
+
+
+@pytest.mark.parametrize("version", range(5, 8))
+def test_a_static_member_joins_at_once_and_is_shown(client, version):
+    joined = client.ask(join_group, version, join_request(group_instance_id="i"))
+    assert (joined.error_code, joined.generation_id) == (ErrorCode.NONE, 1)
+    assert joined.member_id.startswith("i-")
+    assert [each.group_instance_id for each in joined.members] == ["i"]
+    request = SyncGroupRequest(
+        "g", 1, joined.member_id, protocol_type="consumer", protocol_name="range", group_instance_id="i"
+    )
+    assert client.ask(sync_group, 5, request).error_code == ErrorCode.NONE
+    for describing in range(6):
+        (found,) = client.ask(describe_groups, describing, DescribeGroupsRequest(["g"])).groups
+        assert [each.group_instance_id for each in found.members] == ["i" if describing >= 4 else None]
+    stranger = HeartbeatRequest("g", 1, "someone", group_instance_id="i")
+    assert client.ask(heartbeat, 3, stranger).error_code == ErrorCode.FENCED_INSTANCE_ID
+    commit = commit_request(OffsetCommitRequestPartition(0, 1), member_id="someone", generation=1)
+    commit.group_instance_id = "i"
+    assert commit_errors(client.ask(offset_commit, 7, commit)) == [ErrorCode.FENCED_INSTANCE_ID]
+
+
+def test_static_members_wait_for_brokers_that_know_them(make_service, clock):
+    client = Client(make_service(clock, inter_broker_protocol_version="2.2"))
+    joined = client.ask(join_group, 5, join_request(group_instance_id="i"))
+    assert (joined.error_code, joined.member_id) == (ErrorCode.UNSUPPORTED_VERSION, "")
+    request = HeartbeatRequest("g", 1, "m", group_instance_id="i")
+    assert client.ask(heartbeat, 3, request).error_code == ErrorCode.UNSUPPORTED_VERSION
+    synced = client.ask(sync_group, 3, SyncGroupRequest("g", 1, "m", group_instance_id="i"))
+    assert synced.error_code == ErrorCode.UNSUPPORTED_VERSION
+    commit = commit_request(OffsetCommitRequestPartition(0, 1), group_instance_id="i")
+    assert commit_errors(client.ask(offset_commit, 7, commit)) == [ErrorCode.UNSUPPORTED_VERSION]
 
 
 def test_join_answers_when_the_group_has_gathered(make_service, clock):
@@ -178,14 +163,14 @@ def test_join_answers_when_the_group_has_gathered(make_service, clock):
     assert client.finish(join_group, 3, response).generation_id == 1
 
 
-@pytest.mark.parametrize("version", range(1, 7))
+@pytest.mark.parametrize("version", range(1, 9))
 def test_commit_and_fetch_in_every_version(client, version):
     committed = OffsetCommitRequestPartition(0, 42, committed_metadata="note")
     if version >= 6:
         committed.committed_leader_epoch = 3
     assert commit_errors(client.ask(offset_commit, version, commit_request(committed))) == [0]
     request = OffsetFetchRequest("g", [OffsetFetchRequestTopic("t", [0, 1])])
-    (topic,) = client.ask(offset_fetch, version, request).topics
+    (topic,) = client.ask(offset_fetch, min(version, 7), request).topics
     found = [(each.committed_offset, each.metadata, each.error_code) for each in topic.partitions]
     assert found == [(42, "note", 0), (-1, "", 0)]
     if version >= 6:
@@ -212,13 +197,111 @@ def test_group_error_of_a_fetch(client, service, version, is_at_top):
         assert [each.error_code for each in response.topics[0].partitions] == [expected]
 
 
-def test_fetch_of_stable_offsets_tells_what_is_on_its_way(client, service):
+def test_a_fetch_of_stable_offsets_waits_for_transactions_alone(client, service):
+    client.ask(offset_commit, 5, commit_request(OffsetCommitRequestPartition(0, 41)))
     service.replicas.is_slow = True
     client.begin(offset_commit, 5, commit_request(OffsetCommitRequestPartition(0, 42)))
-    for require_stable, expected in [(True, ErrorCode.UNSTABLE_OFFSET_COMMIT), (False, ErrorCode.NONE)]:
-        request = OffsetFetchRequest("g", [OffsetFetchRequestTopic("t", [0])], require_stable=require_stable)
-        (partition,) = client.ask(offset_fetch, 7, request).topics[0].partitions
-        assert (partition.error_code, partition.committed_offset) == (expected, -1)
+    assert fetched(client, require_stable=True) == (ErrorCode.NONE, 41)
+    service.replicas.is_slow = False
+    in_transaction = txn_commit_request(TxnOffsetCommitRequestPartition(0, 43))
+    assert commit_errors(client.ask(txn_offset_commit, 3, in_transaction)) == [ErrorCode.NONE]
+    assert fetched(client, require_stable=True) == (ErrorCode.UNSTABLE_OFFSET_COMMIT, -1)
+    assert fetched(client, require_stable=False) == (ErrorCode.NONE, 41)
+
+
+def fetched(client, require_stable):
+    request = OffsetFetchRequest("g", [OffsetFetchRequestTopic("t", [0])], require_stable=require_stable)
+    (partition,) = client.ask(offset_fetch, 7, request).topics[0].partitions
+    return partition.error_code, partition.committed_offset
+
+
+def txn_commit_request(*partitions, topic="t", **changes) -> TxnOffsetCommitRequest:
+    values: dict[str, Any] = {"transactional_id": "x", "group_id": "g", "producer_id": 7, "producer_epoch": 0} | changes
+    return TxnOffsetCommitRequest(topics=[TxnOffsetCommitRequestTopic(topic, list(partitions))], **values)
+
+
+@pytest.mark.parametrize("version", range(4))
+def test_offsets_of_a_transaction_in_every_version(client, service, version):
+    partition = TxnOffsetCommitRequestPartition(0, 42, committed_metadata="note")
+    if version >= 2:
+        partition.committed_leader_epoch = 3
+    partitions = [partition, TxnOffsetCommitRequestPartition(9, 1)]
+    errors = commit_errors(client.ask(txn_offset_commit, version, txn_commit_request(*partitions)))
+    assert errors == [ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+    assert fetched(client, require_stable=False) == (ErrorCode.NONE, -1)
+    service.groups.transaction_ended(7, service.groups.partition_for("g"), True)
+    assert fetched(client, require_stable=True) == (ErrorCode.NONE, 42)
+    unknown = txn_commit_request(TxnOffsetCommitRequestPartition(0, 1), topic="unknown", group_id="")
+    assert commit_errors(client.ask(txn_offset_commit, version, unknown)) == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+    too_long = TxnOffsetCommitRequestPartition(0, 1, committed_metadata="m" * 4_097)
+    refused = client.ask(txn_offset_commit, version, txn_commit_request(too_long))
+    assert commit_errors(refused) == [ErrorCode.OFFSET_METADATA_TOO_LARGE]
+
+
+@pytest.mark.parametrize(
+    ("changes", "error_code"),
+    [
+        ({"member_id": "stranger"}, ErrorCode.UNKNOWN_MEMBER_ID),
+        ({"generation_id": 5}, ErrorCode.ILLEGAL_GENERATION),
+        ({"group_instance_id": "i"}, ErrorCode.FENCED_INSTANCE_ID),
+        ({"member_id": "stranger", "group_instance_id": "i"}, ErrorCode.FENCED_INSTANCE_ID),
+        ({"group_id": ""}, ErrorCode.INVALID_GROUP_ID),
+        ({}, ErrorCode.NONE),
+    ],
+)
+def test_who_may_commit_in_a_transaction(client, changes, error_code):
+    client.ask(join_group, 5, join_request(group_instance_id="i"))
+    request = txn_commit_request(TxnOffsetCommitRequestPartition(0, 1), **changes)
+    assert commit_errors(client.ask(txn_offset_commit, 3, request)) == [error_code]
+
+
+@pytest.mark.parametrize(
+    ("version", "error_code"),
+    [
+        (0, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        (1, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        (2, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
+        (3, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
+    ],
+)
+def test_old_producers_are_not_told_of_a_load(client, version, error_code):
+    request = txn_commit_request(TxnOffsetCommitRequestPartition(0, 1))
+    out = WireBuffer()
+    request.encode(version, out)
+    decoded, _ = TxnOffsetCommitRequest.decode(version, memoryview(bytes(out)))
+    ctx = RequestContext(client.services, ConnectionInfo("h", 1, "PLAINTEXT"), "client", version, 1)
+    answer = txn_offset_commit.refuse(ctx, decoded, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+    assert commit_errors(answer) == [error_code]
+
+
+@pytest.mark.parametrize("version", range(3))
+def test_delete_groups_in_every_version(client, service, version):
+    client.ask(offset_commit, 5, commit_request(OffsetCommitRequestPartition(0, 42)))
+    become_member(client, "busy")
+    answer = client.ask(delete_groups, version, DeleteGroupsRequest(["g", "busy", "unknown", "g"]))
+    assert {each.group_id: each.error_code for each in answer.results} == {
+        "g": ErrorCode.NONE,
+        "busy": ErrorCode.NON_EMPTY_GROUP,
+        "unknown": ErrorCode.GROUP_ID_NOT_FOUND,
+    }
+    assert fetched(client, require_stable=False) == (ErrorCode.NONE, -1)
+    assert service.restart().describe("g") == (ErrorCode.NONE, None)
+
+
+def test_delete_offsets(client, service):
+    def ask(*indexes, group_id="g", topic="t"):
+        partitions = [OffsetDeleteRequestPartition(index) for index in indexes]
+        request = OffsetDeleteRequest(group_id, [OffsetDeleteRequestTopic(topic, partitions)])
+        answer = client.ask(offset_delete, 0, request)
+        return answer.error_code, [each.error_code for topic in answer.topics for each in topic.partitions]
+
+    assert ask(0) == (ErrorCode.GROUP_ID_NOT_FOUND, [])
+    assert ask(0, group_id="") == (ErrorCode.INVALID_GROUP_ID, [])
+    client.ask(offset_commit, 5, commit_request(OffsetCommitRequestPartition(0, 42)))
+    assert ask(1, 0) == (ErrorCode.NONE, [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.NONE])
+    # It had nothing else, so it is gone.
+    assert ask(0) == (ErrorCode.GROUP_ID_NOT_FOUND, [])
+    assert service.restart().describe("g") == (ErrorCode.NONE, None)
 
 
 def test_commit_answers_each_partition(client):

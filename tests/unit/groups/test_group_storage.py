@@ -196,30 +196,40 @@ def transactional(producer_id, offset):
     return builder.build()
 
 
+def plain(offset):
+    return offsets_batch("g", {T0: CommittedOffset(offset)}, 0, Codec.NONE)
+
+
 def marker(producer_id, marker_type):
     return build_marker(producer_id, 0, EndTransactionMarker(marker_type, 0), 0)
 
 
 @pytest.mark.parametrize(
-    ("parts", "offset"),
+    ("parts", "offset", "pending"),
     [
-        ([transactional(1, 5), marker(1, MarkerType.COMMIT)], 5),
-        ([transactional(1, 5), marker(2, MarkerType.COMMIT)], None),
-        ([transactional(1, 5), marker(1, MarkerType.ABORT), marker(1, MarkerType.COMMIT)], None),
+        ([transactional(1, 5), marker(1, MarkerType.COMMIT)], 5, {}),
+        ([transactional(1, 5), marker(2, MarkerType.COMMIT)], None, {1: 5}),
+        ([transactional(1, 5), transactional(2, 6), marker(1, MarkerType.COMMIT)], 5, {2: 6}),
+        ([transactional(1, 5), transactional(1, 6)], None, {1: 6}),
         (
-            [
-                transactional(1, 5),
-                offsets_batch("g", {T0: CommittedOffset(9)}, 0, Codec.NONE),
-                marker(1, MarkerType.COMMIT),
-            ],
-            9,
+            [transactional(1, 5), marker(1, MarkerType.ABORT), marker(1, MarkerType.COMMIT), plain(1)],
+            1,
+            {},
         ),
+        ([transactional(1, 5), plain(9), marker(1, MarkerType.COMMIT)], 9, {}),
+        ([transactional(1, 5), plain(9)], 9, {1: 5}),
     ],
-    ids=["committed", "undecided", "aborted", "overtaken"],
+    ids=["committed", "undecided", "one of two", "twice", "aborted", "overtaken", "undecided beside a plain one"],
 )
-def test_offsets_of_transactions_count_from_their_commit_on(parts, offset):
-    found = [group.offsets[T0].offset for group in read(*parts).items]
-    assert found == ([] if offset is None else [offset])
+def test_offsets_of_transactions_count_from_their_commit_on(parts, offset, pending):
+    (group,) = read(*parts).items
+    assert {key: each.offset for key, each in group.offsets.items()} == ({} if offset is None else {T0: offset})
+    found = {producer_id: offsets[T0].offset for producer_id, offsets in group.pending_transactions.items()}
+    assert found == pending
+
+
+def test_nothing_is_left_of_an_aborted_transaction():
+    assert read(transactional(1, 5), marker(1, MarkerType.ABORT)).items == []
 
 
 def test_loading_stops_when_it_is_told_to():

@@ -7,6 +7,7 @@ from barnabas.requests.handlers import (
     api_versions,
     create_partitions,
     create_topics,
+    delete_groups,
     delete_records,
     delete_topics,
     describe_configs,
@@ -21,10 +22,12 @@ from barnabas.requests.handlers import (
     list_offsets,
     metadata,
     offset_commit,
+    offset_delete,
     offset_fetch,
     offset_for_leader_epoch,
     produce,
     sync_group,
+    txn_offset_commit,
 )
 from barnabas.requests.table import Handler
 
@@ -48,6 +51,9 @@ HANDLERS: tuple[Handler, ...] = (
     delete_records.HANDLER,
     init_producer_id.HANDLER,
     offset_for_leader_epoch.HANDLER,
+    txn_offset_commit.HANDLER,
     describe_configs.HANDLER,
     create_partitions.HANDLER,
+    delete_groups.HANDLER,
+    offset_delete.HANDLER,
 )

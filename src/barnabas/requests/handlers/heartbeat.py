@@ -1,4 +1,4 @@
-"""Heartbeat (API key 12, v0-2): a group member says that it is alive.
+"""Heartbeat (API key 12, v0-4): a group member says that it is alive.
 
 Source: protocol guide, Heartbeat; design page, consumer group membership.
 """
@@ -12,7 +12,7 @@ from barnabas.requests.table import Handler
 
 def heartbeat(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
     """Extend a member's session, or tell it why it must rejoin."""
-    event = Heartbeat(request.member_id, request.generation_id)
+    event = Heartbeat(request.member_id, request.generation_id, request.group_instance_id)
     return HeartbeatResponse(error_code=ctx.services.groups.heartbeat(request.group_id, event))
 
 
@@ -21,4 +21,4 @@ def refuse(ctx: RequestContext, request: HeartbeatRequest, error_code: ErrorCode
     return HeartbeatResponse(error_code=error_code)
 
 
-HANDLER = Handler(HeartbeatRequest, 0, 2, heartbeat, refuse)
+HANDLER = Handler(HeartbeatRequest, 0, 4, heartbeat, refuse)

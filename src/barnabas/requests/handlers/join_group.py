@@ -1,7 +1,9 @@
-"""JoinGroup (API key 11, v0-4): become a member of a group, or take part in its next generation.
+"""JoinGroup (API key 11, v0-7): become a member of a group, or take part in its next generation.
 
-Source: protocol guide, JoinGroup; semantics, group coordinator.
+Source: protocol guide, JoinGroup; semantics, group coordinator; KIP-345 (static members).
 """
+
+from functools import partial
 
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.pending import Pending
@@ -12,33 +14,37 @@ from barnabas.requests.table import Handler
 
 _FIRST_VERSION_WITH_REBALANCE_TIMEOUT = 1
 _FIRST_VERSION_WITH_REQUIRED_MEMBER_ID = 4
+_FIRST_VERSION_WITH_NULL_PROTOCOL = 7
 
 
 def join_group(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupResponse | Pending[JoinGroupResponse]:
     """Join; the answer comes when the group has gathered."""
     has_rebalance_timeout = ctx.api_version >= _FIRST_VERSION_WITH_REBALANCE_TIMEOUT
     groups = ctx.services.groups
+    instance_id = request.group_instance_id
+    name = ctx.client_id if instance_id is None else instance_id
     event = Join(
         request.member_id,
-        groups.new_member_id(ctx.client_id) if request.member_id == NO_MEMBER_ID else NO_MEMBER_ID,
-        ctx.api_version >= _FIRST_VERSION_WITH_REQUIRED_MEMBER_ID,
+        groups.new_member_id(name) if request.member_id == NO_MEMBER_ID else NO_MEMBER_ID,
+        ctx.api_version >= _FIRST_VERSION_WITH_REQUIRED_MEMBER_ID and instance_id is None,
         ctx.client_id,
         f"/{ctx.connection.host}",
         request.rebalance_timeout_ms if has_rebalance_timeout else request.session_timeout_ms,
         request.session_timeout_ms,
         request.protocol_type,
         tuple((protocol.name, protocol.metadata) for protocol in request.protocols),
+        instance_id,
     )
-    return groups.join(request.group_id, event).shaped(_response)
+    return groups.join(request.group_id, event).shaped(partial(_response, ctx.api_version))
 
 
-def _response(answer: JoinAnswer) -> JoinGroupResponse:
+def _response(version: int, answer: JoinAnswer) -> JoinGroupResponse:
+    may_be_null = version >= _FIRST_VERSION_WITH_NULL_PROTOCOL
     return JoinGroupResponse(
         error_code=answer.error_code,
         generation_id=answer.generation,
         protocol_type=answer.protocol_type,
-        # Null can only be said from version 7 on.
-        protocol_name=answer.protocol_name or "",
+        protocol_name=answer.protocol_name if may_be_null else answer.protocol_name or "",
         leader=answer.leader_id,
         member_id=answer.member_id,
         members=[
@@ -50,7 +56,7 @@ def _response(answer: JoinAnswer) -> JoinGroupResponse:
 
 def refuse(ctx: RequestContext, request: JoinGroupRequest, error_code: ErrorCode) -> JoinGroupResponse:
     """The same answer for all that was asked: the request failed as a whole."""
-    return _response(JoinAnswer(error_code, request.member_id))
+    return _response(ctx.api_version, JoinAnswer(error_code, request.member_id))
 
 
-HANDLER = Handler(JoinGroupRequest, 0, 4, join_group, refuse)
+HANDLER = Handler(JoinGroupRequest, 0, 7, join_group, refuse)

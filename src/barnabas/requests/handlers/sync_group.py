@@ -1,6 +1,6 @@
-"""SyncGroup (API key 14, v0-2): hand in the assignments as the leader, get one's own.
+"""SyncGroup (API key 14, v0-5): hand in the assignments as the leader, get one's own.
 
-Source: protocol guide, SyncGroup; semantics, group coordinator.
+Source: protocol guide, SyncGroup; semantics, group coordinator; KIP-559 (protocol type and name).
 """
 
 from barnabas.core.error_code import ErrorCode
@@ -10,11 +10,23 @@ from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRes
 from barnabas.requests.context import RequestContext
 from barnabas.requests.table import Handler
 
+_FIRST_VERSION_WITH_PROTOCOL = 5
+
 
 def sync_group(ctx: RequestContext, request: SyncGroupRequest) -> SyncGroupResponse | Pending[SyncGroupResponse]:
     """Wait for the member's assignment."""
+    is_named = request.protocol_type is not None and request.protocol_name is not None
+    if ctx.api_version >= _FIRST_VERSION_WITH_PROTOCOL and not is_named:
+        return _response(SyncAnswer(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
     assignments = {each.member_id: each.assignment for each in request.assignments}
-    event = Sync(request.member_id, request.generation_id, assignments)
+    event = Sync(
+        request.member_id,
+        request.generation_id,
+        assignments,
+        request.group_instance_id,
+        request.protocol_type,
+        request.protocol_name,
+    )
     return ctx.services.groups.sync(request.group_id, event).shaped(_response)
 
 
@@ -32,4 +44,4 @@ def refuse(ctx: RequestContext, request: SyncGroupRequest, error_code: ErrorCode
     return SyncGroupResponse(error_code=error_code)
 
 
-HANDLER = Handler(SyncGroupRequest, 0, 2, sync_group, refuse)
+HANDLER = Handler(SyncGroupRequest, 0, 5, sync_group, refuse)

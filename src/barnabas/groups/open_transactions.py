@@ -1,0 +1,55 @@
+"""Which groups wait for the end of which producer's transaction, so that a marker finds them.
+
+Invariants: every group with pending offsets of a producer is listed under its partition and that producer; a marker
+that comes while its partition is being read is kept until all groups of it are there.
+
+Source: semantics, WriteTxnMarkers.
+"""
+
+from typing import NamedTuple
+
+
+class LateMarker(NamedTuple):
+    """A marker that was written while its partition was being read."""
+
+    producer_id: int
+    is_committed: bool
+
+
+class OpenTransactions:
+    """The open transactions of all groups of a broker; belongs to the event loop's thread."""
+
+    __slots__ = ("_group_ids", "_late")
+
+    def __init__(self) -> None:
+        self._group_ids: dict[int, dict[int, set[str]]] = {}
+        self._late: dict[int, list[LateMarker]] = {}
+
+    def add(self, partition: int, producer_id: int, group_id: str) -> None:
+        """A group has pending offsets of a producer."""
+        self._group_ids.setdefault(partition, {}).setdefault(producer_id, set()).add(group_id)
+
+    def discard(self, partition: int, producer_id: int, group_id: str) -> None:
+        """A group has none any more."""
+        producers = self._group_ids.get(partition, {})
+        group_ids = producers.get(producer_id, set())
+        group_ids.discard(group_id)
+        if not group_ids:
+            producers.pop(producer_id, None)
+
+    def end(self, partition: int, producer_id: int) -> list[str]:
+        """Forget a producer's transaction on a partition; gives the groups that have offsets in it."""
+        return sorted(self._group_ids.get(partition, {}).pop(producer_id, ()))
+
+    def keep(self, partition: int, marker: LateMarker) -> None:
+        """Keep a marker until its partition is loaded."""
+        self._late.setdefault(partition, []).append(marker)
+
+    def take_late(self, partition: int) -> list[LateMarker]:
+        """The markers that were kept for a partition, as they came."""
+        return self._late.pop(partition, [])
+
+    def drop(self, partition: int) -> None:
+        """Another broker coordinates the partition now."""
+        self._group_ids.pop(partition, None)
+        self._late.pop(partition, None)
