@@ -462,6 +462,7 @@ class PartitionLog:
         end_offset: int,
         at_least_one: bool = True,
         cached: Cached | None = None,
+        may_cut: bool = True,
     ) -> FileSlice | None:
         """Find the bytes of the batches from `offset` on, in one segment.
 
@@ -471,10 +472,11 @@ class PartitionLog:
             end_offset: Batches that hold this offset or lie above it are left out (the high watermark).
             at_least_one: Give the whole first batch even if it is larger than `max_bytes`.
             cached: Says what may be read and sent without waiting for the disk; None where the caller may wait.
+            may_cut: Without `at_least_one`: give the beginning of a first batch that is larger than `max_bytes`.
 
         Returns:
-            A slice that starts with the batch that holds `offset` (or the next one, where compaction left a gap);
-            None when there is nothing to read.
+            A slice that starts with the batch that holds `offset` (or the next one, where compaction left a gap), and
+            is empty where that batch is too large; None when there is nothing to read.
 
         Raises:
             ValueError: The offset lies outside of the log.
@@ -484,7 +486,7 @@ class PartitionLog:
         # hot path: benchmarks/micro/test_log.py
         if not self.log_start_offset <= offset <= self.log_end_offset:
             raise ValueError(f"offset {offset} is not within {self.log_start_offset}..{self.log_end_offset}")
-        return self._chain.read(offset, max_bytes, end_offset, self.log_end_offset, at_least_one, cached)
+        return self._chain.read(offset, max_bytes, end_offset, self.log_end_offset, at_least_one, cached, may_cut)
 
     def aborted_transactions(self, offset: int, part: FileSlice) -> list[AbortedTransaction]:
         """What a reader of committed records must know to read what `read` gave it for `offset`.

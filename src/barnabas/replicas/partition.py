@@ -145,13 +145,14 @@ class Partition:
         Args:
             is_any_replica: A follower will do.
         """
+        if current_leader_epoch not in (NO_EPOCH, self.leader_epoch):
+            # Also where another leads: who is behind must learn that first, as in Kafka.
+            if current_leader_epoch < self.leader_epoch:
+                return ErrorCode.FENCED_LEADER_EPOCH
+            return ErrorCode.UNKNOWN_LEADER_EPOCH
         if self.leader != self.broker_id and not is_any_replica:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        if current_leader_epoch in (NO_EPOCH, self.leader_epoch):
-            return _NO_ERROR
-        if current_leader_epoch < self.leader_epoch:
-            return ErrorCode.FENCED_LEADER_EPOCH
-        return ErrorCode.UNKNOWN_LEADER_EPOCH
+        return _NO_ERROR
 
     def _advance_high_watermark(self) -> None:
         if len(self.in_sync_replicas) <= 1:

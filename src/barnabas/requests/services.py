@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from barnabas.log.disk.cold_reads import ColdReads
     from barnabas.registry.store import Registry
     from barnabas.replicas.manager import ReplicaManager
+    from barnabas.requests.fetches.sessions import FetchSessions
     from barnabas.requests.slices import Slices
     from barnabas.security.authorizer import Authorizer
 
@@ -35,6 +36,7 @@ class Services:
     Attributes:
         offered: API key, lowest and highest version of all that is served.
         slices: Where requests go on that are too large for one turn of the loop.
+        fetch_sessions: What readers asked for and were told last.
         cold_reads: Reads what is not in the page cache; without it the event loop waits for the disk.
     """
 
@@ -54,6 +56,7 @@ class Services:
     authorizer: "Authorizer"
     offered: list[tuple[int, int, int]]
     slices: "Slices"
+    fetch_sessions: "FetchSessions"
     cold_reads: "ColdReads | None" = None
 
     def absence_of(self, topic_partition: tuple[str, int]) -> ErrorCode:

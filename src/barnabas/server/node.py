@@ -46,6 +46,7 @@ from barnabas.registry.znodes.brokers import BrokerRegistration
 from barnabas.replicas.manager import ReplicaManager
 from barnabas.replicas.partition import Partition
 from barnabas.requests.context import ConnectionInfo
+from barnabas.requests.fetches.sessions import FetchSessions
 from barnabas.requests.handlers import HANDLERS
 from barnabas.requests.handlers.api_versions import unsupported_version
 from barnabas.requests.services import Services
@@ -200,6 +201,7 @@ class Node:
             AllowAll(),
             routes.offered,
             Slices(self._turns, self._clock.monotonic_ns, self._codec_executor),
+            FetchSessions(self.config.max_incremental_fetch_session_cache_slots, self._clock, self._env.dice),
             ColdReads(self._cold_read_executor, self._env.page_cache),
         )
         self._accept(services, routes)

@@ -69,6 +69,7 @@ class Client:
             authorizer=AllowAll(),
             offered=[],
             slices=slices_of(cluster.clock, lambda task: asyncio.get_running_loop().call_soon(task)),
+            fetch_sessions=None,
         )
         self._listener_name = listener_name
 

@@ -42,6 +42,7 @@ class Client:
             authorizer=AllowAll(),
             offered=[],
             slices=slices_of(service.clock, self._tasks.append),
+            fetch_sessions=None,
         )
 
     def begin(self, module, version: int, request):

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from operator import call
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -29,6 +30,7 @@ from barnabas.protocol.wire import WireBuffer
 from barnabas.replicas.manager import ReplicaManager
 from barnabas.requests.context import ConnectionInfo
 from barnabas.requests.exchange import Exchange
+from barnabas.requests.fetches.sessions import FetchSessions
 from barnabas.requests.handlers import fetch, list_offsets, produce
 from barnabas.requests.request_times import RequestTimes
 from barnabas.requests.services import Services
@@ -112,6 +114,7 @@ class DataPath:
             authorizer=AllowAll(),
             offered=[],
             slices=slices_of(self.clock, lambda task: self._due.append((task, ()))),
+            fetch_sessions=FetchSessions(config.max_incremental_fetch_session_cache_slots, self.clock, Random(1)),
         )
         for topic in self._topic_configs:
             self._lead(topic)

@@ -309,26 +309,6 @@ def test_a_partition_that_is_named_again_is_waited_for(path):
     assert data.records
 
 
-# --- sessions
-
-
-@pytest.mark.parametrize(("session_id", "epoch"), [(7, 1), (0, 1), (7, 2**31 - 1)])
-def test_sessions_are_not_found(path, session_id, epoch):
-    made = request(wanted(), session_id=session_id, session_epoch=epoch)
-    answered = path.call(fetch.HANDLER, NO_FLEXIBLE, made)
-    assert answered.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
-    assert answered.responses == []
-
-
-@pytest.mark.parametrize(("session_id", "epoch"), [(0, 0), (0, -1), (7, 0), (7, -1)])
-def test_a_full_fetch_is_answered_without_a_session(path, session_id, epoch):
-    path.produce("t", batch())
-    made = request(wanted(), session_id=session_id, session_epoch=epoch)
-    answered = path.call(fetch.HANDLER, NO_FLEXIBLE, made)
-    assert (answered.error_code, answered.session_id) == (0, 0)
-    assert offsets(answered.responses[0].partitions[0]) == [0]
-
-
 # --- epochs
 
 
@@ -348,9 +328,22 @@ def test_the_leader_epoch_is_checked(path, epoch, error_code):
     assert answered.partitions[0].error_code == error_code
 
 
-def test_who_does_not_lead_does_not_answer(path):
+def test_who_does_not_lead_answers_only_those_who_know_of_followers(path):
+    path.produce("t", batch())
     path.partition("t").resign(leader=2, leader_epoch=5)
-    assert path.fetch("t").error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert path.fetch("t", version=10).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert offsets(path.fetch("t", version=11)) == [0]
+    made = request(wanted(), replica_id=3)
+    (answered,) = path.call(fetch.HANDLER, NO_FLEXIBLE, made).responses
+    assert answered.partitions[0].error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER, "replicas follow the leader"
+
+
+@pytest.mark.parametrize(("epoch", "error_code"), [(4, ErrorCode.FENCED_LEADER_EPOCH), (6, 75), (5, 6)])
+def test_the_leader_epoch_is_checked_before_who_leads(path, epoch, error_code):
+    path.partition("t").resign(leader=2, leader_epoch=5)
+    made = request(wanted(current_leader_epoch=epoch))
+    (answered,) = path.call(fetch.HANDLER, 10, made).responses
+    assert answered.partitions[0].error_code == error_code
 
 
 def fetch_after(path, offset, last_fetched_epoch):
@@ -373,6 +366,16 @@ def test_a_reader_beyond_the_end_of_its_epoch_is_told_where_that_ended(path):
     assert data.error_code == ErrorCode.NONE
     assert (data.diverging_epoch.epoch, data.diverging_epoch.end_offset) == (1, 2)
     assert (data.high_watermark, bytes(data.records)) == (2, b"")
+
+
+def test_a_reader_below_the_log_is_out_of_range_whatever_its_history(path):
+    path.produce("t", batch(2))
+    path.log("t").log_start_offset = 1
+    assert fetch_after(path, 0, 9).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+    path.partition("t").leader_epoch = 3
+    path.produce("t", batch(2))
+    assert fetch_after(path, 0, 2).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+    assert fetch_after(path, 3, 2).diverging_epoch.end_offset == 2
 
 
 def test_a_reader_of_an_epoch_that_nobody_knows_is_out_of_range(path):

@@ -174,6 +174,7 @@ class SegmentChain:
         log_end_offset: int,
         at_least_one: bool,
         cached: Cached | None = None,
+        may_cut: bool = True,
     ) -> FileSlice | None:
         """Find the bytes of the batches from `offset` on; see `PartitionLog.read`."""
         # hot path: benchmarks/micro/test_log.py
@@ -195,8 +196,13 @@ class SegmentChain:
         limit = segment.size if is_to_end else self._position_of(segment, end_offset, cached)
         length = limit - position
         if length > max_bytes:
-            wanted = max(max_bytes, batch_end_position - position) if at_least_one else max_bytes
-            length = min(length, wanted)
+            batch_size = batch_end_position - position
+            if max_bytes >= batch_size or (may_cut and not at_least_one):
+                length = max_bytes
+            elif at_least_one:
+                length = min(length, batch_size)
+            else:
+                return FileSlice(segment.file, position, 0)
         if length <= 0:
             return None
         file = segment.file
