@@ -1,6 +1,6 @@
 """The interface to a network: addresses to listen on, and the byte streams of the connections that come in.
 
-    Network.bind ─► Acceptor.accept ─► Channel
+    Network.bind ─► Acceptor.accept ─► Channel ◄─ Network.connect
 
 `sockets.py` is the machine's own network; a simulation has another one. A channel that encrypts will be a second one
 over a socket: it has no `sendfile`, and may have to wait for the peer before it can send (`SSLWantReadError`), so
@@ -137,6 +137,14 @@ class Network(Protocol):
 
         Raises:
             StartupError: The address can't be had; one line that says why.
+        """
+        ...
+
+    async def connect(self, host: str, port: int) -> Channel:
+        """Connect to an address.
+
+        Raises:
+            OSError: Nobody is there, or there is no such host.
         """
         ...
 

@@ -147,6 +147,25 @@ class SocketNetwork:
         sock.setblocking(False)
         return SocketAcceptor(self._loop, sock, options)
 
+    async def connect(self, host: str, port: int) -> PlainChannel:
+        loop = self._loop
+        refused = OSError(errno.EHOSTUNREACH, os.strerror(errno.EHOSTUNREACH))
+        for family, kind, protocol, _, address in await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+            sock = socket.socket(family, kind, protocol)
+            try:
+                sock.setblocking(False)
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                await loop.sock_connect(sock, address)
+            except OSError as error:
+                sock.close()
+                refused = error
+            except BaseException:
+                sock.close()
+                raise
+            else:
+                return PlainChannel(loop, sock)
+        raise refused
+
     def host_name(self) -> str:
         return socket.getfqdn()
 

@@ -18,6 +18,9 @@ from barnabas.requests.context import RequestContext
 from barnabas.requests.slices import Step, Steps
 from barnabas.security.authorizer import Operation, ResourceType
 
+CLUSTER = "kafka-cluster"
+"""What access rules call the cluster itself."""
+
 R = TypeVar("R")
 T = TypeVar("T")
 

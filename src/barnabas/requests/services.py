@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from barnabas.requests.fetches.sessions import FetchSessions
     from barnabas.requests.slices import Slices
     from barnabas.security.authorizer import Authorizer
+    from barnabas.transactions.coordinator import TransactionCoordinator
 
 
 @dataclass(slots=True)
@@ -49,6 +50,7 @@ class Services:
     replicas: "ReplicaManager"
     fetches: "Purgatory"
     groups: "GroupCoordinator"
+    transactions: "TransactionCoordinator"
     topics: "TopicAdmin"
     partitions: "PartitionAdmin"
     producer_ids: "ProducerIds"

@@ -26,11 +26,12 @@ from barnabas.core.config.support import startup_warning
 from barnabas.core.config.versions import kafka_version
 from barnabas.core.errors import BarnabasError, StartupError, StorageError
 from barnabas.core.executor import OwnedExecutor
-from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC
+from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from barnabas.core.pending import Spawner
 from barnabas.core.purgatory import Purgatory
 from barnabas.core.types import TopicPartition
 from barnabas.groups.coordinator import GroupCoordinator
+from barnabas.interbroker.channels import BrokerChannels
 from barnabas.log.disk.cold_reads import ColdReads
 from barnabas.log.manager import CLOSING_THREAD_COUNT, LogManager
 from barnabas.net.channel import SocketOptions
@@ -56,6 +57,7 @@ from barnabas.requests.table import RouteTable
 from barnabas.security.authorizer import AllowAll
 from barnabas.server.environment import Environment
 from barnabas.server.watchdog import Watchdog
+from barnabas.transactions.coordinator import TransactionCoordinator
 
 log = logging.getLogger(__name__)
 
@@ -113,6 +115,8 @@ class Node:
         self._registry: Registry | None = None
         self._controller: Controller | None = None
         self._groups: GroupCoordinator | None = None
+        self._transactions: TransactionCoordinator | None = None
+        self._channels: BrokerChannels | None = None
         self._replicas: ReplicaManager | None = None
 
     async def start(self) -> None:
@@ -160,6 +164,20 @@ class Node:
             self.config, self._clock, self._timers, self._log_executor, replicas, view, self._env.dice
         )
         groups.start()
+        producer_ids = ProducerIds(registry, self.broker_id)
+        channels = self._channels = self._new_channels(view)
+        transactions = self._transactions = TransactionCoordinator(
+            self.config,
+            self._clock,
+            self._timers,
+            self._log_executor,
+            replicas,
+            view,
+            channels,
+            producer_ids,
+            self._spawner,
+        )
+        transactions.start()
         replicas.on_leadership = self._on_leadership
         view.on_change(self._on_image)
         view.broker_epoch = await bootstrap.register_broker(registry, self._registration(addresses))
@@ -181,6 +199,7 @@ class Node:
         topics = TopicAdmin(registry, view, controller, self.config, self._timers, self._env.dice, partition_room)
         # Kafka's default asks for three brokers, and its clients only see that they have to wait.
         topics.warn_of_too_few_brokers(GROUP_OFFSETS_TOPIC)
+        topics.warn_of_too_few_brokers(TRANSACTION_STATE_TOPIC)
         routes = self.routes = RouteTable(
             HANDLERS, response_class, FIRST_FLEXIBLE_VERSION.__getitem__, unsupported_version
         )
@@ -194,9 +213,10 @@ class Node:
             replicas,
             self._fetches,
             groups,
+            transactions,
             topics,
             PartitionAdmin(registry, view, controller, self._timers, partition_room),
-            ProducerIds(registry, self.broker_id),
+            producer_ids,
             registry,
             AllowAll(),
             routes.offered,
@@ -214,6 +234,10 @@ class Node:
         self._fetches.expire_all()
         if self._groups is not None:
             self._groups.close()
+        if self._transactions is not None:
+            self._transactions.close()
+        if self._channels is not None:
+            self._channels.close()
         if self._replicas is not None:
             self._replicas.stop_appends()
         self._turns.finish()
@@ -319,6 +343,17 @@ class Node:
         """The host that clients are told: this machine's name where the listener is bound to every interface."""
         return bound_host if bound_host not in ("0.0.0.0", "::") else self._env.network.host_name()
 
+    def _new_channels(self, view: ClusterView) -> BrokerChannels:
+        return BrokerChannels(
+            self._env.network,
+            view,
+            lambda: self.config.inter_broker_listener,
+            f"broker-{self.broker_id}",
+            self._timers,
+            self._spawner,
+            lambda: self.config.request_timeout_ms,
+        )
+
     def _new_recovery_executor(self) -> OwnedExecutor:
         executor = self._env.new_executor("recovery", self.config.num_recovery_threads_per_data_dir)
         self._recovery_executors.append(executor)
@@ -388,15 +423,15 @@ class Node:
             self._spawner.spawn(self._replicas.update_all_configs())
 
     def _on_leadership(self, led: list[Partition], resigned: list[TopicPartition]) -> None:
-        groups = self._groups
-        if groups is None:
-            return
+        coordinators = {GROUP_OFFSETS_TOPIC: self._groups, TRANSACTION_STATE_TOPIC: self._transactions}
         for partition in led:
-            if partition.topic_partition.topic == GROUP_OFFSETS_TOPIC:
-                groups.on_partition_leader(partition.topic_partition.partition, partition.leader_epoch)
+            coordinator = coordinators.get(partition.topic_partition.topic)
+            if coordinator is not None:
+                coordinator.on_partition_leader(partition.topic_partition.partition, partition.leader_epoch)
         for topic_partition in resigned:
-            if topic_partition.topic == GROUP_OFFSETS_TOPIC:
-                groups.on_partition_resigned(topic_partition.partition)
+            coordinator = coordinators.get(topic_partition.topic)
+            if coordinator is not None:
+                coordinator.on_partition_resigned(topic_partition.partition)
 
     def _on_image(self, change: ImageChange) -> None:
         for topic in change.deleted_topics:

@@ -35,6 +35,7 @@ class Client:
             replicas=service.replicas,
             fetches=None,
             groups=service.groups,
+            transactions=None,
             topics=topics,
             partitions=None,
             producer_ids=None,

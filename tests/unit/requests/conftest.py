@@ -107,6 +107,7 @@ class DataPath:
             replicas=self.replicas,
             fetches=fetches,
             groups=None,
+            transactions=None,
             topics=None,
             partitions=None,
             producer_ids=None,

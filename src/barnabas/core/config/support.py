@@ -99,21 +99,24 @@ HONOURED = frozenset(
         "port",
         "queued.max.request.bytes",
         "replica.high.watermark.checkpoint.interval.ms",
+        "request.timeout.ms",
         "reserved.broker.max.id",
         "security.inter.broker.protocol",
         "socket.receive.buffer.bytes",
         "socket.request.max.bytes",
         "socket.send.buffer.bytes",
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms",
+        "transaction.max.timeout.ms",
+        "transaction.remove.expired.transaction.cleanup.interval.ms",
         "transaction.state.log.min.isr",
         "transaction.state.log.num.partitions",
         "transaction.state.log.replication.factor",
         "transaction.state.log.segment.bytes",
+        "transactional.id.expiration.ms",
     ]
 )
 
-PARTLY_HONOURED = {
-    "transactional.id.expiration.ms": "works for idempotent producers; there are no transactions yet",
-}
+PARTLY_HONOURED: dict[str, str] = {}
 
 REFUSED = {
     "authorizer.class.name": "refused",
@@ -146,9 +149,9 @@ WITHOUT_EFFECT = frozenset(
         "replica.lag.time.max.ms",
         "replica.socket.receive.buffer.bytes",
         "replica.socket.timeout.ms",
-        "request.timeout.ms",
         "socket.connection.setup.timeout.max.ms",
         "socket.connection.setup.timeout.ms",
+        "transaction.state.log.load.buffer.size",
         "unclean.leader.election.enable",
     ]
 )

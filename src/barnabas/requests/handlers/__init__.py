@@ -4,6 +4,8 @@ What ApiVersions offers, what the README's table says and what is routed come fr
 """
 
 from barnabas.requests.handlers import (
+    add_offsets_to_txn,
+    add_partitions_to_txn,
     api_versions,
     create_partitions,
     create_topics,
@@ -12,6 +14,7 @@ from barnabas.requests.handlers import (
     delete_topics,
     describe_configs,
     describe_groups,
+    end_txn,
     fetch,
     find_coordinator,
     heartbeat,
@@ -28,6 +31,7 @@ from barnabas.requests.handlers import (
     produce,
     sync_group,
     txn_offset_commit,
+    write_txn_markers,
 )
 from barnabas.requests.table import Handler
 
@@ -51,6 +55,10 @@ HANDLERS: tuple[Handler, ...] = (
     delete_records.HANDLER,
     init_producer_id.HANDLER,
     offset_for_leader_epoch.HANDLER,
+    add_partitions_to_txn.HANDLER,
+    add_offsets_to_txn.HANDLER,
+    end_txn.HANDLER,
+    write_txn_markers.HANDLER,
     txn_offset_commit.HANDLER,
     describe_configs.HANDLER,
     create_partitions.HANDLER,

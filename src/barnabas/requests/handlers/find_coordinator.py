@@ -1,14 +1,15 @@
-"""FindCoordinator (API key 10, v0-3): which broker coordinates a group.
+"""FindCoordinator (API key 10, v0-3): which broker coordinates a group, or a transactional id.
 
 Source: protocol guide, FindCoordinator; semantics, FindCoordinator.
 """
 
 from barnabas.core.error_code import ErrorCode
-from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC
+from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from barnabas.core.pending import Pending
 from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from barnabas.requests.context import RequestContext
 from barnabas.requests.table import Handler
+from barnabas.security.authorizer import Operation, ResourceType
 
 _GROUP = 0
 _TRANSACTION = 1
@@ -21,34 +22,39 @@ _CREATION_TIMEOUT_MS = 2_000
 _MESSAGES = {
     ErrorCode.COORDINATOR_NOT_AVAILABLE: "The coordinator is not available.",
     ErrorCode.UNKNOWN_SERVER_ERROR: "The server experienced an unexpected error when processing the request.",
-    ErrorCode.INVALID_REQUEST: "Transactions are not implemented yet.",
 }
 
 
 def find_coordinator(
     ctx: RequestContext, request: FindCoordinatorRequest
 ) -> FindCoordinatorResponse | Pending[FindCoordinatorResponse]:
-    """Name the leader of the group's partition; the topic is created when it is missing."""
-    if request.key_type == _TRANSACTION:
-        # differs from Kafka (transaction-coordinator): no transactions yet. This code stops a transactional producer at
-        # once, with the message.
-        return _refusal(ErrorCode.INVALID_REQUEST)
-    if request.key_type != _GROUP:
-        return _refusal(ErrorCode.UNKNOWN_SERVER_ERROR)
+    """Name the leader of the key's partition; the topic is created when it is missing."""
     services = ctx.services
-    if services.cluster.image.partition_count(GROUP_OFFSETS_TOPIC):
-        return _coordinator(ctx, request.key)
+    if request.key_type == _GROUP:
+        topic = GROUP_OFFSETS_TOPIC
+        if not ctx.may(Operation.DESCRIBE, ResourceType.GROUP, request.key):
+            return _refusal(ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    elif request.key_type == _TRANSACTION:
+        topic = TRANSACTION_STATE_TOPIC
+        if not ctx.may(Operation.DESCRIBE, ResourceType.TRANSACTIONAL_ID, request.key):
+            return _refusal(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    else:
+        return _refusal(ErrorCode.UNKNOWN_SERVER_ERROR)
+    if services.cluster.image.partition_count(topic):
+        return _coordinator(ctx, topic, request.key)
 
     async def create() -> FindCoordinatorResponse:
-        await services.topics.ensure_internal(GROUP_OFFSETS_TOPIC, _CREATION_TIMEOUT_MS)
-        return _coordinator(ctx, request.key)
+        await services.topics.ensure_internal(topic, _CREATION_TIMEOUT_MS)
+        return _coordinator(ctx, topic, request.key)
 
     return services.spawner.spawn(create(), lambda error: _refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE))
 
 
-def _coordinator(ctx: RequestContext, group_id: str) -> FindCoordinatorResponse:
-    image = ctx.services.cluster.image
-    state = image.partition(GROUP_OFFSETS_TOPIC, ctx.services.groups.partition_for(group_id))
+def _coordinator(ctx: RequestContext, topic: str, key: str) -> FindCoordinatorResponse:
+    services = ctx.services
+    image = services.cluster.image
+    coordinator = services.groups if topic == GROUP_OFFSETS_TOPIC else services.transactions
+    state = image.partition(topic, coordinator.partition_for(key))
     broker = None if state is None else image.brokers.get(state.leader)
     endpoint = None if broker is None else broker.endpoints.get(ctx.connection.listener_name)
     if broker is None or endpoint is None:

@@ -35,14 +35,14 @@ from barnabas.requests.context import RequestContext
 from barnabas.requests.fanout import resolve
 from barnabas.requests.slices import MORE, Steps
 from barnabas.requests.table import Handler
-from barnabas.security.authorizer import Operation
+from barnabas.security.authorizer import Operation, ResourceType
 
 _FIRST_VERSION_WITH_BATCHES = 3
 _FIRST_VERSION_WITH_STORAGE_ERROR = 4
 _FIRST_VERSION_WITH_ZSTD = 7
 _ACKS = (-1, 0, 1)
-# A batch without these bits is nothing that a version of the request could refuse.
-_MAY_BE_REFUSED = TRANSACTIONAL_BIT | Codec.ZSTD
+# A batch without this bit is nothing that a version of the request could refuse.
+_MAY_BE_REFUSED = Codec.ZSTD
 # The Java admin client repairs internal topics under this name.
 _ADMIN_CLIENT_ID = "__admin_client"
 # Members of enums are looked up in their classes each time.
@@ -66,7 +66,7 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | P
     for topic in topic_data:
         for data in topic.partition_data:
             attributes |= _attributes(data)
-    if attributes & TRANSACTIONAL_BIT and request.transactional_id is None:
+    if attributes & TRANSACTIONAL_BIT and not _may_write_transactions(ctx, request):
         return refuse(ctx, request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     if len(topic_data) != 1 or len(topic_data[0].partition_data) != 1:
         topic_data = _without_repetitions(topic_data)
@@ -91,7 +91,7 @@ def _produce_large(ctx: RequestContext, request: ProduceRequest) -> Steps[Produc
         for data in topic.partition_data:
             attributes |= _attributes(data)
             yield MORE
-    if attributes & TRANSACTIONAL_BIT and request.transactional_id is None:
+    if attributes & TRANSACTIONAL_BIT and not _may_write_transactions(ctx, request):
         yield refuse(ctx, request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
         return
     responses = []
@@ -241,6 +241,11 @@ def _when_complete(
     yield pending
 
 
+def _may_write_transactions(ctx: RequestContext, request: ProduceRequest) -> bool:
+    transactional_id = request.transactional_id
+    return transactional_id is not None and ctx.may(_WRITE, ResourceType.TRANSACTIONAL_ID, transactional_id)
+
+
 def _attributes(data: PartitionProduceData) -> int:
     """The low bits of the attributes of a partition's first batch; 0 where it has none.
 
@@ -289,9 +294,6 @@ def _request_error(ctx: RequestContext, records: memoryview) -> ErrorCode:
         and _FIRST_VERSION_WITH_BATCHES <= ctx.api_version < _FIRST_VERSION_WITH_ZSTD
     ):
         return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
-    if attributes & TRANSACTIONAL_BIT:
-        # differs from Kafka (transactional-batch): without a transaction coordinator no transaction can be open here.
-        return ErrorCode.INVALID_TXN_STATE
     return ErrorCode.NONE
 
 

@@ -385,6 +385,9 @@ class HostNetwork:
     def host_name(self) -> str:
         return self._host
 
+    async def connect(self, host: str, port: int) -> MemoryChannel:
+        return MemoryChannel(self._network.loop, await self._network.open(self._host, host, port))
+
     async def dial(self, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """Connect; raises OSError."""
         return await self._network.connect(self._host, host, port)
@@ -447,7 +450,17 @@ class MemoryNetwork:
             del self._acceptors[acceptor.address]
 
     async def connect(self, source: str, host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """Open a connection; raises OSError."""
+        """Open a connection, as streams; raises OSError."""
+        ours = await self.open(source, host, port)
+        reader = asyncio.StreamReader(limit=1 << 20, loop=self.loop)
+        protocol = asyncio.StreamReaderProtocol(reader, loop=self.loop)
+        transport = _Transport(ours, protocol)
+        protocol.connection_made(transport)
+        ours.tell()
+        return reader, asyncio.StreamWriter(transport, protocol, reader, self.loop)
+
+    async def open(self, source: str, host: str, port: int) -> End:
+        """Open a connection; this side of it. Raises OSError."""
         self._connection_count += 1
         label = f"c{self._connection_count}"
         ours, theirs = End(self, source, label), End(self, host, label)
@@ -479,12 +492,7 @@ class MemoryNetwork:
             raise
         if not is_taken:
             raise ConnectionRefusedError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED))
-        reader = asyncio.StreamReader(limit=1 << 20, loop=self.loop)
-        protocol = asyncio.StreamReaderProtocol(reader, loop=self.loop)
-        transport = _Transport(ours, protocol)
-        protocol.connection_made(transport)
-        ours.tell()
-        return reader, asyncio.StreamWriter(transport, protocol, reader, self.loop)
+        return ours
 
     # --- faults
 

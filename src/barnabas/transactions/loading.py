@@ -1,0 +1,61 @@
+"""Reads the transactional ids of one partition of `__transaction_state`. Runs off the event loop.
+
+Invariants: of several records with one key the last counts; memory grows with what lives in the partition; the result
+is built of fresh objects that nobody else sees yet.
+
+Source: KIP-98; semantics, coordinator moves.
+"""
+
+import logging
+from collections.abc import Callable, Iterable
+
+from barnabas.coordination.ownership import LoadedPartition
+from barnabas.core.errors import ProtocolError
+from barnabas.records.errors import CorruptRecordsError
+from barnabas.records.formats import iterate_any_records, read_any_header
+from barnabas.records.record import Record
+from barnabas.transactions.storage import decode_key, decode_value
+from barnabas.transactions.transaction import Transaction, TransactionState
+
+log = logging.getLogger(__name__)
+
+
+def read_transactions(
+    batches: Iterable[memoryview], is_stopped: Callable[[], bool] = lambda: False
+) -> LoadedPartition[Transaction]:
+    """Read a whole partition.
+
+    Args:
+        batches: Its record batches, oldest first.
+        is_stopped: Asked before each batch; when it says so the result is incomplete and of no use.
+    """
+    loaded: LoadedPartition[Transaction] = LoadedPartition()
+    found: dict[str, Transaction] = {}
+    for batch in batches:
+        if is_stopped():
+            break
+        header = read_any_header(batch)
+        if header.is_control:
+            continue
+        try:
+            for record in iterate_any_records(batch):
+                loaded.record_count += 1
+                _read(found, record)
+        except (CorruptRecordsError, ProtocolError) as error:
+            # differs from Kafka (transaction-record-unreadable): what cannot be read is left out; Kafka 2.7 stops
+            # loading there, and forgets the rest.
+            loaded.skipped_count += 1
+            log.warning("skipped what stands at offset %d of __transaction_state: %s", header.last_offset, error)
+    loaded.items = list(found.values())
+    return loaded
+
+
+def _read(found: dict[str, Transaction], record: Record) -> None:
+    transactional_id = decode_key(record.key or b"")
+    if transactional_id is None:
+        raise ProtocolError("unknown version of key")
+    found.pop(transactional_id, None)
+    if record.value is not None:
+        transaction = decode_value(transactional_id, record.value)
+        if transaction.state is not TransactionState.DEAD:
+            found[transactional_id] = transaction

@@ -1,0 +1,113 @@
+"""What the coordinator knows of one transactional id.
+
+    EMPTY ─► ONGOING ─► PREPARE_COMMIT ─► COMPLETE_COMMIT ─► ONGOING, EMPTY
+                   └──► PREPARE_ABORT ──► COMPLETE_ABORT ──► ONGOING, EMPTY
+
+Invariants: a state is entered when its record is in `__transaction_state`, not before; until then it is the pending
+one, and nothing else begins. What is prepared ends that way, whoever coordinates it.
+
+Source: KIP-98, KIP-360; semantics, transactions.
+"""
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import NamedTuple
+
+from barnabas.core.types import NO_EPOCH, NO_PRODUCER_ID, NO_TIMESTAMP, TopicPartition
+
+LAST_EPOCH = 2**15 - 1
+"""Never given to a producer: what it fences needs one more."""
+
+
+class TransactionState(IntEnum):
+    """Where a transaction stands; the numbers are those of the records.
+
+    Kafka has one more in memory, the fencing of a producer before its transaction is aborted: here that is one step
+    with the abort.
+    """
+
+    EMPTY = 0
+    ONGOING = 1
+    PREPARE_COMMIT = 2
+    PREPARE_ABORT = 3
+    COMPLETE_COMMIT = 4
+    COMPLETE_ABORT = 5
+    DEAD = 6
+
+    @property
+    def is_prepared(self) -> bool:
+        """Whether the outcome is decided, and not told everywhere."""
+        return self in (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether there is no transaction that has not ended."""
+        return self in (TransactionState.EMPTY, TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
+
+
+class Transition(NamedTuple):
+    """What a transactional id becomes once that is in the log.
+
+    Attributes: see `Transaction`.
+    """
+
+    state: TransactionState
+    producer_id: int
+    producer_epoch: int
+    last_producer_id: int
+    last_producer_epoch: int
+    timeout_ms: int
+    partitions: frozenset[TopicPartition]
+    start_timestamp_ms: int
+    update_timestamp_ms: int
+
+
+@dataclass(slots=True, eq=False)
+class Transaction:
+    """One transactional id.
+
+    Attributes:
+        producer_id, producer_epoch: Who may write; -1: nobody yet.
+        last_producer_id, last_producer_epoch: Who might before, and may ask again for what it was not told; -1: nobody.
+            They are not stored.
+        timeout_ms: How long a transaction may take.
+        partitions: What it touched.
+        start_timestamp_ms: When it began; -1: none did.
+        update_timestamp_ms: When it changed last.
+        pending: What it is about to become.
+        has_failed_fence: Whether its epoch was raised to fence a producer, and the abort could not be stored: nobody
+            was told that epoch, so that it need not be raised again.
+        partition: Of `__transaction_state`.
+    """
+
+    transactional_id: str
+    producer_id: int = NO_PRODUCER_ID
+    producer_epoch: int = NO_EPOCH
+    last_producer_id: int = NO_PRODUCER_ID
+    last_producer_epoch: int = NO_EPOCH
+    timeout_ms: int = 0
+    state: TransactionState = TransactionState.EMPTY
+    partitions: frozenset[TopicPartition] = field(default_factory=frozenset)
+    start_timestamp_ms: int = NO_TIMESTAMP
+    update_timestamp_ms: int = NO_TIMESTAMP
+    pending: Transition | None = None
+    has_failed_fence: bool = False
+    partition: int = -1
+
+    @property
+    def is_epoch_exhausted(self) -> bool:
+        """Whether no producer can get another epoch of this producer id."""
+        return self.producer_epoch >= LAST_EPOCH - 1
+
+    def become(self, transition: Transition) -> None:
+        """Take over what is in the log now."""
+        self.state = transition.state
+        self.producer_id = transition.producer_id
+        self.producer_epoch = transition.producer_epoch
+        self.last_producer_id = transition.last_producer_id
+        self.last_producer_epoch = transition.last_producer_epoch
+        self.timeout_ms = transition.timeout_ms
+        self.partitions = transition.partitions
+        self.start_timestamp_ms = transition.start_timestamp_ms
+        self.update_timestamp_ms = transition.update_timestamp_ms
+        self.pending = None
