@@ -18,57 +18,42 @@ Source: semantics, controller; zookeeper.md, watchers of each node.
 import asyncio
 import logging
 from collections.abc import Iterable
-from enum import Enum
 from functools import partial
-from typing import NamedTuple, TypeAlias, assert_never
+from typing import Any, TypeVar, assert_never
 
 from barnabas.controller.deletion import delete_nodes, is_blocked
 from barnabas.controller.election import Elected, current_controller, elect, still_elected
 from barnabas.controller.epoch_guard import ControllerMovedError
+from barnabas.controller.events import Event, QueueEvent, ReplicasDeleted, Signal, TopicSet
 from barnabas.controller.partitions import create_states, read_states, reassess
-from barnabas.controller.requests import ControlResponse, leader_and_isr, stop_for_deletion, update_metadata
+from barnabas.controller.reassignment import Moving, complete_reassignments, reassignments
+from barnabas.controller.requests import (
+    ControlResponse,
+    leader_and_isr,
+    stop_for_deletion,
+    stop_replicas,
+    update_metadata,
+)
 from barnabas.controller.sender import Sender
 from barnabas.controller.state import ControllerState, LiveBroker, compare_brokers
+from barnabas.controller.work import Asked, Outcome, Work
 from barnabas.core.clock import Clock
 from barnabas.core.pending import Pending
 from barnabas.core.timers import Timers
 from barnabas.core.types import TopicPartition
 from barnabas.protocol.messages.stop_replica import StopReplicaResponse
 from barnabas.registry import paths
-from barnabas.registry.store import ConnectionLostError, NoNodeError, Registry, RegistryClosedError, WatchEvent
+from barnabas.registry.store import ConnectionLostError, NoNodeError, Registry, RegistryClosedError
 from barnabas.registry.znodes.brokers import decode_registration
 from barnabas.registry.znodes.payload import MalformedError
 from barnabas.registry.znodes.topics import TopicAssignment, decode_assignment
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 RECONNECT_BACKOFF_MS = 100
 TAKE_OVER_BACKOFF_MS = 1_000
-
-
-class Signal(Enum):
-    """Something that the registry's watches tell; what it is now, the handler reads."""
-
-    CONTROLLER_CHANGED = "/controller came, went or was set"
-    BROKERS_CHANGED = "a broker came or went"
-    BROKER_SET = "a broker wrote its registration again: its endpoints changed"
-    TOPICS_CHANGED = "a topic came or went"
-    DELETIONS_CHANGED = "somebody asks for a topic to be deleted"
-
-
-class ReplicasDeleted(NamedTuple):
-    """All replicas of a topic are gone."""
-
-    topic: str
-
-
-class TopicSet(NamedTuple):
-    """A topic's node was written: it may have more partitions."""
-
-    topic: str
-
-
-Event: TypeAlias = Signal | ReplicasDeleted | TopicSet
 
 
 class Controller:
@@ -110,6 +95,23 @@ class Controller:
         """The controller epoch; 0 while another broker is the controller."""
         return 0 if self._state is None else self._state.epoch
 
+    def reassignments(self) -> dict[TopicPartition, Moving]:
+        """The partitions that are on their way to other brokers; none where another broker is the controller."""
+        return {} if self._state is None else reassignments(self._state)
+
+    async def carry_out(self, work: Work[T]) -> T | None:
+        """Do something in the controller's name, in its turn among the events.
+
+        Returns:
+            What the work gives for its value; None: this broker is not the controller (any more).
+        """
+        if self._state is None:
+            return None
+        asked = Asked(work, Pending())
+        self._events.put_nowait(asked)
+        value: T | None = await asked.answer.future()
+        return value
+
     def is_deleting(self, topic: str) -> bool:
         """Whether a topic is on its way out; never where another broker is the controller."""
         return self._state is not None and topic in self._state.deleting
@@ -141,11 +143,17 @@ class Controller:
                 await self._handle(event)
             except RegistryClosedError:
                 return
-            except Exception:
+            except Exception as error:
+                if isinstance(event, Asked):
+                    event.answer.fail(error)
                 # Whatever it was: the next event may be handled, and a controller that stands still is worse.
                 log.exception("the controller could not handle %s", event)
                 if self._state is None:
                     self._timers.call_later(TAKE_OVER_BACKOFF_MS, self._events.put_nowait, Signal.CONTROLLER_CHANGED)
+            finally:
+                if isinstance(event, Asked):
+                    # Where nothing was done: this broker is the controller no more.
+                    event.answer.complete(None)
 
     async def _handle(self, event: Event) -> None:
         """Handle an event, however often the connection is lost on the way."""
@@ -186,13 +194,15 @@ class Controller:
                 await self._deletions_changed(state)
             case TopicSet():
                 await self._topic_set(state, event.topic)
+            case Asked():
+                await self._do(state, event)
             case ReplicasDeleted():
                 await self._replicas_deleted(state, event.topic)
             case _:
                 assert_never(event)
 
-    def _watch(self, event: Event) -> "_QueueEvent":
-        return _QueueEvent(self._events, event)
+    def _watch(self, event: Event) -> QueueEvent:
+        return QueueEvent(self._events, event)
 
     # Election and failover
 
@@ -235,6 +245,7 @@ class Controller:
         await create_states(self._registry, state, sorted(state.topics.keys() - state.deleting))
         self._send_leaders(state, state.brokers, known, is_new=False)
         self._send_metadata(state, state.brokers, known)
+        self._tell_outcome(state, await complete_reassignments(self._registry, state, reassignments(state)))
         for topic in sorted(state.deleting):
             self._delete_replicas(state, topic)
         if state.deleting != set(deleting):
@@ -389,6 +400,24 @@ class Controller:
         state.forget_topic(topic)
         log.info("topic %s is deleted", topic)
 
+    # What is asked for
+
+    async def _do(self, state: ControllerState, asked: Asked) -> None:
+        outcome = await asked.work(self._registry, state)
+        self._tell_outcome(state, outcome)
+        asked.answer.complete(outcome.value)
+
+    def _tell_outcome(self, state: ControllerState, outcome: Outcome[Any]) -> None:
+        if outcome.changed:
+            self._send_leaders(state, state.brokers, list(outcome.changed), is_new=False)
+        removed: dict[int, list[TopicPartition]] = {}
+        for broker_id, partition in outcome.removed:
+            removed.setdefault(broker_id, []).append(partition)
+        for broker_id, partitions in removed.items():
+            self._sender.send(broker_id, stop_replicas(state, self._broker_id, broker_id, partitions))
+        if outcome.changed:
+            self._send_metadata(state, state.brokers, list(outcome.changed))
+
     # Requests
 
     def _send_leaders(
@@ -402,22 +431,3 @@ class Controller:
     def _send_metadata(self, state: ControllerState, brokers: Iterable[int], partitions: list[TopicPartition]) -> None:
         for broker_id in brokers:
             self._sender.send(broker_id, update_metadata(state, self._broker_id, broker_id, partitions))
-
-
-class _QueueEvent:
-    """A watch that puts an event into the queue; equal ones are one watch, so setting it again adds none."""
-
-    __slots__ = ("_event", "_events")
-
-    def __init__(self, events: "asyncio.Queue[Event]", event: Event) -> None:
-        self._events = events
-        self._event = event
-
-    def __call__(self, event: WatchEvent) -> None:
-        self._events.put_nowait(self._event)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _QueueEvent) and other._events is self._events and other._event == self._event
-
-    def __hash__(self) -> int:
-        return hash((id(self._events), self._event))

@@ -11,7 +11,7 @@ Source: semantics, controller (partition states); zookeeper.md, partition state.
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -158,10 +158,32 @@ def _next_state(state: ControllerState, partition: TopicPartition) -> PartitionS
 
 
 async def _reassess_one(registry: Registry, state: ControllerState, partition: TopicPartition) -> None:
-    """Write a partition's next state; read it again as often as its leader wrote it meanwhile."""
+    await change_state(registry, state, partition, lambda _: _next_state(state, partition))
+
+
+async def change_state(
+    registry: Registry,
+    state: ControllerState,
+    partition: TopicPartition,
+    decide: Callable[[PartitionStateNode], PartitionStateNode | None],
+) -> bool:
+    """Write the state that follows from a partition's; read it again as often as its leader wrote it meanwhile.
+
+    Args:
+        decide: Gives the next state, or None where it stays as it is.
+
+    Returns:
+        Whether it was written.
+
+    Raises:
+        ControllerMovedError: This broker is controller no more.
+    """
     path = paths.partition_state(*partition)
-    while (node := _next_state(state, partition)) is not None:
-        write = SetOp(path, encode_partition_state(node), state.leaders[partition].zk_version)
+    while (leadership := state.leaders.get(partition)) is not None:
+        node = decide(leadership.node)
+        if node is None:
+            return False
+        write = SetOp(path, encode_partition_state(node), leadership.zk_version)
         try:
             (stat,) = await write_as_controller(registry, state.epoch_zk_version, [write])
         except (BadVersionError, NoNodeError):
@@ -170,3 +192,5 @@ async def _reassess_one(registry: Registry, state: ControllerState, partition: T
             continue
         assert isinstance(stat, Stat)
         state.leaders[partition] = Leadership(node, stat.version)
+        return True
+    return False

@@ -166,17 +166,23 @@ def stop_for_deletion(
     state: ControllerState, controller_id: int, broker_id: int, topic: str
 ) -> StopReplicaRequest | None:
     """Tell one broker to drop its replicas of a topic, logs and all; None: it has none."""
-    hosted = [
-        # differs from Kafka (topic-deletion): it stops the replicas first, and deletes them by a second request.
-        StopReplicaPartitionState(partition.partition, EPOCH_DURING_DELETE, True)
-        for partition in state.partitions_of(topic)
-        if broker_id in state.replicas(partition)
-    ]
-    if not hosted:
-        return None
+    # differs from Kafka (topic-deletion): it stops the replicas first, and deletes them by a second request.
+    hosted = [partition for partition in state.partitions_of(topic) if broker_id in state.replicas(partition)]
+    return stop_replicas(state, controller_id, broker_id, hosted) if hosted else None
+
+
+def stop_replicas(
+    state: ControllerState, controller_id: int, broker_id: int, partitions: Iterable[TopicPartition]
+) -> StopReplicaRequest:
+    """Tell one broker to drop its replicas of these partitions, logs and all."""
+    topics: dict[str, StopReplicaTopicState] = {}
+    for topic, index in partitions:
+        topics.setdefault(topic, StopReplicaTopicState(topic, [])).partition_states.append(
+            StopReplicaPartitionState(index, EPOCH_DURING_DELETE, True)
+        )
     return StopReplicaRequest(
         controller_id,
         state.epoch,
         broker_epoch=state.brokers[broker_id].epoch,
-        topic_states=[StopReplicaTopicState(topic, hosted)],
+        topic_states=list(topics.values()),
     )

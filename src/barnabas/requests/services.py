@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from barnabas.core.error_code import ErrorCode
 
 if TYPE_CHECKING:
+    from barnabas.administration.leadership import LeadershipAdmin
     from barnabas.administration.partitions import PartitionAdmin
     from barnabas.administration.producer_ids import ProducerIds
     from barnabas.administration.topics import TopicAdmin
@@ -53,6 +54,7 @@ class Services:
     transactions: "TransactionCoordinator"
     topics: "TopicAdmin"
     partitions: "PartitionAdmin"
+    leadership: "LeadershipAdmin"
     producer_ids: "ProducerIds"
     registry: "Registry"
     authorizer: "Authorizer"

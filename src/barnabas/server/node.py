@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from barnabas.administration.leadership import LeadershipAdmin
 from barnabas.administration.partitions import PartitionAdmin
 from barnabas.administration.producer_ids import ProducerIds
 from barnabas.administration.topics import TopicAdmin
@@ -216,6 +217,7 @@ class Node:
             transactions,
             topics,
             PartitionAdmin(registry, view, controller, self._timers, partition_room),
+            LeadershipAdmin(view, controller, self._timers),
             producer_ids,
             registry,
             AllowAll(),

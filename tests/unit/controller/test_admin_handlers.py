@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from barnabas.administration.leadership import LeadershipAdmin
 from barnabas.administration.producer_ids import ProducerIds
 from barnabas.administration.topic_rules import NewTopic
 from barnabas.core.config.live import Layer, LiveConfig
@@ -13,6 +14,11 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.executor import InlineExecutor
 from barnabas.core.pending import Pending
 from barnabas.protocol.api_keys import response_class
+from barnabas.protocol.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    ReassignablePartition,
+    ReassignableTopic,
+)
 from barnabas.protocol.messages.create_partitions import (
     CreatePartitionsAssignment,
     CreatePartitionsRequest,
@@ -26,17 +32,25 @@ from barnabas.protocol.messages.create_topics import (
 )
 from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest
 from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from barnabas.protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
+from barnabas.protocol.messages.list_partition_reassignments import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsTopics,
+)
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from barnabas.protocol.wire import WireBuffer
 from barnabas.registry.znodes.topics import PartitionStateNode, encode_partition_state
 from barnabas.requests.context import ConnectionInfo, RequestContext
 from barnabas.requests.handlers import (
+    alter_partition_reassignments,
     create_partitions,
     create_topics,
     delete_topics,
     describe_configs,
+    elect_leaders,
     init_producer_id,
+    list_partition_reassignments,
     metadata,
 )
 from barnabas.requests.services import Services
@@ -65,6 +79,7 @@ class Client:
             transactions=None,
             topics=cluster.topics,
             partitions=cluster.partitions,
+            leadership=LeadershipAdmin(cluster.view, cluster.controller, cluster.clock),
             producer_ids=ProducerIds(cluster.registry, 0),
             registry=cluster.registry,
             authorizer=AllowAll(),
@@ -336,6 +351,63 @@ def test_create_partitions(version: int) -> None:
         await cluster.controller.close()
         answer = await client.ask(create_partitions.HANDLER, version, validated)
         assert answer.results[0].error_code == E.NOT_CONTROLLER
+
+    play_with_client(story)
+
+
+@pytest.mark.parametrize("version", range(3))
+def test_elect_leaders(version: int) -> None:
+    async def story(cluster: Cluster, client: Client) -> None:
+        await cluster.topics.create([NewTopic("t", 2, 1)], 1000)
+        request = ElectLeadersRequest(0, [TopicPartitions("t", [1, 1, 2]), TopicPartitions("u", [0])], 1000)
+        answer = await client.ask(elect_leaders.HANDLER, version, request)
+        assert (answer.error_code, answer.replica_election_results[1].topic) == (0, "u")
+        (of_t, _) = answer.replica_election_results
+        assert [(each.partition_id, each.error_code) for each in of_t.partition_result] == [
+            (1, E.ELECTION_NOT_NEEDED),
+            (2, E.UNKNOWN_TOPIC_OR_PARTITION),
+        ]
+        everything = ElectLeadersRequest(0, None, 1000)
+        assert (await client.ask(elect_leaders.HANDLER, version, everything)).replica_election_results == []
+        await cluster.controller.close()
+        answer = await client.ask(elect_leaders.HANDLER, version, everything)
+        (of_t,) = answer.replica_election_results
+        assert (answer.error_code, {each.error_code for each in of_t.partition_result}) == (0, {E.NOT_CONTROLLER})
+
+    play_with_client(story)
+
+
+def test_reassignments() -> None:
+    async def story(cluster: Cluster, client: Client) -> None:
+        await cluster.add_broker(9)
+        await cluster.topics.create([NewTopic("t", -1, -1, [(0, [9]), (1, [0])])], 1000)
+        await cluster.remove_broker(9)
+        topics = [ReassignableTopic("t", [ReassignablePartition(0, [0]), ReassignablePartition(1, [])])]
+        alter = AlterPartitionReassignmentsRequest(1000, topics)
+        answer = await client.ask(alter_partition_reassignments.HANDLER, 0, alter)
+        assert (answer.error_code, answer.error_message) == (0, "")
+        assert [(each.partition_index, each.error_code) for each in answer.responses[0].partitions] == [
+            (0, E.NONE),
+            (1, E.INVALID_REPLICA_ASSIGNMENT),
+        ]
+        for wanted in (None, [ListPartitionReassignmentsTopics("t", [0, 1])]):
+            listing = ListPartitionReassignmentsRequest(1000, wanted)
+            answer = await client.ask(list_partition_reassignments.HANDLER, 0, listing)
+            (each,) = answer.topics[0].partitions
+            assert (each.partition_index, each.replicas, each.adding_replicas, each.removing_replicas) == (
+                0,
+                [0, 9],
+                [0],
+                [9],
+            )
+        listing = ListPartitionReassignmentsRequest(1000, [ListPartitionReassignmentsTopics("t", [1])])
+        assert (await client.ask(list_partition_reassignments.HANDLER, 0, listing)).topics == []
+        await cluster.controller.close()
+        for handler, request in (
+            (alter_partition_reassignments.HANDLER, alter),
+            (list_partition_reassignments.HANDLER, listing),
+        ):
+            assert (await client.ask(handler, 0, request)).error_code == E.NOT_CONTROLLER
 
     play_with_client(story)
 

@@ -38,6 +38,7 @@ class Client:
             transactions=None,
             topics=topics,
             partitions=None,
+            leadership=None,
             producer_ids=None,
             registry=registry,
             authorizer=AllowAll(),

@@ -110,6 +110,7 @@ class DataPath:
             transactions=None,
             topics=None,
             partitions=None,
+            leadership=None,
             producer_ids=None,
             registry=None,
             authorizer=AllowAll(),

@@ -6,6 +6,7 @@ What ApiVersions offers, what the README's table says and what is routed come fr
 from barnabas.requests.handlers import (
     add_offsets_to_txn,
     add_partitions_to_txn,
+    alter_partition_reassignments,
     api_versions,
     create_partitions,
     create_topics,
@@ -14,6 +15,7 @@ from barnabas.requests.handlers import (
     delete_topics,
     describe_configs,
     describe_groups,
+    elect_leaders,
     end_txn,
     fetch,
     find_coordinator,
@@ -23,6 +25,7 @@ from barnabas.requests.handlers import (
     leave_group,
     list_groups,
     list_offsets,
+    list_partition_reassignments,
     metadata,
     offset_commit,
     offset_delete,
@@ -63,5 +66,8 @@ HANDLERS: tuple[Handler, ...] = (
     describe_configs.HANDLER,
     create_partitions.HANDLER,
     delete_groups.HANDLER,
+    elect_leaders.HANDLER,
+    alter_partition_reassignments.HANDLER,
+    list_partition_reassignments.HANDLER,
     offset_delete.HANDLER,
 )

@@ -1,0 +1,70 @@
+"""AlterPartitionReassignments (API key 45, v0): move partitions to other brokers, or cancel that.
+
+Source: protocol guide, AlterPartitionReassignments; semantics, topics and partitions; KIP-455.
+"""
+
+from barnabas.administration.leadership import ReassignmentResult
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.pending import Pending
+from barnabas.core.types import TopicPartition
+from barnabas.protocol.messages.alter_partition_reassignments import (
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
+    ReassignablePartitionResponse,
+    ReassignableTopicResponse,
+)
+from barnabas.requests.context import RequestContext
+from barnabas.requests.table import Handler
+
+_MOST_MESSAGE_CHARACTERS = 1_000
+
+
+def alter_partition_reassignments(
+    ctx: RequestContext, request: AlterPartitionReassignmentsRequest
+) -> AlterPartitionReassignmentsResponse | Pending[AlterPartitionReassignmentsResponse]:
+    """Begin, or cancel; the answer does not wait for the end."""
+    return ctx.services.spawner.spawn(_alter(ctx, request))
+
+
+async def _alter(
+    ctx: RequestContext, request: AlterPartitionReassignmentsRequest
+) -> AlterPartitionReassignmentsResponse:
+    # Of a partition that is named twice the later replicas count, as in Kafka.
+    wanted = {
+        TopicPartition(topic.name, each.partition_index): each.replicas
+        for topic in request.topics
+        for each in topic.partitions
+    }
+    results = await ctx.services.leadership.reassign(wanted)
+    if results is None:
+        return AlterPartitionReassignmentsResponse(
+            error_code=ErrorCode.NOT_CONTROLLER, error_message="This is not the correct controller for this cluster."
+        )
+    topics: dict[str, ReassignableTopicResponse] = {}
+    for (topic, index), result in results.items():
+        topics.setdefault(topic, ReassignableTopicResponse(topic, [])).partitions.append(_shape(index, result))
+    return AlterPartitionReassignmentsResponse(responses=list(topics.values()))
+
+
+def _shape(index: int, result: ReassignmentResult) -> ReassignablePartitionResponse:
+    message = None if result.message is None else result.message[:_MOST_MESSAGE_CHARACTERS]
+    return ReassignablePartitionResponse(index, result.error_code, message)
+
+
+def refuse(
+    ctx: RequestContext, request: AlterPartitionReassignmentsRequest, error_code: ErrorCode
+) -> AlterPartitionReassignmentsResponse:
+    """The same answer for all that was asked: the request failed as a whole."""
+    return AlterPartitionReassignmentsResponse(
+        error_code=error_code,
+        responses=[
+            ReassignableTopicResponse(
+                topic.name,
+                [ReassignablePartitionResponse(each.partition_index, error_code, None) for each in topic.partitions],
+            )
+            for topic in request.topics
+        ],
+    )
+
+
+HANDLER = Handler(AlterPartitionReassignmentsRequest, 0, 0, alter_partition_reassignments, refuse)
