@@ -63,7 +63,6 @@ def test_a_topic_is_created_described_and_deleted(servers, topic):
         (NewTopic("too-many-replicas", 1, 2), ErrorCode.INVALID_REPLICATION_FACTOR),
         (NewTopic("bad-setting", 1, 1, {"colour": "blue"}), ErrorCode.INVALID_CONFIG),
         (NewTopic("bad-value", 1, 1, {"segment.bytes": "1"}), ErrorCode.INVALID_CONFIG),
-        (NewTopic("throttled", 1, 1, {"leader.replication.throttled.replicas": "*"}), ErrorCode.INVALID_CONFIG),
     ],
 )
 def test_a_refused_topic_says_why(servers, new, code):

@@ -22,7 +22,6 @@ from barnabas.core.config.support import (
     PARTLY_HONOURED,
     REFUSED,
     SET_AT_START_ONLY,
-    TOPIC_ONLY_VALUE,
     TOPIC_WITHOUT_EFFECT,
     WITHOUT_EFFECT,
 )
@@ -177,9 +176,8 @@ other than PLAINTEXT are refused too.
 _TOPIC_HEAD = """
 ## Topic settings
 
-Given when a topic is created (`--config name=value`). Each falls back to the broker's setting in the third column.
-Where the last column names a value, it is the only one that is implemented: another is refused when the topic is
-created. `unclean.leader.election.enable` is about what a single broker never does.
+Given when a topic is created (`--config name=value`), or later. Each falls back to the broker's setting in the third
+column. What has no effect is about what a single broker never does.
 """
 
 
@@ -193,17 +191,14 @@ def _document(broker: list[Json], topic: list[Json]) -> str:
         lines.append(f"| `{name}` | {_shown(setting)} | {_allowed(setting)} | {_update_mode(name)} | {_status(name)} |")
     lines += [
         _TOPIC_HEAD,
-        "| setting | default | broker's setting | allowed | only |",
+        "| setting | default | broker's setting | allowed | status |",
         "| --- | --- | --- | --- | --- |",
     ]
     for name in (str(entry["name"]) for entry in topic):
         setting = TOPIC_SETTINGS[name]
-        only = (
-            f"`{TOPIC_ONLY_VALUE[name]}`" if TOPIC_ONLY_VALUE.get(name) else "empty" if name in TOPIC_ONLY_VALUE else ""
-        )
-        only = "any, without effect" if name in TOPIC_WITHOUT_EFFECT else only
+        status = "no effect" if name in TOPIC_WITHOUT_EFFECT else "works"
         fallback = f"`{setting.extra}`" if setting.extra in BROKER_SETTINGS else ""
-        lines.append(f"| `{name}` | {_shown(setting)} | {fallback} | {_allowed(setting)} | {only} |")
+        lines.append(f"| `{name}` | {_shown(setting)} | {fallback} | {_allowed(setting)} | {status} |")
     return "\n".join(lines) + "\n"
 
 

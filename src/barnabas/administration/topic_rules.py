@@ -8,7 +8,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from barnabas.core.config import BrokerConfig, TopicConfig
-from barnabas.core.config.support import check_topic
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import ConfigError, KafkaError
 from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
@@ -130,23 +129,16 @@ def check_assignment(assignments: Sequence[tuple[int, list[int]]]) -> dict[int, 
     raise KafkaError(ErrorCode.INVALID_REPLICA_ASSIGNMENT, reason)
 
 
-def check_configs(config: BrokerConfig, overrides: Mapping[str, str], is_internal: bool) -> TopicConfig:
+def check_configs(config: BrokerConfig, overrides: Mapping[str, str]) -> TopicConfig:
     """The settings of a new topic.
-
-    Args:
-        is_internal: The broker's own topics may have settings that topics of clients may not have yet.
 
     Raises:
         KafkaError: INVALID_CONFIG.
     """
     try:
-        topic_config = TopicConfig.from_broker(config).with_overrides(overrides)
-        if not is_internal:
-            # What has no behaviour yet is refused.
-            check_topic(topic_config)
+        return TopicConfig.from_broker(config).with_overrides(overrides)
     except ConfigError as error:
         raise KafkaError(ErrorCode.INVALID_CONFIG, str(error)) from error
-    return topic_config
 
 
 def internal_topic(name: str, config: BrokerConfig) -> NewTopic:

@@ -263,7 +263,7 @@ class TopicAdmin:
             assignment = check_assignment(topic.assignments)
         request.room.take(len(assignment))
         overrides = {key: value for key, value in topic.configs if value is not None}
-        topic_config = check_configs(self._config, overrides, name in INTERNAL_TOPICS)
+        topic_config = check_configs(self._config, overrides)
         return TopicResult(name, ErrorCode.NONE, None, len(assignment), len(assignment[0]), topic_config), assignment
 
     def _assign(self, topic: NewTopic) -> dict[int, list[int]]:

@@ -81,6 +81,11 @@ class ConfigWatcher:
         wanted = list(entities)
         await self._do(lambda: self._load(wanted))
 
+    async def catch_up(self) -> None:
+        """Wait until everybody was told of what was written before; what can't be read now is told later."""
+        self._look_soon()
+        await self._do(_nothing)
+
     def forget(self, entity: str) -> None:
         """What has these settings is gone for good: one of its name is a new one."""
         self._told.pop(entity, None)
@@ -263,6 +268,10 @@ class ConfigWatcher:
             except Exception:
                 # A bug of the one that was told: the others, and those that are told next, are no part of it.
                 log.exception("changed settings of %s could not be taken over", entity)
+
+
+async def _nothing() -> None:
+    return
 
 
 def _number(name: str) -> int:

@@ -44,6 +44,18 @@ class ConfigError(BarnabasError):
     """An invalid setting or option: one line that names it and says what to do."""
 
 
+class ConfigValueError(ConfigError):
+    """A value that a setting cannot have, where the setting itself may be there.
+
+    Attributes:
+        shown: What of the value it is about, where that is not the text itself.
+    """
+
+    def __init__(self, message: str, shown: str | None = None) -> None:
+        super().__init__(message)
+        self.shown = shown
+
+
 class StartupError(BarnabasError):
     """The broker cannot start: one line that says why and what to do."""
 

@@ -363,7 +363,7 @@ def _tell_of_topic(
             f"partitions {ranges(missing)} have no log in these directories: give all of the broker's log.dirs "
             "(--allow-missing lets them start empty)",
         )
-    limit = topic_limit(topic.name, topic.settings)
+    limit = topic_limit(topic.settings)
     if limit is not None:
         plan.say(Kind.LIMITED, topic.name, limit)
     least = topic.settings.get("min.insync.replicas", "1")

@@ -6,9 +6,7 @@ Each line goes when the feature comes; a plan then has nothing to say about it.
 from collections.abc import Mapping
 
 from barnabas.core.config import BrokerConfig, TopicConfig
-from barnabas.core.config.support import check_topic
 from barnabas.core.errors import ConfigError
-from barnabas.core.internal_topics import INTERNAL_TOPICS
 from barnabas.migration.findings import Finding, Kind
 from barnabas.migration.tree_copy import Nodes, children
 from barnabas.registry import paths
@@ -18,12 +16,10 @@ _DELEGATION_TOKENS = "/delegation_token/tokens"
 _REASSIGNMENT = "/admin/reassign_partitions"
 
 
-def topic_limit(topic: str, overrides: Mapping[str, str]) -> str | None:
+def topic_limit(overrides: Mapping[str, str]) -> str | None:
     """What this version does not do of a topic's settings, or None."""
     try:
-        config = TopicConfig.from_broker(BrokerConfig.single_broker()).with_overrides(overrides)
-        if topic not in INTERNAL_TOPICS:
-            check_topic(config)
+        TopicConfig.from_broker(BrokerConfig.single_broker()).with_overrides(overrides)
     except ConfigError as error:
         return str(error)
     return None
@@ -34,7 +30,6 @@ def tree_limits(nodes: Nodes) -> list[Finding]:
     kept: list[tuple[str, str, list[str]]] = [
         ("users", "quotas and credentials are kept, not enforced yet", children(nodes, paths.CONFIG_USERS)),
         ("clients", "quotas are kept, not enforced yet", children(nodes, paths.CONFIG_CLIENTS)),
-        ("brokers", "dynamic broker settings are kept, without effect yet", children(nodes, paths.CONFIG_BROKERS)),
         ("ACLs", "access rules are kept, not enforced yet: everybody may do everything", access_rules(nodes)),
         ("tokens", "delegation tokens are kept, not accepted yet", children(nodes, _DELEGATION_TOKENS)),
         ("reassignment", "is kept, and goes on only in Kafka", [_REASSIGNMENT] if _REASSIGNMENT in nodes else []),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from barnabas.core.error_code import ErrorCode
 
 if TYPE_CHECKING:
+    from barnabas.administration.configs import ConfigAdmin
     from barnabas.administration.leadership import LeadershipAdmin
     from barnabas.administration.partitions import PartitionAdmin
     from barnabas.administration.producer_ids import ProducerIds
@@ -40,6 +41,7 @@ class Services:
         slices: Where requests go on that are too large for one turn of the loop.
         fetch_sessions: What readers asked for and were told last.
         cold_reads: Reads what is not in the page cache; without it the event loop waits for the disk.
+        configs: Changes settings; without it nobody can.
     """
 
     config: "BrokerConfig"
@@ -62,6 +64,7 @@ class Services:
     slices: "Slices"
     fetch_sessions: "FetchSessions"
     cold_reads: "ColdReads | None" = None
+    configs: "ConfigAdmin | None" = None
 
     def absence_of(self, topic_partition: tuple[str, int]) -> ErrorCode:
         """What a client is told of a partition that is not hosted here: to look for its leader, if there is one."""

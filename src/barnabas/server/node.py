@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from barnabas.administration.configs import ConfigAdmin
 from barnabas.administration.leadership import LeadershipAdmin
 from barnabas.administration.partitions import PartitionAdmin
 from barnabas.administration.producer_ids import ProducerIds
@@ -21,7 +22,8 @@ from barnabas.controller.controller import Controller
 from barnabas.controller.local_link import LocalLink
 from barnabas.controller.sender import Sender
 from barnabas.core.config import BrokerConfig, TopicConfig
-from barnabas.core.config.live import Layer, LiveConfig
+from barnabas.core.config.dynamic import Layer
+from barnabas.core.config.live import LiveConfig
 from barnabas.core.config.settings import BROKER_SETTINGS, TOPIC_SETTINGS
 from barnabas.core.config.support import startup_warning
 from barnabas.core.config.versions import kafka_version
@@ -225,6 +227,7 @@ class Node:
             Slices(self._turns, self._clock.monotonic_ns, self._codec_executor),
             FetchSessions(self.config.max_incremental_fetch_session_cache_slots, self._clock, self._env.dice),
             ColdReads(self._cold_read_executor, self._env.page_cache),
+            ConfigAdmin(registry, view, live, configs),
         )
         self._accept(services, routes)
         self.watchdog.start()

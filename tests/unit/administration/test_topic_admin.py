@@ -86,20 +86,6 @@ def test_each_topic_is_judged_as_kafka_judges_it(topic: NewTopic, error_code: Er
     play(story)
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("follower.replication.throttled.replicas", "*"), ("leader.replication.throttled.replicas", "*")],
-)
-def test_settings_without_behaviour_are_refused_for_what_they_are(name: str, value: str) -> None:
-    async def story(cluster: Cluster) -> None:
-        (result,) = await cluster.topics.create([NewTopic("t", 1, 1, configs=[(name, value)])], 1000)
-        assert result.error_code == E.INVALID_CONFIG
-        assert result.message is not None
-        assert "not implemented yet" in result.message
-
-    play(story)
-
-
 def test_names_that_collide_within_a_request() -> None:
     async def story(cluster: Cluster) -> None:
         topics = [NewTopic("a.b", 1, 1), NewTopic("a_b", 1, 1), NewTopic("c.d", 0, 1), NewTopic("c_d", 1, 1)]

@@ -9,7 +9,8 @@ import pytest
 
 from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.config.describe import ConfigEntry, describe_broker, describe_broker_defaults, describe_topic
-from barnabas.core.config.live import Layer, LiveConfig
+from barnabas.core.config.dynamic import Layer
+from barnabas.core.config.live import LiveConfig
 
 GOLDEN = Path(__file__).parents[2] / "golden/described-live-configs.txt"
 # What tools/kafka starts a broker with, and what the recorded one was given beside.
@@ -119,7 +120,7 @@ def test_what_can_not_be_set_is_told_in_one_line_and_ignored(caplog: pytest.LogC
     assert [record.getMessage() for record in caplog.records] == [
         "of what was set for all brokers while the broker runs, some is ignored: impossible: message.max.bytes; "
         "only in the file: num.partitions; only for one broker: ssl.provider",
-        "of what was set for this broker while the broker runs, some is ignored: only in the file, here: listeners; "
+        "of what was set for this broker while the broker runs, some is ignored: only in the file: listeners; "
         "without effect here: max.connections",
     ]
     config = settings.config

@@ -2,7 +2,7 @@ import pytest
 
 from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.config.settings import format_value
-from barnabas.core.config.support import check_topic, startup_warning
+from barnabas.core.config.support import startup_warning
 from barnabas.core.errors import ConfigError
 
 
@@ -53,38 +53,7 @@ def test_compaction_lags_must_fit_each_other(defaults):
 @pytest.mark.parametrize("version", ["2.7", "2.7.2", "2.7-IV2", "0.11.0", "0.11.0.3"])
 def test_versions_may_be_short(defaults, version):
     config = defaults.with_overrides({"message.format.version": version})
-    check_topic(config)
     assert config.message_format_version == version
-
-
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        ({"leader.replication.throttled.replicas": "*"}, "only an empty list is"),
-    ],
-)
-def test_what_is_not_there_yet_is_refused(defaults, overrides, message):
-    with pytest.raises(ConfigError) as caught:
-        check_topic(defaults.with_overrides(overrides))
-    assert message in str(caught.value)
-
-
-def test_what_works_is_not_refused(defaults):
-    check_topic(
-        defaults.with_overrides(
-            {
-                "cleanup.policy": "compact,delete",
-                "delete.retention.ms": "1",
-                "min.cleanable.dirty.ratio": "0.1",
-                "segment.bytes": "100",
-                "message.timestamp.type": "LogAppendTime",
-                "preallocate": "true",
-                "compression.type": "gzip",
-                "message.format.version": "0.10.2",
-                "message.downconversion.enable": "false",
-            }
-        )
-    )
 
 
 def test_one_warning_names_what_does_nothing():

@@ -9,7 +9,8 @@ import pytest
 from barnabas.administration.leadership import LeadershipAdmin
 from barnabas.administration.producer_ids import ProducerIds
 from barnabas.administration.topic_rules import NewTopic
-from barnabas.core.config.live import Layer, LiveConfig
+from barnabas.core.config.dynamic import Layer
+from barnabas.core.config.live import LiveConfig
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.executor import InlineExecutor
 from barnabas.core.pending import Pending

@@ -1,32 +1,46 @@
+"""Changes of settings that come at the same time."""
+
 import asyncio
 from random import Random
 
 from barnabas.core.executor import InlineExecutor
+from barnabas.registry import paths
 from barnabas.registry.bootstrap import bootstrap
-from barnabas.registry.configs import change_config
+from barnabas.registry.configs import change_config, update_config
 from barnabas.registry.embedded import EmbeddedRegistry
+from barnabas.registry.znodes.configs import decode_config
 from barnabas.testing.manual_clock import ManualClock
 
 
-def test_the_node_and_the_notification_are_written_as_kafka_writes_them() -> None:
-    async def story() -> None:
-        registry = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
-        await bootstrap(registry, Random(1))
-        await change_config(registry, "users/ref%20user/clients/<default>", {"producer_byte_rate": "1000"})
-        await change_config(registry, "users/ref%20user/clients/<default>", {})
-        await change_config(registry, "brokers/0", {"log.retention.ms": "1"})
+async def opened(path) -> EmbeddedRegistry:
+    registry = await EmbeddedRegistry.open(path / "registry.sqlite", ManualClock(), InlineExecutor())
+    await bootstrap(registry, Random(1))
+    return registry
 
-        async def data(path: str) -> bytes | None:
-            return (await registry.get(path))[0]
 
-        assert await data("/config/users/ref%20user") is None
-        assert await data("/config/users/ref%20user/clients/<default>") == b'{"version":1,"config":{}}'
-        assert await data("/config/brokers/0") == b'{"version":1,"config":{"log.retention.ms":"1"}}'
-        changes = await registry.children("/config/changes")
-        assert changes == [f"config_change_{number:010}" for number in range(3)]
-        assert [await data(f"/config/changes/{name}") for name in changes[1:]] == [
-            b'{"version":2,"entity_path":"users/ref%20user/clients/<default>"}',
-            b'{"version":2,"entity_path":"brokers/0"}',
-        ]
+def test_no_change_is_lost_where_many_come_at_once(tmp_path):
+    async def run() -> None:
+        registry = await opened(tmp_path)
 
-    asyncio.run(story())
+        def adding(number: int):
+            return lambda now: {**now, f"s{number}": str(number)}
+
+        await asyncio.gather(*(update_config(registry, "topics/t", adding(number)) for number in range(20)))
+        data, _ = await registry.get(paths.config("topics/t"))
+        assert decode_config(data) == {f"s{number}": str(number) for number in range(20)}
+        assert len(await registry.children(paths.CONFIG_CHANGES)) == 20
+        await registry.close()
+
+    asyncio.run(run())
+
+
+def test_nothing_is_written_where_nothing_is_wanted(tmp_path):
+    async def run() -> None:
+        registry = await opened(tmp_path)
+        await change_config(registry, "brokers/0", {"a": "1"})
+        await update_config(registry, "brokers/0", lambda now: None)
+        _, stat = await registry.get(paths.config("brokers/0"))
+        assert (stat.version, len(await registry.children(paths.CONFIG_CHANGES))) == (0, 1)
+        await registry.close()
+
+    asyncio.run(run())

@@ -11,16 +11,18 @@ Source: Apache Kafka 2.7 documentation, broker configs; schemas/configs.json.
 from collections.abc import Collection, Mapping
 
 from barnabas.core.config import listeners as _listeners
-from barnabas.core.config.listeners import Endpoint
+from barnabas.core.config.listeners import Endpoint, parse_counts_by_host
 from barnabas.core.config.properties import read_properties
 from barnabas.core.config.settings import (
     BROKER_DYNAMIC_ONLY_SETTINGS,
     BROKER_SETTINGS,
+    LISTENER_PREFIX,
     Setting,
     Value,
     allowed,
     attribute_name,
     format_value,
+    name_for_any,
     parse,
     split_list,
 )
@@ -32,8 +34,6 @@ from barnabas.core.config.versions import (
     kafka_version,
 )
 from barnabas.core.errors import ConfigError
-
-LISTENER_PREFIX = "listener.name."
 
 # What the server.properties that Kafka ships sets for one broker, on this machine alone and beside the working
 # directory instead of in /tmp.
@@ -177,7 +177,8 @@ class BrokerConfig(BrokerFields):
         """Become like another one in some settings, and in what each setting was given.
 
         Returns:
-            Which of those settings changed: they, or others that win over them, have another value now.
+            Which of those settings changed: they, or others that win over them, have another value now. Those for one
+            listener alone are among them.
         """
         changed = set()
         for name in names:
@@ -186,11 +187,24 @@ class BrokerConfig(BrokerFields):
             if value != getattr(self, attribute):
                 setattr(self, attribute, value)
                 changed.add(name)
-        self._own = dict(other._own)
+        before, self._own = self._own, dict(other._own)
+        of_listeners = [name for name in before.keys() | self._own.keys() if name.startswith(LISTENER_PREFIX)]
+        changed.update(name for name in of_listeners if before.get(name) != self._own.get(name))
         return changed
+
+    def of_listener(self, listener_name: str, name: str) -> Value:
+        """What is set of a setting for one listener alone; None: nothing."""
+        return self._own.get(f"{LISTENER_PREFIX}{listener_name.lower()}.{name}")
+
+    def everywhere(self, name: str) -> list[tuple[str, Value]]:
+        """What is set of a setting for all listeners and for single ones, by name."""
+        prefixed = [each for each in self._own if each.startswith(LISTENER_PREFIX) and name_for_any(each) == name]
+        return [(each, self._own[each]) for each in (name, *prefixed) if each in self._own]
 
     def text(self, name: str) -> str | None:
         """The value that counts, as text."""
+        if name.startswith(LISTENER_PREFIX):
+            return format_value(self._own.get(name))
         return format_value(getattr(self, attribute_name(name)))
 
     def raw(self, name: str) -> Value:
@@ -219,12 +233,8 @@ class _Place:
 def _find_setting(name: str, place: _Place) -> Setting:
     if (setting := BROKER_SETTINGS.get(name)) is not None:
         return setting
-    if name.startswith(LISTENER_PREFIX):
-        # listener.name.<listener>.<setting> and listener.name.<listener>.<mechanism>.<setting>
-        parts = name[len(LISTENER_PREFIX) :].split(".")
-        for start in (1, 2):
-            if (setting := BROKER_SETTINGS.get(".".join(parts[start:]))) is not None:
-                return setting
+    if (setting := BROKER_SETTINGS.get(name_for_any(name))) is not None:
+        return setting
     if name in BROKER_DYNAMIC_ONLY_SETTINGS:
         raise place.error(name, "can only be set while the broker runs, not in a file")
     from difflib import get_close_matches  # only for this error: start-up does not pay for it
@@ -350,6 +360,15 @@ def _check_together(config: BrokerConfig, place: _Place) -> None:
         "queued.max.request.bytes",
         f"must be -1 (what fits the machine) or at least socket.request.max.bytes ({config.socket_request_max_bytes})",
     )
+    require(
+        config.max_connections_per_ip > 0 or bool(config.max_connections_per_ip_overrides),
+        "max.connections.per.ip",
+        "can be set to zero only if max.connections.per.ip.overrides property is set",
+    )
+    try:
+        parse_counts_by_host(config.max_connections_per_ip_overrides)
+    except ConfigError as error:
+        raise place.error("max.connections.per.ip.overrides", str(error)) from None
     require(
         config.connection_failed_authentication_delay_ms < config.connections_max_idle_ms,
         "connection.failed.authentication.delay.ms",

@@ -14,12 +14,13 @@ from typing import NamedTuple
 
 from barnabas.core.config.broker import BrokerConfig
 from barnabas.core.config.settings import (
-    BROKER_DYNAMIC_ONLY_SETTINGS,
     BROKER_SETTINGS,
     TOPIC_SETTINGS,
     Setting,
     attribute_name,
+    find_broker_setting,
     format_value,
+    name_for_any,
 )
 from barnabas.core.config.tables import PRECEDENCE
 from barnabas.core.config.topic import TopicConfig
@@ -100,15 +101,14 @@ def describe_topic(config: TopicConfig, names: Collection[str] | None = None) ->
 
 
 def _broker_entry(config: BrokerConfig, name: str) -> ConfigEntry:
-    setting = BROKER_SETTINGS.get(name)
-    dynamic_only = BROKER_DYNAMIC_ONLY_SETTINGS.get(name)
+    setting = find_broker_setting(name)
     # What has no declared type might be a secret.
-    is_sensitive = setting.is_sensitive if setting is not None else dynamic_only is None
+    is_sensitive = setting is None or setting.is_sensitive
     synonyms = _broker_synonyms(config, name, is_sensitive)
     source = synonyms[0].source if synonyms else ConfigSource.DEFAULT
-    if setting is None:
+    if setting is None or name not in BROKER_SETTINGS:
         value = synonyms[0].value if synonyms else None
-        type_code = 0 if dynamic_only is None else TYPE_CODES[dynamic_only.type]
+        type_code = 0 if setting is None else TYPE_CODES[setting.type]
         return ConfigEntry(name, value, source, True, is_sensitive, synonyms, type_code)
     value = None if is_sensitive else format_value(config.raw(name))
     return ConfigEntry(
@@ -127,7 +127,8 @@ def _topic_entry(config: TopicConfig, setting: Setting) -> ConfigEntry:
 
 
 def _broker_synonyms(config: BrokerConfig, own_name: str, is_sensitive: bool) -> list[ConfigSynonym]:
-    names = PRECEDENCE.get(own_name, (own_name,))
+    # What is set for one listener alone stands over what is set for any.
+    names = PRECEDENCE.get(own_name) or tuple(dict.fromkeys((own_name, name_for_any(own_name))))
     layers = (
         (config.broker_overrides, ConfigSource.DYNAMIC_BROKER),
         (config.default_overrides, ConfigSource.DYNAMIC_DEFAULT_BROKER),

@@ -19,6 +19,8 @@ from barnabas.core.config.settings import split_list
 from barnabas.core.errors import ConfigError
 
 _LISTENER = re.compile(r"(.*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]+)")
+_HOST = re.compile(r"[0-9a-zA-Z\-%._:]+")
+_COUNT = re.compile(r"-?[0-9]{1,9}")
 SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
 
@@ -67,6 +69,17 @@ def parse_listeners(text: str, protocols: Mapping[str, str]) -> list[Endpoint]:
             raise ConfigError(f"{item!r} needs {protocol}, which is not implemented yet: use a PLAINTEXT listener")
         endpoints.append(Endpoint(name, match[2], int(match[3]), protocol))
     return endpoints
+
+
+def parse_counts_by_host(text: str) -> dict[str, int]:
+    """Read `max.connections.per.ip.overrides`: how many connections each host may have."""
+    counts: dict[str, int] = {}
+    for item in split_list(text):
+        host, _, count = item.rpartition(":")
+        if not _HOST.fullmatch(host) or not _COUNT.fullmatch(count):
+            raise ConfigError(f"{item!r} must be host:count, for example 127.0.0.1:100")
+        counts[host] = int(count)
+    return counts
 
 
 def check_listeners(endpoints: list[Endpoint]) -> None:

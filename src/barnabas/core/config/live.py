@@ -17,24 +17,21 @@ configuration page, updating broker configs.
 
 import logging
 from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
-from enum import Enum
 
-from barnabas.core.config.broker import LISTENER_PREFIX, BrokerConfig
+from barnabas.core.config.broker import BrokerConfig
+from barnabas.core.config.dynamic import READ_ONLY, Layer, check_settable, has_known_value, only_settable
 from barnabas.core.config.settings import (
-    BROKER_DYNAMIC_ONLY_SETTINGS,
     BROKER_SETTINGS,
     attribute_name,
-    parse,
+    find_broker_setting,
+    name_for_any,
 )
 from barnabas.core.config.support import HONOURED, PARTLY_HONOURED, SET_AT_START_ONLY
 from barnabas.core.config.tables import PRECEDENCE
 from barnabas.core.errors import ConfigError
 
-READ_ONLY = "read-only"
-PER_BROKER = "per-broker"
-_CHANGING = frozenset(
-    name for name, setting in BROKER_SETTINGS.items() if setting.extra != READ_ONLY and name not in SET_AT_START_ONLY
+_CHANGING = (
+    frozenset(name for name, setting in BROKER_SETTINGS.items() if setting.extra != READ_ONLY) - SET_AT_START_ONLY
 )
 LIVE_SETTINGS = _CHANGING & {*HONOURED, *PARTLY_HONOURED}
 """What takes effect while the broker runs."""
@@ -49,13 +46,6 @@ _THREAD_COUNTS = (
 )
 
 _logger = logging.getLogger(__name__)
-
-
-class Layer(Enum):
-    """For whom something was set while the broker runs."""
-
-    ALL_BROKERS = "all brokers"
-    THIS_BROKER = "this broker"
 
 
 class LiveConfig:
@@ -100,10 +90,29 @@ class LiveConfig:
             _logger.error("what was set for %s while the broker runs can't be applied: %s", layer.value, error)
             return
         if changed:
-            _logger.info("settings changed: %s", ", ".join(f"{name}={config.text(name)}" for name in sorted(changed)))
+            _logger.info("settings changed: %s", ", ".join(self._shown(name) for name in sorted(changed)))
+        bases = {name_for_any(name) for name in changed}
         for names, listener in list(self._listeners):
-            if not names.isdisjoint(changed):
+            if not names.isdisjoint(bases):
                 listener()
+
+    def check(self, layer: Layer, overrides: Mapping[str, str]) -> None:
+        """Refuse what could not be taken over as a whole instead of what is set in a layer; nothing is changed.
+
+        Raises:
+            ConfigError: One line, in Kafka's words where a client may look for them.
+        """
+        check_settable(layer, overrides)
+        config = self.config
+        if layer is Layer.ALL_BROKERS:
+            self._settled(overrides, config.broker_overrides)
+        else:
+            self._settled(config.default_overrides, overrides)
+
+    def _shown(self, name: str) -> str:
+        setting = find_broker_setting(name)
+        is_sensitive = setting is None or setting.is_sensitive
+        return f"{name}={'[hidden]' if is_sensitive else self.config.text(name)}"
 
     def _apply(self) -> set[str]:
         """Make the settings what the layers say.
@@ -115,34 +124,32 @@ class LiveConfig:
             ConfigError: They can't be together; nothing was changed.
         """
         config = self.config
+        return config.take_over(self._settled(config.default_overrides, config.broker_overrides), _CHANGING)
+
+    def _settled(self, for_all: Mapping[str, str], for_this: Mapping[str, str]) -> BrokerConfig:
+        """The settings that these layers make together. Raises ConfigError where they can't be, now."""
         texts = dict(self._static)
-        for layer in (config.default_overrides, config.broker_overrides):
+        for layer in (for_all, for_this):
             for name, text in layer.items():
-                if name not in BROKER_SETTINGS:
+                if not has_known_value(name):
                     continue
                 # Where log.retention.ms is set, Kafka describes log.retention.hours with its default.
                 for synonym in PRECEDENCE.get(name, (name,)):
                     texts.pop(synonym, None)
                 texts[name] = text
-        wanted = BrokerConfig.from_properties(texts, source="the registry")
+        settled = BrokerConfig.from_properties(texts, source="the registry")
         if self.is_serving:
-            _check_thread_counts(config, wanted)
-        return config.take_over(wanted, _CHANGING)
+            _check_thread_counts(self.config, settled)
+        for name, value in settled.everywhere("max.connection.creation.rate"):
+            if value == 0:
+                raise ConfigError(f"Invalid {name} 0")
+        return settled
 
 
 def _kept(layer: Layer, overrides: Mapping[str, str]) -> dict[str, str]:
     """What can be set in a layer; what is not among it is told in one line."""
-    kept: dict[str, str] = {}
-    left_out: dict[str, list[str]] = {}
-    without_effect = []
-    for name, text in overrides.items():
-        reason = _obstacle(layer, name, text)
-        if reason is not None:
-            left_out.setdefault(reason, []).append(name)
-            continue
-        kept[name] = text
-        if name not in LIVE_SETTINGS:
-            without_effect.append(name)
+    kept, left_out = only_settable(layer, overrides)
+    without_effect = [name for name in kept if name_for_any(name) not in LIVE_SETTINGS]
     if without_effect:
         left_out["without effect here"] = without_effect
     if left_out:
@@ -151,34 +158,14 @@ def _kept(layer: Layer, overrides: Mapping[str, str]) -> dict[str, str]:
     return kept
 
 
-def _obstacle(layer: Layer, name: str, text: str) -> str | None:
-    """Why a setting can't be set while the broker runs; None where it can, or nothing is known of it."""
-    setting = BROKER_SETTINGS.get(name)
-    if setting is None:
-        dynamic_only = BROKER_DYNAMIC_ONLY_SETTINGS.get(name)
-        is_listeners = name.startswith(LISTENER_PREFIX)
-        if is_listeners and layer is Layer.ALL_BROKERS:
-            return "only for one broker"
-        if dynamic_only is None:
-            return None
-        setting = dynamic_only
-    elif setting.extra == READ_ONLY:
-        return "only in the file"
-    elif setting.extra == PER_BROKER and layer is Layer.ALL_BROKERS:
-        return "only for one broker"
-    elif name in SET_AT_START_ONLY:
-        # differs from Kafka (listeners-at-start): it opens and closes listeners while it runs.
-        return "only in the file, here"
-    # differs from Kafka (impossible-broker-setting): it says that it ignores this one, and then applies none.
-    with suppress(ConfigError):
-        parse(setting, text)
-        return None
-    return "impossible"
-
-
 def _check_thread_counts(config: BrokerConfig, wanted: BrokerConfig) -> None:
     """Raises ConfigError where a pool would become less than half, or more than twice, as large."""
     for name in _THREAD_COUNTS:
         now, then = (getattr(each, attribute_name(name)) for each in (config, wanted))
-        if then != now and not now // 2 <= then <= now * 2:
-            raise ConfigError(f"{name}={then}: must be at least half and at most twice of what it is now ({now})")
+        if then == now:
+            continue
+        what = f"Dynamic thread count update validation failed for {name}={then}"
+        if then < now // 2:
+            raise ConfigError(f"{what}, value should be at least half the current value {now}")
+        if then > now * 2:
+            raise ConfigError(f"{what}, value should not be greater than double the current value {now}")

@@ -17,13 +17,13 @@ import re
 from typing import NamedTuple
 
 from barnabas.core.config.tables import BROKER, BROKER_DYNAMIC_ONLY, TOPIC, Row
-from barnabas.core.errors import ConfigError
+from barnabas.core.errors import ConfigError, ConfigValueError
 
 Value = str | int | float | bool | list[str] | None
 
 _INTEGER_BITS = {"short": 16, "int": 32, "long": 64}
 _INTEGER = re.compile(r"[+-]?[0-9]+")
-_THROTTLED_REPLICAS = re.compile(r"[0-9]+:[0-9]+")
+_THROTTLED_REPLICAS = re.compile(r"([0-9]+:[0-9]+)?")
 THROTTLED_REPLICAS = ("throttled-replicas",)
 
 
@@ -64,6 +64,32 @@ BROKER_DYNAMIC_ONLY_SETTINGS: dict[str, Setting] = _by_name(BROKER_DYNAMIC_ONLY)
 TOPIC_SETTINGS: dict[str, Setting] = _by_name(TOPIC)
 
 
+LISTENER_PREFIX = "listener.name."
+_OF_A_LISTENER = re.compile(r"listener\.name\.[^.]*\.(.*)")
+# Those that may be set for one SASL mechanism of a listener, with its name before theirs.
+_OF_A_MECHANISM = (
+    "sasl.jaas.config",
+    "sasl.login.callback.handler.class",
+    "sasl.login.class",
+    "sasl.server.callback.handler.class",
+    "connections.max.reauth.ms",
+)
+
+
+def name_for_any(name: str) -> str:
+    """What a setting is called where it is not for one listener (and mechanism) alone."""
+    match = _OF_A_LISTENER.fullmatch(name)
+    if match is None:
+        return name
+    return next((each for each in _OF_A_MECHANISM if match[1].endswith(each)), match[1])
+
+
+def find_broker_setting(name: str) -> Setting | None:
+    """What is known of a setting of brokers, be it for one listener alone, or one that no file may have."""
+    name = name_for_any(name)
+    return BROKER_SETTINGS.get(name) or BROKER_DYNAMIC_ONLY_SETTINGS.get(name)
+
+
 def attribute_name(name: str) -> str:
     """The Python attribute that holds a setting: dots become underscores."""
     return name.replace(".", "_").lower()
@@ -89,8 +115,21 @@ def parse(setting: Setting, text: str) -> Value:
     if setting.type == "list":
         return _parse_list(setting, text)
     if setting.choices is not None and not _is_choice(setting.choices, text):
+        if _are_versions(setting.choices):
+            raise ConfigError(f"Version `{text}` is not a valid version")
         raise ConfigError(f"String must be one of: {', '.join(setting.choices)}")
     return text
+
+
+def parse_named(name: str, setting: Setting, text: str) -> Value:
+    """The same, with an error that says all, in Kafka's words. Raises ConfigValueError."""
+    try:
+        return parse(setting, text)
+    except ConfigError as error:
+        shown = error.shown if isinstance(error, ConfigValueError) else None
+        raise ConfigValueError(
+            f"Invalid value {text if shown is None else shown} for configuration {name}: {error}"
+        ) from None
 
 
 def _parse_boolean(text: str) -> bool:
@@ -124,23 +163,28 @@ def _parse_number(setting: Setting, text: str) -> int | float:
 def _parse_list(setting: Setting, text: str) -> list[str]:
     items = split_list(text)
     if setting.choices == THROTTLED_REPLICAS:
-        if text != "*" and not all(_THROTTLED_REPLICAS.fullmatch(item) for item in items):
-            raise ConfigError(
+        if items[:1] != ["*"] and not all(_THROTTLED_REPLICAS.fullmatch(item) for item in items):
+            raise ConfigValueError(
                 f"{setting.name} must be the literal '*' or a list of replicas in the following format: "
-                "[partitionId]:[brokerId],[partitionId]:[brokerId],..."
+                "[partitionId]:[brokerId],[partitionId]:[brokerId],...",
+                f"[{', '.join(items)}]",
             )
     elif setting.choices is not None:
         for item in items:
             if item not in setting.choices:
-                raise ConfigError(f"String must be one of: {', '.join(setting.choices)}")
+                raise ConfigValueError(f"String must be one of: {', '.join(setting.choices)}", item)
     return items
+
+
+def _are_versions(choices: tuple[str, ...]) -> bool:
+    return choices[0] == "0.8.0"
 
 
 def _is_choice(choices: tuple[str, ...], text: str) -> bool:
     if text in choices:
         return True
     # A protocol version may be cut short or carry a patch number: 2.7, 2.7.2, 0.10.1.
-    if choices[0] != "0.8.0":
+    if not _are_versions(choices):
         return False
     segments = text.split(".")
     release = ".".join(segments[: 3 if text.startswith("0.") else 2])

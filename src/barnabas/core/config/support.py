@@ -7,17 +7,12 @@
 - `REFUSED`: those with which the broker does not start, and unless when.
 - `SET_AT_START_ONLY`: those that Kafka changes while it runs and this broker does not.
 - All others are not implemented yet; what the file sets of them is said once at start.
-- `TOPIC_ONLY_VALUE`: the topic's settings that can have one value only until their behaviour exists. Another value is
-  refused, since a topic that silently behaves otherwise loses data.
 - `TOPIC_WITHOUT_EFFECT`: the topic's settings about what one broker never does.
 
 Invariant: what is called honoured is what the code reads; tests/docs/test_settings.py reads the code.
 """
 
 from barnabas.core.config.broker import BrokerConfig
-from barnabas.core.config.settings import TOPIC_SETTINGS, attribute_name, format_value, parse
-from barnabas.core.config.topic import TopicConfig
-from barnabas.core.errors import ConfigError
 
 HONOURED = frozenset(
     [
@@ -158,12 +153,13 @@ WITHOUT_EFFECT = frozenset(
 
 SET_AT_START_ONLY = frozenset(["advertised.listeners", "listener.security.protocol.map", "listeners"])
 
-TOPIC_WITHOUT_EFFECT = frozenset(["unclean.leader.election.enable"])
-
-TOPIC_ONLY_VALUE = {
-    "follower.replication.throttled.replicas": "",
-    "leader.replication.throttled.replicas": "",
-}
+TOPIC_WITHOUT_EFFECT = frozenset(
+    [
+        "follower.replication.throttled.replicas",
+        "leader.replication.throttled.replicas",
+        "unclean.leader.election.enable",
+    ]
+)
 
 
 def startup_warning(config: BrokerConfig) -> str | None:
@@ -180,17 +176,3 @@ def startup_warning(config: BrokerConfig) -> str | None:
     if ineffective:
         parts.append(f"without effect here: {', '.join(ineffective)}")
     return "; ".join(parts) or None
-
-
-def check_topic(config: TopicConfig) -> None:
-    """Refuse what a client asks of a topic and is not implemented yet; internal topics are not asked.
-
-    Raises:
-        ConfigError: One line that names the setting and the value that it can have.
-    """
-    # differs from Kafka (topic-setting-not-there): it takes them all, and does what they say.
-    for name in config.overrides:
-        value = getattr(config, attribute_name(name))
-        only = TOPIC_ONLY_VALUE.get(name)
-        if only is not None and value != parse(TOPIC_SETTINGS[name], only):
-            raise ConfigError(f"{name}={format_value(value)} is not implemented yet: only {only or 'an empty list'} is")

@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Mapping
 
 from barnabas.core.config.broker import BrokerConfig
-from barnabas.core.config.settings import TOPIC_SETTINGS, attribute_name, parse
+from barnabas.core.config.settings import TOPIC_SETTINGS, attribute_name, parse_named
 from barnabas.core.config.tables import TopicFields
 from barnabas.core.config.versions import MESSAGE_FORMAT_VERSION, kafka_version
 from barnabas.core.errors import ConfigError
@@ -64,17 +64,15 @@ class TopicConfig(TopicFields):
         """The same broker's settings with exactly these over them (those of before are gone).
 
         Raises:
-            ConfigError: Unknown or impossible; the message is the one that Kafka answers.
+            ConfigError: Unknown or impossible; the message is the one that Kafka answers. ConfigValueError where it is
+                about one value.
         """
         config = TopicConfig(self.broker, overrides)
         for name, text in overrides.items():
             setting = TOPIC_SETTINGS.get(name)
             if setting is None:
                 raise ConfigError(f"Unknown topic config name: {name}")
-            try:
-                setattr(config, attribute_name(name), parse(setting, text))
-            except ConfigError as error:
-                raise ConfigError(f"Invalid value {text} for configuration {name}: {error}") from None
+            setattr(config, attribute_name(name), parse_named(name, setting, text))
         # Among themselves, as Kafka does: what the broker's settings are must not make every topic impossible.
         least_ms, most_ms = (
             int(getattr(config, attribute_name(name)) if name in overrides else TOPIC_SETTINGS[name].default or 0)

@@ -4,9 +4,10 @@ Source: protocol guide, DescribeConfigs; semantics, configs.
 """
 
 import asyncio
-import logging
-from collections.abc import Callable
+from collections.abc import Sequence
 
+from barnabas.administration import broker_loggers
+from barnabas.administration.configs import ConfigResourceType
 from barnabas.administration.topic_rules import check_name
 from barnabas.core.config import TopicConfig
 from barnabas.core.config.describe import ConfigEntry, describe_broker, describe_broker_defaults, describe_topic
@@ -24,13 +25,8 @@ from barnabas.protocol.messages.describe_configs import (
 from barnabas.requests.context import RequestContext
 from barnabas.requests.table import Handler
 
-TOPIC = 2
-BROKER = 4
-BROKER_LOGGER = 8
-
 _RESOURCES_PER_TURN = 20
 _LOGGER_SOURCE = 6
-_LOGGER_LEVELS = {50: "FATAL", 40: "ERROR", 30: "WARN", 20: "INFO", 10: "DEBUG"}
 
 
 def describe_configs(
@@ -81,17 +77,19 @@ def _find(
     ctx: RequestContext, request: DescribeConfigsRequest, resource: DescribeConfigsResource
 ) -> list[DescribeConfigsResourceResult]:
     name, keys = resource.resource_name, resource.configuration_keys
-    if resource.resource_type == TOPIC:
+    if resource.resource_type == ConfigResourceType.TOPIC:
         check_name(name)
         return _shape_all(request, describe_topic(_topic_config(ctx, name), keys))
-    if resource.resource_type == BROKER:
+    if resource.resource_type == ConfigResourceType.BROKER:
         if not name:
             return _shape_all(request, describe_broker_defaults(ctx.services.config, keys))
-        _check_broker(ctx, name)
+        _check_broker(ctx, name, " or empty string,")
         return _shape_all(request, describe_broker(ctx.services.config, keys))
-    if resource.resource_type == BROKER_LOGGER:
-        _check_broker(ctx, name)
-        return _loggers(lambda logger: not keys or logger in keys)
+    if resource.resource_type == ConfigResourceType.BROKER_LOGGER:
+        if not name:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
+        _check_broker(ctx, name, "")
+        return _loggers(keys)
     raise KafkaError(ErrorCode.INVALID_REQUEST, f"resource type {resource.resource_type} has no settings")
 
 
@@ -102,11 +100,13 @@ def _topic_config(ctx: RequestContext, topic: str) -> TopicConfig:
     return TopicConfig.from_broker(ctx.services.config).with_overrides(cluster.topic_overrides(topic))
 
 
-def _check_broker(ctx: RequestContext, name: str) -> None:
+def _check_broker(ctx: RequestContext, name: str, expected: str) -> None:
     own_id = ctx.services.config.broker_id
-    if name != str(own_id):
+    if not name.removeprefix("-").isdecimal():
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
+    if int(name) != own_id:
         raise KafkaError(
-            ErrorCode.INVALID_REQUEST, f"this broker has id {own_id}: ask broker {name!r} itself for its settings"
+            ErrorCode.INVALID_REQUEST, f"Unexpected broker id, expected {own_id}{expected} but received {name}"
         )
 
 
@@ -131,23 +131,12 @@ def _shape_all(request: DescribeConfigsRequest, entries: list[ConfigEntry]) -> l
     ]
 
 
-def _loggers(is_wanted: Callable[[str], bool]) -> list[DescribeConfigsResourceResult]:
-    """The levels of this process's loggers, under the names of log4j's levels."""
-    names = ["root", *sorted(logging.root.manager.loggerDict)]
+def _loggers(keys: Sequence[str] | None) -> list[DescribeConfigsResourceResult]:
     return [
-        DescribeConfigsResourceResult(
-            name,
-            _level_name(logging.getLogger(None if name == "root" else name).getEffectiveLevel()),
-            config_source=_LOGGER_SOURCE,
-            documentation=None,
-        )
-        for name in names
-        if is_wanted(name)
+        DescribeConfigsResourceResult(name, level, config_source=_LOGGER_SOURCE, documentation=None)
+        for name, level in broker_loggers.levels().items()
+        if not keys or name in keys
     ]
-
-
-def _level_name(level: int) -> str:
-    return next((name for least, name in _LOGGER_LEVELS.items() if level >= least), "TRACE")
 
 
 def refuse(ctx: RequestContext, request: DescribeConfigsRequest, error_code: ErrorCode) -> DescribeConfigsResponse:

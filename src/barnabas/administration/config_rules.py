@@ -1,0 +1,110 @@
+"""How changes of settings are put on those that are there. Pure.
+
+A list is changed as its text is: what is appended comes after it, in its own spelling, and each item that is
+subtracted takes away the first one that is written alike. What has no value yet begins with the default of its kind.
+
+Source: semantics, IncrementalAlterConfigs; Kafka 2.7.2, AdminManager.prepareIncrementalConfigs, whose words these are.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from enum import IntEnum
+from typing import NamedTuple
+
+from barnabas.core.config.settings import Setting, format_value
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import KafkaError
+
+
+class ConfigOperation(IntEnum):
+    """What is done with one setting; the protocol's numbers."""
+
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
+
+
+class ConfigChange(NamedTuple):
+    """One setting and what is done with it; `operation` is as it was sent."""
+
+    name: str
+    operation: int
+    value: str | None
+
+
+def check_changes(changes: Sequence[ConfigChange]) -> None:
+    """Refuse what can't be meant, whatever the settings are.
+
+    Raises:
+        KafkaError: INVALID_REQUEST.
+    """
+    twice = [name for name, count in Counter(change.name for change in changes).items() if count > 1]
+    if twice:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Error due to duplicate config keys : {','.join(twice)}")
+    nulls = [
+        f"{_shown(change.operation)}:{change.name}"
+        for change in changes
+        if change.value is None and change.operation != ConfigOperation.DELETE
+    ]
+    if nulls:
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Null value not supported for : {','.join(nulls)}")
+
+
+def changed(
+    overrides: Mapping[str, str], changes: Sequence[ConfigChange], settings: Mapping[str, Setting]
+) -> dict[str, str]:
+    """The settings after changes that `check_changes` let through.
+
+    Args:
+        overrides: What is set now.
+        settings: What is known of the settings of this kind of entity.
+
+    Raises:
+        KafkaError: INVALID_REQUEST where something is no list, UNKNOWN_SERVER_ERROR where it is not known at all.
+    """
+    result = dict(overrides)
+    for name, operation, value in changes:
+        match operation, value:
+            case ConfigOperation.SET, str():
+                result[name] = value
+            case ConfigOperation.DELETE, _:
+                result.pop(name, None)
+            case ((ConfigOperation.APPEND | ConfigOperation.SUBTRACT), str()):
+                items, given = _items(_list(result, name, operation, settings)), _items(value)
+                if operation == ConfigOperation.APPEND:
+                    items += given
+                else:
+                    for item in given:
+                        if item in items:
+                            items.remove(item)
+                result[name] = ",".join(items)
+            case _:
+                raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+    return result
+
+
+def _list(overrides: Mapping[str, str], name: str, operation: int, settings: Mapping[str, Setting]) -> str:
+    """What a list is now, as text."""
+    setting = settings.get(name)
+    if setting is None:
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+    if setting.type != "list":
+        verb = _shown(operation).lower()
+        raise KafkaError(ErrorCode.INVALID_REQUEST, f"Config value {verb} is not allowed for config key: {name}")
+    text = overrides.get(name)
+    return text if text is not None else format_value(setting.default_value) or ""
+
+
+def _items(text: str) -> list[str]:
+    """The items of a text as Java divides it: those at the end that are empty are none, but for an empty text."""
+    if not text:
+        return [""]
+    items = text.split(",")
+    while items and not items[-1]:
+        items.pop()
+    return items
+
+
+def _shown(operation: int) -> str:
+    return next((each.name for each in ConfigOperation if each == operation), "null")

@@ -1,0 +1,100 @@
+"""A broker that runs in the test's own process: threads, disk and network are the machine's."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from barnabas.clients.admin import Admin, NewTopic
+from barnabas.clients.consumer import Consumer
+from barnabas.clients.pool import Pool
+from barnabas.core.clock import Clock
+from barnabas.core.config import BrokerConfig
+from barnabas.core.executor import Executor
+from barnabas.core.types import TopicPartition
+from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from barnabas.registry.configs import change_config
+from barnabas.registry.store import Registry
+from barnabas.server.environment import RegistryDoor, machine_environment
+from barnabas.server.node import Node
+from tests.compat.raw import ask
+from tests.patience import PATIENCE_S
+
+LISTENERS = {"listeners": "PLAINTEXT://127.0.0.1:0"}
+
+
+class KeptRegistry:
+    """A door to a registry that keeps the session for the test; see `RegistryDoor`."""
+
+    def __init__(self, door: RegistryDoor) -> None:
+        self._door = door
+        self.session: Registry | None = None
+
+    def holds(self, path: Path) -> bool:
+        return self._door.holds(path)
+
+    async def open(self, path: Path, clock: Clock, executor: Executor) -> Registry:
+        self.session = await self._door.open(path, clock, executor)
+        return self.session
+
+
+class Running:
+    """A broker in this process, and a client of it."""
+
+    def __init__(self, node: Node, registry: Registry) -> None:
+        self.servers = f"{node.address[0]}:{node.address[1]}"
+        self.pool = Pool(self.servers, "test")
+        self.node = node
+        self.registry = registry
+
+    async def change(self, entity: str, overrides: Mapping[str, str]) -> None:
+        await change_config(self.registry, entity, overrides)
+
+    async def create_topic(self, name: str, configs: Mapping[str, str]) -> None:
+        await Admin(self.pool).create_topic(NewTopic(name, 1, 1, dict(configs)))
+
+    async def described(self, kind: int, name: str, setting: str) -> tuple[str | None, int]:
+        """The value of a setting and the code of its source."""
+        request = DescribeConfigsRequest([DescribeConfigsResource(kind, name, [setting])], include_synonyms=True)
+        answer = await asyncio.to_thread(ask, self.servers, request, 2)
+        (entry,) = answer.results[0].configs
+        return entry.value, entry.config_source
+
+    async def until_largest(self, topic: str, expected: tuple[str, int]) -> None:
+        """Wait until a topic's largest message, and its source, are so."""
+        while await self.described(2, topic, "max.message.bytes") != expected:
+            continue
+
+    async def count(self, topic: str) -> int:
+        """How many records a topic's partition 0 holds."""
+        partition = TopicPartition(topic, 0)
+        consumer = Consumer(self.pool, auto_offset_reset="none")
+        consumer.assign({partition: 0})
+        ends = await Admin(self.pool).offsets([partition], -1)
+        count = 0
+        while consumer.positions[partition] < ends[partition]:
+            count += sum(len(batch.records) for batch in await consumer.poll(1_000))
+        await consumer.close()
+        return count
+
+
+def play(directory: Path, story: Callable[[Running], Awaitable[None]], settings: Mapping[str, str]) -> None:
+    """Run a story with a broker of these settings that listens on a port of the system's choice."""
+
+    async def run() -> None:
+        env = machine_environment(asyncio.get_running_loop())
+        door = KeptRegistry(env.registry)
+        config = BrokerConfig.single_broker({**LISTENERS, **settings, "log.dirs": str(directory)})
+        node = Node(replace(env, registry=door), config, lambda reason: None)
+        await node.start()
+        try:
+            assert door.session is not None
+            running = Running(node, door.session)
+            try:
+                await asyncio.wait_for(story(running), PATIENCE_S)
+            finally:
+                await running.pool.close()
+        finally:
+            await node.stop()
+
+    asyncio.run(run())
