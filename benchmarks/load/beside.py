@@ -12,6 +12,8 @@ how far two equal ones differ.
 | --- | --- | --- |
 | `one` | one connection, a Produce of 100 bytes in flight | CPU µs per request |
 | `hundred` | the same on each of a hundred connections | CPU µs per request, requests/s |
+| `read` | a Fetch of one batch, without a session | CPU µs per request |
+| `session` | the same within an incremental session; a build without sessions is asked anew each time | the same |
 | `poll` | a Fetch that waits, and a Produce that wakes it | CPU µs for the two, µs from produce to fetched answer |
 """
 
@@ -34,6 +36,7 @@ _TOPIC = "beside"
 _RECORD_BYTES = 100
 _CONNECTIONS = 100
 _ONE_COUNT, _HUNDRED_COUNT, _POLL_COUNT = 400, 1_500, 60
+_WITHOUT_SESSION, _NEW_SESSION = (0, -1), (0, 0)
 # Long enough for a fetch to be parked at the broker.
 _PARKED_S = 0.0005
 
@@ -90,6 +93,23 @@ class Subject:
             "hundred: requests/s": _HUNDRED_COUNT / (time.perf_counter() - start_s),
         }
 
+    def read(self) -> Figures:
+        start_s = cpu_s(self._pid)
+        for offset in range(_ONE_COUNT):
+            self._consumer.sendall(raw.session_fetch_request(_TOPIC, offset, _WITHOUT_SESSION))
+            raw.receive(self._consumer)
+        return {"read: CPU µs": (cpu_s(self._pid) - start_s) / _ONE_COUNT * 1e6}
+
+    def session(self) -> Figures:
+        self._consumer.sendall(raw.session_fetch_request(_TOPIC, 0, _NEW_SESSION))
+        session_id = raw.session_of(raw.receive(self._consumer))
+        start_s = cpu_s(self._pid)
+        for offset in range(1, _ONE_COUNT + 1):
+            session = (session_id, offset) if session_id else _NEW_SESSION
+            self._consumer.sendall(raw.session_fetch_request(_TOPIC, offset, session))
+            raw.session_of(raw.receive(self._consumer))
+        return {"session: CPU µs": (cpu_s(self._pid) - start_s) / _ONE_COUNT * 1e6}
+
     def poll(self) -> Figures:
         offset = raw.base_offset(self._produce(), _TOPIC) + 1
         times_s = []
@@ -109,7 +129,13 @@ class Subject:
         }
 
 
-WORKS: dict[str, Callable[[Subject], Figures]] = {"one": Subject.one, "hundred": Subject.hundred, "poll": Subject.poll}
+WORKS: dict[str, Callable[[Subject], Figures]] = {
+    "one": Subject.one,
+    "hundred": Subject.hundred,
+    "read": Subject.read,
+    "session": Subject.session,
+    "poll": Subject.poll,
+}
 
 
 def _table(taken: dict[str, list[Figures]]) -> str:

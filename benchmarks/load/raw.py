@@ -81,6 +81,20 @@ def fetch_request(topic: str, offset: int) -> bytes:
     return _frame(1, 4, head + struct.pack(">iiqi", 1, 0, offset, _FETCH_MAX_BYTES))
 
 
+def session_fetch_request(topic: str, offset: int, session: tuple[int, int]) -> bytes:
+    """Return a whole frame: Fetch v11 of one batch of partition 0, by the session with this id and epoch."""
+    head = struct.pack(">iiiibiii", -1, 5_000, 1, _FETCH_MAX_BYTES, 0, *session, 1) + _string(topic)
+    return _frame(1, 11, head + struct.pack(">iiiqqiih", 1, 0, -1, offset, -1, 1, 0, 0))
+
+
+def session_of(answer: bytes) -> int:
+    """Return the session's id of a Fetch v11 answer; an error ends the benchmark."""
+    error, session_id = struct.unpack_from(">hi", answer, 8)
+    if error:
+        sys.exit(f"the broker answers error {error}")
+    return int(session_id)
+
+
 def _fetch_old(topic: str, size: int) -> bytes:
     head = struct.pack(">iiii", -1, 5_000, 1, 1) + _string(topic)
     return _frame(1, 1, head + struct.pack(">iiqi", 1, 0, 0, size))

@@ -56,6 +56,7 @@ Span = tuple[TopicPartition, PartitionLog, int, int, FileSlice | None]
 # Shared by all answers: building two objects for each partition of each answer costs more than the rest of it.
 _NO_DIVERGENCE = EpochEndOffset()
 _NO_LEADER = LeaderIdAndEpoch()
+_NO_RECORDS = b""
 
 
 class Reading:
@@ -83,7 +84,6 @@ class Reading:
         "_min_bytes",
         "_request",
         "_session",
-        "_told",
         "_topics",
         "_wanted",
         "cold",
@@ -113,8 +113,6 @@ class Reading:
         self._request = request
         self._wanted = wanted
         self._session = session
-        # What the reader knows, and need not be told again.
-        self._told = session.told if session is not None and session.id else None
         self._answered: list[tuple[TopicPartition, PartitionData]] = []
         self._is_again = refused is not None
         self.refused: dict[TopicPartition, PartitionData] = {} if refused is None else refused
@@ -167,20 +165,24 @@ class Reading:
             self.is_complete = True
         session = self._session
         if session is not None:
-            told = self._told
-            if told is None:
+            if session.id == NO_SESSION:
                 session.told[key] = data.high_watermark, data.log_start_offset
             else:
                 if (
-                    not data.records
-                    and told.get(key) == (data.high_watermark, data.log_start_offset)
+                    data.records is _NO_RECORDS
+                    and session.told.get(key) == (data.high_watermark, data.log_start_offset)
                     and not data.error_code
                     and data.diverging_epoch is _NO_DIVERGENCE
                 ):
                     # It knows.
                     return
                 self._answered.append((key, data))
-        self._add(key, data)
+        # As `_add`, without the call.
+        topics = self._topics
+        if topics and topics[-1].topic == key.topic:
+            topics[-1].partitions.append(data)
+        else:
+            topics.append(FetchableTopicResponse(key.topic, [data]))
 
     def _add(self, key: TopicPartition, data: PartitionData) -> None:
         topics = self._topics
@@ -216,7 +218,8 @@ class Reading:
             response.session_id = self._ctx.services.fetch_sessions.add(session)
             return
         response.session_id = session.id
-        if session.epoch != next_epoch(self._request.session_epoch):
+        epoch = self._request.session_epoch
+        if session.epoch != epoch + 1 and session.epoch != next_epoch(epoch):
             # Another request of the session came while this one waited.
             response.error_code = ErrorCode.INVALID_FETCH_SESSION_EPOCH
             response.responses = []
@@ -260,7 +263,7 @@ class Reading:
             # A consumer that reads uncommitted data is told nothing about transactions, not even that there are none.
             [] if self._is_committed and not is_follower and not is_diverging else None,
             -1,
-            b"",
+            _NO_RECORDS,
         )
         found = None
         left_bytes = self._left_bytes
@@ -284,23 +287,18 @@ class Reading:
             except (StorageError, CorruptRecordsError) as error:
                 return _refusal(wanted, self._read_failed(key, error))
             if found is not None:
-                self._count(found.length, most_bytes)
-                if found.length:
+                length = found.length
+                if length:
                     data.records = found
+                    self._has_found = True
+                    self._available_bytes += length
+                    self._left_bytes = left_bytes - length
                 else:
+                    # Its next batch is larger than what may be read of it: that much is there, but not for this answer.
                     data.aborted_transactions = None
+                    self._available_bytes += max(most_bytes, 0)
         self.spans.append((key, log, offset, end_offset, found))
         return data
-
-    def _count(self, length: int, most_bytes: int) -> None:
-        """Note how much of a partition goes into the answer, of so many bytes that were asked for."""
-        if length:
-            self._has_found = True
-            self._available_bytes += length
-            self._left_bytes -= length
-        elif most_bytes > 0:
-            # Its next batch is larger than what may be read of it: there is as much as that, but not for this answer.
-            self._available_bytes += most_bytes
 
     def _read_failed(self, key: TopicPartition, error: StorageError | CorruptRecordsError) -> ErrorCode:
         """What a reader is told of a log that can't be read; a failed disk also goes offline."""
@@ -344,4 +342,4 @@ def _translated(error_code: ErrorCode, api_version: int) -> ErrorCode:
 
 
 def _refusal(wanted: FetchPartition, error_code: ErrorCode) -> PartitionData:
-    return PartitionData(wanted.partition, error_code, -1, -1, -1, _NO_DIVERGENCE, _NO_LEADER, None, -1, b"")
+    return PartitionData(wanted.partition, error_code, -1, -1, -1, _NO_DIVERGENCE, _NO_LEADER, None, -1, _NO_RECORDS)

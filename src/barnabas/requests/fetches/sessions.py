@@ -62,9 +62,10 @@ class FetchSession:
         told: High watermark and log start offset of each partition, as the reader knows them.
         epoch: Of its next request.
         size: How many partitions it had when it was used last.
+        is_old: It was older than `EVICTION_MS` then.
     """
 
-    __slots__ = ("created_ms", "epoch", "id", "is_privileged", "last_used_ms", "size", "told", "wanted")
+    __slots__ = ("created_ms", "epoch", "id", "is_old", "is_privileged", "last_used_ms", "size", "told", "wanted")
 
     def __init__(self, wanted: Wanted, is_privileged: bool) -> None:
         self.id = NO_SESSION
@@ -74,14 +75,14 @@ class FetchSession:
         self.created_ms = self.last_used_ms = 0
         self.epoch = next_epoch(INITIAL_EPOCH)
         self.size = 0
+        self.is_old = False
 
     @property
     def worth(self) -> _Worth:
         return self.is_privileged, self.size, self.id
 
-    def change(self, changed: Wanted, forgotten: Iterable[TopicPartition]) -> None:
-        """Take over what a request names: partitions that are new come last, the others keep their places."""
-        self.wanted.update(changed)
+    def forget(self, forgotten: Iterable[TopicPartition]) -> None:
+        """Its reader wants no more of some partitions."""
         for key in forgotten:
             self.wanted.pop(key, None)
             self.told.pop(key, None)
@@ -90,9 +91,10 @@ class FetchSession:
         """Note what an answer tells; partitions with records are served last from now on."""
         # hot path: benchmarks/load (every incremental fetch)
         wanted, told = self.wanted, self.told
+        has_turns = len(wanted) > 1
         for key, data in answered:
             told[key] = data.high_watermark, data.log_start_offset
-            if data.records:
+            if has_turns and data.records:
                 wanted[key] = wanted.pop(key)
 
 
@@ -175,7 +177,7 @@ class FetchSessions:
 
         Args:
             epoch: Of the request.
-            changed: What it names.
+            changed: What it names; partitions that are new come last, the others keep their places.
             forgotten: The partitions that it wants no more.
 
         Returns:
@@ -189,7 +191,9 @@ class FetchSessions:
         if session.epoch != epoch:
             return ErrorCode.INVALID_FETCH_SESSION_EPOCH
         if changed or forgotten:
-            session.change(changed, forgotten)
+            session.wanted.update(changed)
+            if forgotten:
+                session.forget(forgotten)
             if self.partition_count + len(session.wanted) - session.size > MOST_PARTITIONS:
                 # The reader begins anew, perhaps without a session.
                 self.close(session_id)
@@ -197,8 +201,12 @@ class FetchSessions:
         if not session.wanted:
             self.close(session_id)
             return None
-        session.epoch = next_epoch(epoch)
-        self._touch(session)
+        session.epoch = 1 if epoch == _LAST_EPOCH else epoch + 1
+        session.last_used_ms = now_ms = self._clock.monotonic_ms()
+        self._sessions.move_to_end(session_id)
+        size, is_old = len(session.wanted), now_ms - session.created_ms > EVICTION_MS
+        if size != session.size or is_old is not session.is_old:
+            self._resize(session, size, is_old)
         return session
 
     def add(self, session: FetchSession) -> int:
@@ -216,7 +224,8 @@ class FetchSessions:
         session.id = session_id
         session.created_ms = now_ms
         self._sessions[session_id] = session
-        self._touch(session)
+        session.last_used_ms = now_ms
+        self._resize(session, size, is_old=False)
         return session_id
 
     def close(self, session_id: int) -> None:
@@ -227,15 +236,11 @@ class FetchSessions:
             self._by_privileged.remove(session_id)
             self.partition_count -= session.size
 
-    def _touch(self, session: FetchSession) -> None:
-        """It is used now, perhaps with another size."""
-        now_ms = self._clock.monotonic_ms()
-        self._sessions.move_to_end(session.id)
-        session.last_used_ms = now_ms
-        size = len(session.wanted)
+    def _resize(self, session: FetchSession, size: int, is_old: bool) -> None:
+        """What it is worth changed."""
         self.partition_count += size - session.size
         session.size = size
-        is_old = now_ms - session.created_ms > EVICTION_MS
+        session.is_old = is_old
         if is_old or not session.is_privileged:
             self._by_privileged.add(session)
         if is_old:

@@ -8,6 +8,7 @@ A partition that is named twice is read once, where it stands first and as it wa
 Source: protocol guide, Fetch; semantics, Fetch; KIP-74, KIP-227.
 """
 
+from collections.abc import Sequence
 from typing import TypeAlias
 
 from barnabas.core.error_code import ErrorCode
@@ -36,9 +37,8 @@ def fetch(ctx: RequestContext, request: FetchRequest) -> _Answer:
     if request.session_epoch == FINAL_EPOCH and request.session_id == NO_SESSION:
         wanted, session = named, None
     else:
-        forgotten = [
-            TopicPartition(each.topic, index) for each in request.forgotten_topics_data for index in each.partitions
-        ]
+        gone = request.forgotten_topics_data
+        forgotten = [TopicPartition(each.topic, index) for each in gone for index in each.partitions] if gone else ()
         opened = _open(ctx, request, named, forgotten)
         if isinstance(opened, FetchResponse):
             return opened
@@ -77,7 +77,7 @@ def _fetch_large(ctx: RequestContext, request: FetchRequest) -> Steps[FetchRespo
 
 
 def _open(
-    ctx: RequestContext, request: FetchRequest, named: Wanted, forgotten: list[TopicPartition]
+    ctx: RequestContext, request: FetchRequest, named: Wanted, forgotten: Sequence[TopicPartition]
 ) -> FetchResponse | tuple[Wanted, FetchSession | None]:
     """What is to be read, and the session if there is one; or that the request doesn't fit its session."""
     sessions, epoch = ctx.services.fetch_sessions, request.session_epoch
