@@ -44,7 +44,7 @@ def commands(document: str) -> list[list[str]]:
 def test_options_exist(document: str) -> None:
     for name, *arguments in commands(document):
         words = [name]
-        if name in {"perf", "log"} and arguments and not arguments[0].startswith("-"):
+        if name in barnabas.cli.commands.SUBCOMMANDS and arguments and not arguments[0].startswith("-"):
             words.append(arguments[0])
         for option in arguments:
             if option.startswith("--"):
@@ -64,6 +64,10 @@ def test_the_readme_shows_commands() -> None:
         "consume",
         "groups",
         "configs",
+        "transactions list",
+        "transactions describe",
+        "transactions hanging",
+        "transactions abort",
         "perf produce",
         "perf consume",
         "log dump",

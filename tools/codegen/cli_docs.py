@@ -14,7 +14,7 @@ from pathlib import Path
 import typer
 
 from barnabas.cli.app import FUNCTIONS, GROUPS, application
-from barnabas.cli.commands import COMMANDS
+from barnabas.cli.commands import COMMANDS, SUBCOMMANDS
 from barnabas.pipeline.commands.main import parser as pipeline_parser
 from barnabas.server.main import parser
 
@@ -43,6 +43,9 @@ _RUN_ELSEWHERE = {
     "barnabas adopt": "tests/integration/test_moving_runbook.py",
     "barnabas release": "tests/integration/test_moving_runbook.py",
     "barnabas configs": "tests/compat/test_cli_configs.py",
+    **{
+        f"barnabas transactions {name}": "tests/compat/test_cli_transactions.py" for name in SUBCOMMANDS["transactions"]
+    },
 }
 
 
@@ -106,7 +109,7 @@ def _arguments(options: argparse.ArgumentParser) -> Iterator[str]:
 
 def _command(title: str, text: str, params: list[typer.models.ParameterInfo], level: str = "##") -> Iterator[str]:
     yield f"\n{level} {title}\n\n"
-    paragraphs, _, examples = text.strip().partition("Examples:")
+    paragraphs, _, examples = text.strip().replace("Example:", "Examples:").partition("Examples:")
     yield f"{paragraphs.strip()}\n\n"
     if examples:
         lines = "\n".join(f"$ {line}" for line in examples.strip().split("\n\n"))

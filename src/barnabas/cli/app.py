@@ -6,7 +6,7 @@ Source: Kafka 2.7's shell tools, for the names of options.
 """
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from importlib import import_module
 from types import ModuleType
 from typing import Final
@@ -38,7 +38,7 @@ FUNCTIONS: Final = {
     "release": ("release", "release"),
 }
 # Modules with commands of their own below them.
-GROUPS: Final = ("perf", "log")
+GROUPS: Final = ("transactions", "perf", "log")
 
 
 class CliUsageError(BarnabasError):
@@ -86,6 +86,16 @@ def application(wanted: Collection[str]) -> typer.Typer:
     return app
 
 
+def _function(name: str, arguments: Sequence[str]) -> tuple[Callable[..., object] | None, Sequence[str]]:
+    """What a command runs, and what is left for it to read; None where typer has to find it."""
+    if name in FUNCTIONS:
+        module_name, function_name = FUNCTIONS[name]
+        return getattr(_module(module_name), function_name), arguments
+    if name in GROUPS and arguments:
+        return getattr(_module(name), "SUBCOMMANDS", {}).get(arguments[0]), arguments[1:]
+    return None, arguments
+
+
 def _module(name: str) -> ModuleType:
     return import_module(f"barnabas.cli.{name}")
 
@@ -99,11 +109,10 @@ def run_app(arguments: Sequence[str]) -> int:
         BrokenPipeError: Nobody reads the output any more.
     """
     name = next((word for word in arguments if not word.startswith("-")), "")
-    if name in FUNCTIONS and name == arguments[0]:
-        module_name, function_name = FUNCTIONS[name]
-        function = getattr(_module(module_name), function_name)
-        options = read_options(function, arguments[1:])
-        if options is not None:
+    if arguments[:1] == [name]:
+        function, rest = _function(name, arguments[1:])
+        options = None if function is None else read_options(function, rest)
+        if function is not None and options is not None:
             function(**options)
             return 0
     if name == "perf":

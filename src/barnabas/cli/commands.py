@@ -1,4 +1,4 @@
-"""The names of the commands, each with what it does in a line."""
+"""The names of the commands, each with what it does in a line, and of those that stand below one."""
 
 from typing import Final
 
@@ -9,9 +9,16 @@ COMMANDS: Final = {
     "consume": "Print the records of a topic.",
     "groups": "List and describe consumer groups, and reset their offsets.",
     "configs": "Show and change settings of topics and brokers.",
+    "transactions": "Show transactions, find those that hang, and abort them.",
     "perf": "Measure how fast records are produced and consumed.",
     "log": "Look into the files of logs: dump, verify, stats.",
     "adopt": "Take over the directories of a Kafka broker.",
     "pipeline": "Activity streams on Spark: jobs, tables, a report.",
     "release": "Give the directories back to Kafka.",
+}
+
+SUBCOMMANDS: Final = {
+    "transactions": ("list", "describe", "hanging", "abort"),
+    "perf": ("produce", "consume"),
+    "log": ("dump", "verify", "stats"),
 }

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from barnabas.cli.commands import COMMANDS
+from barnabas.cli.commands import COMMANDS, SUBCOMMANDS
 from barnabas.core.standard_streams import open_standard_streams
 
 
@@ -100,8 +100,8 @@ def _run(program: str, arguments: list[str]) -> int:
 
 def _program(arguments: Sequence[str]) -> str:
     words = ["barnabas", *(word for word in arguments[:1] if word in COMMANDS)]
-    if words[1:] == ["perf"]:
-        words += [word for word in arguments[1:2] if word in ("produce", "consume")]
+    below = SUBCOMMANDS.get(words[-1], ())
+    words += [word for word in arguments[1:2] if word in below]
     return " ".join(words)
 
 

@@ -24,13 +24,14 @@ RETRY_BACKOFF_MS = 100
 
 @dataclass(slots=True)
 class PartitionMetadata:
-    """One partition as Metadata tells it; `leader_id` is -1 when there is none."""
+    """One partition as Metadata tells it; `leader_id` is -1 when there is none, `leader_epoch` where it is not told."""
 
     partition: int
     leader_id: int
     replicas: list[int]
     isr: list[int]
     error_code: ErrorCode
+    leader_epoch: int = -1
 
 
 @dataclass(slots=True)
@@ -245,7 +246,12 @@ class Pool:
         for found in response.topics:
             partitions = {
                 part.partition_index: PartitionMetadata(
-                    part.partition_index, part.leader_id, part.replica_nodes, part.isr_nodes, ErrorCode(part.error_code)
+                    part.partition_index,
+                    part.leader_id,
+                    part.replica_nodes,
+                    part.isr_nodes,
+                    ErrorCode(part.error_code),
+                    part.leader_epoch,
                 )
                 for part in sorted(found.partitions, key=lambda part: part.partition_index)
             }

@@ -123,7 +123,7 @@ def test_errors_are_one_line(run, data_dir, monkeypatch, arguments, expected):
     monkeypatch.chdir(data_dir)
     code, out, err = run(*(argument.format(data_dir) for argument in arguments))
     assert (code, out) == (1, "")
-    assert err.startswith("barnabas log: ")
+    assert err.startswith("barnabas log ")
     assert expected in err
     assert err.count("\n") == 1
 
@@ -143,4 +143,5 @@ def test_a_folder_that_is_no_log_directory_is_told_so(run, tmp_path, command):
     (tmp_path / "system.log").write_text("up\n")
     code, out, err = run(command, tmp_path)
     assert (code, out) == (1, "")
-    assert err == f"barnabas log: {tmp_path} is no log directory: it holds neither a meta.properties nor a log\n"
+    told = f"barnabas log {command}: {tmp_path} is no log directory: it holds neither a meta.properties nor a log\n"
+    assert err == told

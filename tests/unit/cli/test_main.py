@@ -3,7 +3,7 @@ import socket
 import pytest
 
 from barnabas import __version__
-from barnabas.cli.commands import COMMANDS
+from barnabas.cli.commands import COMMANDS, SUBCOMMANDS
 from barnabas.cli.main import main
 from barnabas.core.build import compiled_modules
 
@@ -30,9 +30,11 @@ def test_without_a_command_it_shows_them_all(run):
         assert name in out
 
 
-@pytest.mark.parametrize(
-    "command", [[name] for name in COMMANDS if name not in ("broker", "pipeline")] + [["perf", "produce"]]
-)
+NAMES = [[name] for name in COMMANDS if name not in ("broker", "pipeline")]
+NAMES += [[name, each] for name, below in SUBCOMMANDS.items() for each in below]
+
+
+@pytest.mark.parametrize("command", NAMES, ids=" ".join)
 def test_every_command_explains_itself(run, command):
     code, out, err = run(*command, "--help")
     assert (code, err) == (0, "")
@@ -111,6 +113,11 @@ def test_every_command_explains_itself(run, command):
         (["configs", "--alter", "--topic", "a", "--add-config-file", "/nowhere"], "cannot read /nowhere"),
         (["configs", "--describe", "--topic", "a", "--command-config", "/nowhere"], "cannot read /nowhere"),
         (["configs", "--describe", "--topic", "a", "--timeout", "0"], "Invalid value for '--timeout'"),
+        (["transactions", "fly"], "barnabas transactions: No such command 'fly'"),
+        (["transactions", "describe"], "barnabas transactions describe: Missing option '--transactional-id'"),
+        (["transactions", "hanging", "--partition", "1"], "--partition is one of a topic: add --topic NAME"),
+        (["transactions", "abort", "--topic", "t", "--partition", "0"], "say which transaction: --start-offset N"),
+        (["transactions", "abort", "--topic", "t", "--partition", "0", "--producer-id", "1"], "go together"),
         (["perf", "produce", "--topic", "t", "--num-records", "1"], "say what to send: --record-size BYTES"),
         (["broker", "/nowhere/server.properties"], "barnabas broker: cannot read /nowhere/server.properties"),
     ],

@@ -1,0 +1,402 @@
+"""`barnabas transactions`: what runs, what hangs, and the end of what hangs.
+
+A transaction hangs when a partition has records of it and no coordinator knows that it has to be ended: readers of
+committed records get nothing behind it. `hanging` finds such transactions, `abort` ends one. Both work with Kafka 2.7
+and older too, before 3.0 brought requests for it.
+"""
+
+import sys
+import time
+from collections.abc import Sequence
+from typing import Annotated, Final
+
+import typer
+
+from barnabas.cli.connection import client_settings, connect
+from barnabas.cli.options import (
+    DEFAULT_SERVER,
+    AsJson,
+    BootstrapServer,
+    CommandConfig,
+    TimeoutMs,
+    flag,
+    paragraphs,
+    run_async,
+)
+from barnabas.cli.output import Cell, note, print_json, print_table, progress
+from barnabas.clients.admin_configs import ConfigAdmin, ConfigResource, ResourceType
+from barnabas.clients.admin_transactions import OpenTransaction, TransactionAdmin
+from barnabas.clients.pool import TopicMetadata
+from barnabas.clients.transaction_log import TransactionState
+from barnabas.core.errors import BarnabasError, KafkaError
+from barnabas.core.types import TopicPartition
+
+app = typer.Typer(rich_markup_mode="rich")
+
+_MINUTE_MS: Final = 60_000
+_GRACE_MS: Final = 5 * _MINUTE_MS
+_LONGEST: Final = "transaction.max.timeout.ms"
+
+LIST_HELP = paragraphs(
+    """List transactional ids, with their coordinators' last word about them.
+
+Example:
+
+  barnabas transactions list
+"""
+)
+DESCRIBE_HELP = paragraphs(
+    """Show a transactional id: its producer, the state of its transaction, and the partitions that take part.
+
+Example:
+
+  barnabas transactions describe --transactional-id payments-1
+"""
+)
+HANGING_HELP = paragraphs(
+    """Find transactions that no coordinator will end.
+
+Looks at every partition, or those of --topic: where records stand behind the last stable offset it reads the headers of
+their batches for transactions without a marker, and reports those that `__transaction_state` does not know as ongoing.
+
+Example:
+
+  barnabas transactions hanging --topic payments
+"""
+)
+ABORT_HELP = paragraphs(
+    """Abort a transaction that hangs, so that readers of committed records go on.
+
+Name it by where it begins, as `barnabas transactions hanging` shows it, or by its producer. It is refused while a
+coordinator knows the transaction: that one ends it at its timeout. Asks before it does it, unless --yes is given.
+
+Example:
+
+  barnabas transactions abort --topic payments --partition 3 --start-offset 1042
+"""
+)
+
+TransactionalId = Annotated[
+    str, typer.Option("--transactional-id", metavar="ID", help="The transactional.id of the producer.")
+]
+Topic = Annotated[str | None, typer.Option("--topic", metavar="NAME", help="Look into this topic alone.")]
+Partition = Annotated[
+    int | None, typer.Option("--partition", min=0, metavar="N", help="Look into this partition of --topic alone.")
+]
+
+
+@app.callback(invoke_without_command=True)
+def transactions(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@app.command("list", help=LIST_HELP)
+def list_transactions(
+    bootstrap_server: BootstrapServer = DEFAULT_SERVER,
+    command_config: CommandConfig = None,
+    timeout: TimeoutMs = None,
+    as_json: AsJson = False,
+) -> None:
+    settings = client_settings("barnabas-transactions", command_config, timeout)
+
+    async def work() -> None:
+        async with connect(bootstrap_server, settings, TransactionAdmin) as admin:
+            states = await admin.coordinated()
+            leaders = await admin.coordinators() if states else {}
+        rows: list[dict[str, Cell]] = [
+            {
+                "transactional_id": state.transactional_id,
+                "coordinator": _leader(leaders, state),
+                "producer_id": state.producer_id,
+                "state": state.status.name,
+            }
+            for state in states.values()
+        ]
+        if as_json:
+            print_json(rows)
+        elif rows:
+            _print_rows(rows)
+        else:
+            note("There are no transactional ids.")
+
+    run_async(work())
+
+
+@app.command("describe", help=DESCRIBE_HELP)
+def describe_transaction(
+    transactional_id: TransactionalId,
+    bootstrap_server: BootstrapServer = DEFAULT_SERVER,
+    command_config: CommandConfig = None,
+    timeout: TimeoutMs = None,
+    as_json: AsJson = False,
+) -> None:
+    settings = client_settings("barnabas-transactions", command_config, timeout)
+
+    async def work() -> None:
+        async with connect(bootstrap_server, settings, TransactionAdmin) as admin:
+            state = (await admin.coordinated()).get(transactional_id)
+            if state is None:
+                raise BarnabasError(
+                    f"transactional id {transactional_id} is not known; barnabas transactions list shows those that are"
+                )
+            leader = _leader(await admin.coordinators(), state)
+        began = state.started_ms if state.status.is_open else -1
+        told: dict[str, object] = {
+            "transactional_id": state.transactional_id,
+            "coordinator": leader,
+            "producer_id": state.producer_id,
+            "producer_epoch": state.producer_epoch,
+            "state": state.status.name,
+            "timeout_ms": state.timeout_ms,
+            "started_ms": began if began >= 0 else None,
+            "updated_ms": state.updated_ms,
+            "partitions": [str(partition) for partition in state.partitions],
+        }
+        if as_json:
+            print_json(told)
+            return
+        told["started_ms"], told["updated_ms"] = _moment(began), _moment(state.updated_ms)
+        told["partitions"] = ", ".join(map(str, state.partitions)) or None
+        names = [(name.removesuffix("_ms") if name != "timeout_ms" else name).replace("_", " ") for name in told]
+        width = max(map(len, names))
+        for name, value in zip(names, told.values(), strict=True):
+            print(f"{name:{width}}  {'-' if value is None else value}")
+
+    run_async(work())
+
+
+@app.command("hanging", help=HANGING_HELP)
+def find_hanging(
+    topic: Topic = None,
+    partition: Partition = None,
+    max_transaction_timeout: Annotated[
+        int | None,
+        typer.Option(
+            "--max-transaction-timeout",
+            min=0,
+            max=2**31 // _MINUTE_MS,
+            metavar="MINUTES",
+            help="Report what is older than this (default: the broker's transaction.max.timeout.ms and 5 minutes).",
+        ),
+    ] = None,
+    bootstrap_server: BootstrapServer = DEFAULT_SERVER,
+    command_config: CommandConfig = None,
+    timeout: TimeoutMs = None,
+    as_json: AsJson = False,
+) -> None:
+    if partition is not None and topic is None:
+        raise BarnabasError("--partition is one of a topic: add --topic NAME")
+    settings = client_settings("barnabas-transactions", command_config, timeout)
+
+    async def work() -> None:
+        async with connect(bootstrap_server, settings, TransactionAdmin) as admin:
+            partitions = await _partitions(admin, topic, partition)
+            least_age_ms = await _least_age_ms(admin, max_transaction_timeout)
+            with progress("Reading", None) as bar:
+                found = await admin.open_transactions(
+                    partitions, lambda done, total, what: bar.set(done, f"{done} of {total}: {what}")
+                )
+            now_ms = admin.pool.env.clock.now_ms()
+            old = [each for each in found if now_ms - each.updated_ms >= least_age_ms]
+            hanging = await admin.uncoordinated(old)
+        _show_hanging(hanging, now_ms, as_json)
+        if not as_json:
+            young = len(found) - len(old)
+            note(
+                f"{len(partitions)} partitions: {len(hanging)} hanging, {len(old) - len(hanging)} known to a "
+                f"coordinator, {young} open for less than {least_age_ms // _MINUTE_MS} minutes."
+            )
+
+    run_async(work())
+
+
+@app.command("abort", help=ABORT_HELP)
+def abort_transaction(
+    topic: Annotated[str, typer.Option("--topic", metavar="NAME", help="The topic.")],
+    partition: Annotated[int, typer.Option("--partition", min=0, metavar="N", help="The partition.")],
+    start_offset: Annotated[
+        int | None,
+        typer.Option("--start-offset", min=0, metavar="N", help="The offset of its first record in the partition."),
+    ] = None,
+    producer_id: Annotated[
+        int | None, typer.Option("--producer-id", min=0, metavar="N", help="Its producer, instead of --start-offset.")
+    ] = None,
+    producer_epoch: Annotated[
+        int | None, typer.Option("--producer-epoch", min=0, max=2**15 - 1, metavar="N", help="With --producer-id.")
+    ] = None,
+    coordinator_epoch: Annotated[
+        int | None,
+        typer.Option(
+            "--coordinator-epoch",
+            min=0,
+            max=2**31 - 1,
+            metavar="N",
+            help="The marker's (default: the least that the partition accepts).",
+        ),
+    ] = None,
+    yes: Annotated[bool, flag("--yes", "Do it without asking.")] = False,
+    bootstrap_server: BootstrapServer = DEFAULT_SERVER,
+    command_config: CommandConfig = None,
+    timeout: TimeoutMs = None,
+    as_json: AsJson = False,
+) -> None:
+    if (start_offset is None) == (producer_id is None):
+        raise BarnabasError("say which transaction: --start-offset N, or --producer-id N with --producer-epoch N")
+    if (producer_id is None) != (producer_epoch is None):
+        raise BarnabasError("--producer-id and --producer-epoch go together")
+    settings = client_settings("barnabas-transactions", command_config, timeout)
+
+    async def work() -> None:
+        async with connect(bootstrap_server, settings, TransactionAdmin) as admin:
+            found = await admin.open_transactions(await _partitions(admin, topic, partition))
+            chosen = [
+                each
+                for each in found
+                if each.first_offset == start_offset
+                or (each.producer_id, each.producer_epoch) == (producer_id, producer_epoch)
+            ]
+            if not chosen:
+                raise BarnabasError(_no_such_transaction(TopicPartition(topic, partition), found))
+            (transaction,) = chosen
+            if not await admin.uncoordinated(chosen):
+                raise BarnabasError(await _why_not(admin, transaction))
+            if not yes:
+                _ask(transaction)
+            epoch = await admin.abort(transaction, coordinator_epoch)
+        if as_json:
+            print_json({**_as_dict(transaction), "coordinator_epoch": epoch})
+        else:
+            print(f"Aborted {_name(transaction)}.")
+
+    run_async(work())
+
+
+SUBCOMMANDS: Final = {
+    "list": list_transactions,
+    "describe": describe_transaction,
+    "hanging": find_hanging,
+    "abort": abort_transaction,
+}
+
+
+def _leader(leaders: dict[int, int], state: TransactionState) -> int | None:
+    leader_id = leaders.get(state.log_partition, -1)
+    return leader_id if leader_id >= 0 else None
+
+
+async def _partitions(admin: TransactionAdmin, topic: str | None, partition: int | None) -> list[TopicPartition]:
+    """All partitions, those of a topic, or the one that is named."""
+    names = None if topic is None else [topic]
+    topics = (await admin.retry(lambda: admin.pool.metadata(names))).topics
+    for known in topics.values():
+        if known.error_code and topic is not None:
+            raise KafkaError(known.error_code, f"topic {topic} does not exist")
+    found = [TopicPartition(known.name, index) for known in topics.values() for index in _wanted(known, partition)]
+    if partition is not None and not found:
+        raise BarnabasError(f"topic {topic} has no partition {partition}")
+    return found
+
+
+def _wanted(topic: TopicMetadata, partition: int | None) -> list[int]:
+    return [index for index in topic.partitions if partition in (None, index)]
+
+
+async def _least_age_ms(admin: TransactionAdmin, minutes: int | None) -> int:
+    """How old a transaction must be to be one that hangs: longer than any producer may take."""
+    if minutes is not None:
+        return minutes * _MINUTE_MS
+    metadata = await admin.retry(lambda: admin.pool.metadata([]))
+    resource = ConfigResource(ResourceType.BROKER, str(min(metadata.brokers)))
+    described = await ConfigAdmin(admin.pool, admin.timeout_ms).describe_configs([resource], include_synonyms=False)
+    values = {entry.name: entry.value for entry in described[resource]}
+    longest = values.get(_LONGEST)
+    if longest is None:
+        raise BarnabasError(f"the broker does not tell {_LONGEST}: say it with --max-transaction-timeout MINUTES")
+    return int(longest) + _GRACE_MS
+
+
+def _show_hanging(hanging: Sequence[OpenTransaction], now_ms: int, as_json: bool) -> None:
+    if as_json:
+        print_json([_as_dict(each) for each in hanging])
+    elif hanging:
+        rows: list[dict[str, Cell]] = [
+            {
+                "topic": each.partition.topic,
+                "partition": each.partition.partition,
+                "producer_id": each.producer_id,
+                "producer_epoch": each.producer_epoch,
+                "start_offset": each.first_offset,
+                "last_written": _moment(each.updated_ms),
+                "minutes": (now_ms - each.updated_ms) // _MINUTE_MS,
+            }
+            for each in hanging
+        ]
+        _print_rows(rows)
+
+
+def _print_rows(rows: Sequence[dict[str, Cell]]) -> None:
+    print_table([column.replace("_", " ") for column in rows[0]], [list(row.values()) for row in rows])
+
+
+def _as_dict(transaction: OpenTransaction) -> dict[str, object]:
+    return {
+        "topic": transaction.partition.topic,
+        "partition": transaction.partition.partition,
+        "producer_id": transaction.producer_id,
+        "producer_epoch": transaction.producer_epoch,
+        "start_offset": transaction.first_offset,
+        "started_ms": transaction.started_ms,
+        "updated_ms": transaction.updated_ms,
+    }
+
+
+def _moment(timestamp_ms: int) -> str | None:
+    if timestamp_ms < 0:
+        return None
+    try:
+        return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(timestamp_ms / 1000))
+    except (OverflowError, ValueError, OSError):
+        # A timestamp may be any number.
+        return str(timestamp_ms)
+
+
+def _name(transaction: OpenTransaction) -> str:
+    return (
+        f"the transaction of producer {transaction.producer_id} (epoch {transaction.producer_epoch}) in "
+        f"{transaction.partition} from offset {transaction.first_offset} on"
+    )
+
+
+def _no_such_transaction(partition: TopicPartition, found: Sequence[OpenTransaction]) -> str:
+    if not found:
+        return f"no transaction is open in {partition}"
+    open_ = ", ".join(
+        f"{each.first_offset} (producer {each.producer_id}, epoch {each.producer_epoch})" for each in found
+    )
+    return f"no such transaction is open in {partition}; those that are begin at {open_}"
+
+
+async def _why_not(admin: TransactionAdmin, transaction: OpenTransaction) -> str:
+    """Why a transaction that is open does not hang."""
+    for state in (await admin.coordinated()).values():
+        if state.producer_id == transaction.producer_id and state.status.is_open:
+            return (
+                f"{_name(transaction)} does not hang: it is {state.status.name} for transactional id "
+                f"{state.transactional_id}, and its coordinator ends it after {state.timeout_ms} ms"
+            )
+    return f"{_name(transaction)} has just ended"
+
+
+def _ask(transaction: OpenTransaction) -> None:
+    """Raises BarnabasError unless the person at the terminal says yes."""
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise BarnabasError(f"this aborts {_name(transaction)}: --yes does it without asking")
+    print(
+        f"Abort {_name(transaction)}? Its records are lost to readers of committed records. [y/N] ", end="", flush=True
+    )
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise BarnabasError("nothing was changed")
+
+
+__all__ = ["SUBCOMMANDS", "app"]

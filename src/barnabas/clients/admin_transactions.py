@@ -1,0 +1,204 @@
+"""Transactions, as their coordinators and as the partitions see them, and the end of those that hang.
+
+A transaction hangs when a partition has records of it, no marker that ends it, and no coordinator that will write one:
+its producer wrote to a partition that it had not announced, or the coordinator forgot it. Nobody reads committed
+records behind it any more, and nothing is compacted there. KIP-664 gave Kafka 3.0 requests to find such transactions;
+here they are found by what Kafka 2.7 answers too: the last stable offset, the batches behind it, and
+`__transaction_state`.
+
+Invariant: a transaction is said to hang only if its partition has it open before and after its coordinator was asked:
+one that ended between the two leaves its marker there first.
+
+Source: KIP-98, KIP-664; protocol guide, WriteTxnMarkers.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from barnabas.clients.admin_calls import EARLIEST, LATEST, grouped, raise_for
+from barnabas.clients.admin_offsets import OffsetAdmin
+from barnabas.clients.batch_reader import read_batches
+from barnabas.clients.transaction_log import TransactionState, replay
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import KafkaError
+from barnabas.core.internal_topics import TRANSACTION_STATE_TOPIC
+from barnabas.core.types import TopicPartition
+from barnabas.protocol.messages.write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
+)
+from barnabas.records.batch import BatchHeader
+from barnabas.records.record import iterate_records
+
+Progress = Callable[[int, int, str], None]
+
+
+@dataclass(slots=True, frozen=True)
+class OpenTransaction:
+    """A transaction that a partition has no marker for.
+
+    Attributes:
+        first_offset: Of its first record in the partition.
+        started_ms: That record's timestamp; as producers may give any, it need not be when it was written.
+        updated_ms: The newest timestamp of its records there.
+    """
+
+    partition: TopicPartition
+    producer_id: int
+    producer_epoch: int
+    first_offset: int
+    started_ms: int
+    updated_ms: int
+
+
+def track(header: BatchHeader, partition: TopicPartition, is_open: dict[int, OpenTransaction]) -> None:
+    """Bring what is open in a partition, by producer id, up to date with its next batch."""
+    if header.is_control:
+        is_open.pop(header.producer_id, None)
+        return
+    if not header.is_transactional:
+        return
+    begun = is_open.get(header.producer_id)
+    first_ms = header.max_timestamp_ms if header.is_log_append_time else header.base_timestamp_ms
+    is_open[header.producer_id] = OpenTransaction(
+        partition,
+        header.producer_id,
+        header.producer_epoch,
+        begun.first_offset if begun else header.base_offset,
+        begun.started_ms if begun else first_ms,
+        max(begun.updated_ms, header.max_timestamp_ms) if begun else header.max_timestamp_ms,
+    )
+
+
+class TransactionAdmin(OffsetAdmin):
+    """Administration of transactions."""
+
+    async def coordinated(self) -> dict[str, TransactionState]:
+        """All transactional ids in order, as their coordinators wrote them down last.
+
+        What coordinators only have in mind is not there: a change that is on its way into the log.
+
+        Raises:
+            KafkaError: `__transaction_state` can't be read.
+            ProtocolError: It has records that are none of its own.
+        """
+        topics = (await self.retry(lambda: self.pool.metadata(None))).topics
+        if TRANSACTION_STATE_TOPIC not in topics:
+            return {}
+        logs = [TopicPartition(TRANSACTION_STATE_TOPIC, index) for index in topics[TRANSACTION_STATE_TOPIC].partitions]
+        first, end = await self.offsets(logs, EARLIEST), await self.offsets(logs, LATEST)
+        states: dict[str, TransactionState] = {}
+        for log in logs:
+            async for header, batch in read_batches(self, log, first[log], end[log]):
+                if not header.is_control:
+                    replay(iterate_records(batch), log.partition, states)
+        return dict(sorted(states.items()))
+
+    async def coordinators(self) -> dict[int, int]:
+        """Which broker coordinates the ids of each partition of `__transaction_state`; -1: none now."""
+        metadata = await self.retry(lambda: self.pool.metadata([TRANSACTION_STATE_TOPIC]))
+        return {part.partition: part.leader_id for part in metadata.topics[TRANSACTION_STATE_TOPIC].partitions.values()}
+
+    async def open_transactions(
+        self, partitions: Iterable[TopicPartition], tell: Progress = lambda done, total, what: None
+    ) -> list[OpenTransaction]:
+        """The transactions that are open in partitions, by partition and offset.
+
+        Args:
+            partitions: Where to look.
+            tell: Is told which partition of how many is read.
+
+        Raises:
+            KafkaError: A partition can't be read.
+        """
+        wanted = sorted(partitions)
+        # In this order: what becomes stable between the two is not read in vain, what begins is found the next time.
+        stable = await self.offsets(wanted, LATEST, is_read_committed=True)
+        end = await self.offsets(wanted, LATEST)
+        unstable = [partition for partition in wanted if stable[partition] < end[partition]]
+        found: list[OpenTransaction] = []
+        for index, partition in enumerate(unstable):
+            tell(index, len(unstable), str(partition))
+            is_open: dict[int, OpenTransaction] = {}
+            async for header, _ in read_batches(self, partition, stable[partition], end[partition]):
+                track(header, partition, is_open)
+            found += sorted(is_open.values(), key=lambda transaction: transaction.first_offset)
+        return found
+
+    async def uncoordinated(self, suspects: Iterable[OpenTransaction]) -> list[OpenTransaction]:
+        """Those of open transactions that no coordinator will end.
+
+        Raises:
+            KafkaError: A partition, or `__transaction_state`, can't be read.
+        """
+        seen = list(suspects)
+        if not seen:
+            return []
+        known = {
+            (state.producer_id, partition)
+            for state in (await self.coordinated()).values()
+            if state.status.is_open
+            for partition in state.partitions
+        }
+        left = [each for each in seen if (each.producer_id, each.partition) not in known]
+        still = {
+            (each.partition, each.producer_id, each.first_offset)
+            for each in await self.open_transactions({each.partition for each in left})
+        }
+        return [each for each in left if (each.partition, each.producer_id, each.first_offset) in still]
+
+    async def abort(self, transaction: OpenTransaction, coordinator_epoch: int | None = None) -> int:
+        """Write the marker that aborts a transaction into its partition. See `uncoordinated` first.
+
+        Args:
+            transaction: Which one.
+            coordinator_epoch: The epoch that the marker bears. None: the least that the partition accepts, which is
+                that of the producer's last marker there; a larger one would shut out the producer's coordinator.
+
+        Returns:
+            The coordinator epoch of the marker.
+
+        Raises:
+            KafkaError: It was refused (TRANSACTION_COORDINATOR_FENCED, INVALID_PRODUCER_EPOCH, ...).
+        """
+        if coordinator_epoch is not None:
+            await self._write_marker(transaction, coordinator_epoch)
+            return coordinator_epoch
+        most = await self._largest_coordinator_epoch()
+        epoch = 0
+        while True:
+            try:
+                await self._write_marker(transaction, epoch)
+                return epoch
+            except KafkaError as error:
+                if error.code is not ErrorCode.TRANSACTION_COORDINATOR_FENCED or epoch >= most:
+                    raise
+            epoch += 1
+
+    async def _write_marker(self, transaction: OpenTransaction, coordinator_epoch: int) -> None:
+        topics = [WritableTxnMarkerTopic(topic, indexes) for topic, indexes in grouped([transaction.partition])]
+        marker = WritableTxnMarker(
+            transaction.producer_id, transaction.producer_epoch, False, topics, coordinator_epoch
+        )
+
+        async def attempt() -> None:
+            channel = await self.pool.leader(transaction.partition)
+            request = WriteTxnMarkersRequest([marker])
+            response = await channel.send(request, WriteTxnMarkersResponse, timeout_ms=self.timeout_ms)
+            for written in response.markers:
+                for topic in written.topics:
+                    for part in topic.partitions:
+                        if part.error_code:
+                            self.pool.forget(topic.name)
+                        name = ErrorCode(part.error_code).name
+                        raise_for(part.error_code, f"partition {transaction.partition} refuses the marker: {name}")
+
+        await self.retry(attempt)
+
+    async def _largest_coordinator_epoch(self) -> int:
+        """The largest epoch that any coordinator may have: how often its partition has had a new leader."""
+        metadata = await self.retry(lambda: self.pool.metadata([TRANSACTION_STATE_TOPIC]))
+        topic = metadata.topics.get(TRANSACTION_STATE_TOPIC)
+        return max((part.leader_epoch for part in topic.partitions.values()), default=0) if topic else 0

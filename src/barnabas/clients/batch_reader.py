@@ -1,0 +1,85 @@
+"""Reads a partition's batches as they are, from an offset to another: nothing is decoded, and no record is left out.
+
+For what looks at batches themselves (transactions and their markers); what wants records uses `Consumer`.
+
+Source: protocol guide, Fetch.
+"""
+
+from collections.abc import AsyncIterator
+from functools import partial
+from typing import Final
+
+from barnabas.clients.admin_calls import EARLIEST, AdminCalls
+from barnabas.clients.admin_offsets import OffsetAdmin
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import KafkaError
+from barnabas.core.types import TopicPartition
+from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from barnabas.records.batch import MAGIC, MAGIC_POSITION, BatchHeader, read_header
+from barnabas.records.formats import batches_of_any_magic
+
+_FETCH_BYTES: Final = 8 << 20
+_MAX_WAIT_MS: Final = 500
+
+
+async def read_batches(
+    admin: AdminCalls, partition: TopicPartition, start_offset: int, end_offset: int
+) -> AsyncIterator[tuple[BatchHeader, memoryview]]:
+    """Batches of magic 2 with what lies between two offsets; older formats, which know no producers, are passed over.
+
+    Args:
+        admin: Whose cluster, and how long a fetch may be tried again.
+        partition: Of which partition.
+        start_offset: The first batch has it, or what comes after it.
+        end_offset: No batch begins here or later. At most the high watermark.
+
+    Raises:
+        KafkaError: The partition can't be read.
+        CorruptRecordsError: An answer that is no run of batches.
+    """
+    position = start_offset
+    while position < end_offset:
+        data = await admin.retry(partial(_fetch, admin, partition, position))
+        if data is None:
+            (position,) = (await OffsetAdmin(admin.pool, admin.timeout_ms).offsets([partition], EARLIEST)).values()
+            continue
+        if not data:
+            # Compaction has taken the rest.
+            return
+        before = position
+        for batch in batches_of_any_magic(data):
+            if batch[MAGIC_POSITION] != MAGIC:
+                # An old message, or several in one: its offset is that of the last.
+                position = max(position, int.from_bytes(batch[:8], "big") + 1)
+                continue
+            header = read_header(batch)
+            if header.base_offset >= end_offset:
+                return
+            if header.last_offset >= position:
+                yield header, batch
+                position = header.last_offset + 1
+        if position == before:
+            text = f"partition {partition}: no whole batch at offset {position} in {len(data)} bytes"
+            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, text)
+
+
+async def _fetch(admin: AdminCalls, partition: TopicPartition, offset: int) -> memoryview | None:
+    """What a partition has from an offset on; None when the offset is gone."""
+    channel = await admin.pool.leader(partition)
+    asked = FetchPartition(partition.partition, fetch_offset=offset, partition_max_bytes=_FETCH_BYTES)
+    request = FetchRequest(
+        max_wait_ms=_MAX_WAIT_MS, min_bytes=1, max_bytes=_FETCH_BYTES, topics=[FetchTopic(partition.topic, [asked])]
+    )
+    # From version 12 on topics may have ids.
+    response = await channel.send(request, FetchResponse, max_version=11, timeout_ms=admin.timeout_ms)
+    code = ErrorCode(response.error_code)
+    for topic in response.responses:
+        for part in topic.partitions:
+            code = code or ErrorCode(part.error_code)
+            if not code:
+                assert part.records is None or isinstance(part.records, memoryview)
+                return part.records or memoryview(b"")
+    if code is ErrorCode.OFFSET_OUT_OF_RANGE:
+        return None
+    admin.pool.forget(partition.topic)
+    raise KafkaError(code, f"partition {partition} can't be read: {code.name}")

@@ -1,0 +1,112 @@
+"""What `__transaction_state` says of transactions: one record for each change, the newest of an id counts.
+
+    key    int16 type 0 | transactional id
+    value  int16 version 0 | producer id, epoch, timeout, state, partitions, times; no value: the id is forgotten
+
+Source: KIP-98; TransactionLogKey, TransactionLogValue.
+"""
+
+from collections.abc import Iterable
+from enum import IntEnum
+from struct import Struct
+from typing import NamedTuple
+
+from barnabas.core.errors import ProtocolError
+from barnabas.core.types import TopicPartition
+from barnabas.protocol.messages.transaction_log_key import TransactionLogKey
+from barnabas.protocol.messages.transaction_log_value import TransactionLogValue
+from barnabas.records.record import Record
+
+_PREFIX = Struct(">h")
+_KEY_TYPE = TransactionLogKey.API_KEY
+_KEY_VERSION = 0
+
+
+class TransactionStatus(IntEnum):
+    """How far a transaction is; the codes of the log, and the names that Kafka gives them."""
+
+    Empty = 0
+    Ongoing = 1
+    PrepareCommit = 2
+    PrepareAbort = 3
+    CompleteCommit = 4
+    CompleteAbort = 5
+    Dead = 6
+    PrepareEpochFence = 7
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its coordinator will end it."""
+        return self in (self.Ongoing, self.PrepareCommit, self.PrepareAbort, self.PrepareEpochFence)
+
+
+class TransactionState(NamedTuple):
+    """A transactional id as its coordinator wrote it down last.
+
+    Attributes:
+        log_partition: The partition of `__transaction_state` that has it; that one's leader is the coordinator.
+        partitions: Those that take part; empty in a transaction that is over.
+        started_ms: When the transaction began; -1: there has been none.
+    """
+
+    transactional_id: str
+    log_partition: int
+    producer_id: int
+    producer_epoch: int
+    timeout_ms: int
+    status: TransactionStatus
+    partitions: list[TopicPartition]
+    updated_ms: int
+    started_ms: int
+
+
+def replay(records: Iterable[Record], log_partition: int, states: dict[str, TransactionState]) -> None:
+    """Bring what is known up to date with records of the log, in their order.
+
+    Raises:
+        ProtocolError: A record that is none of a transaction log's.
+    """
+    for record in records:
+        transactional_id = _transactional_id(record)
+        if transactional_id is None:
+            continue
+        if record.value is None:
+            states.pop(transactional_id, None)
+        else:
+            states[transactional_id] = _state(transactional_id, log_partition, record.value)
+
+
+def _transactional_id(record: Record) -> str | None:
+    """Whom a record is about; None for a type that is not known."""
+    key = record.key or b""
+    if len(key) < _PREFIX.size:
+        raise ProtocolError(f"the key of record {record.offset} of a transaction log has {len(key)} bytes")
+    if _PREFIX.unpack_from(key)[0] != _KEY_TYPE:
+        return None
+    return TransactionLogKey.decode(_KEY_VERSION, memoryview(key), _PREFIX.size)[0].transactional_id
+
+
+def _state(transactional_id: str, log_partition: int, value: bytes) -> TransactionState:
+    if len(value) < _PREFIX.size:
+        raise ProtocolError(f"transactional id {transactional_id}: a value of {len(value)} bytes")
+    (version,) = _PREFIX.unpack_from(value)
+    decoded, _ = TransactionLogValue.decode(version, memoryview(value), _PREFIX.size)
+    try:
+        status = TransactionStatus(decoded.transaction_status)
+    except ValueError:
+        raise ProtocolError(f"transactional id {transactional_id}: state {decoded.transaction_status}") from None
+    return TransactionState(
+        transactional_id,
+        log_partition,
+        decoded.producer_id,
+        decoded.producer_epoch,
+        decoded.transaction_timeout_ms,
+        status,
+        sorted(
+            TopicPartition(part.topic, index)
+            for part in decoded.transaction_partitions or []
+            for index in part.partition_ids
+        ),
+        decoded.transaction_last_update_timestamp_ms,
+        decoded.transaction_start_timestamp_ms,
+    )

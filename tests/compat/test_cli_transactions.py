@@ -1,0 +1,191 @@
+"""`barnabas transactions` against the broker under test: transactions that hang are found and ended, others are not.
+
+Kafka 2.7 appends transactional batches to partitions that the producer never announced to its coordinator; such a
+transaction hangs for ever.
+
+Source: KIP-98, KIP-664.
+"""
+
+import time
+
+import pytest
+from confluent_kafka import Consumer, Producer
+
+from barnabas.protocol.api_keys import ApiKey
+from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
+from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.protocol.messages.write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+)
+from barnabas.records.batch import Codec
+from barnabas.records.builder import BatchBuilder
+from tests.compat.commands import Commands
+from tests.compat.raw import ask
+from tests.patience import PATIENCE_S
+
+NEEDED = (
+    ApiKey.INIT_PRODUCER_ID,
+    ApiKey.ADD_PARTITIONS_TO_TXN,
+    ApiKey.END_TXN,
+    ApiKey.WRITE_TXN_MARKERS,
+)
+
+
+@pytest.fixture(autouse=True)
+def needed_apis(commands: Commands) -> None:
+    commands.need(*NEEDED)
+
+
+def write_unannounced(servers: str, topic: str, partition: int, producer_id: int, sequence: int, *values: bytes) -> int:
+    """Write one batch of a transaction that no coordinator knows; the offset of its first record."""
+    builder = BatchBuilder(Codec.NONE, producer_id, 0, base_sequence=sequence, is_transactional=True)
+    for value in values:
+        builder.append(1_000_000, None, value)
+    data = PartitionProduceData(partition, memoryview(builder.build()))
+    request = ProduceRequest("hangs", -1, 30_000, [TopicProduceData(topic, [data])])
+    ((answer,),) = [topic.partition_responses for topic in ask(servers, request, 7).responses]
+    assert answer.error_code == 0
+    return answer.base_offset
+
+
+def new_producer_id(servers: str) -> int:
+    deadline = time.monotonic() + PATIENCE_S
+    while (answer := ask(servers, InitProducerIdRequest(None, 60_000), 1)).error_code:
+        assert time.monotonic() < deadline, answer.error_code
+    return answer.producer_id
+
+
+def produce(servers: str, topic: str, partition: int, *values: bytes) -> None:
+    producer = Producer({"bootstrap.servers": servers})
+    for value in values:
+        producer.produce(topic, value, partition=partition)
+    assert producer.flush(PATIENCE_S) == 0
+
+
+def transactional(servers: str, name: str) -> Producer:
+    producer = Producer({"bootstrap.servers": servers, "transactional.id": name, "transaction.timeout.ms": 60_000})
+    producer.init_transactions(PATIENCE_S)
+    return producer
+
+
+def read_committed(servers: str, topic: str, count: int) -> list[bytes]:
+    """The first committed records of partition 0."""
+    consumer = Consumer({"bootstrap.servers": servers, "group.id": f"{topic}-readers", "enable.auto.commit": False,
+                         "isolation.level": "read_committed", "auto.offset.reset": "earliest"})  # fmt: skip
+    consumer.subscribe([topic])
+    values: list[bytes] = []
+    deadline = time.monotonic() + PATIENCE_S
+    while len(values) < count:
+        assert time.monotonic() < deadline, values
+        message = consumer.poll(1.0)
+        if message is not None and message.error() is None and message.partition() == 0:
+            values.append(message.value())
+    consumer.close()
+    return values
+
+
+def test_a_transaction_that_hangs_is_found_and_ended(commands: Commands, name: str) -> None:
+    servers = commands.broker.bootstrap_servers
+    commands.run("topics", "--create", "--topic", name, "--partitions", "2")
+    produce(servers, name, 0, b"before")
+    producer_id = new_producer_id(servers)
+    assert write_unannounced(servers, name, 0, producer_id, 0, b"never", b"never") == 1
+    assert write_unannounced(servers, name, 0, producer_id, 2, b"never") == 3
+    produce(servers, name, 0, b"after")
+    produce(servers, name, 1, b"elsewhere")
+
+    found = {
+        "topic": name,
+        "partition": 0,
+        "producer_id": producer_id,
+        "producer_epoch": 0,
+        "start_offset": 1,
+        "started_ms": 1_000_000,
+        "updated_ms": 1_000_000,
+    }
+    hanging = ("transactions", "hanging", "--topic", name)
+    assert commands.json(*hanging) == [found]
+    assert found in commands.json("transactions", "hanging")
+    assert commands.json(*hanging, "--partition", "1") == []
+    columns, line = commands.run(*hanging).splitlines()
+    assert columns.split("  ")[0] == "topic"
+    assert line.split()[:7] == [name, "0", str(producer_id), "0", "1", "1970-01-01", "00:16:40"]
+
+    abort = ("transactions", "abort", "--topic", name, "--partition", "0")
+    assert "those that are begin at 1 (producer" in commands.fails(*abort, "--start-offset", "2")
+    assert "no transaction is open in" in commands.fails(
+        "transactions", "abort", "--topic", name, "--partition", "1", "--start-offset", "0"
+    )
+    assert commands.run(*abort, "--start-offset", "1", "--yes") == (
+        f"Aborted the transaction of producer {producer_id} (epoch 0) in {name}-0 from offset 1 on.\n"
+    )
+    assert commands.json(*hanging) == []
+    assert "no transaction is open" in commands.fails(*abort, "--start-offset", "1", "--yes")
+    assert read_committed(servers, name, 2) == [b"before", b"after"]
+
+
+def test_a_transaction_that_a_coordinator_knows_is_left_to_it(commands: Commands, name: str) -> None:
+    servers = commands.broker.bootstrap_servers
+    commands.run("topics", "--create", "--topic", name)
+    producer = transactional(servers, name)
+    producer.begin_transaction()
+    producer.produce(name, b"ongoing", partition=0, timestamp=1_000_000)
+    assert producer.flush(PATIENCE_S) == 0
+
+    described = commands.json("transactions", "describe", "--transactional-id", name)
+    assert (described["state"], described["partitions"]) == ("Ongoing", [f"{name}-0"])
+    assert (described["timeout_ms"], described["coordinator"]) == (60_000, 0)
+    assert described["started_ms"] > 1_600_000_000_000
+    told = dict(
+        line.split("  ", 1)
+        for line in commands.run("transactions", "describe", "--transactional-id", name).splitlines()
+    )
+    assert {key: told[key].strip() for key in ("transactional id", "partitions")} == {
+        "transactional id": name,
+        "partitions": f"{name}-0",
+    }
+    assert commands.json("transactions", "hanging", "--topic", name, "--max-transaction-timeout", "0") == []
+    complaint = commands.fails(
+        "transactions", "abort", "--topic", name, "--partition", "0", "--start-offset", "0", "--yes"
+    )
+    assert f"does not hang: it is Ongoing for transactional id {name}" in complaint
+
+    producer.commit_transaction(PATIENCE_S)
+    assert read_committed(servers, name, 1) == [b"ongoing"]
+    listed = {each["transactional_id"]: each["state"] for each in commands.json("transactions", "list")}
+    assert listed[name] in ("CompleteCommit", "PrepareCommit")
+    unknown = commands.fails("transactions", "describe", "--transactional-id", f"not-{name}")
+    assert f"transactional id not-{name} is not known; barnabas transactions list" in unknown
+
+
+def test_a_young_transaction_is_not_taken_for_one_that_hangs(commands: Commands, name: str) -> None:
+    servers = commands.broker.bootstrap_servers
+    commands.run("topics", "--create", "--topic", name)
+    producer_id = new_producer_id(servers)
+    builder = BatchBuilder(Codec.NONE, producer_id, 0, base_sequence=0, is_transactional=True)
+    builder.append(round(time.time() * 1000), None, b"young")
+    data = PartitionProduceData(0, memoryview(builder.build()))
+    ask(servers, ProduceRequest("hangs", -1, 30_000, [TopicProduceData(name, [data])]), 7)
+    assert commands.json("transactions", "hanging", "--topic", name) == []
+    (found,) = commands.json("transactions", "hanging", "--topic", name, "--max-transaction-timeout", "0")
+    by_producer = ("--producer-id", str(found["producer_id"]), "--producer-epoch", "0", "--coordinator-epoch", "0")
+    commands.run("transactions", "abort", "--topic", name, "--partition", "0", *by_producer, "--yes")
+    assert commands.json("transactions", "hanging", "--topic", name, "--max-transaction-timeout", "0") == []
+
+
+def test_the_marker_has_the_least_coordinator_epoch_that_the_partition_accepts(commands: Commands, name: str) -> None:
+    """The partition has a marker of epoch 2 from the same producer: its coordinator has moved twice."""
+    servers = commands.broker.bootstrap_servers
+    transactional(servers, name)
+    commands.run("topics", "--create", "--topic", name)
+    producer_id = new_producer_id(servers)
+    write_unannounced(servers, name, 0, producer_id, 0, b"first")
+    marker = WritableTxnMarker(producer_id, 0, True, [WritableTxnMarkerTopic(name, [0])], 2)
+    ask(servers, WriteTxnMarkersRequest([marker]), 0)
+    start_offset = write_unannounced(servers, name, 0, producer_id, 1, b"second")
+    abort = ("transactions", "abort", "--topic", name, "--partition", "0", "--start-offset", str(start_offset), "--yes")
+    # No coordinator here has an epoch above 0: it may not go further by itself.
+    assert "TRANSACTION_COORDINATOR_FENCED" in commands.fails(*abort)
+    assert commands.json(*abort, "--coordinator-epoch", "2")["coordinator_epoch"] == 2
