@@ -39,6 +39,8 @@ FUNCTIONS: Final = {
 }
 # Modules with commands of their own below them.
 GROUPS: Final = ("transactions", "perf", "log")
+# Those with options that take several values, or may take one, which typer's can't.
+_SPREADING: Final = ("groups", "perf")
 
 
 class CliUsageError(BarnabasError):
@@ -109,14 +111,14 @@ def run_app(arguments: Sequence[str]) -> int:
         BrokenPipeError: Nobody reads the output any more.
     """
     name = next((word for word in arguments if not word.startswith("-")), "")
+    if name in _SPREADING and arguments[:1] == [name]:
+        arguments = _module(name).spread_lists(arguments)
     if arguments[:1] == [name]:
         function, rest = _function(name, arguments[1:])
         options = None if function is None else read_options(function, rest)
         if function is not None and options is not None:
             function(**options)
             return 0
-    if name == "perf":
-        arguments = _module("perf").spread_lists(arguments)
     command = typer.main.get_command(application(COMMANDS if _COMPLETION in os.environ else [name]))
     try:
         result = command.main(args=list(arguments), prog_name="barnabas", standalone_mode=False)

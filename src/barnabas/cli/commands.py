@@ -7,7 +7,7 @@ COMMANDS: Final = {
     "topics": "Create, list, describe, alter and delete topics.",
     "produce": "Send lines of text to a topic.",
     "consume": "Print the records of a topic.",
-    "groups": "List and describe consumer groups, and reset their offsets.",
+    "groups": "List, describe and delete consumer groups, and reset their offsets.",
     "configs": "Show and change settings of topics and brokers.",
     "transactions": "Show transactions, find those that hang, and abort them.",
     "perf": "Measure how fast records are produced and consumed.",

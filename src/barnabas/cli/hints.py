@@ -14,6 +14,8 @@ _HINTS = {
     ErrorCode.REQUEST_TIMED_OUT: "the broker is busy or stuck: its log says more",
     ErrorCode.UNKNOWN_MEMBER_ID: "stop the group's consumers first",
     ErrorCode.REBALANCE_IN_PROGRESS: "stop the group's consumers first",
+    ErrorCode.NON_EMPTY_GROUP: "stop the group's consumers first",
+    ErrorCode.GROUP_ID_NOT_FOUND: "barnabas groups --list shows those that do",
     ErrorCode.MESSAGE_TOO_LARGE: "the topic's max.message.bytes is the limit",
     ErrorCode.GROUP_AUTHORIZATION_FAILED: "ask the cluster's administrator for access",
     ErrorCode.TOPIC_AUTHORIZATION_FAILED: "ask the cluster's administrator for access",

@@ -22,6 +22,14 @@ EARLIEST = -2
 
 DEFAULT_TIMEOUT_MS = 30_000
 
+_GROUP_ERRORS = {
+    ErrorCode.GROUP_ID_NOT_FOUND: "does not exist",
+    ErrorCode.NON_EMPTY_GROUP: "has members",
+    ErrorCode.UNKNOWN_MEMBER_ID: "has members",
+    ErrorCode.REBALANCE_IN_PROGRESS: "is rebalancing",
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS: "is being loaded by its coordinator",
+}
+
 
 class AdminCalls:
     """Calls to one cluster; what they are about is in the classes that inherit from it."""
@@ -34,7 +42,8 @@ class AdminCalls:
         """Raise what a group's coordinator answered, if it is an error; where it is not the coordinator, forget it."""
         if error_code in (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE):
             self.pool.forget_coordinator(group_id)
-        raise_for(error_code, f"group {group_id}: {ErrorCode(error_code).name}")
+        code = ErrorCode(error_code)
+        raise_for(code, f"group {group_id} {_GROUP_ERRORS.get(code, f'is refused: {code.name}')}")
 
     async def by_leader(self, partitions: Iterable[TopicPartition]) -> dict[Channel, list[TopicPartition]]:
         """Partitions by the connection to their leader. Raises KafkaError."""

@@ -1,13 +1,15 @@
 """Consumer groups and their offsets, asked for and changed.
 
-Source: protocol guide, ListGroups, DescribeGroups, OffsetFetch, OffsetCommit.
+Source: protocol guide, ListGroups, DescribeGroups, DeleteGroups, OffsetFetch, OffsetCommit, OffsetDelete.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from barnabas.clients.admin_calls import AdminCalls, grouped, raise_for
 from barnabas.clients.consumer_protocol import PROTOCOL_TYPE, decode_assignment
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
 from barnabas.protocol.messages.describe_groups import (
     DescribedGroupMember,
@@ -23,6 +25,8 @@ from barnabas.protocol.messages.offset_commit import (
 )
 from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic, OffsetFetchResponse
 
+_FIRST_WITH_STATES = 4
+
 
 @dataclass(slots=True)
 class GroupMemberDescription:
@@ -32,6 +36,7 @@ class GroupMemberDescription:
     client_id: str
     host: str
     assignment: list[TopicPartition]
+    group_instance_id: str | None = None
 
 
 @dataclass(slots=True)
@@ -49,18 +54,74 @@ class GroupDescription:
 class GroupAdmin(AdminCalls):
     """Administration of groups."""
 
-    async def groups(self) -> dict[str, tuple[str, str]]:
-        """All groups of the cluster in order: (state, protocol type) by name; the state is "" from old brokers."""
+    async def groups(self, states: Collection[str] = ()) -> dict[str, tuple[str, str]]:
+        """The groups of the cluster in order: (state, protocol type) by name; the state is "" from old brokers.
+
+        Args:
+            states: Only groups in one of these, all when there is none.
+
+        Raises:
+            KafkaError: UNSUPPORTED_VERSION: states, of a broker before 2.6.
+        """
 
         async def attempt() -> dict[str, tuple[str, str]]:
             metadata = await self.pool.metadata([])
             groups: dict[str, tuple[str, str]] = {}
             for node_id in metadata.brokers:
                 channel = await self.pool.broker(node_id)
-                response = await channel.send(ListGroupsRequest(), ListGroupsResponse)
+                if states and channel.version_of(ListGroupsRequest.API_KEY) < _FIRST_WITH_STATES:
+                    raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "the broker does not tell the states of its groups")
+                response = await channel.send(ListGroupsRequest(list(states)), ListGroupsResponse)
                 raise_for(response.error_code, f"broker {node_id} cannot list its groups now")
                 groups |= {group.group_id: (group.group_state, group.protocol_type) for group in response.groups}
             return dict(sorted(groups.items()))
+
+        return await self.retry(attempt)
+
+    async def delete_group(self, group_id: str) -> None:
+        """Delete a group and its offsets. Raises KafkaError (NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND, ...)."""
+        from barnabas.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
+
+        async def attempt() -> None:
+            channel = await self.pool.coordinator(group_id)
+            response = await channel.send(DeleteGroupsRequest([group_id]), DeleteGroupsResponse)
+            for result in response.results:
+                self.check_coordinator(group_id, result.error_code)
+
+        await self.retry(attempt)
+
+    async def delete_offsets(
+        self, group_id: str, partitions: Iterable[TopicPartition]
+    ) -> dict[TopicPartition, ErrorCode]:
+        """Forget a group's offsets of partitions; of topics that its members read they stay.
+
+        Returns:
+            NONE, or why not (GROUP_SUBSCRIBED_TO_TOPIC, UNKNOWN_TOPIC_OR_PARTITION), by partition.
+
+        Raises:
+            KafkaError: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP, ...
+        """
+        from barnabas.protocol.messages.offset_delete import (
+            OffsetDeleteRequest,
+            OffsetDeleteRequestPartition,
+            OffsetDeleteRequestTopic,
+            OffsetDeleteResponse,
+        )
+
+        topics = [
+            OffsetDeleteRequestTopic(topic, [OffsetDeleteRequestPartition(index) for index in indexes])
+            for topic, indexes in grouped(partitions)
+        ]
+
+        async def attempt() -> dict[TopicPartition, ErrorCode]:
+            channel = await self.pool.coordinator(group_id)
+            response = await channel.send(OffsetDeleteRequest(group_id, topics), OffsetDeleteResponse)
+            self.check_coordinator(group_id, response.error_code)
+            return {
+                TopicPartition(topic.name, part.partition_index): ErrorCode(part.error_code)
+                for topic in response.topics
+                for part in topic.partitions
+            }
 
         return await self.retry(attempt)
 
@@ -129,4 +190,6 @@ class GroupAdmin(AdminCalls):
 
 def _described_member(member: DescribedGroupMember, protocol_type: str) -> GroupMemberDescription:
     assignment = decode_assignment(member.member_assignment) if protocol_type == PROTOCOL_TYPE else []
-    return GroupMemberDescription(member.member_id, member.client_id, member.client_host, sorted(assignment))
+    return GroupMemberDescription(
+        member.member_id, member.client_id, member.client_host, sorted(assignment), member.group_instance_id
+    )

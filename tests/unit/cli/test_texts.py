@@ -4,7 +4,7 @@ from datetime import timedelta
 import pytest
 
 from barnabas.cli.consume import _Writer
-from barnabas.cli.groups import parse_duration
+from barnabas.cli.groups_reset import parse_duration
 from barnabas.cli.hints import explain
 from barnabas.cli.output import print_table
 from barnabas.cli.perf import percentile, spread_lists

@@ -1,0 +1,203 @@
+"""`barnabas groups --reset-offsets`: which offsets a group gets, within what the logs hold.
+
+Source: cli page, kafka-consumer-groups; KIP-122.
+"""
+
+import csv
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from barnabas.cli.output import note, print_json, print_table
+from barnabas.clients.admin import EARLIEST, LATEST, Admin
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import BarnabasError, KafkaError
+from barnabas.core.types import TopicPartition
+
+
+@dataclass(slots=True)
+class Reset:
+    """Where offsets shall go; exactly one is set."""
+
+    to_offset: int | None
+    to_earliest: bool
+    to_latest: bool
+    to_current: bool
+    shift_by: int | None
+    to_datetime: str | None
+    by_duration: str | None
+    from_file: str | None
+
+    def count(self) -> int:
+        """How many are set."""
+        values = (self.to_offset, self.shift_by, self.to_datetime, self.by_duration, self.from_file)
+        return sum(value is not None for value in values) + self.to_earliest + self.to_latest + self.to_current
+
+
+async def reset_offsets(
+    admin: Admin, names: Sequence[str], topics: Sequence[str] | None, reset: Reset, *, execute: bool, output: str
+) -> None:
+    """Reset the offsets of groups, or show what that would do.
+
+    Args:
+        admin: The cluster's.
+        names: The groups; one that has members is left as it is, and the others are reset.
+        topics: `name` or `name:0,1`; None for all that a group has offsets of.
+        reset: Where to.
+        execute: Do it.
+        output: `csv`, `json` or `table`.
+
+    Raises:
+        BarnabasError: What could not be reset.
+    """
+    planned, failures = {}, []
+    for name in names:
+        state = (await admin.describe_group(name)).state
+        if state in ("Empty", "Dead"):
+            planned[name] = await _plan(admin, name, topics, reset)
+        else:
+            failures.append(f"group {name} is {state}: stop its consumers before its offsets are reset")
+    if execute:
+        for name, new_offsets in planned.items():
+            await admin.commit_offsets(name, new_offsets)
+    if planned:
+        _show_reset(planned, output)
+        if not execute and output != "csv":
+            note("Nothing was changed: --execute does it.")
+    if failures:
+        raise BarnabasError("; ".join(failures))
+
+
+async def _plan(admin: Admin, name: str, topics: Sequence[str] | None, reset: Reset) -> dict[TopicPartition, int]:
+    """The offsets that a reset gives, within what the logs hold."""
+    committed = await admin.committed_offsets(name)
+    if reset.from_file is not None:
+        wanted = _read_file(reset.from_file, name)
+    else:
+        partitions = sorted(committed) if topics is None else await topic_partitions(admin, topics)
+        if not partitions:
+            raise BarnabasError(f"group {name} has no offsets: say which topics with --topic")
+        wanted = await _wanted(admin, name, partitions, committed, reset)
+    first, end = await admin.offsets(wanted, EARLIEST), await admin.offsets(wanted, LATEST)
+    for partition, offset in wanted.items():
+        bounded = min(max(offset, first[partition]), end[partition])
+        if bounded != offset:
+            note(f"New offset {offset} of {partition} is outside the log: it becomes {bounded}.")
+            wanted[partition] = bounded
+    return wanted
+
+
+async def _wanted(
+    admin: Admin,
+    name: str,
+    partitions: Sequence[TopicPartition],
+    committed: Mapping[TopicPartition, int],
+    reset: Reset,
+) -> dict[TopicPartition, int]:
+    if reset.to_offset is not None:
+        return dict.fromkeys(partitions, reset.to_offset)
+    if reset.to_earliest:
+        return await admin.offsets(partitions, EARLIEST)
+    if reset.to_latest:
+        return await admin.offsets(partitions, LATEST)
+    if reset.shift_by is not None:
+        missing = [part for part in partitions if part not in committed]
+        if missing:
+            raise BarnabasError(f"group {name} has no offset of {missing[0]} to shift: use another reset for it first")
+        return {part: committed[part] + reset.shift_by for part in partitions}
+    if reset.to_current:
+        ends = await admin.offsets([part for part in partitions if part not in committed], LATEST)
+        return {part: committed[part] if part in committed else ends[part] for part in partitions}
+    if reset.to_datetime is not None:
+        timestamp_ms = _timestamp_ms(reset.to_datetime)
+    else:
+        assert reset.by_duration is not None
+        age_ms = round(parse_duration(reset.by_duration).total_seconds() * 1000)
+        timestamp_ms = max(0, round(datetime.now(UTC).timestamp() * 1000) - age_ms)
+    found = await admin.offsets(partitions, timestamp_ms)
+    ends = await admin.offsets([part for part in partitions if found[part] < 0], LATEST)
+    return found | ends
+
+
+def parse_topics(texts: Sequence[str]) -> dict[str, list[int] | None]:
+    """Read `name` (None: all of its partitions) and `name:0,1`. Raises BarnabasError."""
+    wanted: dict[str, list[int] | None] = {}
+    for text in texts:
+        name, colon, indexes = text.partition(":")
+        if colon and not re.fullmatch(r"\d+(,\d+)*", indexes):
+            raise BarnabasError(f"--topic {text}: write partitions as {name}:0,1")
+        wanted[name] = sorted({int(index) for index in indexes.split(",")}) if colon else None
+    return wanted
+
+
+async def topic_partitions(admin: Admin, texts: Sequence[str]) -> list[TopicPartition]:
+    """The partitions that `name` and `name:0,1` stand for. Raises KafkaError, BarnabasError: there are none such."""
+    wanted = parse_topics(texts)
+    known = await admin.topics(list(wanted))
+    partitions = []
+    for name, chosen in wanted.items():
+        if known[name].error_code is not ErrorCode.NONE:
+            raise KafkaError(known[name].error_code, f"topic {name} does not exist")
+        for index in chosen if chosen is not None else known[name].partitions:
+            if index not in known[name].partitions:
+                raise BarnabasError(
+                    f"topic {name} has no partition {index}: it has {len(known[name].partitions)}, counted from 0"
+                )
+            partitions.append(TopicPartition(name, index))
+    return partitions
+
+
+def _read_file(path: str, group: str) -> dict[TopicPartition, int]:
+    """Lines `topic,partition,offset`, or with the group before them."""
+    wanted: dict[TopicPartition, int] = {}
+    # What is no UTF-8 is no number either, and no name of a topic.
+    with open(path, newline="", encoding="utf-8", errors="backslashreplace") as file:
+        for number, row in enumerate(csv.reader(file), start=1):
+            cells = [cell.strip() for cell in row]
+            if len(cells) == 4 and cells[0] != group:
+                continue
+            if len(cells) not in (3, 4) or not (cells[-2].isdecimal() and cells[-1].isdecimal()):
+                raise BarnabasError(f"{path}:{number}: write topic,partition,offset")
+            wanted[TopicPartition(cells[-3], int(cells[-2]))] = int(cells[-1])
+    if not wanted:
+        raise BarnabasError(f"{path} has no offsets of group {group}")
+    return wanted
+
+
+def _show_reset(planned: Mapping[str, Mapping[TopicPartition, int]], output: str) -> None:
+    rows: list[tuple[str, str, int, int]] = [
+        (name, topic, partition, offset)
+        for name, offsets in planned.items()
+        for (topic, partition), offset in sorted(offsets.items())
+    ]
+    if output == "csv":
+        first = 0 if len(planned) > 1 else 1
+        csv.writer(sys.stdout, lineterminator="\n").writerows(row[first:] for row in rows)
+    elif output == "json":
+        print_json([{"group": g, "topic": t, "partition": p, "new_offset": o} for g, t, p, o in rows])
+    else:
+        print_table(["group", "topic", "partition", "new offset"], rows)
+
+
+def _timestamp_ms(text: str) -> int:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise BarnabasError(f"--to-datetime {text}: write it as 2026-11-21T08:00:00.000") from None
+    return round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
+
+
+def parse_duration(text: str) -> timedelta:
+    """Read an ISO 8601 duration of days, hours, minutes and seconds. Raises BarnabasError."""
+    match = re.fullmatch(
+        r"P(?=.)(?:(\d+)D)?(?:T(?=.)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?", text.strip().upper()
+    )
+    if match is None:
+        raise BarnabasError(f"--by-duration {text}: write it as P1DT2H30M (one day, two hours and a half)")
+    days, hours, minutes, seconds = (float(part) if part else 0.0 for part in match.groups())
+    try:
+        return timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
+    except OverflowError:
+        raise BarnabasError(f"--by-duration {text}: at most {timedelta.max.days} days") from None
