@@ -80,6 +80,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _GROUPS_PER_TURN = 200
+_NO_TOPICS: frozenset[str] = frozenset()
 _MS_PER_MINUTE = 60_000
 
 
@@ -110,6 +111,8 @@ class GroupCoordinator:
         self._log = GroupLog(config, replicas, reader)
         self._knows_static_members = reader.group_value_version >= GROUP_VALUE_VERSION_WITH_INSTANCES
         self._groups: dict[str, Group] = {}
+        # By group: what it has yet to forget.
+        self._gone_topics: dict[str, frozenset[str]] = {}
         self._replies = Replies()
         self._deadlines: Deadlines[tuple[str, str]] = Deadlines(clock, timers, self._on_deadline)
         self._partitions = OwnedPartitions(
@@ -160,10 +163,29 @@ class GroupCoordinator:
             self._unload(group)
 
     def on_topics_deleted(self, names: Iterable[str]) -> None:
-        """Forget the offsets of topics that are gone."""
-        event = RemoveTopics(frozenset(names))
-        for group in list(self._groups.values()):
-            self._happen(group, event)
+        """Forget the offsets of topics that are gone: some groups in a turn of the event loop, there may be very many.
+
+        Whatever a client asks of a group comes after that.
+        """
+        gone = frozenset(names)
+        begins = not self._gone_topics
+        for group_id in self._groups:
+            self._gone_topics[group_id] = self._gone_topics.get(group_id, _NO_TOPICS) | gone
+        if begins:
+            self._remove_some_topics()
+
+    def _remove_some_topics(self) -> None:
+        for group_id in list(islice(self._gone_topics, _GROUPS_PER_TURN)):
+            self._remove_topics_of(group_id)
+        if self._gone_topics and self._is_active:
+            self._timers.call_later(0, self._remove_some_topics)
+
+    def _remove_topics_of(self, group_id: str) -> None:
+        """Forget a group's offsets of topics that are gone, where that is still to be done."""
+        names = self._gone_topics.pop(group_id, None)
+        group = self._groups.get(group_id)
+        if names and group is not None:
+            self._happen(group, RemoveTopics(names))
 
     def new_member_id(self, name: str) -> str:
         """An id for a member that has none yet.
@@ -336,6 +358,8 @@ class GroupCoordinator:
 
     def _refusal(self, group_id: str, is_empty_id_valid: bool = False) -> ErrorCode:
         """The checks that every API of groups begins with."""
+        if self._gone_topics:
+            self._remove_topics_of(group_id)
         if not group_id and not is_empty_id_valid:
             return ErrorCode.INVALID_GROUP_ID
         if not self._is_active:

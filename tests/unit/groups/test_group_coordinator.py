@@ -286,6 +286,23 @@ def test_offsets_of_deleted_topics_stay_gone(service):
     assert [key.topic for key in service.groups.fetch_offsets("g", None)[1]] == ["u"]
 
 
+def test_very_many_groups_forget_a_topic_a_few_at_a_time_and_who_is_asked_first(service):
+    groups = service.groups
+    for number in range(1_000):
+        offsets = {T0: CommittedOffset(number), TopicPartition("u", 0): CommittedOffset(6)}
+        groups.commit(f"g{number}", Commit("", -1, offsets))
+    groups.on_topics_deleted(["t"])
+    left = [group for group in groups.list_groups([])[1] if T0 in group.offsets]
+    assert 0 < len(left) < 1_000
+    asked, commits, also = (left[at].group_id for at in (-1, -2, -3))
+    assert T0 not in groups.fetch_offsets(asked, None)[1]
+    groups.commit(commits, Commit("", -1, {T0: CommittedOffset(7)}))
+    groups.on_topics_deleted(["u"])
+    service.clock.advance(0)
+    assert [group.group_id for group in groups.list_groups([])[1] if T0 in group.offsets] == [commits]
+    assert groups.fetch_offsets(also, None)[1] == {}
+
+
 def test_many_groups_are_taken_over_a_few_at_a_time(service):
     for number in range(1_000):
         service.groups.commit(f"g{number}", Commit("", -1, {T0: CommittedOffset(number)}))
