@@ -13,7 +13,7 @@ from barnabas.protocol.messages.describe_groups import (
 )
 from barnabas.requests.context import RequestContext
 from barnabas.requests.fanout import in_slices
-from barnabas.requests.slices import MORE, Steps
+from barnabas.requests.slices import MORE, MOST_ELEMENTS_AT_ONCE, Steps
 from barnabas.requests.table import Handler
 
 # What may be done with a group where nobody is refused anything: READ (3), DELETE (6) and DESCRIBE (8), as bits.
@@ -25,8 +25,13 @@ _OPERATIONS_NOT_ASKED_FOR = -(1 << 31)
 def describe_groups(ctx: RequestContext, request: DescribeGroupsRequest) -> Steps[DescribeGroupsResponse]:
     """Describe each group on its own."""
     described = []
+    member_count = 0
     for group_id in request.groups:
-        described.append(_describe(ctx, group_id, request.include_authorized_operations))
+        group = _describe(ctx, group_id, request.include_authorized_operations)
+        described.append(group)
+        member_count += len(group.members)
+        if member_count > MOST_ELEMENTS_AT_ONCE:
+            ctx.is_large = True
         if ctx.is_large:
             yield MORE
     yield DescribeGroupsResponse(groups=described)
