@@ -47,6 +47,7 @@ _NO_EPOCH = -1
 _UPDATES_PER_TURN = 100
 # More would only wait for each other in the threads that open them.
 _LOGS_OPENED_AT_ONCE = 100
+_LOGS_DELETED_AT_ONCE = 100
 
 
 class LeadershipListener(Protocol):
@@ -268,32 +269,23 @@ class ReplicaManager:
         if request.controller_epoch < self._controller_epoch:
             return completed(StopReplicaResponse(ErrorCode.STALE_CONTROLLER_EPOCH))
         self._controller_epoch = request.controller_epoch
-        errors = []
-        resigned = []
-        deletions: list[Pending[None]] = []
-        for topic in request.topic_states:
-            for state in topic.partition_states:
-                key = TopicPartition(topic.topic_name, state.partition_index)
-                error_code = self._stop(key, state, deletions)
-                if error_code == ErrorCode.NONE:
-                    resigned.append(key)
-                errors.append(StopReplicaPartitionError(key.topic, key.partition, error_code))
-        if self.on_leadership is not None and resigned:
-            self.on_leadership([], resigned)
-        return _when_all(deletions, StopReplicaResponse(ErrorCode.NONE, errors))
+        return _Stop(self, request).pending
 
-    def _stop(self, key: TopicPartition, state: StopReplicaPartitionState, deletions: list[Pending[None]]) -> ErrorCode:
+    def stop(self, key: TopicPartition, state: StopReplicaPartitionState) -> tuple[ErrorCode, Pending[None]]:
+        """Stop hosting one partition; the error code, and what completes when its log is deleted if it was to be."""
         is_obeyed = state.leader_epoch in (_EPOCH_DURING_DELETE, _NO_EPOCH)
         if not is_obeyed and state.leader_epoch <= self._leader_epoch(key):
-            return ErrorCode.FENCED_LEADER_EPOCH
+            return ErrorCode.FENCED_LEADER_EPOCH, completed(None)
         self._awaited.pop(key, None)
         if self._partitions.pop(key, None) is not None:
             # Who waits for data here learns that the partition is gone.
             self._fetches.notify(key)
-        if state.delete_partition:
-            self._offline.discard(key)
-            deletions.append(self._logs.delete(key))
-        return ErrorCode.NONE
+        if self.on_leadership is not None:
+            self.on_leadership([], [key])
+        if not state.delete_partition:
+            return ErrorCode.NONE, completed(None)
+        self._offline.discard(key)
+        return ErrorCode.NONE, self._logs.delete(key)
 
     def _leader_epoch(self, key: TopicPartition) -> int:
         """The newest leader epoch that the controller named since the partition is hosted; -2 when it isn't."""
@@ -371,23 +363,6 @@ class ReplicaManager:
             self.on_leadership(still_led, resigned)
 
 
-def _when_all(awaited: list[Pending[None]], answer: StopReplicaResponse) -> Pending[StopReplicaResponse]:
-    pending: Pending[StopReplicaResponse] = Pending()
-    left_count = 1
-
-    def one_done(_: None) -> None:
-        nonlocal left_count
-        left_count -= 1
-        if left_count == 0:
-            pending.complete(answer)
-
-    for each in awaited:
-        left_count += 1
-        each.then(one_done)
-    one_done(None)
-    return pending
-
-
 class _LeadershipChange:
     """One LeaderAndIsr request while its logs are being created, so many at a time: others have their turns between."""
 
@@ -441,3 +416,40 @@ class _LeadershipChange:
             opened(None)
         else:
             log.then(opened)
+
+
+class _Stop:
+    """One StopReplica request while logs are being deleted, so many at a time: others have their turns between."""
+
+    def __init__(self, replicas: ReplicaManager, request: StopReplicaRequest) -> None:
+        self._replicas = replicas
+        self._errors: list[StopReplicaPartitionError] = []
+        self.pending: Pending[StopReplicaResponse] = Pending()
+        self._waiting = deque(
+            (TopicPartition(topic.topic_name, state.partition_index), state)
+            for topic in request.topic_states
+            for state in topic.partition_states
+        )
+        self._deleting_count = 0
+        self._is_beginning = False
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Begin to delete as many logs as may go at once; answer when all are gone."""
+        if self._is_beginning:
+            # One was gone already: the loop below goes on.
+            return
+        self._is_beginning = True
+        while self._waiting and self._deleting_count < _LOGS_DELETED_AT_ONCE:
+            key, state = self._waiting.popleft()
+            error_code, deletion = self._replicas.stop(key, state)
+            self._errors.append(StopReplicaPartitionError(key.topic, key.partition, error_code))
+            self._deleting_count += 1
+            deletion.then(self._deleted)
+        self._is_beginning = False
+        if not self._waiting and not self._deleting_count:
+            self.pending.complete(StopReplicaResponse(ErrorCode.NONE, self._errors))
+
+    def _deleted(self, _: None) -> None:
+        self._deleting_count -= 1
+        self._go_on()

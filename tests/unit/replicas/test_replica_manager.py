@@ -371,6 +371,20 @@ def test_the_logs_of_very_many_partitions_are_opened_some_at_a_time(replicas, ex
     assert replicas.partition_count == 250
 
 
+def test_the_logs_of_very_many_partitions_are_deleted_some_at_a_time(replicas, executor):
+    replicas.leader_and_isr(many_leaders(250))
+    request = stop(-2)
+    request.topic_states[0].partition_states = [StopReplicaPartitionState(index, -2, True) for index in range(250)]
+    executor.is_holding = True
+    pending = replicas.stop_replica(request)
+    assert (executor.waiting_count, replicas.partition_count) == (100, 150)
+    executor.run_next()
+    assert (executor.waiting_count, replicas.partition_count) == (100, 149), "when one is gone the next one begins"
+    executor.release()
+    assert errors(pending) == (0, [0] * 250)
+    assert replicas.partition_count == 0
+
+
 def test_a_stop_wins_over_logs_that_were_not_begun_to_be_opened(replicas, logs, executor, tmp_path):
     executor.is_holding = True
     pending = replicas.leader_and_isr(many_leaders(101))
