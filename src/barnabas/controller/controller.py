@@ -54,6 +54,8 @@ T = TypeVar("T")
 
 RECONNECT_BACKOFF_MS = 100
 TAKE_OVER_BACKOFF_MS = 1_000
+_DELETIONS_PER_TURN = 50
+_PARTITIONS_PER_TURN = 1_000
 
 
 class Controller:
@@ -322,7 +324,7 @@ class Controller:
             log.warning("topic %s vanished from the registry without having been deleted", topic)
             state.forget_topic(topic)
         # Those whose first states could not be written (a full disk) are tried again with every change.
-        unled = [topic for topic in sorted(state.topics.keys() - state.deleting) if self._is_unled(state, topic)]
+        unled = [topic for topic in sorted(state.topics.keys() - state.deleting) if state.is_unled(topic)]
         found = [topic for topic in sorted(names - state.topics.keys()) if await self._read_topic(state, topic)]
         new = sorted([*unled, *found])
         if new:
@@ -332,7 +334,10 @@ class Controller:
     async def _make(self, state: ControllerState, topics: list[str], partitions: list[TopicPartition]) -> None:
         """Let new partitions, which are all that these topics have without a state, begin."""
         await create_states(self._registry, state, topics)
-        self._send_leaders(state, state.brokers, partitions, is_new=True)
+        for start in range(0, len(partitions), _PARTITIONS_PER_TURN):
+            self._send_leaders(state, state.brokers, partitions[start : start + _PARTITIONS_PER_TURN], is_new=True)
+            await asyncio.sleep(0)
+        # All at once: who writes by key must not see a topic that is only half there.
         self._send_metadata(state, state.brokers, partitions)
 
     async def _topic_set(self, state: ControllerState, topic: str) -> None:
@@ -347,12 +352,9 @@ class Controller:
             known.replicas.update(new)
             await self._make(state, [topic], [TopicPartition(topic, index) for index in new])
 
-    @staticmethod
-    def _is_unled(state: ControllerState, topic: str) -> bool:
-        return any(partition not in state.leaders for partition in state.partitions_of(topic))
-
     async def _deletions_changed(self, state: ControllerState) -> None:
         names = await self._registry.children(paths.DELETE_TOPICS, self._watch(Signal.DELETIONS_CHANGED))
+        found = []
         for topic in names:
             if topic in state.deleting:
                 continue
@@ -361,10 +363,14 @@ class Controller:
             if not is_known or not self._is_deletion_enabled:
                 await self._registry.delete(paths.delete_topic(topic))
                 continue
-            partitions = state.partitions_of(topic)
-            state.deleting.add(topic)
-            self._send_metadata(state, state.brokers, partitions)
-            self._delete_replicas(state, topic)
+            found.append(topic)
+        for start in range(0, len(found), _DELETIONS_PER_TURN):
+            some = found[start : start + _DELETIONS_PER_TURN]
+            state.deleting.update(some)
+            self._send_metadata(state, state.brokers, state.partitions(some))
+            await asyncio.sleep(0)
+            for topic in some:
+                self._delete_replicas(state, topic)
 
     def _delete_replicas(self, state: ControllerState, topic: str) -> None:
         """Ask every broker that hosts the topic to drop it; when all have, an event says so."""

@@ -6,10 +6,14 @@ that, the topic's nodes go. A topic with a replica on a dead broker waits until 
 Source: semantics, controller (topic deletion); zookeeper.md, admin requests.
 """
 
+import asyncio
+
 from barnabas.controller.epoch_guard import write_as_controller
 from barnabas.controller.state import ControllerState
 from barnabas.registry import paths
-from barnabas.registry.store import DeleteOp, NoNodeError, Op, Registry
+from barnabas.registry.store import DeleteOp, NoNodeError, Registry
+
+_NODES_PER_TURN = 500
 
 
 def is_blocked(state: ControllerState, topic: str) -> bool:
@@ -22,26 +26,38 @@ def is_blocked(state: ControllerState, topic: str) -> bool:
 
 
 async def delete_nodes(registry: Registry, state: ControllerState, topic: str) -> None:
-    """Delete the topic's nodes and those of its configuration as one transaction; the request for it goes last.
+    """Delete the topic's nodes, those of its partitions first and some at a time: there may be very many.
+
+    The topic itself, its configuration and the request for all of it go last, in one transaction: what a kill
+    interrupts is done by the next controller.
 
     Raises:
         ControllerMovedError: This broker is controller no more.
     """
     below = await _tree(registry, paths.topic(topic))
-    ops: list[Op] = [DeleteOp(path) for path in reversed(below)]
+    below.reverse()
+    last = below[-1:]
+    for start in range(0, len(below) - 1, _NODES_PER_TURN):
+        some = below[start : min(start + _NODES_PER_TURN, len(below) - 1)]
+        await write_as_controller(registry, state.epoch_zk_version, [DeleteOp(path) for path in some])
     for path in (paths.topic_config(topic), paths.delete_topic(topic)):
         if await registry.exists(path) is not None:
-            ops.append(DeleteOp(path))
-    await write_as_controller(registry, state.epoch_zk_version, ops)
+            last.append(path)
+    await write_as_controller(registry, state.epoch_zk_version, [DeleteOp(path) for path in last])
 
 
 async def _tree(registry: Registry, path: str) -> list[str]:
     """A node and everything below it, parents first; nothing when it is not there."""
-    try:
-        names = await registry.children(path)
-    except NoNodeError:
-        return []
-    found = [path]
-    for name in names:
-        found += await _tree(registry, paths.child(path, name))
+    found: list[str] = []
+    waiting = [path]
+    while waiting:
+        parent = waiting.pop()
+        try:
+            names = await registry.children(parent)
+        except NoNodeError:
+            continue
+        found.append(parent)
+        waiting += [paths.child(parent, name) for name in names]
+        if len(found) % _NODES_PER_TURN == 0:
+            await asyncio.sleep(0)
     return found

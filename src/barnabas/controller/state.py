@@ -76,6 +76,12 @@ class ControllerState:
         assignment = self.topics.get(partition.topic)
         return [] if assignment is None else assignment.replicas.get(partition.partition, [])
 
+    def is_unled(self, topic: str) -> bool:
+        """Whether a partition of a topic has no state yet."""
+        assignment, leaders = self.topics.get(topic), self.leaders
+        # Pairs, which are found as the partitions that they are equal to: asked of all topics whenever one is made.
+        return assignment is not None and any((topic, index) not in leaders for index in assignment.replicas)
+
     def forget_topic(self, topic: str) -> None:
         """Drop all that is known of a topic."""
         for partition in self.partitions_of(topic):

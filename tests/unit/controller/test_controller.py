@@ -280,3 +280,45 @@ def test_many_topics_at_once() -> None:
         await until(lambda: all(cluster.view.image.has_leaders(f"t{i}", 2) for i in range(50)))
 
     play(story)
+
+
+def test_very_many_partitions_are_told_of_and_deleted_in_parts_but_shown_as_a_whole() -> None:
+    async def story(cluster: Cluster) -> None:
+        seen = set()
+        cluster.view.on_change(lambda change: seen.add(change.image.partition_count("t")))
+        await put_topic(cluster, "t", {index: [0] for index in range(1_300)})
+        await until(lambda: cluster.view.image.has_leaders("t", 1_300))
+        assert [len(leaders_of(each)) for each in cluster.replicas.requests] == [1_000, 300]
+        assert seen == {1_300}
+        cluster.replicas.is_holding = True
+        await cluster.registry.create("/admin/delete_topics/t")
+        await until(lambda: isinstance(cluster.replicas.requests[-1], StopReplicaRequest))
+        _, asked = await cluster.registry.get("/admin/delete_topics")
+        cluster.replicas.release()
+        await settle()
+        _, done = await cluster.registry.get("/admin/delete_topics")
+        assert done.pzxid - asked.pzxid == 7, "2,601 nodes, 500 in a transaction, and then the rest"
+        for path in ("/brokers/topics/t", "/config/topics/t", "/admin/delete_topics/t"):
+            assert await cluster.registry.exists(path) is None
+        assert seen == {1_300, 0}
+
+    play(story)
+
+
+def test_a_deletion_that_ended_among_the_partitions_is_finished_at_the_next_start() -> None:
+    async def first(cluster: Cluster) -> None:
+        await put_topic(cluster, "t", {0: [0], 1: [0]})
+        await until(lambda: cluster.view.image.has_leaders("t", 2))
+        cluster.replicas.is_holding = True
+        await cluster.registry.create("/admin/delete_topics/t")
+        await settle()
+        for path in ("/1/state", "/1", "/0/state"):
+            await cluster.registry.delete(f"/brokers/topics/t/partitions{path}")
+
+    async def second(cluster: Cluster) -> None:
+        await settle()
+        assert "t" not in cluster.view.image.topics
+        assert await cluster.registry.exists("/brokers/topics/t") is None
+        assert await cluster.registry.children("/admin/delete_topics") == []
+
+    play(first, second)
