@@ -16,6 +16,16 @@ from barnabas.core.config.versions import MESSAGE_FORMAT_VERSION, kafka_version
 from barnabas.core.errors import ConfigError
 
 _COMPACTION_LAGS = ("min.compaction.lag.ms", "max.compaction.lag.ms")
+# Of each setting: its attribute, the broker's that backs it ("": none does), and its own default. Made once: a topic's
+# settings are put together for each of its partitions.
+_FIELDS = tuple(
+    (
+        attribute_name(name),
+        fallback if hasattr(BrokerConfig, fallback := attribute_name(setting.extra)) else "",
+        setting.default_value,
+    )
+    for name, setting in TOPIC_SETTINGS.items()
+)
 
 
 class TopicConfig(TopicFields):
@@ -35,10 +45,8 @@ class TopicConfig(TopicFields):
         """Use `from_broker` and `with_overrides`."""
         self.broker = broker
         self.overrides = dict(overrides)
-        for name, setting in TOPIC_SETTINGS.items():
-            fallback = attribute_name(setting.extra)
-            value = getattr(broker, fallback) if hasattr(broker, fallback) else setting.default_value
-            setattr(self, attribute_name(name), value)
+        for name, fallback, default in _FIELDS:
+            setattr(self, name, getattr(broker, fallback) if fallback else default)
 
     @classmethod
     def from_broker(cls, broker: BrokerConfig) -> "TopicConfig":
@@ -90,6 +98,8 @@ class TopicConfig(TopicFields):
         Returns:
             The settings, and one line for each override that was left out.
         """
+        if not overrides and not self.overrides:
+            return self, []
         with contextlib.suppress(ConfigError):
             return self.with_overrides(overrides), []
         kept: dict[str, str] = {}
