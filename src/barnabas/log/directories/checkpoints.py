@@ -55,7 +55,14 @@ class Checkpoints:
 
     def logs_in(self, directory: LogDirectory) -> list[PartitionLog]:
         """The open logs of a directory."""
-        return [log for log in self._logs.values() if log.directory.parent == directory.path]
+        # As text: there may be very many, and paths take their time to tell their parents and to be compared.
+        start = f"{directory.path}/"
+        length = len(start)
+        return [
+            log
+            for log in self._logs.values()
+            if (path := str(log.directory)).startswith(start) and "/" not in path[length:]
+        ]
 
     def damaged_in(self, directory: LogDirectory) -> dict[TopicPartition, DamagedLog]:
         """The logs of a directory that can't be opened."""
