@@ -1,7 +1,13 @@
 """A group against everything that can happen to it, in any order.
 
 The machine plays the coordinator: it keeps the timers, the parked answers and the records that are on their way, and
-checks after every step what must hold whatever happened before.
+checks after every step what must hold whatever happened before. Besides what a group's bookkeeping owes, that is:
+
+- in one generation a partition has one owner (`check_sync`);
+- no commit of a fenced member, or of another generation, is stored (`may_commit`);
+- nobody waits forever (`something_ends_every_wait`, `teardown`);
+- offsets of a transaction count once it is committed, by the place of their record
+  (`committed_offsets_are_those_appended_last`).
 """
 
 from hypothesis import settings
@@ -9,10 +15,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from barnabas.core.error_code import ErrorCode
-from barnabas.core.types import TopicPartition
+from barnabas.core.types import NO_PRODUCER_ID, TopicPartition
 from barnabas.groups.events import (
     REBALANCE_TIMER,
     Answer,
+    AnswerDeletion,
     AnswerJoin,
     AnswerSync,
     AppendTombstones,
@@ -22,6 +29,8 @@ from barnabas.groups.events import (
     Commit,
     CommitAppended,
     CommitFailed,
+    DeleteGroup,
+    DeleteOffsets,
     Event,
     ExpireOffsets,
     FinishJoin,
@@ -34,10 +43,15 @@ from barnabas.groups.events import (
     Leave,
     Loaded,
     RemoveTopics,
+    ReplacementStored,
     SetTimer,
     StoreGroup,
     StoreOffsets,
+    StoreReplacement,
     Sync,
+    SyncAnswer,
+    TransactionEnded,
+    TxnCommit,
     Unloaded,
 )
 from barnabas.groups.events import TimerFired as Fired
@@ -50,6 +64,10 @@ PROTOCOLS = st.lists(
 ).map(tuple)
 CHOICES = st.integers(0, 7)
 GENERATION_STEPS = st.sampled_from([0, 0, 0, 0, 0, -1, 1])
+INSTANCES = st.sampled_from([None, None, "i1", "i2"])
+# The instance id that a request names beside a member's id: its own, none, or another.
+NAMED = st.sampled_from(["own", "own", "own", "none", "i1", "i2", "unknown"])
+PRODUCERS = st.sampled_from([1, 2])
 PARTITIONS = st.sampled_from([TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)])
 
 
@@ -64,8 +82,13 @@ class Groups(RuleBasedStateMachine):
         self.timers: dict[str, int] = {}
         self.joins: set[str] = set()
         self.syncs: set[str] = set()
-        self.stores: list[tuple[int, StoreGroup | StoreOffsets]] = []
-        self.protocols: dict[int, tuple[str, str]] = {}
+        self.stores: list[tuple[int, StoreGroup | StoreReplacement | StoreOffsets]] = []
+        self.protocols: dict[int, str] = {}
+        self.owners: dict[tuple[int, bytes], str] = {}
+        # By producer: its offsets that wait for the end of its transaction, and where their records lie once confirmed.
+        self.transactions: dict[int, dict[TopicPartition, tuple[CommittedOffset, int | None]]] = {}
+        # Those whose transaction was committed before their records were confirmed.
+        self.decided: list[tuple[TopicPartition, CommittedOffset]] = []
         self.append_offset = 0
         self.committed: dict[TopicPartition, tuple[int, int]] = {}
         self.removed_offset: dict[TopicPartition, int] = {}
@@ -75,8 +98,17 @@ class Groups(RuleBasedStateMachine):
         known = [*self.group.members, *sorted(self.group.pending_member_ids)]
         return known[choice % len(known)] if known and choice < 7 else "m0"
 
+    def instance(self, named: str, member_id: str) -> str | None:
+        """The instance id that goes with `NAMED`."""
+        if named != "own":
+            return None if named == "none" else named
+        member = self.group.members.get(member_id)
+        return None if member is None else member.group_instance_id
+
     def happen(self, event: Event) -> list:
+        may_store = not isinstance(event, Commit | TxnCommit) or self.may_commit(event)
         effects = step(self.group, event, self.now_ms)
+        assert may_store or not any(isinstance(effect, StoreOffsets) for effect in effects)
         for effect in effects:
             self.carry_out(effect)
         return effects
@@ -96,11 +128,12 @@ class Groups(RuleBasedStateMachine):
             case FinishJoin(member_id, answer):
                 self.joins.remove(member_id)
                 self.check_join(answer)
-            case FinishSync(member_id, _):
+            case FinishSync(member_id, answer):
                 self.syncs.remove(member_id)
+                self.check_sync(member_id, answer)
             case AnswerJoin(answer):
                 self.check_join(answer)
-            case StoreGroup() | StoreOffsets():
+            case StoreGroup() | StoreReplacement() | StoreOffsets():
                 self.append_offset += 1
                 self.stores.append((self.append_offset, effect))
             case AppendTombstones(partitions, _):
@@ -117,77 +150,185 @@ class Groups(RuleBasedStateMachine):
         self.timers.clear()
         self.stores.clear()
         self.protocols.clear()
+        self.owners.clear()
+        self.decided.clear()
+        self.transactions = {
+            producer_id: {key: (each, each.append_offset) for key, each in pending.items()}
+            for producer_id, pending in group.pending_transactions.items()
+        }
         self.generation = group.generation
 
     def check_join(self, answer: JoinAnswer) -> None:
+        if answer.error_code is ErrorCode.NOT_COORDINATOR and answer.member_id == "":
+            # A member that came back could not be stored: what holds is told beside the error.
+            assert answer.generation == self.group.generation
+            return
         if answer.error_code is not ErrorCode.NONE:
             assert answer.generation == -1
             return
         assert answer.generation == self.group.generation
-        chosen = (answer.protocol_name, answer.leader_id)
-        assert self.protocols.setdefault(answer.generation, chosen) == chosen
+        assert self.protocols.setdefault(answer.generation, answer.protocol_name) == answer.protocol_name
         assert bool(answer.members) == (answer.member_id == answer.leader_id)
+
+    def check_sync(self, member_id: str, answer: SyncAnswer) -> None:
+        """One owner per partition and generation: a member, or under whichever id a static member."""
+        if answer.error_code is ErrorCode.NONE and answer.assignment:
+            owner = self.group.members[member_id].group_instance_id or member_id
+            assert self.owners.setdefault((self.group.generation, answer.assignment), owner) == owner
+
+    def may_commit(self, event: Commit | TxnCommit) -> bool:
+        """Whether the caller is a member of this generation that nobody has replaced, or nobody has to be."""
+        instance = event.group_instance_id
+        if instance is not None and self.group.static_member_ids.get(instance, event.member_id) != event.member_id:
+            return False
+        is_of_generation = event.generation == self.group.generation
+        is_member = event.member_id in self.group.members
+        if isinstance(event, TxnCommit):
+            return (is_member or event.member_id == "") and (is_of_generation or event.generation < 0)
+        return (is_member and is_of_generation) or (event.generation < 0 and self.group.phase is Phase.EMPTY)
 
     @rule(
         protocols=PROTOCOLS,
         is_member_id_required=st.booleans(),
         rebalance_timeout_ms=st.sampled_from([-1, 50, 1_000]),
         session_timeout_ms=st.sampled_from([60, 500]),
+        instance=INSTANCES,
     )
-    def join_as_new(self, protocols, is_member_id_required, rebalance_timeout_ms, session_timeout_ms) -> None:
+    def join_as_new(self, protocols, is_member_id_required, rebalance_timeout_ms, session_timeout_ms, instance) -> None:
         member_id = f"m{self.member_count}"
         self.member_count += 1
         times = (rebalance_timeout_ms, session_timeout_ms)
-        self.happen(Join("", member_id, is_member_id_required, "c", "/h", *times, "consumer", protocols))
+        is_required = is_member_id_required and instance is None
+        self.happen(Join("", member_id, is_required, "c", "/h", *times, "consumer", protocols, instance))
 
-    @rule(choice=CHOICES, protocols=st.none() | PROTOCOLS)
-    def rejoin(self, choice, protocols) -> None:
+    @rule(choice=CHOICES, protocols=st.none() | PROTOCOLS, named=NAMED)
+    def rejoin(self, choice, protocols, named) -> None:
         member_id = self.pick(choice)
         member = self.group.members.get(member_id)
         given = protocols or (member.protocols if member else (("range", b""),))
-        effects = self.happen(Join(member_id, "", True, "c", "/h", 1_000, 500, "consumer", given))
+        instance = self.instance(named, member_id)
+        effects = self.happen(Join(member_id, "", True, "c", "/h", 1_000, 500, "consumer", given, instance))
         assert any(isinstance(effect, AwaitJoin | AnswerJoin) for effect in effects)
 
     @rule()
     def rejoin_all(self) -> None:
         for member_id, member in list(self.group.members.items()):
             if not member.is_awaiting_join and member_id in self.group.members:
-                self.happen(Join(member_id, "", True, "c", "/h", 1_000, 500, "consumer", member.protocols))
+                instance = member.group_instance_id
+                self.happen(Join(member_id, "", True, "c", "/h", 1_000, 500, "consumer", member.protocols, instance))
 
-    @rule(choice=CHOICES, by=GENERATION_STEPS)
-    def sync(self, choice, by) -> None:
+    @rule(choice=CHOICES, by=GENERATION_STEPS, named=NAMED, protocol=st.sampled_from([None, None, "range"]))
+    def sync(self, choice, by, named, protocol) -> None:
         member_id = self.pick(choice)
-        event = Sync(member_id, self.group.generation + by, {member_id: b"a"})
+        instance = self.instance(named, member_id)
+        event = Sync(member_id, self.group.generation + by, {member_id: b"alone"}, instance, None, protocol)
         effects = self.happen(event)
         assert any(isinstance(effect, AwaitSync | AnswerSync) for effect in effects)
+        for effect in effects:
+            if isinstance(effect, AnswerSync):
+                self.check_sync(member_id, effect.answer)
 
     @precondition(lambda self: self.group.phase is Phase.COMPLETING_REBALANCE)
-    @rule()
-    def sync_as_leader(self) -> None:
+    @rule(order=st.randoms(use_true_random=False))
+    def sync_as_leader(self, order) -> None:
         leader_id = self.group.leader_id
         assert leader_id is not None
-        self.happen(Sync(leader_id, self.group.generation, dict.fromkeys(self.group.members, b"all")))
+        member_ids = list(self.group.members)
+        order.shuffle(member_ids)
+        assignments = {member_id: f"partition {index}".encode() for index, member_id in enumerate(member_ids)}
+        self.happen(Sync(leader_id, self.group.generation, assignments))
 
-    @rule(choice=CHOICES, by=GENERATION_STEPS)
-    def heartbeat(self, choice, by) -> None:
-        effects = self.happen(Heartbeat(self.pick(choice), self.group.generation + by))
-        assert isinstance(effects[-1], Answer)
-
-    @rule(choice=CHOICES)
-    def leave(self, choice) -> None:
+    @rule(choice=CHOICES, by=GENERATION_STEPS, named=NAMED)
+    def heartbeat(self, choice, by, named) -> None:
         member_id = self.pick(choice)
-        effects = self.happen(Leave(member_id))
-        assert isinstance(effects[-1], Answer)
-        assert member_id not in self.group.members
+        event = Heartbeat(member_id, self.group.generation + by, self.instance(named, member_id))
+        assert isinstance(self.happen(event)[-1], Answer)
 
-    @rule(choice=CHOICES, by=GENERATION_STEPS, partition=PARTITIONS, offsets=st.lists(st.integers(0, 9), max_size=3))
-    def commit(self, choice, by, partition, offsets) -> None:
+    @rule(leaves=st.lists(st.tuples(CHOICES, NAMED), min_size=1, max_size=3))
+    def leave(self, leaves) -> None:
+        """Several members, as one request names them."""
+        named = [
+            (member_id, self.instance(each, member_id)) for choice, each in leaves for member_id in [self.pick(choice)]
+        ]
+        for member_id, instance in named:
+            answer = self.happen(Leave(member_id, instance))[-1]
+            assert isinstance(answer, Answer)
+            if answer.error_code is ErrorCode.NONE:
+                assert member_id not in self.group.members
+
+    @rule(instance=st.sampled_from(["i1", "i2", "unknown"]))
+    def leave_by_instance(self, instance) -> None:
+        is_known = instance in self.group.static_member_ids
+        expected = ErrorCode.NONE if is_known else ErrorCode.UNKNOWN_MEMBER_ID
+        assert self.happen(Leave("", instance))[-1] == Answer(expected)
+        assert instance not in self.group.static_member_ids
+
+    @rule(
+        choice=CHOICES,
+        by=GENERATION_STEPS,
+        named=NAMED,
+        partition=PARTITIONS,
+        offsets=st.lists(st.integers(0, 9), max_size=3),
+    )
+    def commit(self, choice, by, named, partition, offsets) -> None:
         """Commits that follow each other at once, of a member or, to an empty group, of nobody."""
         is_empty = self.group.phase is Phase.EMPTY
         member_id, generation = ("", -1) if is_empty else (self.pick(choice), self.group.generation + by)
+        instance = self.instance(named, member_id)
         for offset in offsets:
             committed = CommittedOffset(offset, commit_timestamp_ms=self.now_ms)
-            self.happen(Commit(member_id, generation, {partition: committed}))
+            self.happen(Commit(member_id, generation, {partition: committed}, instance))
+
+    @rule(
+        producer_id=PRODUCERS,
+        choice=CHOICES,
+        by=GENERATION_STEPS,
+        is_named=st.booleans(),
+        named=NAMED,
+        partition=PARTITIONS,
+        offset=st.integers(0, 9),
+    )
+    def commit_in_a_transaction(self, producer_id, choice, by, is_named, named, partition, offset) -> None:
+        member_id, generation = (self.pick(choice), self.group.generation + by) if is_named else ("", -1)
+        committed = CommittedOffset(offset, commit_timestamp_ms=self.now_ms)
+        instance = self.instance(named, member_id) if is_named else None
+        effects = self.happen(TxnCommit(producer_id, 0, member_id, generation, {partition: committed}, instance))
+        if any(isinstance(effect, StoreOffsets) for effect in effects):
+            self.transactions.setdefault(producer_id, {})[partition] = (committed, None)
+
+    @rule(producer_id=PRODUCERS, is_committed=st.booleans())
+    def end_transaction(self, producer_id, is_committed) -> None:
+        for partition, (committed, append_offset) in self.transactions.pop(producer_id, {}).items():
+            if is_committed and append_offset is None:
+                self.decided.append((partition, committed))
+            elif is_committed:
+                self.count(partition, append_offset, committed)
+        self.happen(TransactionEnded(producer_id, is_committed))
+
+    def count(self, partition, append_offset, committed) -> None:
+        """An offset counts unless one does whose record lies behind its record."""
+        stored = (append_offset, committed.offset)
+        self.committed[partition] = max(stored, self.committed.get(partition, stored))
+
+    def confirm_in_a_transaction(self, append_offset, effect, is_stored) -> None:
+        pending = self.transactions.get(effect.producer_id, {})
+        for partition, committed in effect.offsets.items():
+            is_pending = partition in pending and pending[partition][0] is committed
+            if (partition, committed) in self.decided:
+                self.decided.remove((partition, committed))
+                if is_stored:
+                    self.count(partition, append_offset, committed)
+            elif is_pending and is_stored:
+                pending[partition] = (committed, append_offset)
+            elif is_pending:
+                del pending[partition]
+
+    def forget_pending(self, partitions) -> None:
+        """What is pending for these partitions was deleted with them."""
+        for pending in self.transactions.values():
+            for partition in partitions:
+                pending.pop(partition, None)
+        self.decided = [each for each in self.decided if each[0] not in partitions]
 
     @precondition(lambda self: self.stores)
     @rule(data=st.data(), is_stored=st.sampled_from([True, True, True, False]))
@@ -197,13 +338,21 @@ class Groups(RuleBasedStateMachine):
         if isinstance(effect, StoreGroup):
             error_code = ErrorCode.NONE if is_stored else ErrorCode.NOT_COORDINATOR
             self.happen(GroupStored(effect.generation, effect.assignments, error_code))
+        elif isinstance(effect, StoreReplacement):
+            error_code = ErrorCode.NONE if is_stored else ErrorCode.NOT_COORDINATOR
+            self.happen(ReplacementStored(effect.generation, effect.replacement, error_code))
+        elif effect.producer_id != NO_PRODUCER_ID:
+            self.confirm_in_a_transaction(append_offset, effect, is_stored)
+            if is_stored:
+                self.happen(CommitAppended(effect.offsets, append_offset, effect.producer_id))
+            else:
+                self.happen(CommitFailed(effect.offsets, effect.producer_id))
         elif not is_stored:
             self.happen(CommitFailed(effect.offsets))
         else:
             for partition, committed in effect.offsets.items():
                 if append_offset > self.removed_offset.get(partition, -1):
-                    stored = (append_offset, committed.offset)
-                    self.committed[partition] = max(stored, self.committed.get(partition, stored))
+                    self.count(partition, append_offset, committed)
             self.happen(CommitAppended(effect.offsets, append_offset))
 
     @rule(by_ms=st.integers(1, 400))
@@ -223,7 +372,26 @@ class Groups(RuleBasedStateMachine):
     @rule()
     def delete_topic(self) -> None:
         self.removed_offset[TopicPartition("u", 0)] = self.append_offset
+        self.forget_pending([TopicPartition("u", 0)])
         self.happen(RemoveTopics(frozenset({"u"})))
+
+    @rule(partitions=st.lists(PARTITIONS, max_size=3))
+    def delete_offsets(self, partitions) -> None:
+        before = self.group
+        (answer,) = [
+            each.answer for each in self.happen(DeleteOffsets(tuple(partitions))) if type(each) is AnswerDeletion
+        ]
+        if answer.error_code is ErrorCode.NONE and self.group is before:
+            deleted = [partition for partition in partitions if partition not in answer.subscribed]
+            self.removed_offset.update(dict.fromkeys(deleted, self.append_offset))
+            self.forget_pending(deleted)
+
+    @rule()
+    def delete_group(self) -> None:
+        is_empty = self.group.phase is Phase.EMPTY
+        expected = ErrorCode.NONE if is_empty else ErrorCode.NON_EMPTY_GROUP
+        assert self.happen(DeleteGroup())[-1] == Answer(expected)
+        assert not (is_empty and self.committed)
 
     @precondition(lambda self: self.group.phase in (Phase.STABLE, Phase.EMPTY) and not self.stores)
     @rule()
@@ -236,6 +404,7 @@ class Groups(RuleBasedStateMachine):
         assert not self.syncs
         group = decode_group_value("g", value, self.settings)
         group.offsets = dict(old.offsets)
+        group.pending_transactions = {key: dict(each) for key, each in old.pending_transactions.items()}
         self.begin_anew(group)
         self.happen(Loaded())
 
@@ -264,13 +433,37 @@ class Groups(RuleBasedStateMachine):
         assert not self.group.pending_member_ids & set(self.group.members)
 
     @invariant()
+    def instances_are_those_of_members(self) -> None:
+        members = self.group.members.values()
+        found = [(each.group_instance_id, each.member_id) for each in members if each.group_instance_id is not None]
+        assert len(found) == len(self.group.static_member_ids)
+        assert dict(found) == self.group.static_member_ids
+
+    @invariant()
+    def transactions_are_those_that_are_open(self) -> None:
+        found = {
+            producer_id: {key: (each, each.append_offset) for key, each in pending.items()}
+            for producer_id, pending in self.group.pending_transactions.items()
+        }
+        expected = {
+            producer_id: {key: (each, -1 if place is None else place) for key, (each, place) in pending.items()}
+            for producer_id, pending in self.transactions.items()
+            if pending
+        }
+        assert found == expected
+
+    @invariant()
     def members_agree_on_a_protocol(self) -> None:
         if self.group.members:
             assert set.intersection(*(member.protocol_names for member in self.group.members.values()))
 
     @invariant()
     def waits_fit_the_phase(self) -> None:
-        if self.group.phase is not Phase.PREPARING_REBALANCE:
+        if self.group.phase is Phase.STABLE:
+            # Members that came back, and whose ids are being stored.
+            stored = {each.replacement.member_id for _, each in self.stores if isinstance(each, StoreReplacement)}
+            assert self.joins <= stored
+        elif self.group.phase is not Phase.PREPARING_REBALANCE:
             assert not self.joins
         if self.group.phase is not Phase.COMPLETING_REBALANCE:
             assert not self.syncs
@@ -303,6 +496,8 @@ class Groups(RuleBasedStateMachine):
                 _, effect = self.stores.pop(0)
                 if isinstance(effect, StoreGroup):
                     self.happen(GroupStored(effect.generation, effect.assignments, ErrorCode.NONE))
+                elif isinstance(effect, StoreReplacement):
+                    self.happen(ReplacementStored(effect.generation, effect.replacement, ErrorCode.NONE))
             if not self.timers:
                 break
             self.advance(max(self.timers.values()) - self.now_ms)
