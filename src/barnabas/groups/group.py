@@ -17,12 +17,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
-from barnabas.core.errors import ProtocolError
 from barnabas.core.types import NO_EPOCH, NO_OFFSET, NO_TIMESTAMP, TopicPartition
-from barnabas.protocol.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
+from barnabas.groups.subscriptions import subscribed_topics
 
 CONSUMER_PROTOCOL_TYPE = "consumer"
-SUBSCRIPTION_VERSION_BYTES = 2
 NO_PARTITION = -1
 
 
@@ -256,22 +254,11 @@ class Group:
 
     def compute_subscribed_topics(self) -> None:
         """Find out what a consumer group reads from what its members sent."""
-        if self.protocol_type != CONSUMER_PROTOCOL_TYPE:
-            self.subscribed_topics = None
-            return
-        topics: set[str] = set()
-        for member in self.members.values():
-            subscription = member.metadata(self.protocol_name)
-            try:
-                # Version 0 is a prefix of all versions, so the version that stands in front does not matter.
-                decoded, _ = ConsumerProtocolSubscription.decode(
-                    0, memoryview(subscription), SUBSCRIPTION_VERSION_BYTES
-                )
-            except ProtocolError:
-                self.subscribed_topics = None
-                return
-            topics.update(decoded.topics)
-        self.subscribed_topics = frozenset(topics)
+        is_known = self.protocol_type == CONSUMER_PROTOCOL_TYPE
+        name = self.protocol_name
+        self.subscribed_topics = (
+            subscribed_topics(member.metadata(name) for member in self.members.values()) if is_known else None
+        )
 
     def _count_protocols(self, member: Member, by: int) -> None:
         counts = self.protocol_counts
