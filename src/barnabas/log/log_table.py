@@ -80,6 +80,7 @@ class LogTable:
     Attributes:
         logs: Those that are open.
         damaged: Those that can't be opened.
+        preferred: The directories that somebody chose for logs that are not there yet.
     """
 
     def __init__(
@@ -99,6 +100,7 @@ class LogTable:
         """
         self.logs: dict[TopicPartition, PartitionLog] = {}
         self.damaged: dict[TopicPartition, DamagedLog] = {}
+        self.preferred: dict[TopicPartition, LogDirectory] = {}
         self._env = env
         self._directories = directories
         self._topic_config = topic_config
@@ -142,7 +144,7 @@ class LogTable:
         return pending
 
     def _open(self, topic_partition: TopicPartition, first: Pending[PartitionLog | None]) -> None:
-        directory = self._emptiest_directory()
+        directory = self._directory_for(topic_partition)
         self._opening[topic_partition] = _Opening(directory, first)
         path = directory.path / str(topic_partition)
         config = self._topic_config(topic_partition)
@@ -179,6 +181,12 @@ class LogTable:
         for pending, is_new in wanted:
             self.get_or_create(topic_partition, is_new=is_new).then(pending.complete)
         self._check_settled()
+
+    def _directory_for(self, topic_partition: TopicPartition) -> LogDirectory:
+        preferred = self.preferred.pop(topic_partition, None)
+        if preferred is not None and preferred in self._directories.online:
+            return preferred
+        return self._emptiest_directory()
 
     def _emptiest_directory(self) -> LogDirectory:
         if len(self._directories.online) == 1:
@@ -241,6 +249,28 @@ class LogTable:
         _complete(deletion.told, None)
         _complete(deletion.refused, None)
         self._make_next(topic_partition, deletion.waiting_for_next)
+
+    def retire(self, log: PartitionLog) -> Pending[None]:
+        """Delete a log that is in the table no more, another one of its partition having taken its place."""
+        told: Pending[None] = Pending()
+        log.release()
+        directory, token, key = self._directories.of(log.directory), self._dice.randbytes(16), log.topic_partition
+        delay_ms = log.config.file_delete_delay_ms
+
+        def renamed(path: Path) -> None:
+            self.remove_later(path, delay_ms)
+            self._deleted(log, directory)
+            told.complete(None)
+
+        def failed(error: BaseException) -> None:
+            told.complete(None)
+            self._env.on_failure(error)
+
+        def rename(_: None) -> None:
+            self._env.executor.run(lambda: directory.mark_deleted(log.directory, key, token), renamed, failed)
+
+        log.settled().then(rename)
+        return told
 
     def remove_later(self, directory: Path, delay_ms: int) -> None:
         """Remove a directory that was marked as deleted."""

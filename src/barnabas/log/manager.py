@@ -51,6 +51,8 @@ _VALIDATES_RECORDS = "full"
 if TYPE_CHECKING:
     from random import Random
 
+    from barnabas.log.moves import LogMoves, Move
+
 
 _logger = logging.getLogger(__name__)
 
@@ -61,6 +63,8 @@ class LogManager:
     Attributes:
         known_broker_id, known_cluster_id: Whose the directories are; None while `lock` has not found it.
         on_offline: Told which logs are gone because their directory failed.
+        on_moved: Told of a log that stands in another directory now, and takes the place of the one before.
+        is_appending: Says whether an append is being prepared for a log.
     """
 
     def __init__(
@@ -99,6 +103,10 @@ class LogManager:
         self.known_cluster_id: str | None = None
         self._on_all_failed = on_failure
         self.on_offline: Callable[[list[TopicPartition]], object] = lambda _: None
+        self.on_moved: Callable[[PartitionLog], object] = lambda _: None
+        self.is_appending: Callable[[PartitionLog], bool] = lambda _: False
+        self._moves: LogMoves | None = None
+        self._interrupted_moves: list[tuple[TopicPartition, LogDirectory, Path]] = []
         self._config = config
         self._clock = clock
         self._executor = executor
@@ -181,6 +189,9 @@ class LogManager:
         self._logs.update(loaded.logs)
         self._damaged.update(loaded.damaged)
         self._high_watermarks.update(loaded.high_watermarks)
+        self._interrupted_moves = loaded.futures
+        for log, _ in loaded.surplus:
+            self._table.retire(log)
         for path in loaded.deleted:
             self._table.remove_later(path, 0)
         for log in loaded.logs.values():
@@ -214,6 +225,8 @@ class LogManager:
             self._end(last)
             return
         gone = self._checkpoints.logs_in(directory)
+        if self._moves is not None:
+            self._moves.drop_in(directory)
         for topic_partition in self._checkpoints.damaged_in(directory):
             del self._damaged[topic_partition]
         for log in gone:
@@ -246,6 +259,7 @@ class LogManager:
         """
         self._led_high_watermarks = high_watermarks
         self._upkeep.start()
+        self._resume_moves()
 
     def apply_retention(self) -> None:
         """Delete old segments of all logs but those that are compacted."""
@@ -284,12 +298,86 @@ class LogManager:
             Completes when not even a start after a kill finds it any more (or the disk failed).
         """
         self._high_watermarks.pop(topic_partition, None)
-        return self._table.delete(topic_partition)
+        self._table.preferred.pop(topic_partition, None)
+        deleted = self._table.delete(topic_partition)
+        if self._moves is None:
+            return deleted
+        cancelled = self._moves.cancel(topic_partition)
+        return deleted.followed(lambda _: cancelled)
 
     def _note_deleted(self, gone: PartitionLog | DamagedLog, directory: LogDirectory) -> None:
         if gone.first_dirty_offset is not None:
             # A topic of that name may come again.
             self._checkpoints.write_cleaner_offsets(directory)
+
+    # --- directories
+
+    @property
+    def directories(self) -> LogDirs:
+        """Those of `log.dirs`."""
+        return self._directories
+
+    @property
+    def moves(self) -> "Mapping[TopicPartition, Move]":
+        """The logs that are on their way to another directory."""
+        return {} if self._moves is None else self._moves.moves
+
+    def place(self, topic_partition: TopicPartition, directory: LogDirectory) -> None:
+        """A log is to stand in this directory: it moves there, or will be made there when it is made."""
+        log, moves = self._logs.get(topic_partition), self._get_moves()
+        move = moves.moves.get(topic_partition)
+        if move is not None and move.directory is not directory:
+            moves.cancel(topic_partition)
+            move = None
+        if log is None:
+            self._table.preferred[topic_partition] = directory
+        elif log.directory.parent != directory.path and move is None:
+            moves.begin(log, directory)
+
+    def _get_moves(self) -> "LogMoves":
+        if self._moves is None:
+            # Here: hardly any broker ever needs it.
+            from barnabas.log.moves import LogMoves
+
+            self._moves = LogMoves(
+                self._config,
+                self._env,
+                self._executor,
+                self._topic_config,
+                self._dice,
+                lambda log: self.is_appending(log),
+                self._take_place,
+            )
+        return self._moves
+
+    def _resume_moves(self) -> None:
+        """Go on with what an earlier run began to move."""
+        interrupted, self._interrupted_moves = self._interrupted_moves, []
+        for topic_partition, directory, path in interrupted:
+            log = self._logs.get(topic_partition)
+            if log is None:
+                _logger.warning("%s is the copy of a log that is not there, and is left alone", path)
+            elif log.directory.parent == directory.path or topic_partition in self.moves:
+                self._table.remove_later(path, 0)
+            else:
+                self._get_moves().begin(log, directory, path)
+
+    def _take_place(self, before: PartitionLog, log: PartitionLog) -> None:
+        """A log stands in another directory now."""
+        self._logs[log.topic_partition] = log
+        self.on_moved(log)
+
+        def flushed(error: BaseException | None) -> None:
+            # What could not be written has cost its directory already; the old log stays as it is.
+            if error is None:
+                self._checkpoints.write_recovery_points(lambda _: None)
+                self._checkpoints.write_log_start_offsets()
+                self._checkpoints.write_high_watermarks()
+                self._checkpoints.write_cleaner_offsets(self._directories.of(log.directory))
+                self._table.retire(before)
+
+        # First whoever waits for the old one is answered.
+        before.flush(lambda _: log.flush(flushed))
 
     def note_failure(self, error: StorageError) -> None:
         """The disk failed at an append or a read: the broker must stop."""
@@ -318,6 +406,8 @@ class LogManager:
 
         self._is_closed = True
         await self._table.close().future()
+        if self._moves is not None:
+            await self._moves.close().future()
         await self._upkeep.close().future()
         await self._checkpoints.ended().future()
         checkpoints = self._checkpoints

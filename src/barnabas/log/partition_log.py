@@ -14,7 +14,7 @@ Source: design page, log; implementation page, log; log-format facts.
 """
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -34,12 +34,13 @@ from barnabas.log.durability import Durability
 from barnabas.log.environment import LogEnvironment
 from barnabas.log.flusher import Waiting
 from barnabas.log.parts import LogParts
-from barnabas.log.producers.producer_replay import load_producers
+from barnabas.log.producers.producer_replay import load_producers, note_batch
 from barnabas.log.segments.aborted_transaction import AbortedTransaction
+from barnabas.log.segments.batch_reader import AnyHeader
 from barnabas.log.segments.roller import Roller
 from barnabas.log.segments.segment import Segment
 from barnabas.log.segments.segment_chain import SegmentChain
-from barnabas.records.batch import MAGIC
+from barnabas.records.batch import MAGIC, BatchHeader
 from barnabas.records.record_rules import RecordRefusal
 
 _logger = logging.getLogger(__name__)
@@ -270,6 +271,54 @@ class PartitionLog:
         if last_offset + 1 >= self._durability.due_offset:
             self._durability.request()
         return AppendResult(_NO_ERROR, base_offset, last_offset, prepared.append_time_ms, self.log_start_offset)
+
+    def append_copies(self, data: bytearray, headers: Sequence[AnyHeader]) -> None:
+        """Append batches of another replica as they are, with their offsets and epochs.
+
+        Args:
+            data: Whole batches, or messages of formats 0 and 1, from the log end on; there may be gaps before them.
+            headers: Theirs.
+
+        Raises:
+            StorageError: The disk did not take it all; what it took is as if appended by itself.
+            CorruptRecordsError: A transaction marker can't be read.
+        """
+        view = memoryview(data)
+        first, position, start = 0, 0, 0
+        for index, header in enumerate(headers):
+            size = header.size_in_bytes
+            if not self._roller.segment_for(position + size - start, header.last_offset, header.max_timestamp_ms):
+                self._append_run(view[start:position], headers[first:index])
+                if isinstance(header, BatchHeader):
+                    self.log_end_offset = max(self.log_end_offset, header.base_offset)
+                self.roll()
+                first, start = index, position
+            position += size
+        self._append_run(view[start:position], headers[first:])
+        if self.log_end_offset >= self._durability.due_offset:
+            self._durability.request()
+
+    def _append_run(self, data: memoryview, headers: Sequence[AnyHeader]) -> None:
+        """Append copies that are of one segment."""
+        if not headers:
+            return
+        segment = self.segments[-1]
+        file_position = segment.append_all(data, headers, self._index_interval_bytes)
+        position = 0
+        for header in headers:
+            size = header.size_in_bytes
+            if isinstance(header, BatchHeader):
+                self._chain.tail.append(header.base_offset, file_position + position)
+                if header.leader_epoch > self.epochs.latest_epoch:
+                    self.epochs.assign(header.leader_epoch, header.base_offset)
+                if header.producer_id >= 0:
+                    aborted = note_batch(data[position : position + size], header, self.producers)
+                    if aborted is not None:
+                        segment.transactions.append(aborted)
+            else:
+                self._chain.tail.append(header.last_offset, file_position + position)
+            position += size
+        self.log_end_offset = headers[-1].last_offset + 1
 
     def write_ahead(
         self,

@@ -100,6 +100,7 @@ class ReplicaManager:
         self._fetches = fetches
         self._offline: set[tuple[str, int]] = set()
         logs.on_offline = self._take_offline
+        logs.on_moved = self._log_moved
         self._partitions: dict[tuple[str, int], Partition] = {}
         # The newest state of a partition whose log is still being opened; gone when the partition was stopped.
         self._awaited: dict[TopicPartition, LeaderAndIsrPartitionState2] = {}
@@ -110,6 +111,7 @@ class ReplicaManager:
             lambda partition: fetches.notify(partition.topic_partition),
             self.storage_failed,
         )
+        logs.is_appending = lambda log: log in self._append_queues.by_log
         self._controller_epoch = 0
         self.on_leadership: LeadershipListener | None = None
         # The host's lookup, bound once: produce and fetch call it for every partition of every request.
@@ -224,6 +226,14 @@ class ReplicaManager:
                 self._fetches.notify(topic_partition)
         if self.on_leadership is not None and topic_partitions:
             self.on_leadership([], topic_partitions)
+
+    def _log_moved(self, log: PartitionLog) -> None:
+        """A partition's log stands in another directory."""
+        partition = self._partitions.get(log.topic_partition)
+        if partition is not None:
+            partition.log = log
+            log.note_high_watermark(partition.high_watermark)
+            self._fetches.notify(log.topic_partition)
 
     def storage_failed(self, error: StorageError) -> AppendResult:
         """The disk failed under a partition: nothing was appended, and its directory goes offline."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from barnabas.groups.coordinator import GroupCoordinator
     from barnabas.log.disk.cold_reads import ColdReads
     from barnabas.registry.store import Registry
+    from barnabas.replicas.log_dirs import ReplicaLogDirs
     from barnabas.replicas.manager import ReplicaManager
     from barnabas.requests.fetches.sessions import FetchSessions
     from barnabas.requests.slices import Slices
@@ -57,6 +58,7 @@ class Services:
     topics: "TopicAdmin"
     partitions: "PartitionAdmin"
     leadership: "LeadershipAdmin"
+    log_dirs: "ReplicaLogDirs"
     producer_ids: "ProducerIds"
     registry: "Registry"
     authorizer: "Authorizer"

@@ -47,6 +47,7 @@ from barnabas.protocol.api_keys import FIRST_FLEXIBLE_VERSION, response_class
 from barnabas.registry import bootstrap, paths
 from barnabas.registry.store import Registry
 from barnabas.registry.znodes.brokers import BrokerRegistration
+from barnabas.replicas.log_dirs import ReplicaLogDirs
 from barnabas.replicas.manager import ReplicaManager
 from barnabas.replicas.partition import Partition
 from barnabas.requests.context import ConnectionInfo
@@ -220,6 +221,7 @@ class Node:
             topics,
             PartitionAdmin(registry, view, controller, self._timers, partition_room),
             LeadershipAdmin(view, controller, self._timers),
+            ReplicaLogDirs(logs, replicas),
             producer_ids,
             registry,
             AllowAll(),

@@ -81,6 +81,7 @@ class Client:
             topics=cluster.topics,
             partitions=cluster.partitions,
             leadership=LeadershipAdmin(cluster.view, cluster.controller, cluster.clock),
+            log_dirs=None,
             producer_ids=ProducerIds(cluster.registry, 0),
             registry=cluster.registry,
             authorizer=AllowAll(),

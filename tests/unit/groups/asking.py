@@ -39,6 +39,7 @@ class Client:
             topics=topics,
             partitions=None,
             leadership=None,
+            log_dirs=None,
             producer_ids=None,
             registry=registry,
             authorizer=AllowAll(),

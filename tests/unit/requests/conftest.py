@@ -111,6 +111,7 @@ class DataPath:
             topics=None,
             partitions=None,
             leadership=None,
+            log_dirs=None,
             producer_ids=None,
             registry=None,
             authorizer=AllowAll(),

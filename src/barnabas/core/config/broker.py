@@ -94,6 +94,16 @@ class BrokerConfig(BrokerFields):
         _settle_precedence(self, own)
         self._settle_versions()
 
+    @property
+    def replica_alter_log_dirs_io_max_bytes_per_second(self) -> int:
+        """How fast logs move between directories; it is never in a file, and set while the broker runs alone."""
+        name = "replica.alter.log.dirs.io.max.bytes.per.second"
+        text = self.broker_overrides.get(name, self.default_overrides.get(name))
+        setting = BROKER_DYNAMIC_ONLY_SETTINGS[name]
+        value = setting.default_value if text is None else parse(setting, text)
+        assert isinstance(value, int)
+        return value
+
     @classmethod
     def from_properties(
         cls, properties: Mapping[str, str], lines: Mapping[str, int] | None = None, source: str = "server.properties"

@@ -5,7 +5,8 @@
     .kafka_cleanshutdown                 the last stop brought all logs to disk; gone while the broker runs
     recovery-point-offset-checkpoint, replication-offset-checkpoint, log-start-offset-checkpoint,
     cleaner-offset-checkpoint            an offset per partition
-    <topic>-<partition>/                 a log; with `.<32 hex digits>-delete` one that is being deleted
+    <topic>-<partition>/                 a log; with `.<32 hex digits>-delete` one that is being deleted,
+                                         with `.<32 hex digits>-future` the copy of one that is on its way here
 
 Source: log-format facts, files in a log dir.
 """
@@ -26,6 +27,7 @@ LOCK_FILE = ".lock"
 META_FILE = "meta.properties"
 CLEAN_SHUTDOWN_FILE = ".kafka_cleanshutdown"
 DELETE_SUFFIX = "-delete"
+FUTURE_SUFFIX = "-future"
 
 _LONGEST_NAME = 255
 _CHECKPOINTS = (
@@ -35,6 +37,7 @@ _CHECKPOINTS = (
     "cleaner-offset-checkpoint",
 )
 _LOG_NAME = re.compile(r"(.+)-(\d+)", re.ASCII)
+_FUTURE_NAME = re.compile(r"(.+)-(\d+)\.[0-9a-f]{32}-future", re.ASCII)
 
 _logger = logging.getLogger(__name__)
 
@@ -44,6 +47,25 @@ class Identity(NamedTuple):
 
     broker_id: int | None
     cluster_id: str | None
+
+
+class LogListing(NamedTuple):
+    """What stands in a directory.
+
+    Attributes:
+        logs: By partition.
+        deleted: The directories of logs that are being deleted.
+        futures: Copies of logs that are on their way here, by partition.
+    """
+
+    logs: dict[TopicPartition, Path]
+    deleted: list[Path]
+    futures: dict[TopicPartition, Path]
+
+
+def future_name(topic_partition: TopicPartition, token: bytes) -> str:
+    """What the copy of a log is called."""
+    return f"{topic_partition}.{token.hex()}{FUTURE_SUFFIX}"
 
 
 class LogDirectory:
@@ -149,21 +171,33 @@ class LogDirectory:
             self._files.remove(self.path / CLEAN_SHUTDOWN_FILE)
             self._files.sync(self.path)
 
-    def logs(self) -> tuple[dict[TopicPartition, Path], list[Path]]:
-        """The logs that stand here, and the directories of those that are being deleted."""
+    def logs(self) -> "LogListing":
+        """The logs that stand here."""
         found: dict[TopicPartition, Path] = {}
         deleted: list[Path] = []
+        futures: dict[TopicPartition, Path] = {}
         for entry in self._files.list(self.path):
             if not entry.is_directory:
                 continue
             match = _LOG_NAME.fullmatch(entry.name)
+            future = _FUTURE_NAME.fullmatch(entry.name)
             if entry.name.endswith(DELETE_SUFFIX):
                 deleted.append(self.path / entry.name)
+            elif future is not None:
+                futures[TopicPartition(future[1], int(future[2]))] = self.path / entry.name
             elif match is not None:
                 found[TopicPartition(match[1], int(match[2]))] = self.path / entry.name
             else:
                 _logger.warning("%s is no partition's directory and is left alone", self.path / entry.name)
-        return found, deleted
+        return LogListing(found, deleted, futures)
+
+    def future_path(self, topic_partition: TopicPartition, token: bytes) -> Path:
+        """Where a copy of a log is made.
+
+        Args:
+            token: 16 random bytes.
+        """
+        return self.path / future_name(topic_partition, token)
 
     def mark_deleted(self, directory: Path, topic_partition: TopicPartition, token: bytes) -> Path:
         """Rename a log's directory so that it is no log any more; returns its new name.

@@ -33,6 +33,11 @@ class LogDirs:
         return iter(tuple(self.online))
 
     @property
+    def all(self) -> "tuple[LogDirectory, ...]":
+        """Those that can be used, then those that failed."""
+        return (*self.online, *self._offline)
+
+    @property
     def has_offline(self) -> bool:
         """Whether one failed: a log that is nowhere may be there."""
         return bool(self._offline)
@@ -44,7 +49,7 @@ class LogDirs:
 
     def of(self, log_directory: Path) -> LogDirectory:
         """The directory that a log stands in, whether it can be used or not."""
-        return next(each for each in (*self.online, *self._offline) if each.path == log_directory.parent)
+        return next(each for each in self.all if each.path == log_directory.parent)
 
     def is_offline(self, error: BaseException) -> bool:
         """Whether something failed in a directory that failed before."""
@@ -68,7 +73,7 @@ class LogDirs:
 
     def unlock(self) -> None:
         """Let another broker take them all."""
-        for directory in (*self.online, *self._offline):
+        for directory in self.all:
             directory.unlock()
 
 

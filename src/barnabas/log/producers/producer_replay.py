@@ -104,8 +104,17 @@ def replay(file: ReadableFile, position: int, header: AnyHeader, state: Producer
     """
     if header.producer_id < 0 or not isinstance(header, BatchHeader):
         return None
+    return note_batch(file.read(position, header.size_in_bytes) if header.is_control else b"", header, state)
+
+
+def note_batch(batch: Buffer, header: BatchHeader, state: ProducerState) -> AbortedTransaction | None:
+    """As `replay`, with the batch at hand.
+
+    Args:
+        batch: Looked into only if it is a control batch.
+    """
     if not header.is_control:
         state.update(header, header.base_offset, header.max_timestamp_ms)
         return None
-    marker = read_batch_marker(file.read(position, header.size_in_bytes))
+    marker = read_batch_marker(batch)
     return None if marker is None else state.end_transaction(header, header.base_offset, marker)

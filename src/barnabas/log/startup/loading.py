@@ -55,6 +55,9 @@ class Loaded:
         damaged: Those that could not.
         high_watermarks: From the checkpoints.
         deleted: Directories of logs that were being deleted.
+        futures: Copies of logs that were on their way, with their directories.
+        surplus: Of two logs of one partition the shorter one, with its directory: a kill came in the last moment of a
+            move.
         failed: Directories whose disk failed, and why; none of their logs is among `logs`.
         error: The first other one that came up; None when all went well.
     """
@@ -63,6 +66,8 @@ class Loaded:
     damaged: dict[TopicPartition, DamagedLog] = field(default_factory=dict)
     high_watermarks: dict[TopicPartition, int] = field(default_factory=dict)
     deleted: list[Path] = field(default_factory=list)
+    futures: list[tuple[TopicPartition, LogDirectory, Path]] = field(default_factory=list)
+    surplus: list[tuple[PartitionLog, LogDirectory]] = field(default_factory=list)
     failed: dict[LogDirectory, StorageError] = field(default_factory=dict)
     error: BaseException | None = None
 
@@ -71,6 +76,7 @@ class _Contents(NamedTuple):
     was_clean: bool
     logs: dict[TopicPartition, Path]
     deleted: list[Path]
+    futures: dict[TopicPartition, Path]
     recovery_points: dict[TopicPartition, int]
     high_watermarks: dict[TopicPartition, int]
     log_start_offsets: dict[TopicPartition, int]
@@ -122,6 +128,7 @@ class _Loading:
     def _open(self, directory: LogDirectory, contents: _Contents) -> None:
         self._result.high_watermarks.update(contents.high_watermarks)
         self._result.deleted += contents.deleted
+        self._result.futures += [(key, directory, path) for key, path in contents.futures.items()]
         if contents.logs and not contents.was_clean:
             _logger.info("%s was not closed cleanly: recovering %d logs", directory.path, len(contents.logs))
         left = _Countdown(len(contents.logs), lambda: self._end_directory(directory))
@@ -155,7 +162,7 @@ class _Loading:
 
         def opened(log: PartitionLog | None) -> None:
             if log is not None:
-                self._result.logs[topic_partition] = log
+                self._keep(log)
                 self._tell_progress()
             left.one_done()
 
@@ -174,6 +181,19 @@ class _Loading:
             left.one_done()
 
         self._executors[directory].run(work, opened, failed)
+
+    def _keep(self, log: PartitionLog) -> None:
+        """Keep a log; of two of one partition the longer one, which has all that the other has."""
+        other = self._result.logs.get(log.topic_partition)
+        if other is not None:
+            # differs from Kafka (two-logs): it does not start, and asks for one of them to be removed by hand.
+            log, other = (log, other) if log.log_end_offset > other.log_end_offset else (other, log)
+            _logger.warning(
+                "%s and %s are one partition's: the longer one, the first, is kept", log.directory, other.directory
+            )
+            directory = next(each for each in self._executors if each.path == other.directory.parent)
+            self._result.surplus.append((other, directory))
+        self._result.logs[log.topic_partition] = log
 
     def _tell_progress(self) -> None:
         now_ms = self._env.clock.monotonic_ms()
@@ -234,11 +254,12 @@ class _Countdown:
 
 
 def _read(directory: LogDirectory) -> _Contents:
-    logs, deleted = directory.logs()
+    listing = directory.logs()
     return _Contents(
         directory.was_clean(),
-        logs,
-        deleted,
+        listing.logs,
+        listing.deleted,
+        listing.futures,
         directory.recovery_points.read(),
         directory.high_watermarks.read(),
         directory.log_start_offsets.read(),

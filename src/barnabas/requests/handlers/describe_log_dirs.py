@@ -1,0 +1,54 @@
+"""DescribeLogDirs (API key 35, v0-2): which replicas stand in which directory of this broker, and how large they are.
+
+Source: protocol guide, DescribeLogDirs; semantics, topics and partitions; KIP-113.
+"""
+
+from barnabas.core.error_code import ErrorCode
+from barnabas.protocol.messages.describe_log_dirs import (
+    DescribeLogDirsPartition,
+    DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
+    DescribeLogDirsResult,
+    DescribeLogDirsTopic,
+)
+from barnabas.requests.context import RequestContext
+from barnabas.requests.fanout import in_slices
+from barnabas.requests.slices import MORE, MOST_ELEMENTS_AT_ONCE, Steps
+from barnabas.requests.table import Handler
+
+
+@in_slices
+def describe_log_dirs(ctx: RequestContext, request: DescribeLogDirsRequest) -> Steps[DescribeLogDirsResponse]:
+    """Each directory with all its topics; of partitions only those that are asked about (null: all)."""
+    wanted = None
+    if request.topics is not None:
+        wanted = {(topic.topic, index) for topic in request.topics for index in topic.partitions}
+    log_dirs = ctx.services.log_dirs
+    if ctx.services.replicas.partition_count > MOST_ELEMENTS_AT_ONCE:
+        ctx.is_large = True
+    topics: dict[str, dict[str, DescribeLogDirsTopic]] = {}
+    for path, replica in log_dirs.replicas():
+        (name, index), size_bytes, lag, is_future = replica
+        topic = topics.setdefault(path, {}).setdefault(name, DescribeLogDirsTopic(name, []))
+        if wanted is None or replica.topic_partition in wanted:
+            topic.partitions.append(DescribeLogDirsPartition(index, size_bytes, lag, is_future))
+        if ctx.is_large:
+            yield MORE
+    yield DescribeLogDirsResponse(
+        results=[
+            DescribeLogDirsResult(ErrorCode.NONE, path, list(topics.get(path, {}).values()))
+            if is_online
+            else DescribeLogDirsResult(ErrorCode.KAFKA_STORAGE_ERROR, path, [])
+            for path, is_online in log_dirs.directories()
+        ]
+    )
+
+
+def refuse(ctx: RequestContext, request: DescribeLogDirsRequest, error_code: ErrorCode) -> DescribeLogDirsResponse:
+    """The same for each directory: the answer has no other place for it."""
+    return DescribeLogDirsResponse(
+        results=[DescribeLogDirsResult(error_code, path, []) for path, _ in ctx.services.log_dirs.directories()]
+    )
+
+
+HANDLER = Handler(DescribeLogDirsRequest, 0, 2, describe_log_dirs, refuse)
