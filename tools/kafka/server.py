@@ -86,6 +86,7 @@ class KafkaServer:
         config: Broker settings, above those of `ONE_BROKER`.
         jvm_options: Of the broker.
         jar_set: Which broker; one of `jars.JAR_SETS` that has one.
+        port: Of the broker; a free one when 0.
     """
 
     def __init__(
@@ -94,12 +95,13 @@ class KafkaServer:
         config: Mapping[str, str] | None = None,
         jvm_options: Sequence[str] = BROKER_JVM_OPTIONS,
         jar_set: str = KAFKA,
+        port: int = 0,
     ) -> None:
         self._is_temporary = directory is None
         self.directory = directory or Path(tempfile.mkdtemp(prefix="kafka-server-"))
         self.directory.mkdir(parents=True, exist_ok=True)
         self.data_dir = self.directory / "data"
-        self.port = free_port()
+        self.port = port or free_port()
         self._config = dict(config or {})
         self._jvm_options = jvm_options
         self._jar_set = jar_set
