@@ -1,4 +1,6 @@
-"""The jars of Kafka 2.7.2, of four older brokers and of the newest Java client, fetched once into `.cache/kafka-jars/`.
+"""The jars of Kafka 2.7.2 and its Streams, of four older brokers and of the newest Java client.
+
+They are fetched once into `.cache/kafka-jars/`.
 
 Layout: `.cache/kafka-jars/<set>-<first digits of the SHA-256 of pom.xml>/*.jar`. A directory is complete when it
 exists: it is filled under another name and renamed. A changed `pom.xml` names another directory.
@@ -15,9 +17,10 @@ from pathlib import Path
 
 KAFKA = "kafka-2.7.2"
 CLIENTS_4 = "kafka-clients-4"
+STREAMS = "kafka-streams-2.7.2"
 OLD_KAFKAS = tuple(f"kafka-{version}" for version in ("0.10.2.2", "0.11.0.3", "1.1.1", "2.3.1"))
 """Brokers of older versions, whose directories are taken over and given back."""
-JAR_SETS = (KAFKA, CLIENTS_4, *OLD_KAFKAS)
+JAR_SETS = (KAFKA, CLIENTS_4, STREAMS, *OLD_KAFKAS)
 
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".cache"
