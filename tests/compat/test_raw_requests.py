@@ -126,6 +126,17 @@ def test_a_debugger_is_told_the_same_as_a_follower(cluster: RunningBroker, name:
         assert [latest(cluster, name, replica_id, version, -2) for version in (0, 1, 5)] == [[0], 0, 0]
 
 
+def test_who_asks_first_for_a_coordinator_is_told_to_ask_again(start_broker: StartBroker) -> None:
+    broker = start_broker()
+    for key_type in (0, 1):
+        answers = [ask(broker.bootstrap_servers, FindCoordinatorRequest("key", key_type), 2)]
+        while answers[-1].error_code:
+            assert len(answers) < 10_000
+            answers.append(ask(broker.bootstrap_servers, FindCoordinatorRequest("key", key_type), 2))
+        assert {each.error_code for each in answers[:-1]} == {ErrorCode.COORDINATOR_NOT_AVAILABLE}
+        assert answers[-1].node_id == 0
+
+
 def test_groups_that_too_few_brokers_can_keep_are_refused_at_once(start_broker: StartBroker) -> None:
     broker = start_broker(**{"offsets.topic.replication.factor": "3"})
     for _ in range(3):

@@ -177,25 +177,16 @@ class TopicAdmin:
             for result in results
         }
 
-    async def ensure_internal(self, name: str, timeout_ms: int = 0) -> ErrorCode:
-        """See to it that one of the broker's own topics exists.
+    async def create_internal(self, name: str) -> None:
+        """Create one of the broker's own topics where it is missing; who needs it asks again until it is led.
 
         Args:
             name: `__consumer_offsets` or `__transaction_state`.
-            timeout_ms: How long to wait for its leaders; 0: not at all.
-
-        Returns:
-            NONE when all of its partitions are led; COORDINATOR_NOT_AVAILABLE when they are not yet, or cannot be.
         """
-        topic = internal_topic(name, self._config)
         if name not in self._cluster.image.topics:
-            (result,) = await self._create_all([topic], validate_only=False)
+            (result,) = await self._create_all([internal_topic(name, self._config)], validate_only=False)
             if result.error_code not in (ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS):
                 self.warn_of_too_few_brokers(name)
-                return ErrorCode.COORDINATOR_NOT_AVAILABLE
-        if await self._wait(lambda image: image.has_leaders(name, 1), timeout_ms):
-            return ErrorCode.NONE
-        return ErrorCode.COORDINATOR_NOT_AVAILABLE
 
     def warn_of_too_few_brokers(self, name: str) -> None:
         """Say in the log, once for each number of brokers, that one of the broker's own topics can't be created.

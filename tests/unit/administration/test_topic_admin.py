@@ -181,9 +181,8 @@ def test_what_a_client_asks_about_is_created() -> None:
 
 def test_internal_topics_have_their_own_settings() -> None:
     async def story(cluster: Cluster) -> None:
-        assert await cluster.topics.ensure_internal(GROUP_OFFSETS_TOPIC) == E.COORDINATOR_NOT_AVAILABLE
-        assert await cluster.topics.ensure_internal(GROUP_OFFSETS_TOPIC, 1000) == E.NONE
-        assert cluster.view.image.partition_count(GROUP_OFFSETS_TOPIC) == 50
+        await asyncio.gather(*(cluster.topics.create_internal(GROUP_OFFSETS_TOPIC) for _ in range(2)))
+        await until(lambda: cluster.view.image.has_leaders(GROUP_OFFSETS_TOPIC, 50))
         assert cluster.view.topic_overrides(GROUP_OFFSETS_TOPIC) == {
             "cleanup.policy": "compact",
             "segment.bytes": "104857600",
@@ -200,7 +199,7 @@ def test_internal_topics_have_their_own_settings() -> None:
 
 def test_internal_topics_need_their_brokers() -> None:
     async def story(cluster: Cluster) -> None:
-        assert await cluster.topics.ensure_internal(GROUP_OFFSETS_TOPIC, 1000) == E.COORDINATOR_NOT_AVAILABLE
+        await cluster.topics.create_internal(GROUP_OFFSETS_TOPIC)
         assert await cluster.topics.auto_create([GROUP_OFFSETS_TOPIC]) == {
             GROUP_OFFSETS_TOPIC: E.INVALID_REPLICATION_FACTOR
         }
@@ -240,10 +239,11 @@ def test_too_few_brokers_for_the_brokers_own_topic_are_told_of_once(
 ) -> None:
     async def story(cluster: Cluster) -> None:
         for _ in range(3):
-            assert await cluster.topics.ensure_internal(name) == E.COORDINATOR_NOT_AVAILABLE
+            await cluster.topics.create_internal(name)
             assert await cluster.topics.auto_create([name]) == {name: E.INVALID_REPLICATION_FACTOR}
         await cluster.add_broker(1)
-        assert await cluster.topics.ensure_internal(name, 1000) == E.NONE
+        await cluster.topics.create_internal(name)
+        await until(lambda: cluster.view.image.has_leaders(name, 50))
         cluster.topics.warn_of_too_few_brokers(name)
 
     settings = {"offsets.topic.replication.factor": "2", "transaction.state.log.replication.factor": "2"}

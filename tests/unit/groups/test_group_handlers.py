@@ -411,24 +411,27 @@ class Topics:
         self.view = view
         self.ready_view = ready_view
 
-    async def ensure_internal(self, name, timeout_ms=0):
+    async def create_internal(self, name):
         if self.ready_view is None:
             raise RuntimeError("the registry is closed")
         self.view.image = self.ready_view.image
-        return ErrorCode.NONE
 
 
 @pytest.mark.parametrize("is_created", [True, False])
-def test_find_coordinator_creates_the_topic(service, is_created):
+def test_find_coordinator_creates_the_topic_and_lets_the_caller_ask_again(service, is_created):
     async def story() -> None:
         ready = service.cluster
         view = ClusterView("cluster")
         client = Client(service, topics=Topics(view, ready if is_created else None))
         client.services.cluster = view
         response = await client.ask_later(find_coordinator, 1, FindCoordinatorRequest("g"))
-        expected = ErrorCode.NONE if is_created else ErrorCode.COORDINATOR_NOT_AVAILABLE
-        assert response.error_code == expected
+        assert response.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
         assert bool(client.errors) != is_created
+        again = client.begin(find_coordinator, 1, FindCoordinatorRequest("g"))
+        if is_created:
+            assert again.error_code == ErrorCode.NONE
+        else:
+            assert (await again.future()).error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
 
     asyncio.run(story())
 

@@ -15,10 +15,6 @@ _GROUP = 0
 _TRANSACTION = 1
 _NO_NODE = -1
 
-# differs from Kafka (coordinator-created): the first caller is answered once the topic that it made necessary is there;
-# Kafka lets it ask again. That long it may take.
-_CREATION_TIMEOUT_MS = 2_000
-
 _MESSAGES = {
     ErrorCode.COORDINATOR_NOT_AVAILABLE: "The coordinator is not available.",
     ErrorCode.UNKNOWN_SERVER_ERROR: "The server experienced an unexpected error when processing the request.",
@@ -43,11 +39,14 @@ def find_coordinator(
     if services.cluster.image.partition_count(topic):
         return _coordinator(ctx, topic, request.key)
 
-    async def create() -> FindCoordinatorResponse:
-        await services.topics.ensure_internal(topic, _CREATION_TIMEOUT_MS)
-        return _coordinator(ctx, topic, request.key)
+    # As in Kafka the caller asks again, however soon the topic is there.
+    not_available = _refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
-    return services.spawner.spawn(create(), lambda error: _refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE))
+    async def create() -> FindCoordinatorResponse:
+        await services.topics.create_internal(topic)
+        return not_available
+
+    return services.spawner.spawn(create(), lambda error: not_available)
 
 
 def _coordinator(ctx: RequestContext, topic: str, key: str) -> FindCoordinatorResponse:
