@@ -282,6 +282,31 @@ class TestRestart:
         log.remove_expired_producers()
         assert len(log.producers) == 0
 
+    def test_what_is_made_anew_below_the_recovery_point_survives_the_next_power_cut(
+        self, open_partition_log, make_batch, write, end, directory, disk
+    ):
+        log = open_partition_log(segment_bytes=400)
+        write(log, 7)
+        end(log, 7)
+        while len(log.segments) < 2:
+            log.append(make_batch(2), 0)
+        log.flush()
+        recovery_point = log.recovery_point
+        expected = aborted(log)
+        assert expected == [(7, 0, 1, 2)]
+        del log
+        # Without the epochs of the older segments a start after a crash reads all of them again.
+        (directory / "leader-epoch-checkpoint").unlink()
+        log = open_partition_log(recovery_point=recovery_point, segment_bytes=400)
+        assert aborted(log) == expected
+        # The names of files are synced with what comes now.
+        log.append(make_batch(2), 0)
+        log.flush()
+        del log
+        disk.crash()
+        log = open_partition_log(recovery_point=recovery_point, segment_bytes=400)
+        assert aborted(log) == expected
+
 
 class TestTransactionIndex:
     @pytest.fixture

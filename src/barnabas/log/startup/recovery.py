@@ -79,6 +79,9 @@ def open_log(
     if not was_clean and 0 < first_unflushed <= len(segments):
         # It may have been rolled, all of it being on disk already, a moment before the crash.
         segments[first_unflushed - 1].complete_times()
+    # What counts as being on disk is never synced again: what is made anew of it has to be, here.
+    on_disk_count = len(segments) if was_clean else _first_unflushed(segments, recovery_point)
+    is_made_anew = False
     told_ms = env.clock.monotonic_ms()
     for index, segment in enumerate(segments):
         if env.clock.monotonic_ms() - told_ms >= _PROGRESS_INTERVAL_MS:
@@ -89,12 +92,18 @@ def open_log(
         recovered = _recover_segment(segment, config, epochs)
         if recovered.has_markers:
             rebuild_transactions(segments, index, snapshots, log_start_offset)
+        if index < on_disk_count:
+            segment.sync()
+            is_made_anew = True
         if recovered.is_cut and index >= first_unflushed:
             # What is missing was never known to be on disk; below the recovery point damage costs its own segment only.
             for later in segments[index + 1 :]:
                 _remove(env, later)
             del segments[index + 1 :]
             break
+
+    if is_made_anew:
+        env.files.sync(directory)
 
     log_end_offset = segments[-1].read_next_offset() if segments else 0
     if not segments or log_end_offset < log_start_offset:
