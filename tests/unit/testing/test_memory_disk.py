@@ -93,3 +93,13 @@ def test_a_file_that_was_removed_can_be_read_by_who_has_it_open(disk):
     file.append(b"1234")
     disk.remove(DATA / "a")
     assert (names(disk), file.read(1, 2)) == ([], b"23")
+
+
+def test_what_was_synced_and_not_touched_since_stays_where_the_rest_is_cut_off():
+    def write(disk: MemoryDisk) -> None:
+        disk.append(DATA / "a", b"0123456789")
+        disk.sync(DATA / "a")
+        disk.sync(DATA)
+        disk.truncate(DATA / "a", 6)
+
+    assert after_cuts(write) == {b"0123456789", b"012345"}

@@ -26,15 +26,17 @@ class _File:
 
     Attributes:
         data: As programs see it.
-        durable: As a power cut would leave it at the worst.
+        durable: As it was at the last fsync.
+        untouched_bytes: So many at its beginning were neither written nor cut off since then: a power cut leaves them.
         modified_ms: When it was changed.
     """
 
-    __slots__ = ("data", "durable", "modified_ms")
+    __slots__ = ("data", "durable", "modified_ms", "untouched_bytes")
 
     def __init__(self, modified_ms: int) -> None:
         self.data = bytearray()
         self.durable = b""
+        self.untouched_bytes = 0
         self.modified_ms = modified_ms
 
     def cut(self, dice: Random) -> None:
@@ -48,9 +50,20 @@ class _File:
                 lost = min(_some(dice, kept), -(-kept // _SECTOR_BYTES) * _SECTOR_BYTES)
                 left[len(left) - lost :] = bytes(lost)
         else:
-            left = bytearray(dice.choice((durable, data, data[: _some(dice, len(data))])))
+            least = self.untouched_bytes
+            left = bytearray(dice.choice((durable, data, data[: least + _some(dice, len(data) - least)])))
         self.data = left
-        self.durable = bytes(left)
+        self.note_durable()
+
+    def note_durable(self) -> None:
+        """All of it is safe."""
+        self.durable = bytes(self.data)
+        self.untouched_bytes = len(self.data)
+
+    def cut_off(self, size: int) -> None:
+        """Drop what lies behind `size`."""
+        del self.data[size:]
+        self.untouched_bytes = min(self.untouched_bytes, len(self.data))
 
 
 class _Directory:
@@ -143,7 +156,7 @@ class MemoryRecordFile:
 
     def truncate(self, size: int) -> None:
         self._disk.check(self.path)
-        del self._file.data[size:]
+        self._file.cut_off(size)
         self.size = len(self._file.data)
 
     def sync(self) -> None:
@@ -246,14 +259,14 @@ class MemoryDisk:
             if len(data) > self.free_bytes:
                 raise _failure(path, errno.ENOSPC)
             self.free_bytes -= len(data)
-        del file.data[position:]
+        file.cut_off(position)
         file.data += data
         file.modified_ms = self._now_ms()
 
     def sync_file(self, file: _File, path: Path) -> None:
         """Make its bytes safe."""
         self.check(path)
-        file.durable = bytes(file.data)
+        file.note_durable()
         self._note(f"fsync {path} {len(file.durable)}")
 
     # --- FileSystem
@@ -263,7 +276,7 @@ class MemoryDisk:
         if file is None:
             raise _failure(path, errno.ENOENT)
         if is_new:
-            file.data.clear()
+            file.cut_off(0)
         return MemoryRecordFile(self, file, path)
 
     def read(self, path: Path) -> bytes | None:
@@ -294,7 +307,7 @@ class MemoryDisk:
         file = self._file(path)
         if file is None:
             raise _failure(path, errno.ENOENT)
-        del file.data[size:]
+        file.cut_off(size)
 
     def sync(self, path: Path) -> None:
         self.check(path)
