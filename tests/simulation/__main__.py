@@ -6,19 +6,22 @@ import time
 from collections import Counter
 
 from tests.simulation.histories import History
+from tests.simulation.transactions import TransactionHistory
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/soak", description=__doc__)
     parser.add_argument("--count", type=int, default=1_000, help="how many histories; default: 1000")
     parser.add_argument("--seed", type=int, default=0, help="the first seed, from which they count up; default: 0")
+    parser.add_argument("--transactions", action="store_true", help="histories of transactions")
     parser.add_argument("--show", action="store_true", help="print the history of each that went wrong")
     options = parser.parse_args()
+    history = TransactionHistory if options.transactions else History
     counts: Counter[str] = Counter()
     failed: list[int] = []
     started_s, cpu_s = time.monotonic(), time.process_time()
     for seed in range(options.seed, options.seed + options.count):
-        outcome = History(seed).play()
+        outcome = history(seed).play()
         counts.update(outcome.counts)
         if outcome.violations:
             failed.append(seed)
@@ -32,7 +35,8 @@ def main() -> int:
         f"{time.monotonic() - started_s:.0f} s, {time.process_time() - cpu_s:.0f} s of CPU"
     )
     if failed:
-        print("again: scripts/soak --count 1 --show --seed", failed[0])
+        kind = "--transactions " if options.transactions else ""
+        print(f"again: scripts/soak {kind}--count 1 --show --seed", failed[0])
     return 1 if failed else 0
 
 

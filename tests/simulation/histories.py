@@ -74,13 +74,19 @@ class Outcome:
 
 
 class History:
-    """One history; `play` plays it."""
+    """One history; `play` plays it.
+
+    Attributes:
+        SETTINGS: Of the broker.
+    """
+
+    SETTINGS = SETTINGS
 
     def __init__(self, seed: int, duration_s: float = 60.0) -> None:
         self.simulation = Simulation(seed)
         self.dice = self.simulation.new_dice()
         self.outcome = Outcome(seed, lines=self.simulation.history)
-        self.host: BrokerHost = self.simulation.add_broker(BROKER, SETTINGS)
+        self.host: BrokerHost = self.simulation.add_broker(BROKER, self.SETTINGS)
         self.partition_count = self.dice.randint(1, 3)
         # Where the broker writes batches anew it prepares the large ones in threads, and others wait behind them.
         self.is_rewritten = self.dice.random() < 0.4
@@ -114,18 +120,21 @@ class History:
 
     async def _story(self) -> None:
         self.host.start()
-        pool = Pool(SERVERS, env=self.simulation.client("admin"))
-        configs = {"compression.type": "gzip"} if self.is_rewritten else {}
-        topic = NewTopic(TOPIC, self.partition_count, 1, configs)
-        await self._until_it_works(lambda: Admin(pool).create_topic(topic))
-        async with asyncio.TaskGroup() as group:
-            for number in range(self.dice.randint(1, 2)):
-                group.create_task(self._produce(f"p{number}"))
-            for number in range(self.dice.randint(1, 2)):
-                group.create_task(self._consume(f"m{number}"))
-            group.create_task(self._break_things())
-        await self._check(pool)
-        await pool.close()
+        async with Pool(SERVERS, env=self.simulation.client("admin")) as pool:
+            configs = {"compression.type": "gzip"} if self.is_rewritten else {}
+            topic = NewTopic(TOPIC, self.partition_count, 1, configs)
+            await self._until_it_works(lambda: Admin(pool).create_topic(topic))
+            async with asyncio.TaskGroup() as group:
+                self._begin(group)
+                group.create_task(self._break_things())
+            await self._check(pool)
+
+    def _begin(self, group: asyncio.TaskGroup) -> None:
+        """Let the clients begin."""
+        for number in range(self.dice.randint(1, 2)):
+            group.create_task(self._produce(f"p{number}"))
+        for number in range(self.dice.randint(1, 2)):
+            group.create_task(self._consume(f"m{number}"))
 
     async def _until_it_works(self, attempt: Callable[[], Awaitable[T]]) -> T:
         while True:
