@@ -55,13 +55,35 @@ class LeaderEpochs:
         self._is_kept = is_kept
         self._set([])
 
+    def load_after_clean_stop(self) -> bool:
+        """Read the file; made when it is missing.
+
+        A start that lost power may have torn it before it took the mark of the clean stop away: then there are no
+        epochs.
+
+        Returns:
+            Whether the file was whole.
+
+        Raises:
+            StorageError: It can't be read.
+        """
+        data = self._files.read(self.path)
+        try:
+            self._take(data)
+        except StorageError:
+            self._set([])
+            return False
+        return True
+
     def load(self) -> None:
         """Read the file; made when it is missing.
 
         Raises:
             StorageError: It is malformed.
         """
-        data = self._files.read(self.path)
+        self._take(self._files.read(self.path))
+
+    def _take(self, data: bytes | None) -> None:
         if data is None:
             self._set([])
         else:

@@ -69,7 +69,8 @@ def open_log(
     segments = found.segments
     first_unflushed = len(segments)
     if was_clean:
-        epochs.load()
+        if not epochs.load_after_clean_stop():
+            first_unflushed = 0
     elif message_magic(config.message_format_version) < MAGIC:
         first_unflushed = _first_unflushed(segments, recovery_point)
     else:
