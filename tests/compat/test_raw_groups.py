@@ -3,9 +3,8 @@
 `BARNABAS_COMPAT_TARGET=kafka` asks Kafka itself.
 """
 
-import time
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -13,156 +12,16 @@ import pytest
 from barnabas.core.error_code import ErrorCode
 from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from barnabas.protocol.messages.delete_groups import DeleteGroupsRequest
-from barnabas.protocol.messages.describe_groups import DescribeGroupsRequest
-from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
-from barnabas.protocol.messages.heartbeat import HeartbeatRequest
-from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
-from barnabas.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
-from barnabas.protocol.messages.offset_commit import (
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-)
+from barnabas.protocol.messages.leave_group import LeaveGroupRequest
 from barnabas.protocol.messages.offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
 )
-from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
-from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
-from barnabas.protocol.messages.txn_offset_commit import (
-    TxnOffsetCommitRequest,
-    TxnOffsetCommitRequestPartition,
-    TxnOffsetCommitRequestTopic,
-)
 from tests.compat.conftest import RunningBroker, StartBroker
 from tests.compat.raw import ask
+from tests.compat.raw_groups import Group
 from tests.patience import PATIENCE_S
-
-RANGE = {"range": b"\0\0\0\0\0\0\xff\xff\xff\xff"}
-
-
-class Group:
-    """One group of a broker, asked by bytes."""
-
-    def __init__(self, broker: RunningBroker, group_id: str, executor: ThreadPoolExecutor) -> None:
-        self.group_id = group_id
-        self._servers = broker.bootstrap_servers
-        self._executor = executor
-        self.wait_for_coordinator()
-
-    def ask(self, request: Any, version: int) -> Any:
-        return ask(self._servers, request, version)
-
-    def wait_for_coordinator(self) -> None:
-        deadline = time.monotonic() + PATIENCE_S
-        while self.ask(FindCoordinatorRequest(self.group_id, 0), 2).error_code or self.is_loading():
-            assert time.monotonic() < deadline
-
-    def is_loading(self) -> bool:
-        answer = self.ask(OffsetFetchRequest(self.group_id, []), 5)
-        return answer.error_code in (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR)
-
-    def join_request(
-        self,
-        member_id: str = "",
-        instance: str | None = None,
-        protocols: dict[str, bytes] = RANGE,
-        protocol_type: str = "consumer",
-        session_timeout_ms: int = 60_000,
-        group_id: str | None = None,
-    ) -> JoinGroupRequest:
-        return JoinGroupRequest(
-            self.group_id if group_id is None else group_id,
-            session_timeout_ms,
-            60_000,
-            member_id,
-            instance,
-            protocol_type,
-            [JoinGroupRequestProtocol(name, metadata) for name, metadata in protocols.items()],
-        )
-
-    def join(self, *args: Any, version: int = 7, **changes: Any) -> Any:
-        return self.ask(self.join_request(*args, **changes), version)
-
-    def join_later(self, *args: Any, **changes: Any) -> "Future[Any]":
-        return self._executor.submit(self.join, *args, **changes)
-
-    def sync(self, member_id: str, generation: int = 1, version: int = 5, **changes: Any) -> Any:
-        values: dict[str, Any] = {"group_instance_id": None, "protocol_type": "consumer", "protocol_name": "range"}
-        assignments = [SyncGroupRequestAssignment(each, each.encode()) for each in changes.pop("assigned", ())]
-        if version < 5:
-            values = {"group_instance_id": None}
-        request = SyncGroupRequest(
-            changes.pop("group_id", self.group_id), generation, member_id, assignments=assignments, **values | changes
-        )
-        return self.ask(request, version)
-
-    def sync_later(self, *args: Any, **changes: Any) -> "Future[Any]":
-        return self._executor.submit(self.sync, *args, **changes)
-
-    def heartbeat(
-        self, member_id: str, generation: int = 1, instance: str | None = None, group_id: str | None = None
-    ) -> int:
-        request = HeartbeatRequest(self.group_id if group_id is None else group_id, generation, member_id, instance)
-        return int(self.ask(request, 4).error_code)
-
-    def leave(self, *members: tuple[str, str | None], group_id: str | None = None) -> tuple[int, list[int]]:
-        identities = [MemberIdentity(*member) for member in members]
-        answer = self.ask(LeaveGroupRequest(group_id or self.group_id, members=identities), 4)
-        assert [(each.member_id, each.group_instance_id) for each in answer.members] == list(members)
-        return answer.error_code, [each.error_code for each in answer.members]
-
-    def commit(
-        self, topic: str, offset: int = 1, member_id: str = "", generation: int = -1, version: int = 8, **changes: Any
-    ) -> list[int]:
-        metadata = changes.pop("metadata", "")
-        partitions = [
-            OffsetCommitRequestPartition(index, offset, committed_metadata=metadata)
-            for index in changes.pop("partitions", [0])
-        ]
-        group_id = changes.pop("group_id", self.group_id)
-        topics = [OffsetCommitRequestTopic(topic, partitions=partitions)]
-        request = OffsetCommitRequest(group_id, generation, member_id, topics=topics, **changes)
-        return [each.error_code for topic in self.ask(request, version).topics for each in topic.partitions]
-
-    def txn_commit(self, topic: str, offset: int = 1, producer_id: int = 4711, epoch: int = 0, **changes: Any) -> Any:
-        partitions = [
-            TxnOffsetCommitRequestPartition(index, offset, committed_metadata=changes.pop("metadata", ""))
-            for index in changes.pop("partitions", [0])
-        ]
-        version = changes.pop("version", 3)
-        topics = [TxnOffsetCommitRequestTopic(topic, partitions)]
-        request = TxnOffsetCommitRequest(
-            self.group_id + "-x", changes.pop("group_id", self.group_id), producer_id, epoch, topics=topics, **changes
-        )
-        (answered,) = self.ask(request, version).topics
-        # Kafka answers them in any order.
-        return [each.error_code for each in sorted(answered.partitions, key=lambda each: each.partition_index)]
-
-    def fetch(self, topic: str, version: int = 7, require_stable: bool = False) -> tuple[int, int]:
-        request = OffsetFetchRequest(self.group_id, [OffsetFetchRequestTopic(topic, [0])], require_stable)
-        (partition,) = self.ask(request, version).topics[0].partitions
-        return partition.error_code, partition.committed_offset
-
-    def describe(self, version: int = 5) -> Any:
-        (found,) = self.ask(DescribeGroupsRequest([self.group_id]), version).groups
-        return found
-
-    def wait_for(self, state: str) -> None:
-        deadline = time.monotonic() + PATIENCE_S
-        while self.describe().group_state != state:
-            assert time.monotonic() < deadline
-
-    def become_member(self, instance: str | None = None, **changes: Any) -> str:
-        """The only member of a stable group of generation 1."""
-        given = self.join(instance=instance, **changes)
-        if given.error_code == ErrorCode.MEMBER_ID_REQUIRED:
-            given = self.join(given.member_id, **changes)
-        assert (given.error_code, given.generation_id) == (0, 1)
-        answer = self.sync(given.member_id, assigned=[given.member_id], group_instance_id=instance)
-        assert (answer.error_code, answer.assignment) == (0, given.member_id.encode())
-        return str(given.member_id)
 
 
 @pytest.fixture
@@ -481,3 +340,31 @@ def test_offsets_of_members_of_another_kind_stay(group: Group, topic: str) -> No
     partitions = [OffsetDeleteRequestTopic(topic, [OffsetDeleteRequestPartition(0)])]
     answer = group.ask(OffsetDeleteRequest(group.group_id, partitions), 0)
     assert (answer.error_code, answer.topics) == (ErrorCode.NON_EMPTY_GROUP, [])
+
+
+@pytest.mark.parametrize("is_committed", [True, False])
+def test_markers_decide_about_offsets(group: Group, topic: str, is_committed: bool) -> None:
+    assert group.commit(topic, 1) == [0]
+    assert group.txn_commit(topic, 2) == [0]
+    assert group.txn_commit(topic, 3) == [0]
+    assert group.fetch(topic) == (ErrorCode.NONE, 1)
+    assert group.fetch(topic, require_stable=True) == (ErrorCode.UNSTABLE_OFFSET_COMMIT, -1)
+    group.end_transaction(is_committed)
+    group.wait_for_offset(topic, 3 if is_committed else 1)
+
+
+def test_a_later_commit_stands_when_the_transaction_ends(group: Group, topic: str) -> None:
+    assert group.txn_commit(topic, 2) == [0]
+    assert group.commit(topic, 9) == [0]
+    assert group.fetch(topic) == (ErrorCode.NONE, 9)
+    group.end_transaction(True)
+    group.wait_for_offset(topic, 9)
+
+
+def test_each_producer_ends_its_own_transaction(group: Group, topic: str) -> None:
+    assert group.txn_commit(topic, 2) == [0]
+    assert group.txn_commit(topic, 3, producer_id=4712) == [0]
+    group.end_transaction(False, producer_id=4712)
+    assert group.fetch(topic, require_stable=True) == (ErrorCode.UNSTABLE_OFFSET_COMMIT, -1)
+    group.end_transaction(True)
+    group.wait_for_offset(topic, 2)
