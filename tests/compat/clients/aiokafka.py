@@ -67,7 +67,11 @@ class AioKafkaClient:
         finally:
             await producer.stop()
 
-    def consumer(self, topic: str, group: str) -> "AioKafkaConsumer":
+    def consumer(
+        self, topic: str, group: str, *, instance: str | None = None, is_cooperative: bool = False
+    ) -> "AioKafkaConsumer":
+        assert not is_cooperative
+
         async def start() -> AIOKafkaConsumer:
             consumer = AIOKafkaConsumer(
                 topic,
@@ -78,6 +82,7 @@ class AioKafkaClient:
                 session_timeout_ms=SESSION_TIMEOUT_MS,
                 heartbeat_interval_ms=HEARTBEAT_INTERVAL_MS,
                 metadata_max_age_ms=1_000,
+                group_instance_id=instance,
             )
             await consumer.start()
             return consumer

@@ -10,6 +10,7 @@ from tests.compat.clients.model import HEARTBEAT_INTERVAL_MS, SESSION_TIMEOUT_MS
 from tools.kafka.java import compiled, start_java
 
 _DRIVER = Path(__file__).parents[1] / "java" / "ClientDriver.java"
+_COOPERATIVE = "org.apache.kafka.clients.consumer.CooperativeStickyAssignor"
 _handles = itertools.count()
 
 
@@ -85,7 +86,9 @@ class JavaClient:
         finally:
             self.call("close-producer", producer)
 
-    def consumer(self, topic: str, group: str) -> "JavaConsumer":
+    def consumer(
+        self, topic: str, group: str, *, instance: str | None = None, is_cooperative: bool = False
+    ) -> "JavaConsumer":
         handle = self.handle(
             "consumer",
             group_id=group,
@@ -93,6 +96,8 @@ class JavaClient:
             enable_auto_commit="false",
             session_timeout_ms=SESSION_TIMEOUT_MS,
             heartbeat_interval_ms=HEARTBEAT_INTERVAL_MS,
+            **({} if instance is None else {"group_instance_id": instance}),
+            **({"partition_assignment_strategy": _COOPERATIVE} if is_cooperative else {}),
         )
         self.call("subscribe", handle, topic)
         return JavaConsumer(self, handle, topic)

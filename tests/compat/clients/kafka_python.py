@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import ConfigResource, ConfigResourceType
+from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 
 from tests.compat.clients.model import HEARTBEAT_INTERVAL_MS, SESSION_TIMEOUT_MS, Message, Record
 from tests.patience import PATIENCE_S
@@ -58,7 +59,9 @@ class KafkaPythonClient:
         finally:
             producer.close()
 
-    def consumer(self, topic: str, group: str) -> "KafkaPythonConsumer":
+    def consumer(
+        self, topic: str, group: str, *, instance: str | None = None, is_cooperative: bool = False
+    ) -> "KafkaPythonConsumer":
         consumer = KafkaConsumer(
             topic,
             bootstrap_servers=self._bootstrap_servers,
@@ -68,6 +71,8 @@ class KafkaPythonClient:
             session_timeout_ms=SESSION_TIMEOUT_MS,
             heartbeat_interval_ms=HEARTBEAT_INTERVAL_MS,
             metadata_max_age_ms=1_000,
+            group_instance_id=instance,
+            **({"partition_assignment_strategy": (CooperativeStickyAssignor,)} if is_cooperative else {}),
         )
         return KafkaPythonConsumer(consumer, topic)
 

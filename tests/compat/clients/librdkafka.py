@@ -59,7 +59,9 @@ class LibrdkafkaClient:
             raise KafkaException(errors[0] if errors else f"{left} messages were not answered")
         return places
 
-    def consumer(self, topic: str, group: str) -> "LibrdkafkaConsumer":
+    def consumer(
+        self, topic: str, group: str, *, instance: str | None = None, is_cooperative: bool = False
+    ) -> "LibrdkafkaConsumer":
         consumer = RdConsumer(
             {
                 **self._settings,
@@ -69,6 +71,8 @@ class LibrdkafkaClient:
                 "session.timeout.ms": SESSION_TIMEOUT_MS,
                 "heartbeat.interval.ms": HEARTBEAT_INTERVAL_MS,
                 "topic.metadata.refresh.interval.ms": 1_000,
+                **({} if instance is None else {"group.instance.id": instance}),
+                **({"partition.assignment.strategy": "cooperative-sticky"} if is_cooperative else {}),
             }
         )
         consumer.subscribe([topic])

@@ -62,7 +62,15 @@ class Client(Protocol):
     ) -> list[tuple[int, int]]:
         """Produce, wait until all is answered, and return each message's partition and offset (-1 with acks=0)."""
 
-    def consumer(self, topic: str, group: str) -> Consumer: ...
+    def consumer(
+        self, topic: str, group: str, *, instance: str | None = None, is_cooperative: bool = False
+    ) -> Consumer:
+        """Join a group.
+
+        Args:
+            instance: `group.instance.id` of a static member.
+            is_cooperative: Give partitions up one after the other (KIP-429); aiokafka can't.
+        """
 
     def create_topic(self, topic: str, partition_count: int, config: dict[str, str]) -> None: ...
 
