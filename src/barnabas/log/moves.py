@@ -2,10 +2,10 @@
 
     <topic>-<partition>.<32 hex digits>-future     the copy, a log of its own, until it has what the log has
 
-The copy is made batch by batch: threads read, the loop appends, some at a time. When it has come near the log's end it
-is closed, gets the log's name in its own directory, and is opened again; what was appended meanwhile follows, and in the
-turn of the loop in which nothing is missing any more it takes the log's place. Then the old one goes, once the new one
-is on disk.
+The copy is made batch by batch: threads read, the loop appends, some at a time. When it has come near the log's end
+it is closed, gets the log's name in its own directory, and is opened again. What was appended meanwhile follows, and
+in the turn of the loop that copies the last of it, it takes the log's place. The old one goes once the new one is on
+disk.
 
 Invariants:
     - until the copy takes its place, the log is read and written as if nothing were going on;
@@ -34,6 +34,7 @@ from barnabas.log.partition_log import PartitionLog
 from barnabas.log.segments.batch_reader import AnyHeader, read_batches
 from barnabas.log.segments.segment import Segment
 from barnabas.log.startup.recovery import open_log
+from barnabas.records.errors import CorruptRecordsError
 
 if TYPE_CHECKING:
     from random import Random
@@ -45,6 +46,10 @@ _logger = logging.getLogger(__name__)
 # What is copied in one turn of the loop: some milliseconds at the most.
 _CHUNK_BYTES = 512 * 1024
 _CHUNK_BATCHES = 500
+# What the loop itself reads, too, in the turn in which the copy takes the log's place: it was written a moment ago.
+_LAST_BYTES = 64 * 1024
+# Then the setting is looked at again.
+_LONGEST_WAIT_MS = 500
 
 
 class _Chunk(NamedTuple):
@@ -128,6 +133,17 @@ class Move:
 
         return read
 
+    @property
+    def left_bytes(self) -> int | None:
+        """How much of the log's last segment is not copied yet; None while others are read."""
+        segment = self.source.segments[-1]
+        return segment.size - self._position if segment is self._segment else None
+
+    @property
+    def is_at_end(self) -> bool:
+        """Whether all that the log's segments hold was read."""
+        return self.left_bytes == 0
+
     def read_to(self, position: int) -> None:
         """The batches before a position of the segment have been copied."""
         self._position = position
@@ -188,7 +204,8 @@ class LogMoves:
         self._moves: dict[TopicPartition, Move] = {}
         self._waiting: deque[Move] = deque()
         self._active_count = 0
-        self._free_ms = 0.0
+        self._owed_bytes = 0.0
+        self._owed_at_ms = env.clock.monotonic_ms()
         self._is_closed = False
 
     @property
@@ -385,46 +402,67 @@ class LogMoves:
             # Retention has overtaken it.
             future.truncate_fully(source.log_start_offset)
             move.forget_place()
+        left_bytes = move.left_bytes
+        is_near = left_bytes is not None and left_bytes <= _LAST_BYTES
         read = move.plan_read(self._env.files.open_records)
-        if read is not None:
-            self._run(move, read, partial(self._copied, move))
-        elif not move.has_name:
+        if not move.has_name and (is_near or read is None):
             self._name(move)
-        else:
+        elif read is None or is_near:
             self._finish(move)
+        else:
+            self._run(move, read, partial(self._copied, move))
 
     def _copied(self, move: Move, chunk: _Chunk) -> None:
+        try:
+            self._append(move, chunk)
+        except (StorageError, CorruptRecordsError) as error:
+            self._fail(move, error)
+            return
+        self._owed_bytes += len(chunk.data)
+        self._go_on(move)
+
+    def _append(self, move: Move, chunk: _Chunk) -> None:
+        """Give the copy what was read for it.
+
+        Raises:
+            StorageError, CorruptRecordsError: As `PartitionLog.append_copies`.
+        """
         future = move.future
         assert future is not None
-        if chunk.headers:
+        source = move.source
+        if not chunk.headers and move.is_at_end:
+            if source.segments[-1].size:
+                raise CorruptRecordsError(f"{source.segments[-1].path} ends before offset {source.log_end_offset}")
+            # Compaction took the last batches before a segment to which nothing was appended yet.
+            future.skip_to(source.log_end_offset)
+        elif chunk.headers:
             first = chunk.headers[0]
             base_offset = getattr(first, "base_offset", first.last_offset)
             if base_offset < future.log_end_offset and future.log_end_offset == future.segments[0].base_offset:
                 # The log starts within its first batch.
                 future.truncate_fully(base_offset)
-            try:
-                future.append_copies(chunk.data, chunk.headers)
-            except StorageError as error:
-                self._fail(move, error)
-                return
+            future.append_copies(chunk.data, chunk.headers)
         move.read_to(chunk.end_position)
-        delay_ms = self._delay_ms(len(chunk.data))
-        if delay_ms <= 0:
-            self._step(move)
-            return
-        # Somebody may end it meanwhile.
-        self._env.timers.call_later(delay_ms, self._go_on, move)
 
     def _go_on(self, move: Move) -> None:
-        if self._moves.get(move.source.topic_partition) is move and not self._is_closed:
+        """Step on, when the bytes that were copied are paid for; somebody may have ended it meanwhile."""
+        if self._moves.get(move.source.topic_partition) is not move or self._is_closed:
+            return
+        wait_ms = self._wait_ms()
+        if wait_ms:
+            self._env.timers.call_later(wait_ms, self._go_on, move)
+        else:
             self._step(move)
 
-    def _delay_ms(self, byte_count: int) -> int:
-        """How long to wait for replica.alter.log.dirs.io.max.bytes.per.second after so many bytes."""
+    def _wait_ms(self) -> int:
+        """How long replica.alter.log.dirs.io.max.bytes.per.second, as it is now, lets nothing be copied."""
         now_ms = self._env.clock.monotonic_ms()
-        allowed = max(self._config.replica_alter_log_dirs_io_max_bytes_per_second, 1)
-        self._free_ms = max(self._free_ms, now_ms) + byte_count / allowed * 1000
-        return int(self._free_ms - now_ms)
+        bytes_per_ms = self._config.replica_alter_log_dirs_io_max_bytes_per_second / 1000
+        self._owed_bytes = max(0.0, self._owed_bytes - (now_ms - self._owed_at_ms) * bytes_per_ms)
+        self._owed_at_ms = now_ms
+        if self._owed_bytes <= 0:
+            return 0
+        return _LONGEST_WAIT_MS if bytes_per_ms <= 0 else int(min(self._owed_bytes / bytes_per_ms, _LONGEST_WAIT_MS))
 
     def _name(self, move: Move) -> None:
         """The copy is near the end: it gets the log's name, everything up to here being on disk."""
@@ -450,12 +488,18 @@ class LogMoves:
         future.settled().then(lambda _: self._run(move, work, named))
 
     def _finish(self, move: Move) -> None:
-        """Nothing is missing: the copy takes the log's place, in this turn of the loop."""
+        """Hardly anything is missing: with that, the copy takes the log's place in this turn of the loop."""
         future, source = move.future, move.source
         assert future is not None
         if self._is_appending(source):
             # What is being prepared was made for that log.
             self._env.timers.call_later(1, self._go_on, move)
+            return
+        try:
+            while (read := move.plan_read(self._env.files.open_records)) is not None:
+                self._append(move, read())
+        except (StorageError, CorruptRecordsError) as error:
+            self._fail(move, error)
             return
         del self._moves[source.topic_partition]
         future.increment_log_start_offset(source.log_start_offset)

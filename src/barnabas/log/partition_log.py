@@ -298,6 +298,15 @@ class PartitionLog:
         if self.log_end_offset >= self._durability.due_offset:
             self._durability.request()
 
+    def skip_to(self, offset: int) -> None:
+        """Let the next record have this offset: those below are in no replica any more.
+
+        Raises:
+            StorageError: The disk failed.
+        """
+        self.log_end_offset = offset
+        self.roll()
+
     def _append_run(self, data: memoryview, headers: Sequence[AnyHeader]) -> None:
         """Append copies that are of one segment."""
         if not headers:

@@ -27,6 +27,7 @@ from barnabas.protocol.messages.leader_and_isr import (
 from barnabas.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.protocol.wire import WireBuffer
+from barnabas.replicas.log_dirs import ReplicaLogDirs
 from barnabas.replicas.manager import ReplicaManager
 from barnabas.requests.context import ConnectionInfo
 from barnabas.requests.exchange import Exchange
@@ -111,7 +112,7 @@ class DataPath:
             topics=None,
             partitions=None,
             leadership=None,
-            log_dirs=None,
+            log_dirs=ReplicaLogDirs(self.logs, self.replicas),
             producer_ids=None,
             registry=None,
             authorizer=AllowAll(),

@@ -33,7 +33,7 @@ from barnabas.core.errors import ConfigError
 _CHANGING = (
     frozenset(name for name, setting in BROKER_SETTINGS.items() if setting.extra != READ_ONLY) - SET_AT_START_ONLY
 )
-LIVE_SETTINGS = _CHANGING & {*HONOURED, *PARTLY_HONOURED}
+LIVE_SETTINGS = (_CHANGING & {*HONOURED, *PARTLY_HONOURED}) | {"replica.alter.log.dirs.io.max.bytes.per.second"}
 """What takes effect while the broker runs."""
 
 _THREAD_COUNTS = (

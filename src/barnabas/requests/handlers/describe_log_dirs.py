@@ -45,10 +45,8 @@ def describe_log_dirs(ctx: RequestContext, request: DescribeLogDirsRequest) -> S
 
 
 def refuse(ctx: RequestContext, request: DescribeLogDirsRequest, error_code: ErrorCode) -> DescribeLogDirsResponse:
-    """The same for each directory: the answer has no other place for it."""
-    return DescribeLogDirsResponse(
-        results=[DescribeLogDirsResult(error_code, path, []) for path, _ in ctx.services.log_dirs.directories()]
-    )
+    """As in Kafka no directory at all: the answer has no place for an error that is not one directory's."""
+    return DescribeLogDirsResponse()
 
 
 HANDLER = Handler(DescribeLogDirsRequest, 0, 2, describe_log_dirs, refuse)
