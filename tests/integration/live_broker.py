@@ -13,8 +13,15 @@ from barnabas.core.config import BrokerConfig
 from barnabas.core.executor import Executor
 from barnabas.core.types import TopicPartition
 from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from barnabas.protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from barnabas.registry import paths
 from barnabas.registry.configs import change_config
 from barnabas.registry.store import Registry
+from barnabas.registry.znodes.brokers import decode_registration
 from barnabas.server.environment import RegistryDoor, machine_environment
 from barnabas.server.node import Node
 from tests.compat.raw import ask
@@ -52,6 +59,19 @@ class Running:
 
     async def create_topic(self, name: str, configs: Mapping[str, str]) -> None:
         await Admin(self.pool).create_topic(NewTopic(name, 1, 1, dict(configs)))
+
+    async def endpoints(self) -> dict[str, str]:
+        """`host:port` of each listener, as it is registered."""
+        data, _ = await self.registry.get(paths.broker(self.node.broker_id))
+        points = decode_registration(self.node.broker_id, data).endpoints
+        return {point.listener_name: f"{point.host}:{point.port}" for point in points}
+
+    async def alter(self, kind: int, name: str, settings: Mapping[str, str | None]) -> None:
+        """Set settings, or delete those whose value is None, by request."""
+        changes = [AlterableConfig(key, 1 if value is None else 0, value) for key, value in settings.items()]
+        request = IncrementalAlterConfigsRequest([AlterConfigsResource(kind, name, changes)])
+        answer = await asyncio.to_thread(ask, self.servers, request, 1)
+        assert [(each.error_code, each.error_message) for each in answer.responses] == [(0, None)]
 
     async def described(self, kind: int, name: str, setting: str) -> tuple[str | None, int]:
         """The value of a setting and the code of its source."""

@@ -1,5 +1,8 @@
 """A running broker whose settings are changed: threads, disk and network are the machine's own."""
 
+import asyncio
+import contextlib
+import struct
 from pathlib import Path
 
 import pytest
@@ -64,3 +67,96 @@ def test_the_cleaner_goes_by_its_settings_at_once_with_more_threads(tmp_path: Pa
             continue
 
     play(tmp_path, story, SETTINGS)
+
+
+BROKER = 4
+TWO_LISTENERS = {
+    "listeners": "A://127.0.0.1:0,B://127.0.0.1:0",
+    "listener.security.protocol.map": "A:PLAINTEXT,B:PLAINTEXT",
+    "inter.broker.listener.name": "A",
+}
+API_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 7, -1)
+
+
+class Peer:
+    """A connection that asks what is served."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader = reader
+        self.writer = writer
+        self.answer = asyncio.create_task(reader.read(4))
+        writer.write(API_VERSIONS)
+
+    @classmethod
+    async def connected(cls, server: str) -> "Peer":
+        host, _, port = server.rpartition(":")
+        return cls(*await asyncio.open_connection(host, int(port)))
+
+    async def is_answered(self) -> bool:
+        """Whether an answer came, and not the end of the connection."""
+        try:
+            return len(await self.answer) == 4
+        except ConnectionError:
+            return False
+
+    async def until_closed(self) -> None:
+        with contextlib.suppress(ConnectionError):
+            while await self.reader.read(65_536):
+                continue
+        await self.close()
+
+    async def close(self) -> None:
+        self.writer.close()
+        with contextlib.suppress(ConnectionError):
+            await self.writer.wait_closed()
+
+
+def test_connections_wait_for_room_that_goes_by_the_limits_as_they_are(tmp_path: Path) -> None:
+    async def story(running: Running) -> None:
+        server = (await running.endpoints())["B"]
+        await running.alter(BROKER, "0", {"listener.name.b.max.connections": "1"})
+        first = await Peer.connected(server)
+        assert await first.is_answered()
+        second, third = await Peer.connected(server), await Peer.connected(server)
+        # Whoever asks at the other listener is answered meanwhile, and that after they came.
+        await running.described(BROKER, "0", "max.connections")
+        assert not second.answer.done()
+        await first.close()
+        assert await second.is_answered()
+        assert not third.answer.done()
+        await running.alter(BROKER, "0", {"listener.name.b.max.connections": None})
+        assert await third.is_answered()
+        # A cluster-wide limit: the listener on which brokers meet goes on, the others lose whom they can do without.
+        await running.alter(BROKER, "", {"max.connections": "1"})
+        await second.until_closed()
+        await third.until_closed()
+        assert await running.described(BROKER, "0", "max.connections") == ("1", 3)
+
+    play(tmp_path, story, TWO_LISTENERS)
+
+
+def test_connections_of_one_address_are_limited_by_number_or_name(tmp_path: Path) -> None:
+    async def story(running: Running) -> None:
+        server = (await running.endpoints())["B"]
+        await running.alter(
+            BROKER, "0", {"max.connections.per.ip": "0", "max.connections.per.ip.overrides": "127.0.0.1:100"}
+        )
+        first = await Peer.connected(server)
+        assert await first.is_answered()
+        # The addresses of a name are looked up beside the loop, so they count a little later.
+        await running.alter(
+            BROKER, "0", {"max.connections.per.ip": "1", "max.connections.per.ip.overrides": "localhost:100"}
+        )
+        second = await Peer.connected(server)
+        while not await second.is_answered():
+            await second.close()
+            second = await Peer.connected(server)
+        await running.alter(
+            BROKER, "0", {"max.connections.per.ip": "1", "max.connections.per.ip.overrides": "10.0.0.1:100"}
+        )
+        third = await Peer.connected(server)
+        assert not await third.is_answered()
+        for peer in (first, second, third):
+            await peer.close()
+
+    play(tmp_path, story, TWO_LISTENERS)

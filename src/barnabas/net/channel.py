@@ -148,6 +148,10 @@ class Network(Protocol):
         """
         ...
 
+    def addresses(self, host: str) -> list[str]:
+        """The addresses of a host, none where nobody knows it. Waits: only in an executor."""
+        ...
+
     def host_name(self) -> str:
         """What others call this machine."""
         ...

@@ -1,5 +1,7 @@
 """Accepts connections on one address and closes those that are idle for longer than connections.max.idle.ms.
 
+Somebody for whom there is no room yet is held, unanswered, and nobody after it is accepted (`connection_quotas.py`).
+
 Source: design page, network layer; broker configs.
 """
 
@@ -11,6 +13,7 @@ from barnabas.core.memory import give_memory_back
 from barnabas.core.timers import Timer, Timers
 from barnabas.net.channel import Acceptor, Channel
 from barnabas.net.connection import Connection, FrameHandler
+from barnabas.net.connection_quotas import ConnectionQuotas
 from barnabas.net.reactor import Reactor
 
 log = logging.getLogger(__name__)
@@ -25,14 +28,33 @@ _GONE_CONNECTIONS = 200
 
 
 class Listener:
-    """An address that is listened on and the connections that came in through it."""
+    """An address that is listened on and the connections that came in through it.
 
-    def __init__(self, acceptor: Acceptor, timers: Timers, max_frame_bytes: int, max_idle_ms: int) -> None:
+    Attributes:
+        name: As in `listeners`.
+        tick: Counts seconds.
+    """
+
+    def __init__(
+        self,
+        acceptor: Acceptor,
+        timers: Timers,
+        max_frame_bytes: int,
+        max_idle_ms: int,
+        name: str = "",
+        quotas: ConnectionQuotas | None = None,
+    ) -> None:
         """Args:
         acceptor: The address; owned from here on.
         max_frame_bytes: `socket.request.max.bytes`.
         max_idle_ms: `connections.max.idle.ms`; a negative value never closes.
+        quotas: How many connections all listeners together may have; without it any number.
         """
+        self.name = name
+        self._quotas = quotas
+        # Who has come and must wait for room, or because others came too fast; nobody else is accepted meanwhile.
+        self._held: tuple[Channel, tuple[str, int]] | None = None
+        self._is_throttled = False
         self._acceptor = acceptor
         self._timers = timers
         self._max_frame_bytes = max_frame_bytes
@@ -70,6 +92,13 @@ class Listener:
         """Refuse new connections; those that are open go on."""
         self._is_closed = True
         self._acceptor.close()
+        if self._held is not None:
+            self._held[0].close()
+            self._held = None
+
+    def by_idleness(self) -> list[tuple[int, Connection]]:
+        """All connections, in the order in which they came, and for how many seconds each was not used."""
+        return [(self.tick - each.last_active_tick, each) for each in self._connections]
 
     def close(self) -> None:
         """Stop accepting and close every connection."""
@@ -94,21 +123,73 @@ class Listener:
                     return
                 # Gone before it was greeted.
                 continue
-            try:
-                self._connections[adopt(peer, address)] = None
-            except MemoryError:
-                peer.close()
-                self._pause_accepting(_NO_MEMORY)
+            if self._quotas is not None and not self._may_come_in(self._quotas, peer, address):
                 return
-            self._peak_count = max(self._peak_count, len(self._connections))
+            if not self._take(adopt, peer, address):
+                return
+
+    def _take(
+        self, adopt: Callable[[Channel, tuple[str, int]], Connection], peer: Channel, address: tuple[str, int]
+    ) -> bool:
+        """Begin a connection, or turn it away; whether others may come in now."""
+        if self._quotas is not None and not self._quotas.take(self.name, address[0]):
+            log.info("a connection from %s is turned away: it has all that it may have", address[0])
+            peer.close()
+            return True
+        try:
+            self._connections[adopt(peer, address)] = None
+        except MemoryError:
+            if self._quotas is not None:
+                self._quotas.give_back(self.name, address[0])
+            peer.close()
+            self._pause_accepting(_NO_MEMORY)
+            return False
+        self._peak_count = max(self._peak_count, len(self._connections))
+        return True
+
+    def _may_come_in(self, quotas: ConnectionQuotas, peer: Channel, address: tuple[str, int]) -> bool:
+        """Whether a peer may come in now; else it is held, and whoever comes after it waits outside."""
+        throttle_ms = quotas.note_arrival(self.name)
+        if throttle_ms == 0 and quotas.has_room(self.name):
+            return True
+        self._held = (peer, address)
+        self._acceptor.pause()
+        if throttle_ms > 0:
+            self._is_throttled = True
+            self._timers.call_later(throttle_ms, self._end_throttle)
+        else:
+            quotas.wait_for_room(self._let_in)
+        return False
+
+    def _end_throttle(self) -> None:
+        self._is_throttled = False
+        self._let_in()
+
+    def _let_in(self) -> None:
+        """Take who was held, if there is room now, and go on."""
+        adopt, held, quotas = self._adopt, self._held, self._quotas
+        if held is None or adopt is None or quotas is None or self._is_throttled:
+            return
+        if not quotas.has_room(self.name):
+            quotas.wait_for_room(self._let_in)
+            return
+        self._held = None
+        if self._take(adopt, *held):
+            self._acceptor.resume()
 
     def _pause_accepting(self, reason: str) -> None:
         log.error("%s", reason)
         self._acceptor.pause()
-        self._timers.call_later(_PAUSE_MS, self._acceptor.resume)
+        self._timers.call_later(_PAUSE_MS, self._go_on)
+
+    def _go_on(self) -> None:
+        if self._held is None:
+            self._acceptor.resume()
 
     def _forget(self, connection: Connection) -> None:
         self._connections.pop(connection, None)
+        if self._quotas is not None:
+            self._quotas.give_back(self.name, connection.peer_host)
 
     def _on_tick(self) -> None:
         self.tick += 1

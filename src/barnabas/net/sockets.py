@@ -166,6 +166,13 @@ class SocketNetwork:
                 return PlainChannel(loop, sock)
         raise refused
 
+    def addresses(self, host: str) -> list[str]:
+        try:
+            found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        except OSError:
+            return []
+        return [str(address[0]) for *_, address in found]
+
     def host_name(self) -> str:
         return socket.getfqdn()
 

@@ -37,9 +37,7 @@ from barnabas.groups.coordinator import GroupCoordinator
 from barnabas.interbroker.channels import BrokerChannels
 from barnabas.log.disk.cold_reads import ColdReads
 from barnabas.log.manager import CLOSING_THREAD_COUNT, LogManager
-from barnabas.net.channel import SocketOptions
 from barnabas.net.connection import Connection
-from barnabas.net.listener import Listener
 from barnabas.net.memory import ReceiveMemory
 from barnabas.net.reactor import Reactor
 from barnabas.net.turns import Turns
@@ -59,6 +57,7 @@ from barnabas.requests.session import Session
 from barnabas.requests.slices import Slices
 from barnabas.requests.table import RouteTable
 from barnabas.security.authorizer import AllowAll
+from barnabas.server.broker_listeners import CONNECTION_LIMITS, BrokerListeners
 from barnabas.server.environment import Environment
 from barnabas.server.watchdog import Watchdog
 from barnabas.transactions.coordinator import TransactionCoordinator
@@ -112,7 +111,7 @@ class Node:
         self.watchdog = Watchdog(self._clock, self._timers, env.limits.core_use)
         self._turns = Turns(env.loop.call_soon, self._clock.monotonic_ns)
         self._fetches = Purgatory(self._timers, self._turns.add_check)
-        self._listeners: list[Listener] = []
+        self._listeners = BrokerListeners(config, env, self._log_executor)
         self.routes: RouteTable | None = None
         self._warned_topics: set[str] = set()
         self._logs: LogManager | None = None
@@ -130,7 +129,8 @@ class Node:
             BarnabasError: The broker can't start; one line that says why.
         """
         self._warn_of_unsupported_settings()
-        addresses = self._bind()
+        addresses = self._listeners.bind()
+        self.address = addresses[0]
         logs = self._logs = LogManager(
             self.config,
             self._clock,
@@ -236,8 +236,7 @@ class Node:
 
     async def stop(self) -> None:
         """Stop in order: accept no more connections, answer the requests that wait, write the state to disk."""
-        for listener in self._listeners:
-            listener.stop_accepting()
+        self._listeners.stop_accepting()
         self._fetches.expire_all()
         if self._groups is not None:
             self._groups.close()
@@ -248,8 +247,7 @@ class Node:
         if self._replicas is not None:
             self._replicas.stop_appends()
         self._turns.finish()
-        for listener in self._listeners:
-            listener.close()
+        self._listeners.close()
         if self._controller is not None:
             await self._controller.close()
         await self._spawner.close()
@@ -276,24 +274,6 @@ class Node:
         warning = startup_warning(self.config)
         if warning is not None:
             log.warning("%s", warning)
-
-    def _bind(self) -> list[tuple[str, int]]:
-        """Take the ports first: a port in use must not cost a recovery."""
-        config = self.config
-        options = SocketOptions(
-            config.socket_send_buffer_bytes,
-            config.socket_receive_buffer_bytes,
-            self._env.limits.highest_connection_descriptor(),
-        )
-        addresses = []
-        for endpoint in config.endpoints:
-            acceptor = self._env.network.bind(endpoint.host, endpoint.port, options)
-            self._listeners.append(
-                Listener(acceptor, self._timers, config.socket_request_max_bytes, config.connections_max_idle_ms)
-            )
-            addresses.append(acceptor.address)
-        self.address = addresses[0]
-        return addresses
 
     async def _open_registry(self, logs: LogManager) -> Registry:
         path = Path(self.config.log_dirs[0]) / REGISTRY_FILE
@@ -374,14 +354,15 @@ class Node:
         # Not before everything else has what it needs: what is left is shared out.
         memory = ReceiveMemory(self._env.limits.receive_memory_bytes(self.config.queued_max_request_bytes))
         reactor = Reactor(memory, self._turns, self._clock.monotonic_ns)
-        for listener, endpoint in zip(self._listeners, self.config.endpoints, strict=True):
-            name = endpoint.listener_name
 
-            def new_session(connection: Connection, name: str = name) -> Session:
+        def new_session_of(name: str) -> Callable[[Connection], Session]:
+            def new_session(connection: Connection) -> Session:
                 info = ConnectionInfo(connection.peer_host, connection.peer_port, name)
                 return Session(connection, info, services, routes, self.config.barnabas_request_max_array_elements)
 
-            listener.start(new_session, reactor)
+            return new_session
+
+        self._listeners.start(new_session_of, reactor)
 
     # --- what the parts tell each other
 
@@ -419,6 +400,7 @@ class Node:
         live.subscribe(["log.cleaner.threads"], lambda: self._cleaner_executor.resize(config.log_cleaner_threads))
         live.subscribe(_CLEANER_SETTINGS, self._on_cleaner_settings)
         live.subscribe(_TOPIC_DEFAULTS, self._on_topic_defaults)
+        live.subscribe(CONNECTION_LIMITS, self._listeners.limits_changed)
         return live
 
     def _on_cleaner_settings(self) -> None:

@@ -78,6 +78,10 @@ HONOURED = frozenset(
         "log.segment.bytes",
         "log.segment.delete.delay.ms",
         "max.incremental.fetch.session.cache.slots",
+        "max.connection.creation.rate",
+        "max.connections",
+        "max.connections.per.ip",
+        "max.connections.per.ip.overrides",
         "message.max.bytes",
         "min.insync.replicas",
         "num.partitions",
@@ -112,7 +116,10 @@ HONOURED = frozenset(
     ]
 )
 
-PARTLY_HONOURED: dict[str, str] = {}
+PARTLY_HONOURED = {
+    "quota.window.num": "works for max.connection.creation.rate; there are no other quotas yet",
+    "quota.window.size.seconds": "works for max.connection.creation.rate; there are no other quotas yet",
+}
 
 REFUSED = {
     "authorizer.class.name": "refused",

@@ -382,6 +382,9 @@ class HostNetwork:
     def bind(self, host: str, port: int, options: SocketOptions) -> MemoryAcceptor:
         return self._network.bind(self._host, port)
 
+    def addresses(self, host: str) -> list[str]:
+        return [host]
+
     def host_name(self) -> str:
         return self._host
 

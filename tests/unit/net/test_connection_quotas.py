@@ -1,0 +1,114 @@
+"""Who comes in, who waits and who is turned away at listeners that share their limits."""
+
+from barnabas.core.config import BrokerConfig
+from barnabas.net.connection_quotas import ConnectionQuotas
+from barnabas.net.listener import Listener
+from barnabas.net.memory import ReceiveMemory
+from barnabas.net.reactor import Reactor
+from barnabas.net.turns import Turns
+from barnabas.testing.manual_clock import ManualClock
+from tests.unit.net.memory_channel import MemoryPeer
+from tests.unit.net.test_listener import Handler, MemoryAcceptor
+
+ONE = "PLAINTEXT://h:1"
+TWO = {
+    "listeners": "A://h:1,B://h:2",
+    "listener.security.protocol.map": "A:PLAINTEXT,B:PLAINTEXT",
+    "inter.broker.listener.name": "A",
+}
+
+
+class House:
+    """A broker's listeners by name, and who came in at them."""
+
+    def __init__(self, **settings: str) -> None:
+        given = {name.replace("__", "."): text for name, text in settings.items()}
+        self.config = BrokerConfig.from_properties({"listeners": ONE, **given})
+        self.clock = ManualClock()
+        self.quotas = ConnectionQuotas(self.config, self.clock)
+        self.handlers: dict[str, list[Handler]] = {}
+        self.acceptors: dict[str, MemoryAcceptor] = {}
+        self.listeners: dict[str, Listener] = {}
+        reactor = Reactor(ReceiveMemory(1 << 20), Turns(lambda task: None, lambda: 1), self.clock.monotonic_ns)
+        for endpoint in self.config.endpoints:
+            name = endpoint.listener_name
+            acceptor = self.acceptors[name] = MemoryAcceptor()
+            came = self.handlers[name] = []
+            listener = self.listeners[name] = Listener(acceptor, self.clock, 1 << 20, 10_000, name, self.quotas)
+            listener.start(lambda connection, came=came: came.append(Handler(connection)) or came[-1], reactor)
+
+    def knock(self, count: int, name: str = "PLAINTEXT") -> list[MemoryPeer]:
+        peers = [MemoryPeer() for _ in range(count)]
+        self.acceptors[name].knock(*peers)
+        return peers
+
+    def inside(self, name: str = "PLAINTEXT") -> int:
+        return self.listeners[name].connection_count
+
+    def leave(self, name: str = "PLAINTEXT") -> None:
+        self.handlers[name].pop(0).connection.close()
+
+
+def test_who_comes_when_there_are_all_that_may_be_waits_for_one_to_go():
+    house = House(max__connections="2")
+    peers = house.knock(4)
+    assert (house.inside(), house.acceptors["PLAINTEXT"].is_paused) == (2, True)
+    assert not any(peer.is_closed for peer in peers)
+    house.leave()
+    assert house.inside() == 2
+    house.leave()
+    assert (house.inside(), house.quotas.count) == (2, 2)
+
+
+def test_who_waits_comes_in_when_more_may_be_there():
+    house = House(max__connections="1")
+    house.knock(3)
+    assert house.inside() == 1
+    house.config.max_connections = 3
+    house.quotas.look_again()
+    assert (house.inside(), house.acceptors["PLAINTEXT"].is_paused) == (3, False)
+
+
+def test_an_address_that_has_all_it_may_have_is_turned_away():
+    house = House(max__connections__per__ip="2")
+    peers = house.knock(3)
+    assert [peer.is_closed for peer in peers] == [False, False, True]
+    house.leave()
+    (peer,) = house.knock(1)
+    assert (peer.is_closed, house.inside()) == (False, 2)
+    house.quotas.set_counts_by_host({"10.1.2.3": 3})
+    house.knock(2)
+    assert house.inside() == 3
+
+
+def test_a_listener_has_limits_of_its_own():
+    house = House(**TWO, **{"listener.name.b.max.connections": "1"})
+    house.knock(3, "A")
+    house.knock(2, "B")
+    assert (house.inside("A"), house.inside("B")) == (3, 1)
+
+
+def test_where_brokers_meet_there_is_always_room_and_others_must_go():
+    house = House(**TWO, max__connections="2")
+    told = []
+    house.quotas.on_excess = lambda: told.append(house.quotas.excess_count())
+    house.knock(3, "B")
+    assert house.inside("B") == 2
+    house.knock(1, "A")
+    assert (house.inside("A"), told) == (1, [1])
+
+
+def test_who_comes_too_fast_waits_a_second_at_the_most():
+    house = House(max__connection__creation__rate="1")
+    house.knock(13)
+    assert house.inside() == 10
+    for seconds in (1, 2, 3):
+        house.clock.advance(1_000)
+        assert house.inside() == 10 + seconds
+
+
+def test_who_is_held_when_the_listener_ends_is_turned_away():
+    house = House(max__connections="1")
+    _, held, _ = house.knock(3)
+    house.listeners["PLAINTEXT"].close()
+    assert (held.is_closed, house.quotas.count) == (True, 0)
