@@ -62,6 +62,8 @@ class Running:
 
     async def endpoints(self) -> dict[str, str]:
         """`host:port` of each listener, as it is registered."""
+        # The registry is in memory: who asks it again and again must let others do something.
+        await asyncio.sleep(0)
         data, _ = await self.registry.get(paths.broker(self.node.broker_id))
         points = decode_registration(self.node.broker_id, data).endpoints
         return {point.listener_name: f"{point.host}:{point.port}" for point in points}

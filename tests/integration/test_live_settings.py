@@ -10,6 +10,8 @@ import pytest
 from barnabas.clients.admin import Admin, NewTopic
 from barnabas.clients.producer import Producer
 from barnabas.core.errors import KafkaError
+from barnabas.protocol.messages.metadata import MetadataRequest
+from tests.compat.raw import ask
 from tests.integration.live_broker import Running, play
 
 SETTINGS = {
@@ -160,3 +162,78 @@ def test_connections_of_one_address_are_limited_by_number_or_name(tmp_path: Path
             await peer.close()
 
     play(tmp_path, story, TWO_LISTENERS)
+
+
+def test_listeners_come_and_go_while_the_broker_runs(tmp_path: Path) -> None:
+    async def story(running: Running) -> None:
+        plain = (await running.endpoints())["PLAINTEXT"]
+        await running.alter(BROKER, "0", {"listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,X:PLAINTEXT"})
+        await running.alter(BROKER, "0", {"listeners": f"PLAINTEXT://{plain},X://127.0.0.1:0"})
+        first = await until_told(running, {"PLAINTEXT", "X"})
+        assert first["PLAINTEXT"] == plain
+        peer = await Peer.connected(first["X"])
+        assert await peer.is_answered()
+        # Clients that come through it are told of it.
+        assert await brokers_by_way_of(first["X"]) == {first["X"]}
+        assert await brokers_by_way_of(plain) == {plain}
+
+        _, _, port = first["X"].rpartition(":")
+        await running.alter(BROKER, "0", {"advertised.listeners": f"PLAINTEXT://{plain},X://localhost:{port}"})
+        while (await running.endpoints())["X"] != f"localhost:{port}":
+            continue
+        assert not peer.reader.at_eof()
+
+        await running.alter(BROKER, "0", {"listeners": None, "advertised.listeners": None})
+        assert await until_told(running, {"PLAINTEXT"}) == {"PLAINTEXT": plain}
+        await peer.until_closed()
+        with pytest.raises(ConnectionError):
+            await Peer.connected(first["X"])
+        assert await brokers_by_way_of(plain) == {plain}
+
+    play(tmp_path, story, {})
+
+
+def test_a_listener_that_can_not_be_opened_is_told_to_nobody(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async def story(running: Running) -> None:
+        plain = (await running.endpoints())["PLAINTEXT"]
+        taken = await asyncio.start_server(lambda reader, writer: None, "127.0.0.1", 0)
+        port = taken.sockets[0].getsockname()[1]
+        await running.alter(BROKER, "0", {"listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,X:PLAINTEXT"})
+        await running.alter(BROKER, "0", {"listeners": f"PLAINTEXT://{plain},X://127.0.0.1:{port}"})
+        while "listener X can't be opened" not in caplog.text:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        assert await running.endpoints() == {"PLAINTEXT": plain}
+        assert await brokers_by_way_of(plain) == {plain}
+        taken.close()
+        await taken.wait_closed()
+
+    play(tmp_path, story, {})
+
+
+def test_what_was_set_of_listeners_counts_after_a_restart(tmp_path: Path) -> None:
+    async def change(running: Running) -> None:
+        await running.alter(BROKER, "0", {"listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,X:PLAINTEXT"})
+        await running.alter(BROKER, "0", {"listeners": "PLAINTEXT://127.0.0.1:0,X://127.0.0.1:0"})
+
+    async def look(running: Running) -> None:
+        told = await running.endpoints()
+        assert told.keys() == {"PLAINTEXT", "X"}
+        assert await brokers_by_way_of(told["X"]) == {told["X"]}
+
+    play(tmp_path, change, {})
+    play(tmp_path, look, {})
+
+
+async def until_told(running: Running, names: set[str]) -> dict[str, str]:
+    """Wait until the broker has registered these listeners."""
+    while (found := await running.endpoints()).keys() != names:
+        continue
+    return found
+
+
+async def brokers_by_way_of(server: str) -> set[str]:
+    """The addresses that the metadata names, for whom asks there; the controller knows them a little later."""
+    while True:
+        answer = await asyncio.to_thread(ask, server, MetadataRequest([]), 9)
+        if answer.brokers:
+            return {f"{broker.host}:{broker.port}" for broker in answer.brokers}

@@ -21,7 +21,6 @@ from barnabas.core.config.support import (
     HONOURED,
     PARTLY_HONOURED,
     REFUSED,
-    SET_AT_START_ONLY,
     TOPIC_WITHOUT_EFFECT,
     WITHOUT_EFFECT,
 )
@@ -188,7 +187,9 @@ def _document(broker: list[Json], topic: list[Json]) -> str:
     lines.append("| --- | --- | --- | --- | --- |")
     for name in sorted(str(entry["name"]) for entry in broker):
         setting = BROKER_SETTINGS[name]
-        lines.append(f"| `{name}` | {_shown(setting)} | {_allowed(setting)} | {_update_mode(name)} | {_status(name)} |")
+        lines.append(
+            f"| `{name}` | {_shown(setting)} | {_allowed(setting)} | {BROKER_SETTINGS[name].extra} | {_status(name)} |"
+        )
     lines += [
         _TOPIC_HEAD,
         "| setting | default | broker's setting | allowed | status |",
@@ -210,11 +211,6 @@ def _shown(setting: Setting) -> str:
 def _allowed(setting: Setting) -> str:
     choices = setting.choices or ()
     return f"a version from {choices[0]} to {choices[-1]}" if len(choices) > 20 else allowed(setting)
-
-
-def _update_mode(name: str) -> str:
-    mode = BROKER_SETTINGS[name].extra
-    return f"read-only ({mode} in Kafka)" if name in SET_AT_START_ONLY else mode
 
 
 def _status(name: str) -> str:

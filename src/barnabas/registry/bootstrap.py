@@ -90,6 +90,11 @@ async def generate_broker_id(registry: Registry, reserved_broker_max_id: int) ->
     return reserved_broker_max_id + stat.version
 
 
+async def update_registration(registry: Registry, broker: BrokerRegistration) -> None:
+    """Write the registration of a broker anew, whose addresses are others now."""
+    await registry.set(paths.broker(broker.broker_id), encode_registration(broker))
+
+
 async def register_broker(registry: Registry, broker: BrokerRegistration) -> int:
     """Announce a broker for as long as the session lives.
 

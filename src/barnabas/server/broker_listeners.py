@@ -1,13 +1,17 @@
-"""All addresses that a broker listens on, and how many connections they may have together.
+"""All addresses that a broker listens on, which may change while it runs, and the limits of their connections.
+
+A listener that comes is open before it is told to anybody, and one that goes ends after nobody is told of it any more.
 
 Source: semantics, quotas (connections); broker configs listeners, advertised.listeners, max.connections.
 """
 
 import logging
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from barnabas.core.config import BrokerConfig, Endpoint
 from barnabas.core.config.listeners import parse_counts_by_host
+from barnabas.core.errors import StartupError
 from barnabas.core.executor import Executor, submit
 from barnabas.net.channel import SocketOptions
 from barnabas.net.connection import Connection, FrameHandler
@@ -24,10 +28,24 @@ CONNECTION_LIMITS = (
     "max.connections.per.ip",
     "max.connections.per.ip.overrides",
 )
+LISTENER_SETTINGS = ("advertised.listeners", "listener.security.protocol.map", "listeners")
 # So many connections that are too many are closed in one turn of the loop.
 _CLOSED_PER_TURN = 100
 
 NewHandler = Callable[[Connection], FrameHandler]
+
+
+class _Open(NamedTuple):
+    """A listener, as the settings had it when it was opened, and its host and port."""
+
+    endpoint: Endpoint
+    address: tuple[str, int]
+    listener: Listener
+
+    @property
+    def as_opened(self) -> Endpoint:
+        """With the port that the system chose, where the settings left that to it."""
+        return self.endpoint._replace(port=self.address[1])
 
 
 class BrokerListeners:
@@ -40,18 +58,28 @@ class BrokerListeners:
         self._config = config
         self._env = env
         self._executor = executor
-        self._listeners: dict[str, Listener] = {}
+        self._open: dict[str, _Open] = {}
+        self._reactor: Reactor | None = None
+        self._new_handler_of: Callable[[str], NewHandler] | None = None
         self._is_closing_some = False
         self._quotas = ConnectionQuotas(config, env.clock)
         self._quotas.on_excess = self._close_some
 
-    def bind(self) -> list[tuple[str, int]]:
-        """Take the ports; the addresses in their order.
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port of the first listener."""
+        return self._open[self._config.endpoints[0].listener_name].address
+
+    def bind(self) -> None:
+        """Take the ports that the settings name and this has not yet; those that they don't name any more are freed.
 
         Raises:
             StartupError: One can't be had.
         """
-        return [self._bind(endpoint) for endpoint in self._config.endpoints]
+        for gone in self._gone():
+            gone.listener.close()
+        for endpoint in self._missing():
+            self._bind(endpoint)
 
     def start(self, new_handler_of: Callable[[str], NewHandler], reactor: Reactor) -> None:
         """Accept from now on.
@@ -59,19 +87,58 @@ class BrokerListeners:
         Args:
             new_handler_of: For a listener's name: makes the frame handler of a fresh connection.
         """
+        self._new_handler_of, self._reactor = new_handler_of, reactor
         self.limits_changed()
-        for name, listener in self._listeners.items():
-            listener.start(new_handler_of(name), reactor)
+        for each in self._open.values():
+            each.listener.start(new_handler_of(each.endpoint.listener_name), reactor)
+
+    def open_new(self) -> Callable[[], None]:
+        """Open the listeners that came into the settings; one that can't be opened is told of in the log.
+
+        Returns:
+            To be called when clients are told of what is open now: ends those that left the settings.
+        """
+        gone = self._gone()
+        taken = {endpoint.port for endpoint in self._missing()}
+        for each in gone:
+            if each.address[1] in taken:
+                # It stands in the way of one that comes.
+                each.listener.stop_accepting()
+        for endpoint in self._missing():
+            try:
+                self._bind(endpoint)
+            except StartupError as error:
+                log.error("listener %s can't be opened: %s", endpoint.listener_name, error)
+                continue
+            if self._new_handler_of is not None and self._reactor is not None:
+                new_handler = self._new_handler_of(endpoint.listener_name)
+                self._open[endpoint.listener_name].listener.start(new_handler, self._reactor)
+
+        def close() -> None:
+            for each in gone:
+                each.listener.close()
+
+        return close
+
+    def advertised(self) -> tuple[Endpoint, ...]:
+        """What clients are told to connect to; nothing of what could not be opened."""
+        told = []
+        for endpoint in self._config.advertised_endpoints:
+            found = self._open.get(endpoint.listener_name)
+            if found is not None:
+                host, port = found.address
+                told.append(endpoint._replace(host=endpoint.host or self._host_name(host), port=endpoint.port or port))
+        return tuple(told)
 
     def stop_accepting(self) -> None:
         """Refuse new connections; those that are open go on."""
-        for listener in self._listeners.values():
-            listener.stop_accepting()
+        for each in self._open.values():
+            each.listener.stop_accepting()
 
     def close(self) -> None:
         """Close every connection."""
-        for listener in self._listeners.values():
-            listener.close()
+        for each in self._open.values():
+            each.listener.close()
 
     def limits_changed(self) -> None:
         """Go by the limits as they are now: whoever waits may come in, and who is too much must go."""
@@ -83,7 +150,23 @@ class BrokerListeners:
         self._quotas.look_again()
         self._close_some()
 
-    def _bind(self, endpoint: Endpoint) -> tuple[str, int]:
+    def _gone(self) -> list["_Open"]:
+        """Those that are open and are not in the settings, or not so; they are nobody's from here on."""
+        # differs from Kafka (listener-address): it looks at the names alone.
+        wanted = self._config.endpoints
+        gone = [each for each in self._open.values() if each.endpoint not in wanted and each.as_opened not in wanted]
+        for each in gone:
+            del self._open[each.endpoint.listener_name]
+        return gone
+
+    def _missing(self) -> list[Endpoint]:
+        return [each for each in self._config.endpoints if each.listener_name not in self._open]
+
+    def _host_name(self, bound_host: str) -> str:
+        """The host that clients are told: this machine's name where the listener is bound to every interface."""
+        return bound_host if bound_host not in ("0.0.0.0", "::") else self._env.network.host_name()
+
+    def _bind(self, endpoint: Endpoint) -> None:
         config = self._config
         options = SocketOptions(
             config.socket_send_buffer_bytes,
@@ -91,7 +174,7 @@ class BrokerListeners:
             self._env.limits.highest_connection_descriptor(),
         )
         acceptor = self._env.network.bind(endpoint.host, endpoint.port, options)
-        self._listeners[endpoint.listener_name] = Listener(
+        listener = Listener(
             acceptor,
             self._env.timers,
             config.socket_request_max_bytes,
@@ -99,7 +182,7 @@ class BrokerListeners:
             endpoint.listener_name,
             self._quotas,
         )
-        return acceptor.address
+        self._open[endpoint.listener_name] = _Open(endpoint, acceptor.address, listener)
 
     def _look_up(self, names: Iterable[str], counts: dict[str, int]) -> None:
         """Find the addresses of hosts in max.connections.per.ip.overrides that are given by name."""
@@ -122,7 +205,7 @@ class BrokerListeners:
     def _close_next(self) -> None:
         self._is_closing_some = False
         count = min(self._quotas.excess_count(), _CLOSED_PER_TURN)
-        listeners = [each for name, each in self._listeners.items() if not self._quotas.is_protected(name)]
+        listeners = [each.listener for name, each in self._open.items() if not self._quotas.is_protected(name)]
         idle = [found for listener in listeners for found in listener.by_idleness()]
         # By the first alone: where that is the same, in the order in which they came.
         idle.sort(key=lambda found: -found[0])

@@ -57,7 +57,7 @@ from barnabas.requests.session import Session
 from barnabas.requests.slices import Slices
 from barnabas.requests.table import RouteTable
 from barnabas.security.authorizer import AllowAll
-from barnabas.server.broker_listeners import CONNECTION_LIMITS, BrokerListeners
+from barnabas.server.broker_listeners import CONNECTION_LIMITS, LISTENER_SETTINGS, BrokerListeners
 from barnabas.server.environment import Environment
 from barnabas.server.watchdog import Watchdog
 from barnabas.transactions.coordinator import TransactionCoordinator
@@ -129,8 +129,8 @@ class Node:
             BarnabasError: The broker can't start; one line that says why.
         """
         self._warn_of_unsupported_settings()
-        addresses = self._listeners.bind()
-        self.address = addresses[0]
+        # First: a port in use must not cost a recovery.
+        self._listeners.bind()
         logs = self._logs = LogManager(
             self.config,
             self._clock,
@@ -184,7 +184,13 @@ class Node:
         transactions.start()
         replicas.on_leadership = self._on_leadership
         view.on_change(self._on_image)
-        view.broker_epoch = await bootstrap.register_broker(registry, self._registration(addresses))
+        # As they are set in the registry, too.
+        self._listeners.bind()
+        self.address = self._listeners.address
+        registered = self.config.endpoints, self.config.advertised_endpoints
+        view.broker_epoch = await bootstrap.register_broker(registry, self._registration())
+        if registered != (self.config.endpoints, self.config.advertised_endpoints):
+            self._on_listeners()
         link = LocalLink(replicas, view, configs, self._spawner)
         controller = self._controller = Controller(
             self.broker_id,
@@ -315,20 +321,10 @@ class Node:
             return logs.known_broker_id
         return await bootstrap.generate_broker_id(registry, self.config.reserved_broker_max_id)
 
-    def _registration(self, addresses: list[tuple[str, int]]) -> BrokerRegistration:
-        names = (endpoint.listener_name for endpoint in self.config.endpoints)
-        bound = dict(zip(names, addresses, strict=True))
-        told = []
-        for endpoint in self.config.advertised_endpoints:
-            host, port = bound[endpoint.listener_name]
-            told.append(endpoint._replace(host=endpoint.host or self._host_name(host), port=endpoint.port or port))
+    def _registration(self) -> BrokerRegistration:
         return BrokerRegistration(
-            self.broker_id, tuple(told), self.config.broker_rack, timestamp_ms=self._clock.now_ms()
+            self.broker_id, self._listeners.advertised(), self.config.broker_rack, timestamp_ms=self._clock.now_ms()
         )
-
-    def _host_name(self, bound_host: str) -> str:
-        """The host that clients are told: this machine's name where the listener is bound to every interface."""
-        return bound_host if bound_host not in ("0.0.0.0", "::") else self._env.network.host_name()
 
     def _new_channels(self, view: ClusterView) -> BrokerChannels:
         return BrokerChannels(
@@ -400,8 +396,18 @@ class Node:
         live.subscribe(["log.cleaner.threads"], lambda: self._cleaner_executor.resize(config.log_cleaner_threads))
         live.subscribe(_CLEANER_SETTINGS, self._on_cleaner_settings)
         live.subscribe(_TOPIC_DEFAULTS, self._on_topic_defaults)
+        live.subscribe(LISTENER_SETTINGS, self._on_listeners)
         live.subscribe(CONNECTION_LIMITS, self._listeners.limits_changed)
         return live
+
+    def _on_listeners(self) -> None:
+        # Before the broker is registered it takes them as they are when it is.
+        if self._registry is not None and self._view.broker_epoch >= 0:
+            self._spawner.spawn(self._tell_listeners(self._registry, self._listeners.open_new()))
+
+    async def _tell_listeners(self, registry: Registry, close_old: Callable[[], None]) -> None:
+        await bootstrap.update_registration(registry, self._registration())
+        close_old()
 
     def _on_cleaner_settings(self) -> None:
         if self._logs is not None:

@@ -197,6 +197,7 @@ class BrokerConfig(BrokerFields):
             if value != getattr(self, attribute):
                 setattr(self, attribute, value)
                 changed.add(name)
+        self.endpoints, self.advertised_endpoints = other.endpoints, other.advertised_endpoints
         before, self._own = self._own, dict(other._own)
         of_listeners = [name for name in before.keys() | self._own.keys() if name.startswith(LISTENER_PREFIX)]
         changed.update(name for name in of_listeners if before.get(name) != self._own.get(name))

@@ -16,7 +16,6 @@ from barnabas.core.config.settings import (
     name_for_any,
     parse_named,
 )
-from barnabas.core.config.support import SET_AT_START_ONLY
 from barnabas.core.errors import ConfigError, ConfigValueError
 
 READ_ONLY = "read-only"
@@ -113,9 +112,8 @@ def _refuse(names: Iterable[str], reason: str) -> None:
 
 
 def _is_read_only(name: str) -> bool:
-    # differs from Kafka (listeners-at-start): it opens and closes listeners while it runs.
     setting = BROKER_SETTINGS.get(name)
-    return setting is not None and (setting.extra == READ_ONLY or name in SET_AT_START_ONLY)
+    return setting is not None and setting.extra == READ_ONLY
 
 
 def _is_for_one_broker(name: str) -> bool:

@@ -26,13 +26,11 @@ from barnabas.core.config.settings import (
     find_broker_setting,
     name_for_any,
 )
-from barnabas.core.config.support import HONOURED, PARTLY_HONOURED, SET_AT_START_ONLY
+from barnabas.core.config.support import HONOURED, PARTLY_HONOURED
 from barnabas.core.config.tables import PRECEDENCE
 from barnabas.core.errors import ConfigError
 
-_CHANGING = (
-    frozenset(name for name, setting in BROKER_SETTINGS.items() if setting.extra != READ_ONLY) - SET_AT_START_ONLY
-)
+_CHANGING = frozenset(name for name, setting in BROKER_SETTINGS.items() if setting.extra != READ_ONLY)
 LIVE_SETTINGS = (_CHANGING & {*HONOURED, *PARTLY_HONOURED}) | {"replica.alter.log.dirs.io.max.bytes.per.second"}
 """What takes effect while the broker runs."""
 

@@ -5,7 +5,6 @@
 - `WITHOUT_EFFECT`: those that tune what this broker does not have (thread pools, purgatories) or what one broker never
   does (fetching from others). Setting them is harmless.
 - `REFUSED`: those with which the broker does not start, and unless when.
-- `SET_AT_START_ONLY`: those that Kafka changes while it runs and this broker does not.
 - All others are not implemented yet; what the file sets of them is said once at start.
 - `TOPIC_WITHOUT_EFFECT`: the topic's settings about what one broker never does.
 
@@ -157,8 +156,6 @@ WITHOUT_EFFECT = frozenset(
         "unclean.leader.election.enable",
     ]
 )
-
-SET_AT_START_ONLY = frozenset(["advertised.listeners", "listener.security.protocol.map", "listeners"])
 
 TOPIC_WITHOUT_EFFECT = frozenset(
     [
