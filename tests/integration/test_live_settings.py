@@ -137,7 +137,9 @@ def test_connections_wait_for_room_that_goes_by_the_limits_as_they_are(tmp_path:
     play(tmp_path, story, TWO_LISTENERS)
 
 
-def test_connections_of_one_address_are_limited_by_number_or_name(tmp_path: Path) -> None:
+def test_connections_of_one_address_are_limited_by_number_or_name(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     async def story(running: Running) -> None:
         server = (await running.endpoints())["B"]
         await running.alter(
@@ -153,6 +155,10 @@ def test_connections_of_one_address_are_limited_by_number_or_name(tmp_path: Path
         while not await second.is_answered():
             await second.close()
             second = await Peer.connected(server)
+        # A name that nobody knows changes nothing.
+        await running.alter(BROKER, "0", {"max.connections.per.ip.overrides": "no.such.host.invalid:100"})
+        while "stay what they were: unknown: no.such.host.invalid" not in caplog.text:
+            await running.described(BROKER, "0", "max.connections")
         await running.alter(
             BROKER, "0", {"max.connections.per.ip": "1", "max.connections.per.ip.overrides": "10.0.0.1:100"}
         )

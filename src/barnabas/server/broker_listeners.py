@@ -144,9 +144,10 @@ class BrokerListeners:
         """Go by the limits as they are now: whoever waits may come in, and who is too much must go."""
         counts = parse_counts_by_host(self._config.max_connections_per_ip_overrides)
         names = [host for host in counts if not _is_address(host)]
-        self._quotas.set_counts_by_host(counts)
         if names:
             self._look_up(names, counts)
+        else:
+            self._quotas.set_counts_by_host(counts)
         self._quotas.look_again()
         self._close_some()
 
@@ -187,12 +188,17 @@ class BrokerListeners:
     def _look_up(self, names: Iterable[str], counts: dict[str, int]) -> None:
         """Find the addresses of hosts in max.connections.per.ip.overrides that are given by name."""
 
-        def work() -> dict[str, int]:
-            return {address: counts[name] for name in names for address in self._env.network.addresses(name)}
+        def work() -> dict[str, list[str]]:
+            return {name: self._env.network.addresses(name) for name in names}
 
-        def take(found: dict[str, int]) -> None:
-            if parse_counts_by_host(self._config.max_connections_per_ip_overrides) == counts:
-                self._quotas.set_counts_by_host({**counts, **found})
+        def take(found: dict[str, list[str]]) -> None:
+            unknown = [name for name, addresses in found.items() if not addresses]
+            if unknown:
+                # Rather than to shut out whom the old ones let in.
+                log.error("max.connections.per.ip.overrides stay what they were: unknown: %s", ", ".join(unknown))
+            elif parse_counts_by_host(self._config.max_connections_per_ip_overrides) == counts:
+                by_address = {address: counts[name] for name in found for address in found[name]}
+                self._quotas.set_counts_by_host({**counts, **by_address})
 
         submit(self._executor, work).then(take, lambda error: log.error("no host could be looked up", exc_info=error))
 
