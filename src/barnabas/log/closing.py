@@ -24,7 +24,9 @@ async def close_logs(
         Whether all were whole, and why one of them could not be closed, after all were tried.
     """
     for log in logs:
-        await log.settled().future()
+        settled = log.settled()
+        if not settled.is_done:
+            await settled.future()
     # A file system brings many files to disk in little more time than one, if it is asked for all at once.
     shares = [logs[number::thread_count] for number in range(min(thread_count, len(logs)))]
     works = [submit(executor, partial(_close_some, share)).future() for share in shares]

@@ -75,8 +75,8 @@ class Durability:
         self.last_flush_ms = env.clock.now_ms()
         # The lowest end that the log was cut to since the flush began that runs now, or the end then.
         self._cut_offset = parts.log_end_offset
-        # The directory may have been made a moment ago; its name is in the one above.
-        self._is_name_safe = False
+        # A directory that was made a moment ago has its name in the one above.
+        self._is_name_safe = parts.is_name_safe
 
     def update(self, flush_messages: int) -> None:
         """Take over flush.messages."""

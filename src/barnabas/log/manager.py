@@ -19,6 +19,7 @@ Source: design page, log; log-format facts, files in a log dir, load and recover
 """
 
 import logging
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -47,6 +48,7 @@ from barnabas.log.upkeep import Upkeep
 
 CLOSING_THREAD_COUNT = 8
 _VALIDATES_RECORDS = "full"
+_RECOVERED_FLUSHED_AT_ONCE = 2
 
 if TYPE_CHECKING:
     from random import Random
@@ -143,6 +145,10 @@ class LogManager:
             executor if cleaner_executor is None else cleaner_executor,
             new_stop_signal,
         )
+        # What was recovered, and is not known to be on disk.
+        self._unflushed: deque[PartitionLog] = deque()
+        self._flushed_at_once = 0
+        self._is_flushing = False
         self._is_loaded = False
         self._has_failed = False
         self._is_closed = False
@@ -194,8 +200,7 @@ class LogManager:
             self._table.retire(log)
         for path in loaded.deleted:
             self._table.remove_later(path, 0)
-        for log in loaded.logs.values():
-            log.flush()
+        self._unflushed.extend(log for log in loaded.logs.values() if log.recovery_point < log.log_end_offset)
 
     def _read_cleaner_offsets(
         self, logs: Mapping[TopicPartition, PartitionLog], damaged: Mapping[TopicPartition, DamagedLog]
@@ -260,6 +265,22 @@ class LogManager:
         self._led_high_watermarks = high_watermarks
         self._upkeep.start()
         self._resume_moves()
+        self._flush_recovered()
+
+    def _flush_recovered(self) -> None:
+        """Bring to disk what an unclean stop left, a little at a time: 10,000 logs must not hold up who comes first."""
+        self._is_flushing = True
+        while self._unflushed and self._flushed_at_once < _RECOVERED_FLUSHED_AT_ONCE and not self._is_closed:
+            log = self._unflushed.popleft()
+            if not log.is_closed:
+                self._flushed_at_once += 1
+                log.flush(self._note_flushed)
+        self._is_flushing = False
+
+    def _note_flushed(self, _: BaseException | None) -> None:
+        self._flushed_at_once -= 1
+        if not self._is_flushing:
+            self._flush_recovered()
 
     def apply_retention(self) -> None:
         """Delete old segments of all logs but those that are compacted."""

@@ -75,6 +75,7 @@ class PartitionLog:
     __slots__ = (
         "_ahead",
         "_chain",
+        "_closed_end_offset",
         "_durability",
         "_env",
         "_index_interval_bytes",
@@ -116,6 +117,8 @@ class PartitionLog:
         self.log_end_offset = parts.log_end_offset
         self.first_dirty_offset: int | None = None
         self.is_closed = False
+        # Where it ended when it was last closed, as long as its files are those of then; None otherwise.
+        self._closed_end_offset = parts.log_end_offset if parts.is_as_closed else None
         self._roller = Roller(self._chain, env.clock, config)
         self._durability = Durability(
             env, directory, parts, self._chain, self._work, lambda: self.log_end_offset, self._note_failure
@@ -504,6 +507,7 @@ class PartitionLog:
     def _reset_end(self, offset: int) -> None:
         self._chain.tail.clear()
         self.log_end_offset = offset
+        self._closed_end_offset = None
         self._durability.cut_to(offset)
         if self.first_dirty_offset is not None:
             self.first_dirty_offset = min(self.first_dirty_offset, offset)
@@ -661,6 +665,10 @@ class PartitionLog:
         if self.is_closed:
             return
         self.is_closed = True
+        if self._closed_end_offset == self.log_end_offset and not self._work.was_used:
+            # Nothing happened to it: all that could be written is on disk.
+            self.release()
+            return
         self._chain.next_file.remove()
         self._chain.completion(self.segments[-1], self.config)()
         self._snapshots.take(self.log_end_offset, self.producers)

@@ -10,7 +10,13 @@ from barnabas.log.segments.segment import Segment
 
 @dataclass(slots=True)
 class LogParts:
-    """See the attributes of `PartitionLog`; `snapshots` are the files of `producers`."""
+    """See the attributes of `PartitionLog`.
+
+    Attributes:
+        snapshots: The files of `producers`.
+        is_as_closed: All its files are on disk as an orderly stop left them.
+        is_name_safe: So is the name of its directory.
+    """
 
     segments: list[Segment]
     epochs: LeaderEpochs
@@ -19,3 +25,5 @@ class LogParts:
     log_start_offset: int
     log_end_offset: int
     recovery_point: int
+    is_as_closed: bool = False
+    is_name_safe: bool = False

@@ -10,6 +10,7 @@ from barnabas.core.errors import StartupError, StorageError
 from barnabas.core.executor import Executor, InlineExecutor
 from barnabas.core.types import TopicPartition
 from barnabas.log.manager import LogManager
+from barnabas.testing.faulty_disk import FaultyDisk
 from barnabas.testing.manual_executor import ManualExecutor
 
 TP = TopicPartition("topic-with-dashes", 0)
@@ -38,6 +39,11 @@ def make_manager(root, clock, disk, failures):
         )
 
     return make
+
+
+async def _load(manager):
+    await manager.lock()
+    await manager.load("abc", 1)
 
 
 async def _start(manager, cluster_id="abc", broker_id=1, high_watermarks=dict):
@@ -363,3 +369,81 @@ def test_a_failing_disk_is_told(start, clock, disk, failures):
     assert failures
     with pytest.raises(StorageError):
         asyncio.run(manager.close())
+
+
+# --- many logs
+
+
+@pytest.fixture
+def synced(monkeypatch):
+    """What is brought to disk, by its directory and name."""
+    names: list[str] = []
+
+    def noted(method):
+        def called(disk, path, *args):
+            names.append(f"{path.parent.name}/{path.name}")
+            return method(disk, path, *args)
+
+        return called
+
+    for name in ("note_sync", "sync"):
+        monkeypatch.setattr(FaultyDisk, name, noted(getattr(FaultyDisk, name)))
+    return names
+
+
+def append(log, make_batch):
+    assert log.append(memoryview(make_batch(2)), leader_epoch=0).error_code == 0
+
+
+def test_a_log_that_nothing_happened_to_is_closed_without_the_disk(start, root, make_batch, synced):
+    manager = start()
+    for index in range(3):
+        append(manager.get_or_create(TopicPartition("t", index)).value, make_batch)
+    asyncio.run(manager.close())
+    files = {path: path.stat().st_mtime_ns for path in root.glob("t-*/*")}
+    manager = start()
+    append(manager.get(TopicPartition("t", 1)), make_batch)
+    synced.clear()
+    asyncio.run(manager.close())
+    assert any(name.startswith("t-1/") for name in synced)
+    assert not [name for name in synced if name.startswith(("t-0", "t-2"))]
+    now = {path: path.stat().st_mtime_ns for path in root.glob("t-*/*")}
+    assert {path.parent.name for path in now if now[path] != files.get(path)} == {"t-1"}
+    assert (root / ".kafka_cleanshutdown").exists()
+
+
+def test_a_log_that_was_cut_and_grew_to_its_old_end_is_brought_to_disk(start, root, make_batch, disk):
+    manager = start()
+    log = manager.get_or_create(TP).value
+    append(log, make_batch)
+    append(log, make_batch)
+    asyncio.run(manager.close())
+    manager = start()
+    log = manager.get(TP)
+    log.truncate_to(2)
+    append(log, make_batch)
+    assert log.log_end_offset == 4
+    data = (log.directory / "00000000000000000000.log").read_bytes()
+    asyncio.run(manager.close())
+    disk.crash()
+    assert (log.directory / "00000000000000000000.log").read_bytes() == data
+
+
+def test_what_was_recovered_is_brought_to_disk_a_little_at_a_time(start, make_batch, disk, make_manager, monkeypatch):
+    manager = start()
+    for index in range(5):
+        append(manager.get_or_create(TopicPartition("t", index)).value, make_batch)
+    disk.kill()
+    executor = ManualExecutor()
+    manager = make_manager()
+    asyncio.run(_load(manager))
+    for index in range(5):
+        monkeypatch.setattr(manager.get(TopicPartition("t", index))._work, "_executor", executor)
+    manager.watch_high_watermarks(dict)
+
+    def on_disk() -> int:
+        return sum(manager.get(TopicPartition("t", index)).recovery_point == 2 for index in range(5))
+
+    assert (executor.waiting_count, on_disk()) == (2, 0)
+    executor.run_all()
+    assert (executor.waiting_count, on_disk()) == (0, 5)

@@ -166,10 +166,9 @@ class LogDirectory:
         self._files.sync(self.path)
 
     def unmark_clean(self) -> None:
-        """From now on a stop without `mark_clean` is an unclean one."""
-        if self.was_clean():
-            self._files.remove(self.path / CLEAN_SHUTDOWN_FILE)
-            self._files.sync(self.path)
+        """From now on a stop without `mark_clean` is an unclean one; the names of all logs are on disk."""
+        self._files.remove(self.path / CLEAN_SHUTDOWN_FILE)
+        self._files.sync(self.path)
 
     def logs(self) -> "LogListing":
         """The logs that stand here."""

@@ -8,10 +8,11 @@
 Source: log-format facts, files in a log, load and recovery, 1 to 3.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from barnabas.log.disk.files import FileSystem
+from barnabas.log.disk.files import DirectoryEntry, FileSystem
 from barnabas.log.file_names import (
     CLEANED_SUFFIX,
     DELETED_SUFFIX,
@@ -46,20 +47,22 @@ class LogFiles:
 
 
 def read_directory(files: FileSystem, directory: Path, now_ms: int) -> LogFiles:
-    """Tidy up a log's directory and list what it holds; it is made when it is missing.
+    """Tidy up a log's directory and list what it holds.
 
     Raises:
         StorageError: The disk failed.
         CorruptRecordsError: The result of a compaction is no log.
     """
-    files.make_directory(directory)
-    _tidy(files, directory)
+    entries = files.list(directory)
+    if _tidy(files, directory, entries):
+        entries = files.list(directory)
     found = LogFiles()
-    sizes = {entry.name: entry.size_bytes for entry in files.list(directory) if not entry.is_directory}
+    sizes = {entry.name: entry.size_bytes for entry in entries if not entry.is_directory}
     for name, size in sizes.items():
-        stem, suffix = Path(name).stem, Path(name).suffix
+        stem, dot, extension = name.rpartition(".")
         if not stem.isdecimal():
             continue
+        suffix = dot + extension
         offset = int(stem)
         if suffix == SNAPSHOT_SUFFIX:
             found.snapshot_offsets.append(offset)
@@ -83,8 +86,12 @@ def _has_damaged_index(files: FileSystem, directory: Path, stem: str, sizes: dic
     return is_torn or offset_index_bytes is None or offset_index_bytes % 8 != 0 or time_index_bytes % 12 != 0
 
 
-def _tidy(files: FileSystem, directory: Path) -> None:
-    names = [entry.name for entry in files.list(directory) if not entry.is_directory]
+def _tidy(files: FileSystem, directory: Path, entries: Sequence[DirectoryEntry]) -> bool:
+    """Remove and put in place what was under way; whether there was anything."""
+    unfinished = (DELETED_SUFFIX, CLEANED_SUFFIX, SWAP_SUFFIX)
+    names = [entry.name for entry in entries if not entry.is_directory and entry.name.endswith(unfinished)]
+    if not names:
+        return False
     cleaned = [name for name in names if name.endswith(CLEANED_SUFFIX)]
     least_cleaned_offset = min((_offset_of(name) for name in cleaned), default=None)
     for name in names:
@@ -103,6 +110,7 @@ def _tidy(files: FileSystem, directory: Path) -> None:
             files.remove(directory / name)
     for offset in sorted(swapped):
         _put_in_place(files, directory, offset)
+    return True
 
 
 def _put_in_place(files: FileSystem, directory: Path, base_offset: int) -> None:

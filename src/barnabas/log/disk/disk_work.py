@@ -28,9 +28,10 @@ class DiskWork:
 
     Attributes:
         error: Why a piece of work failed; None while all went well.
+        was_used: Something was asked of the disk.
     """
 
-    __slots__ = ("_executor", "_is_running", "_settled", "_underway_count", "_waiting", "error")
+    __slots__ = ("_executor", "_is_running", "_settled", "_underway_count", "_waiting", "error", "was_used")
 
     def __init__(self, executor: Executor) -> None:
         """Args:
@@ -43,11 +44,13 @@ class DiskWork:
         self._underway_count = 0
         self._settled: list[Pending[None]] = []
         self.error: BaseException | None = None
+        self.was_used = False
 
     def run(
         self, work: Callable[[], T], then: Callable[[T], object], failed: Callable[[BaseException], object]
     ) -> None:
         """Run `work()` when all before it has ended; see `core.executor.Executor`."""
+        self.was_used = True
         self._underway_count += 1
         self._waiting.append((work, then, failed))
         self._begin_next()
@@ -56,6 +59,7 @@ class DiskWork:
         self, work: Callable[[], T], then: Callable[[T], object], failed: Callable[[BaseException], object]
     ) -> None:
         """Run `work()` now, whatever else is under way; its failure is its own."""
+        self.was_used = True
         self._underway_count += 1
         self._executor.run(work, lambda result: self._end(then, result), lambda error: self._end(failed, error))
 

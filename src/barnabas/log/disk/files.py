@@ -13,7 +13,6 @@ import contextlib
 import errno
 import fcntl
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -325,9 +324,19 @@ class LocalFileSystem:
     def read(self, path: Path) -> bytes | None:
         with storage_errors(path):
             try:
-                return path.read_bytes()
+                fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
             except FileNotFoundError:
                 return None
+            try:
+                # One byte more than there are: where it is not there, that was all.
+                data = os.read(fd, os.fstat(fd).st_size + 1)
+                part = data
+                while part:
+                    part = os.read(fd, _WARMED_BYTES)
+                    data += part
+                return data
+            finally:
+                os.close(fd)
 
     def read_end(self, path: Path, length: int) -> bytes | None:
         with storage_errors(path):
@@ -441,10 +450,18 @@ def as_storage_error(path: Path, error: OSError) -> StorageError:
     return StorageError(f"{path}: {error.strerror or error}", path)
 
 
-@contextlib.contextmanager
-def storage_errors(path: Path) -> Iterator[None]:
+class storage_errors:  # noqa: N801 - it is used like a function
     """Turn the system's errors into `StorageError`s that name the file."""
-    try:
-        yield
-    except OSError as error:
-        raise as_storage_error(path, error) from error
+
+    # A class, since a generator would cost more than many of the system calls within.
+    __slots__ = ("_path",)
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, OSError):
+            raise as_storage_error(self._path, error) from error

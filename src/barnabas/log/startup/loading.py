@@ -158,6 +158,7 @@ class _Loading:
                 was_clean=contents.was_clean,
                 recovery_point=contents.recovery_points.get(topic_partition, 0),
                 log_start_offset=contents.log_start_offsets.get(topic_partition, 0),
+                is_found=True,
             )
 
         def opened(log: PartitionLog | None) -> None:

@@ -46,6 +46,7 @@ def open_log(
     was_clean: bool = False,
     recovery_point: int = 0,
     log_start_offset: int = 0,
+    is_found: bool = False,
 ) -> PartitionLog:
     """Open the log in `directory`, which is made when it is missing. Blocks: for an executor's thread.
 
@@ -57,12 +58,15 @@ def open_log(
         was_clean: The broker closed all logs when it last stopped.
         recovery_point: From the checkpoint; everything below is on disk. Not asked for after a clean stop.
         log_start_offset: From the checkpoint.
+        is_found: It is there, and its name will be on disk before anybody asks whether the log is.
 
     Raises:
         StorageError: The disk failed.
         CorruptRecordsError: The log was damaged below the recovery point.
     """
     now_ms = env.clock.now_ms()
+    if not is_found:
+        env.files.make_directory(directory)
     found = read_directory(env.files, directory, now_ms)
     epochs = LeaderEpochs(env.files, directory)
     snapshots = ProducerSnapshots(env.files, directory, found.snapshot_offsets)
@@ -84,6 +88,7 @@ def open_log(
     on_disk_count = len(segments) if was_clean else _first_unflushed(segments, recovery_point)
     is_made_anew = False
     told_ms = env.clock.monotonic_ms()
+    known_epochs = epochs.entries
     for index, segment in enumerate(segments):
         if env.clock.monotonic_ms() - told_ms >= _PROGRESS_INTERVAL_MS:
             told_ms = env.clock.monotonic_ms()
@@ -119,10 +124,14 @@ def open_log(
     epochs.truncate_from_end(log_end_offset)
     epochs.truncate_from_start(log_start_offset)
 
+    # Nothing was found wrong, and nothing written.
+    is_as_closed = was_clean and segments is found.segments and not found.damaged and epochs.entries == known_epochs
     if was_clean and not snapshots.offsets:
         producers = ProducerState()
     else:
+        known_snapshots = snapshots.offsets
         producers = load_producers(env, segments, snapshots, log_start_offset, log_end_offset)
+        is_as_closed = is_as_closed and snapshots.offsets == known_snapshots
     parts = LogParts(
         segments,
         epochs,
@@ -131,6 +140,8 @@ def open_log(
         log_start_offset,
         log_end_offset,
         log_end_offset if was_clean else min(recovery_point, log_end_offset),
+        is_as_closed,
+        is_found,
     )
     return PartitionLog(env, topic_partition, directory, config, parts)
 
