@@ -3,7 +3,8 @@
 Invariants:
 
 - A change is answered, and seen by reads, when its transaction is committed.
-- Changes that come together share a commit: while one is under way the next ones gather.
+- Changes that come together share a commit: while one is under way the next ones gather. Very many take several, so
+  that others have their turns between.
 - A refusal is answered after the commit of what it was judged against.
 - Ephemeral nodes belong to the one session, which is this object: they are gone when it is opened again.
 
@@ -11,6 +12,7 @@ Source: design page, registry.
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -37,6 +39,9 @@ from barnabas.registry.tree import Stage, Tree, Znode
 
 T = TypeVar("T")
 _Answer = asyncio.Future[list[OpResult]]
+
+# Some 15 ms of the event loop to stage, and as much to take over; a transaction of more is a commit of its own.
+_OPS_PER_COMMIT = 1_000
 
 
 class CommitLog(Protocol):
@@ -70,7 +75,7 @@ class EmbeddedRegistry:
         self._clock = clock
         self._executor = executor
         self._session_id = max(1, clock.now_ms()) << 8
-        self._queue: list[tuple[Sequence[Op], _Answer]] = []
+        self._queue: deque[tuple[Sequence[Op], _Answer]] = deque()
         self._is_flushing = False
         self._is_closed = False
         self._idle: asyncio.Future[None] | None = None
@@ -167,8 +172,12 @@ class EmbeddedRegistry:
         return answer
 
     def _flush(self) -> None:
-        """Stage everything that waits and commit it."""
-        queue, self._queue = self._queue, []
+        """Stage what waits, as far as there is room in one commit, and commit it."""
+        queue: list[tuple[Sequence[Op], _Answer]] = []
+        op_count = 0
+        while self._queue and op_count < _OPS_PER_COMMIT:
+            queue.append(self._queue.popleft())
+            op_count += len(queue[-1][0])
         if not queue:
             self._is_flushing = False
             if self._idle is not None:

@@ -10,7 +10,7 @@ from barnabas.core.errors import StartupError, StorageError
 from barnabas.core.executor import InlineExecutor, ThreadExecutor
 from barnabas.registry.embedded import EmbeddedRegistry
 from barnabas.registry.journal import Journal
-from barnabas.registry.store import NodeExistsError, RegistryClosedError, WatchEvent
+from barnabas.registry.store import CreateOp, NodeExistsError, RegistryClosedError, WatchEvent
 from barnabas.testing.manual_clock import ManualClock
 from tests.unit.registry.contract import OpenRegistry, RegistryContract
 
@@ -83,6 +83,23 @@ def test_changes_that_come_together_share_a_commit(tmp_path: Path) -> None:
         assert executor.waiting == []
         stats = [await registry.exists(f"/a{i}") for i in range(10)]
         assert len({stat.czxid for stat in stats if stat}) == 10
+
+    asyncio.run(story())
+
+
+def test_very_many_changes_take_several_commits_in_their_order(tmp_path: Path) -> None:
+    async def story() -> None:
+        registry, executor = await held_registry(tmp_path / "registry.sqlite")
+        large = asyncio.ensure_future(registry.multi([CreateOp(f"/large{i}") for i in range(1_500)]))
+        small = [asyncio.ensure_future(registry.create(f"/small{i}")) for i in range(1_500)]
+        done_counts = []
+        await turn()
+        while executor.waiting:
+            executor.release()
+            await turn()
+            done_counts.append(large.done() + sum(task.done() for task in small))
+        assert done_counts == [1, 1_001, 1_501]
+        assert (await registry.exists("/small0")).czxid < (await registry.exists("/small1499")).czxid
 
     asyncio.run(story())
 
