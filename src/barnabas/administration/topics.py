@@ -49,8 +49,11 @@ _NEEDED_FOR = {
     GROUP_OFFSETS_TOPIC: ("consumer groups", "offsets.topic.replication.factor"),
     TRANSACTION_STATE_TOPIC: ("transactions", "transaction.state.log.replication.factor"),
 }
-# So many topics are checked and written before the loop looks after others; they share a commit.
-_TOPICS_PER_TURN = 50
+# Topics of so many partitions are checked and written before the loop looks after others; they share a commit.
+_PARTITIONS_PER_TURN = 1_000
+# What is to be done for each topic takes about as long as for so many partitions.
+_PARTITIONS_LIKE_A_TOPIC = 20
+_TOPICS_PER_TURN = _PARTITIONS_PER_TURN // _PARTITIONS_LIKE_A_TOPIC
 _NO_LIMIT = 1 << 31
 
 
@@ -212,11 +215,16 @@ class TopicAdmin:
         """Create the topics some at a time: a request may name very many, and others must not wait for it."""
         request = _Creation(await self._registry.children(paths.BROKER_TOPICS), validate_only, self._partition_room())
         results: list[TopicResult] = []
-        for start in range(0, len(topics), _TOPICS_PER_TURN):
-            some = topics[start : start + _TOPICS_PER_TURN]
-            results += await asyncio.gather(*(self._create_one(topic, request) for topic in some))
-            await asyncio.sleep(0)
-        return results
+        some: list[NewTopic] = []
+        cost = 0
+        for topic in topics:
+            some.append(topic)
+            cost += _PARTITIONS_LIKE_A_TOPIC + max(topic.partition_count, len(topic.assignments))
+            if cost >= _PARTITIONS_PER_TURN:
+                results += await asyncio.gather(*(self._create_one(each, request) for each in some))
+                some, cost = [], 0
+                await asyncio.sleep(0)
+        return results + await asyncio.gather(*(self._create_one(each, request) for each in some))
 
     async def _create_one(self, topic: NewTopic, request: "_Creation") -> TopicResult:
         try:

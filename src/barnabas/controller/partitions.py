@@ -42,10 +42,12 @@ _PARTITIONS_PER_TURN = 500
 
 async def read_states(registry: Registry, state: ControllerState, topics: Iterable[str]) -> None:
     """Read the states of all partitions of these topics into memory; new partitions have none."""
+    read_count = 0
     for topic in topics:
-        for number, partition in enumerate(state.partitions_of(topic), 1):
+        for partition in state.partitions_of(topic):
             await _read_state(registry, state, partition)
-            if number % _PARTITIONS_PER_TURN == 0:
+            read_count += 1
+            if read_count % _PARTITIONS_PER_TURN == 0:
                 await asyncio.sleep(0)
 
 
@@ -77,6 +79,21 @@ async def create_states(registry: Registry, state: ControllerState, topics: Iter
     Raises:
         ControllerMovedError: This broker is controller no more.
     """
+    made: list[TopicPartition] = []
+    some: list[str] = []
+    partition_count = 0
+    for topic in topics:
+        some.append(topic)
+        partition_count += len(state.topics[topic].replicas) if topic in state.topics else 0
+        if partition_count >= _PARTITIONS_PER_TURN:
+            made += await _create_states_together(registry, state, some)
+            some, partition_count = [], 0
+    return made + await _create_states_together(registry, state, some)
+
+
+async def _create_states_together(
+    registry: Registry, state: ControllerState, topics: Iterable[str]
+) -> list[TopicPartition]:
     made = await _all(_create_topic_states(registry, state, topic) for topic in topics)
     return [partition for partitions in made for partition in partitions]
 
