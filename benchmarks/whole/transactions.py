@@ -4,7 +4,8 @@ import select
 import statistics
 import struct
 import time
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Generator, Sequence
 
 import crc32c
 
@@ -64,14 +65,14 @@ class Producer:
         self._end = frame(EndTxnRequest(name, given.producer_id, given.producer_epoch, committed=True), 1)
         self._records = _records()
 
-    def transaction(self) -> Iterator[bytes]:
-        """Give each request of one transaction in turn; wants its answer back by `send`."""
+    def transaction(self) -> Generator[bytes | None, bytes, None]:
+        """Give each request of one transaction in turn, and want its answer; None: it has to wait a little."""
         while True:
             answer = decoded(_ADD_PARTITIONS, 1, (yield self._add))
             error = answer.results[0].results[0].error_code
             if error != CONCURRENT_TRANSACTIONS:
                 break
-            time.sleep(_RETRY_S)
+            yield None
         _check(error)
         batch = _batch(self._records, self._producer_id, self._epoch, self._sequence)
         data = [TopicProduceData(_TOPIC, [PartitionProduceData(self._partition, batch)])]
@@ -88,33 +89,41 @@ def _check(error: int) -> None:
 
 def _run(producers: Sequence[Producer], count: int) -> list[float]:
     """Have all producers make transactions, each one after the other, until there are so many; seconds of each."""
-    poller, times_s = select.epoll(), []
-    running = {}
+    poller = select.epoll()
+    times_s: list[float] = []
+    running: dict[int, tuple[Producer, Generator[bytes | None, bytes, None], float]] = {}
+    waiting: deque[tuple[float, int]] = deque()
 
     def begin(producer: Producer) -> None:
         steps = producer.transaction()
         running[producer.peer.socket.fileno()] = (producer, steps, time.perf_counter())
-        producer.peer.send(next(steps))
+        go_on(producer, next(steps))
+
+    def go_on(producer: Producer, request: bytes | None) -> None:
+        if request is None:
+            waiting.append((time.perf_counter() + _RETRY_S, producer.peer.socket.fileno()))
+        else:
+            producer.peer.send(request)
 
     for producer in producers:
         poller.register(producer.peer.socket, select.EPOLLIN)
         begin(producer)
-    while len(times_s) < count:
-        for descriptor, _ in poller.poll(60):
+    # Those that are under way when there are enough end, so that the next ones find an end.
+    while running:
+        while waiting and waiting[0][0] <= time.perf_counter():
+            producer, steps, _ = running[waiting.popleft()[1]]
+            go_on(producer, next(steps))
+        for descriptor, _ in poller.poll(max(0.0, waiting[0][0] - time.perf_counter()) if waiting else 60.0):
             producer, steps, start = running[descriptor]
             try:
-                producer.peer.send(steps.send(producer.peer.receive()))
+                go_on(producer, steps.send(producer.peer.receive()))
             except StopIteration:
                 times_s.append(time.perf_counter() - start)
-                begin(producer)
+                if len(times_s) <= count - len(producers):
+                    begin(producer)
+                else:
+                    del running[descriptor]
     poller.close()
-    # Those that are under way end, so that the next ones find an end.
-    for producer, steps, _ in running.values():
-        try:
-            while True:
-                producer.peer.send(steps.send(producer.peer.receive()))
-        except StopIteration:
-            pass
     return times_s
 
 
