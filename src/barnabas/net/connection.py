@@ -99,6 +99,7 @@ class Connection:
         "_is_closed",
         "_is_parked",
         "_is_reading",
+        "_is_resting",
         "_is_writing",
         "_memory",
         "_now_ns",
@@ -149,6 +150,7 @@ class Connection:
         self.handler: FrameHandler | None = None
         self._pauses = 0
         self._in_turn = self._is_writing = self._is_reading = self._is_parked = self._is_closed = False
+        self._is_resting = False
 
     def start(self, handler: FrameHandler) -> None:
         """Begin to read; frames go to `handler`."""
@@ -200,6 +202,17 @@ class Connection:
             return _nothing
         return self._memory.keep(self, kept_bytes)
 
+    @property
+    def holds_buffer(self) -> bool:
+        """Whether it has memory to receive into at the moment."""
+        return self._buffer.capacity_bytes > 0
+
+    def rest(self) -> bool:
+        """Hold no receive buffer until the peer says something; whether there was one to do without."""
+        has_rested = self._buffer.rest()
+        self._is_resting = self._is_resting or has_rested
+        return has_rested
+
     def close(self, reason: str = "") -> None:
         """Close the channel and drop what is queued; harmless when closed already."""
         if self._is_closed:
@@ -222,6 +235,8 @@ class Connection:
 
     def _readable(self) -> None:
         # hot path: benchmarks/load
+        if self._is_resting and not self._wake():
+            return
         buffer = self._buffer
         try:
             space = buffer.space()
@@ -258,6 +273,24 @@ class Connection:
                 self._take_turn(now_ns)
         elif buffer.buffered_bytes >= READ_AHEAD_BYTES:
             self._stop_reading()
+
+    def _wake(self) -> bool:
+        """The peer says something after a long silence; whether it is heard at once."""
+        turns, now_ns = self.turns, self._now_ns()
+        if now_ns >= turns.end_ns and turns.is_over(now_ns):
+            # Very many say something, or leave: each of them wants a buffer first.
+            self._stop_reading()
+            turns.add(self._hear)
+            return False
+        self._is_resting = False
+        return True
+
+    def _hear(self) -> None:
+        """Others had their turn."""
+        self._is_resting = False
+        if self.handler is not None:
+            self._start_reading()
+            self._readable()
 
     def _peer_left(self) -> None:
         """The peer will say no more."""

@@ -129,6 +129,9 @@ class ReceiveBuffer:
             self.start = self.end = 0
             if self._capacity > KEPT_BUFFER_BYTES:
                 self._allocate(READ_AHEAD_BYTES)
+            elif not self._capacity:
+                # It rested.
+                self._allocate(FIRST_BUFFER_BYTES)
             return self._view
         if self._capacity - self.end < _LEAST_SPACE_BYTES:
             self._make_room()
@@ -193,8 +196,18 @@ class ReceiveBuffer:
             self._memory.resized(self.extra_bytes)
         return handed_over_bytes
 
+    def rest(self) -> bool:
+        """Hold no memory until `space` is asked for again; whether that was possible: nothing waits in it.
+
+        Frames that were handed out stay valid.
+        """
+        if self.start != self.end or not self._capacity:
+            return False
+        self.free()
+        return True
+
     def free(self) -> None:
-        """Give back everything; the buffer is of no use afterwards."""
+        """Give back everything."""
         self.start = self.end = self._capacity = 0
         self._buffer = bytearray()
         self._view = memoryview(self._buffer)

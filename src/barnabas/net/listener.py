@@ -20,10 +20,12 @@ log = logging.getLogger(__name__)
 
 _ACCEPTS_PER_TURN = 64
 _TICK_MS = 1_000
+# Who is silent for so long holds no receive buffer any more: of what an idle connection takes that is four fifths.
+_RESTING_TICKS = 10
 _PAUSE_MS = 500
 _NO_DESCRIPTOR = "no file descriptor is left for a new connection: raise the limit (ulimit -n)"
 _NO_MEMORY = "no memory is left for a new connection"
-# Memory is given back after so many connections more than there are now have gone.
+# Memory is given back after so many connections more than there are now have gone, or have begun to rest together.
 _GONE_CONNECTIONS = 200
 
 
@@ -196,6 +198,11 @@ class Listener:
         self._timer = self._timers.call_later(_TICK_MS, self._on_tick)
         if self._peak_count - len(self._connections) >= _GONE_CONNECTIONS:
             self._peak_count = len(self._connections)
+            give_memory_back()
+        # Each once while it is silent: its tick is passed once.
+        resting_tick = self.tick - _RESTING_TICKS
+        rested_count = sum(each.last_active_tick == resting_tick and each.rest() for each in self._connections)
+        if rested_count >= _GONE_CONNECTIONS:
             give_memory_back()
         max_idle_ms = self._max_idle_ms
         if max_idle_ms < 0:

@@ -91,6 +91,24 @@ def test_what_arrives_late_in_a_long_turn_waits_for_a_later_one():
     assert conversation.frames[-1] == b"in the next turn"
 
 
+@pytest.mark.parametrize("is_leaving", [False, True])
+def test_who_wakes_late_in_a_long_turn_is_heard_in_a_later_one(is_leaving):
+    conversation = Conversation()
+    conversation.say(b"early")
+    assert conversation.connection.rest()
+    conversation.now_ns += MOST_NS
+    conversation.peer.has_ended = is_leaving
+    if is_leaving:
+        conversation.peer.on_read()
+    else:
+        conversation.say(b"late")
+    assert (conversation.frames, conversation.is_forgotten) == ([b"early"], False)
+    conversation.run_turns()
+    assert conversation.frames == ([b"early"] if is_leaving else [b"early", b"late"])
+    assert conversation.is_forgotten == is_leaving
+    assert conversation.connection.rest() == (not is_leaving)
+
+
 def test_who_leaves_late_in_a_long_turn_is_let_go_of_in_a_later_one():
     conversation = Conversation()
     conversation.say(b"early")

@@ -124,6 +124,31 @@ def test_a_large_buffer_is_given_back_once_it_is_empty():
     assert buffer.capacity_bytes == READ_AHEAD_BYTES
 
 
+def test_a_buffer_at_rest_takes_no_memory_and_goes_on_when_bytes_come():
+    memory = ReceiveMemory(1 << 40)
+    buffer = ReceiveBuffer(LIMIT, memory)
+    assert len(feed(buffer, framed(b"x" * 100_000))) == 1
+    data = framed(b"frame")
+    buffer.space()[: len(data)] = data
+    buffer.received(len(data))
+    frame = buffer.next_frame()
+    assert memory.used_bytes > 0
+    assert buffer.rest()
+    assert (buffer.capacity_bytes, memory.used_bytes) == (0, 0)
+    assert not buffer.rest(), "it rests already"
+    assert feed(buffer, framed(b"another")) == [b"another"]
+    assert bytes(frame) == b"frame"
+    assert buffer.capacity_bytes == FIRST_BUFFER_BYTES
+
+
+def test_a_buffer_in_which_something_waits_does_not_rest():
+    buffer = ReceiveBuffer(LIMIT, ReceiveMemory(1 << 40))
+    data = framed(b"frame")
+    assert feed(buffer, data[:3]) == []
+    assert not buffer.rest()
+    assert feed(buffer, data[3:]) == [b"frame"]
+
+
 @pytest.mark.parametrize("size", [-1, -(1 << 31), LIMIT + 1, 0x47455420])
 def test_a_size_out_of_bounds_is_refused(size):
     buffer = ReceiveBuffer(LIMIT, ReceiveMemory(1 << 40))

@@ -76,8 +76,14 @@ class House:
         self.acceptor = MemoryAcceptor()
         self.listener = Listener(self.acceptor, self.clock, 1 << 20, max_idle_ms)
         self.memory = ReceiveMemory(1 << 20)
-        turns = Turns(lambda task: None, lambda: 1)
-        self.listener.start(new_handler, Reactor(self.memory, turns, self.clock.monotonic_ns))
+        turns = Turns(lambda task: task(), self.clock.monotonic_ns)
+        self.connections = []
+
+        def noted_handler(connection):
+            self.connections.append(connection)
+            return new_handler(connection)
+
+        self.listener.start(noted_handler, Reactor(self.memory, turns, self.clock.monotonic_ns))
 
 
 def test_all_who_wait_are_accepted_in_their_order():
@@ -146,6 +152,27 @@ def test_the_silent_are_closed_and_those_who_speak_are_not():
         house.clock.advance(1_000)
         speaking.say(b"\0\0\0\0")
     assert (silent.is_closed, speaking.is_closed) == (True, False)
+
+
+def test_who_is_silent_holds_no_buffer_and_is_heard_when_it_speaks_again():
+    frames = []
+
+    class Noting(Handler):
+        def on_frame(self, frame, now_ns):
+            frames.append(bytes(frame))
+
+    house = House(max_idle_ms=-1, new_handler=Noting)
+    peer, speaking = MemoryPeer(), MemoryPeer()
+    house.acceptor.knock(peer, speaking)
+    peer.say(b"\0\0\0\5first")
+    for _ in range(12):
+        house.clock.advance(1_000)
+        speaking.say(b"\0\0\0\0")
+    first, second = house.connections
+    assert (first.holds_buffer, second.holds_buffer) == (False, True)
+    peer.say(b"\0\0\0\6second")
+    assert first.holds_buffer
+    assert [frame for frame in frames if frame] == [b"first", b"second"]
 
 
 def test_nobody_is_closed_before_the_time_is_over():
