@@ -54,10 +54,12 @@ def _join_together(peers: Sequence[Peer], group: str) -> list[tuple[str, int]]:
     named = ask_all(peers, [_join(group, "")] * len(peers), 4)
     _check(named, MEMBER_ID_REQUIRED)
     ids = [answer.member_id for answer in named]
+    # The first one of all is not waited for by anybody: so it is a generation of its own, and then nobody is the first.
+    (first,) = ask_all(peers[:1], [_join(group, ids[0])], 4)
+    _check(ask_all(peers[:1], [SyncGroupRequest(group, first.generation_id, ids[0])], 2), NONE)
     while True:
         joined = ask_all(peers, [_join(group, member_id) for member_id in ids], 4)
         _check(joined, NONE)
-        # The first one may have been a generation of its own.
         if len({answer.generation_id for answer in joined}) == 1:
             break
     requests = []

@@ -145,6 +145,9 @@ class Cleaner:
         due: list[tuple[PartitionLog, CleanableRange]] = []
         now_ms = self._env.clock.now_ms()
         for log in self._idle_logs():
+            if len(log.segments) == 1:
+                # Nothing of it is ever clean or dirty; and of very many logs most may be so.
+                continue
             stable_offset = min(log.first_unstable_offset, high_watermarks.get(log.topic_partition, 0))
             view = LogView(
                 log.segments, log.log_start_offset, log.log_end_offset, stable_offset, log.first_dirty_offset
