@@ -10,21 +10,24 @@ import pytest
 from barnabas.cli.main import main
 from barnabas.protocol.api_keys import ApiKey
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest
-from tests.compat.conftest import RunningBroker
 from tests.compat.raw import ask
 
 
 class Commands:
-    """Runs commands against one broker."""
+    """Runs commands against one broker.
 
-    def __init__(self, broker: RunningBroker) -> None:
-        self.broker = broker
+    Attributes:
+        servers: Its address.
+    """
+
+    def __init__(self, servers: str) -> None:
+        self.servers = servers
 
     def run(self, *arguments: str, code: int = 0) -> str:
         """Run a command line; what it printed: its results, or where `code` says that it fails its complaint."""
         out, err = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            ended = main([*arguments, "--bootstrap-server", self.broker.bootstrap_servers])
+            ended = main([*arguments, "--bootstrap-server", self.servers])
         assert ended == code, out.getvalue() + err.getvalue()
         return err.getvalue() if code else out.getvalue()
 
@@ -40,7 +43,7 @@ class Commands:
 
     def need(self, *apis: ApiKey) -> None:
         """Skip the test where the broker does not say that it answers these APIs."""
-        answer = ask(self.broker.bootstrap_servers, ApiVersionsRequest(), 0)
+        answer = ask(self.servers, ApiVersionsRequest(), 0)
         missing = [api.name for api in apis if api not in {each.api_key for each in answer.api_keys}]
         if missing:
             pytest.skip(f"the broker has no {', '.join(missing)} yet")

@@ -106,7 +106,7 @@ def commands(cluster: RunningBroker) -> "Commands":
     """Our own command line, against the shared broker."""
     from tests.compat.commands import Commands
 
-    return Commands(cluster)
+    return Commands(cluster.bootstrap_servers)
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ HOUR_MS = 3_600_000
 def topic(commands: Commands, name: str) -> str:
     """A topic with ten records in each of its two partitions, one for each of the last ten hours."""
     commands.run("topics", "--create", "--topic", name, "--partitions", "2")
-    producer = Producer({"bootstrap.servers": commands.broker.bootstrap_servers})
+    producer = Producer({"bootstrap.servers": commands.servers})
     now_ms = round(time.time() * 1000)
     for hours in range(10, 0, -1):
         for partition in (0, 1):
@@ -36,7 +36,7 @@ def reader(commands: Commands, topic: str) -> Iterator[Consumer]:
     """A consumer that reads the topic, in the group of its name."""
     consumer = Consumer(
         {
-            "bootstrap.servers": commands.broker.bootstrap_servers,
+            "bootstrap.servers": commands.servers,
             "group.id": topic,
             "client.id": "reader",
             "auto.offset.reset": "earliest",

@@ -87,7 +87,7 @@ def read_committed(servers: str, topic: str, count: int) -> list[bytes]:
 
 
 def test_a_transaction_that_hangs_is_found_and_ended(commands: Commands, name: str) -> None:
-    servers = commands.broker.bootstrap_servers
+    servers = commands.servers
     commands.run("topics", "--create", "--topic", name, "--partitions", "2")
     produce(servers, name, 0, b"before")
     producer_id = new_producer_id(servers)
@@ -127,7 +127,7 @@ def test_a_transaction_that_hangs_is_found_and_ended(commands: Commands, name: s
 
 
 def test_a_transaction_that_a_coordinator_knows_is_left_to_it(commands: Commands, name: str) -> None:
-    servers = commands.broker.bootstrap_servers
+    servers = commands.servers
     commands.run("topics", "--create", "--topic", name)
     producer = transactional(servers, name)
     producer.begin_transaction()
@@ -161,7 +161,7 @@ def test_a_transaction_that_a_coordinator_knows_is_left_to_it(commands: Commands
 
 
 def test_a_young_transaction_is_not_taken_for_one_that_hangs(commands: Commands, name: str) -> None:
-    servers = commands.broker.bootstrap_servers
+    servers = commands.servers
     commands.run("topics", "--create", "--topic", name)
     producer_id = new_producer_id(servers)
     builder = BatchBuilder(Codec.NONE, producer_id, 0, base_sequence=0, is_transactional=True)
@@ -177,7 +177,7 @@ def test_a_young_transaction_is_not_taken_for_one_that_hangs(commands: Commands,
 
 def test_the_marker_has_the_least_coordinator_epoch_that_the_partition_accepts(commands: Commands, name: str) -> None:
     """The partition has a marker of epoch 2 from the same producer: its coordinator has moved twice."""
-    servers = commands.broker.bootstrap_servers
+    servers = commands.servers
     transactional(servers, name)
     commands.run("topics", "--create", "--topic", name)
     producer_id = new_producer_id(servers)

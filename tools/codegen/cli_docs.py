@@ -43,6 +43,10 @@ _RUN_ELSEWHERE = {
     "barnabas adopt": "tests/integration/test_moving_runbook.py",
     "barnabas release": "tests/integration/test_moving_runbook.py",
     "barnabas configs": "tests/compat/test_cli_configs.py",
+    **dict.fromkeys(
+        ("barnabas delete-records", "barnabas log-dirs", "barnabas elect-leaders", "barnabas reassign"),
+        "tests/compat/test_cli_partitions.py",
+    ),
     **{
         f"barnabas transactions {name}": "tests/compat/test_cli_transactions.py" for name in SUBCOMMANDS["transactions"]
     },

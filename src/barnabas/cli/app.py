@@ -34,6 +34,10 @@ FUNCTIONS: Final = {
     "consume": ("consume", "consume"),
     "groups": ("groups", "groups"),
     "configs": ("configs", "configs"),
+    "delete-records": ("delete_records", "delete_records"),
+    "log-dirs": ("log_dirs", "log_dirs"),
+    "elect-leaders": ("elect_leaders", "elect_leaders"),
+    "reassign": ("reassign", "reassign"),
     "adopt": ("adopt", "adopt"),
     "release": ("release", "release"),
 }

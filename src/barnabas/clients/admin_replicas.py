@@ -4,7 +4,7 @@ Source: protocol guide, DescribeLogDirs, AlterReplicaLogDirs, ListPartitionReass
 ElectLeaders; KIP-113, KIP-455, KIP-460.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 from functools import partial
 from typing import NamedTuple
@@ -66,29 +66,17 @@ class PartitionError(NamedTuple):
 class ReplicaAdmin(AdminCalls):
     """Administration of replicas."""
 
-    async def log_dirs(
-        self, broker_ids: Iterable[int], topics: Mapping[str, Collection[int]] | None = None
-    ) -> dict[int, list[LogDir]]:
-        """The log directories of brokers.
-
-        Args:
-            broker_ids: Which brokers to ask.
-            topics: Partitions by topic that are wanted; all when None.
+    async def log_dirs(self, broker_ids: Iterable[int]) -> dict[int, list[LogDir]]:
+        """The log directories of brokers, and the logs in them.
 
         Raises:
             KafkaError: BROKER_NOT_AVAILABLE for a broker that is not there, ...
         """
-        from barnabas.protocol.messages.describe_log_dirs import (
-            DescribableLogDirTopic,
-            DescribeLogDirsRequest,
-            DescribeLogDirsResponse,
-        )
-
-        asked = None if topics is None else [DescribableLogDirTopic(t, sorted(ps)) for t, ps in topics.items()]
+        from barnabas.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
 
         async def ask(broker_id: int) -> list[LogDir]:
             channel = await self.pool.broker(broker_id)
-            request = DescribeLogDirsRequest(asked)
+            request = DescribeLogDirsRequest(None)
             response = await channel.send(request, DescribeLogDirsResponse, timeout_ms=self.timeout_ms)
             found = []
             for result in response.results:

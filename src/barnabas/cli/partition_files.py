@@ -1,0 +1,53 @@
+"""The JSON files that name partitions, of commands that are about many of them.
+
+    {"version": 1, "partitions": [{"topic": "t", "partition": 0, ...}]}
+
+Source: cli page, kafka-delete-records, kafka-leader-election, kafka-reassign-partitions.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import TypeGuard
+
+from barnabas.core.errors import BarnabasError
+from barnabas.core.types import TopicPartition
+
+_VERSION = 1
+
+
+def read_partitions(path: str) -> dict[TopicPartition, Mapping[str, object]]:
+    """What a file says of partitions, each with all that stands beside its name.
+
+    Raises:
+        BarnabasError: No such file, no such form, or a partition twice; one line.
+    """
+    try:
+        with open(path, encoding="utf-8") as file:
+            content: object = json.load(file)
+    except OSError as error:
+        raise BarnabasError(f"cannot read {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise BarnabasError(f"{path} is no JSON: {error}") from None
+    except RecursionError:
+        raise BarnabasError(f"{path} is nested too deeply") from None
+    if not isinstance(content, dict) or not isinstance(content.get("partitions"), list):
+        raise BarnabasError(f'{path}: write {{"version":1,"partitions":[{{"topic":"t","partition":0}}]}}')
+    if content.get("version", _VERSION) != _VERSION:
+        raise BarnabasError(f"{path}: version {content['version']} is not known, only {_VERSION} is")
+    found: dict[TopicPartition, Mapping[str, object]] = {}
+    for number, entry in enumerate(content["partitions"], start=1):
+        topic, partition = (entry.get("topic"), entry.get("partition")) if isinstance(entry, dict) else (None, None)
+        if not isinstance(topic, str) or not topic or not is_number(partition):
+            raise BarnabasError(f"{path}: partition {number} of the list has no topic and partition")
+        name = TopicPartition(topic, partition)
+        if name in found:
+            raise BarnabasError(f"{path}: partition {name} is there twice")
+        found[name] = entry
+    if not found:
+        raise BarnabasError(f"{path}: the list of partitions is empty")
+    return found
+
+
+def is_number(value: object, least: int = 0, most: int = 2**31 - 1) -> TypeGuard[int]:
+    """Whether a value is a whole number within bounds; true and false are none."""
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most

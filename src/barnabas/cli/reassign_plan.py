@@ -1,0 +1,101 @@
+"""What a reassignment's file wants, and the same of what is now.
+
+Source: cli page, kafka-reassign-partitions.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple, TypeAlias
+
+from barnabas.cli.partition_files import is_number, read_partitions
+from barnabas.clients.admin_replicas import ReplicaAdmin, ReplicaLog
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import BarnabasError, KafkaError
+from barnabas.core.types import TopicPartition
+
+ANY = "any"
+
+
+class Target(NamedTuple):
+    """Where a partition's replicas shall be: brokers, and for each a log directory or ANY."""
+
+    replicas: list[int]
+    log_dirs: list[str]
+
+
+class ReplicaPlace(NamedTuple):
+    """One replica of a broker and its log there."""
+
+    broker: int
+    directory: str
+    log: ReplicaLog
+
+
+Plan: TypeAlias = Mapping[TopicPartition, Target]
+
+
+def read_plan(path: str) -> dict[TopicPartition, Target]:
+    """Read a reassignment's file. Raises BarnabasError, one line."""
+    plan = {}
+    for partition, entry in read_partitions(path).items():
+        replicas = entry.get("replicas")
+        if not isinstance(replicas, list) or not replicas or not all(is_number(each) for each in replicas):
+            raise BarnabasError(f"{path}: {partition} needs replicas: a list of broker ids")
+        if len(set(replicas)) < len(replicas):
+            raise BarnabasError(f"{path}: {partition} names a broker twice among its replicas")
+        log_dirs = entry.get("log_dirs", [ANY] * len(replicas))
+        if not isinstance(log_dirs, list) or not all(isinstance(each, str) for each in log_dirs):
+            raise BarnabasError(f"{path}: the log_dirs of {partition} are no list of paths")
+        if len(log_dirs) != len(replicas):
+            raise BarnabasError(f"{path}: {partition} has {len(replicas)} replicas and {len(log_dirs)} log_dirs")
+        plan[partition] = Target(replicas, log_dirs)
+    return dict(sorted(plan.items()))
+
+
+async def current_plan(admin: ReplicaAdmin, partitions: Iterable[TopicPartition]) -> dict[str, object]:
+    """Where partitions are now, as a file that would bring them back there.
+
+    Raises:
+        KafkaError: A partition does not exist.
+    """
+    replicas = await current_replicas(admin, partitions)
+    entries = []
+    for partition, ids in replicas.items():
+        entries.append({**_name(partition), "replicas": ids, "log_dirs": [ANY] * len(ids)})
+    return {"version": 1, "partitions": entries}
+
+
+async def current_replicas(
+    admin: ReplicaAdmin, partitions: Iterable[TopicPartition]
+) -> dict[TopicPartition, list[int]]:
+    """The replicas that partitions have now. Raises KafkaError: a partition does not exist."""
+    wanted = sorted(partitions)
+    topics = sorted({partition.topic for partition in wanted})
+    known = (await admin.retry(lambda: admin.pool.metadata(topics))).topics
+    found = {}
+    for partition in wanted:
+        topic = known.get(partition.topic)
+        if topic is None or topic.error_code:
+            code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if topic is None else topic.error_code
+            raise KafkaError(code, f"topic {partition.topic} does not exist")
+        if partition.partition not in topic.partitions:
+            raise BarnabasError(f"topic {partition.topic} has no partition {partition.partition}")
+        found[partition] = topic.partitions[partition.partition].replicas
+    return found
+
+
+async def current_places(
+    admin: ReplicaAdmin, partitions: Iterable[TopicPartition], brokers: Iterable[int]
+) -> list[ReplicaPlace]:
+    """The logs that brokers have of partitions, future ones too. Raises KafkaError: a broker is not there."""
+    wanted = set(partitions)
+    return [
+        ReplicaPlace(broker, directory.path, log)
+        for broker, directories in (await admin.log_dirs(sorted(set(brokers)))).items()
+        for directory in directories
+        for log in directory.logs
+        if log.partition in wanted
+    ]
+
+
+def _name(partition: TopicPartition) -> dict[str, object]:
+    return {"topic": partition.topic, "partition": partition.partition}

@@ -1,0 +1,122 @@
+"""Files that name partitions, and how far a reassignment is."""
+
+import json
+
+import pytest
+
+from barnabas.cli.partition_files import read_partitions
+from barnabas.cli.reassign_plan import ReplicaPlace, Target, read_plan
+from barnabas.cli.reassign_steps import _log_state, verify_plan
+from barnabas.clients.admin_replicas import ReplicaAdmin, ReplicaLog
+from barnabas.core.errors import BarnabasError
+from barnabas.core.types import TopicPartition
+from barnabas.protocol.api_keys import ApiKey
+from barnabas.protocol.messages.list_partition_reassignments import (
+    ListPartitionReassignmentsResponse,
+    OngoingPartitionReassignment,
+    OngoingTopicReassignment,
+)
+from tests.unit.clients.memory_broker import MemoryBroker
+
+PARTITION = TopicPartition("t", 0)
+NAME = {"topic": "t", "partition": 0}
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(content):
+        path = tmp_path / "file.json"
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
+        return str(path)
+
+    return write
+
+
+def test_partitions_are_read_with_what_stands_beside_them(file):
+    other = {"topic": "u", "partition": 3, "offset": 5}
+    assert read_partitions(file({"partitions": [NAME, other]})) == {PARTITION: NAME, TopicPartition("u", 3): other}
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        ("{", "is no JSON"),
+        ("[" * 100_000, "is nested too deeply"),
+        ("[]", 'write {"version":1,"partitions"'),
+        ({"partitions": {}}, 'write {"version":1,"partitions"'),
+        ({"partitions": []}, "the list of partitions is empty"),
+        ({"version": 2, "partitions": [NAME]}, "version 2 is not known, only 1 is"),
+        ({"partitions": [NAME, NAME]}, "partition t-0 is there twice"),
+        ({"partitions": ["t"]}, "partition 1 of the list has no topic and partition"),
+        ({"partitions": [{"topic": "t", "partition": -1}]}, "partition 1 of the list has no"),
+        ({"partitions": [{"topic": "t", "partition": True}]}, "partition 1 of the list has no"),
+        ({"partitions": [{"topic": "", "partition": 0}]}, "partition 1 of the list has no"),
+    ],
+)
+def test_what_is_no_such_file_is_said_in_a_line(file, content, complaint):
+    with pytest.raises(BarnabasError) as caught:
+        read_partitions(file(content))
+    assert complaint in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_plan(file):
+    moves = [{**NAME, "partition": 1, "replicas": [2, 1]}, {**NAME, "replicas": [0], "log_dirs": ["/d"]}]
+    plan = read_plan(file({"version": 1, "partitions": moves}))
+    assert list(plan.items()) == [
+        (PARTITION, Target([0], ["/d"])),
+        (TopicPartition("t", 1), Target([2, 1], ["any", "any"])),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("entry", "complaint"),
+    [
+        ({}, "t-0 needs replicas: a list of broker ids"),
+        ({"replicas": []}, "t-0 needs replicas"),
+        ({"replicas": ["0"]}, "t-0 needs replicas"),
+        ({"replicas": [0, 0]}, "t-0 names a broker twice"),
+        ({"replicas": [0], "log_dirs": "any"}, "the log_dirs of t-0 are no list of paths"),
+        ({"replicas": [0], "log_dirs": ["any", "any"]}, "t-0 has 1 replicas and 2 log_dirs"),
+    ],
+)
+def test_what_is_no_plan(file, entry, complaint):
+    with pytest.raises(BarnabasError, match=complaint):
+        read_plan(file({"partitions": [{**NAME, **entry}]}))
+
+
+@pytest.mark.parametrize(
+    ("logs", "state", "detail"),
+    [
+        ({"/b": False}, "done", ""),
+        ({"/a": False, "/b": True}, "moving", ""),
+        ({"/a": False}, "wrong", "it is in /a rather than in /b"),
+        ({"/b": False, "/c": True}, "wrong", "it is moving to /c rather than /b"),
+        ({}, "wrong", "it is not there rather than in /b"),
+    ],
+)
+def test_how_far_a_log_is(logs, state, detail):
+    places = [ReplicaPlace(1, path, ReplicaLog(PARTITION, 5, 0, is_future)) for path, is_future in logs.items()]
+    elsewhere = [ReplicaPlace(2, "/b", ReplicaLog(PARTITION, 5, 0, False))]
+    found = _log_state(1, PARTITION, "/b", places + elsewhere)
+    assert (found.what, found.state, found.detail) == ("replica t-0-1", state, detail)
+
+
+def test_how_far_partitions_are():
+    moving = [OngoingTopicReassignment("t", [OngoingPartitionReassignment(1, [0, 1], [1], [0])])]
+    broker = MemoryBroker(
+        {ApiKey.LIST_PARTITION_REASSIGNMENTS: lambda request: ListPartitionReassignmentsResponse(topics=moving)}
+    )
+    broker.partition_count = 3
+
+    async def use(pool):
+        wanted = {0: [0], 1: [1], 2: [1]}
+        plan = {TopicPartition("t", index): Target(ids, ["any"]) for index, ids in wanted.items()}
+        states = await verify_plan(ReplicaAdmin(pool), plan)
+        assert [each.text for each in states] == [
+            "is complete.",
+            "is still in progress.",
+            "is not active, but its replicas are 0 rather than 1.",
+        ]
+
+    broker.run(use)
