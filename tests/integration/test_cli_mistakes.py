@@ -108,7 +108,17 @@ def test_the_lines_before_one_that_is_too_long_are_sent(server):
     )
 
 
-@pytest.mark.parametrize("arguments", [["topics", "--list"], ["groups", "--list"], ["produce", "--topic", "t"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["topics", "--list"],
+        ["groups", "--list"],
+        ["produce", "--topic", "t"],
+        ["configs", "--describe", "--entity-type", "topics"],
+        ["transactions", "hanging"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
 def test_ctrl_c_while_a_broker_says_nothing(arguments):
     """Again where the first one asks to finish in good order: the broker says nothing to that either."""
     with socket.create_server(("127.0.0.1", 0)) as listener:

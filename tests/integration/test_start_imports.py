@@ -80,6 +80,10 @@ MOST_OF_A_COMMAND = 300
         ["topics", "--describe", "--topic", "t"],
         ["groups", "--list"],
         ["groups", "--describe", "--group", "g", "--json"],
+        ["configs", "--alter", "--topic", "t", "--add-config", "a=b"],
+        ["transactions", "hanging"],
+        ["log-dirs", "--describe"],
+        ["reassign", "--list"],
     ],
     ids=lambda arguments: " ".join(arguments[:2]),
 )

@@ -71,5 +71,10 @@ async def connect(bootstrap_server: str, settings: ClientSettings, admin: Callab
         BarnabasError: The addresses are not of this form.
     """
     connect_timeout_ms = min(_CONNECT_TIMEOUT_MS, settings.timeout_ms)
-    async with Pool(bootstrap_server, settings.client_id, connect_timeout_ms=connect_timeout_ms) as pool:
+    async with Pool(
+        bootstrap_server,
+        settings.client_id,
+        connect_timeout_ms=connect_timeout_ms,
+        request_timeout_ms=settings.timeout_ms,
+    ) as pool:
         yield admin(pool, settings.timeout_ms)

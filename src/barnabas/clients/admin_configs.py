@@ -149,7 +149,7 @@ class ConfigAdmin(AdminCalls):
                     for resource in group
                 ]
                 request = IncrementalAlterConfigsRequest(resources, validate_only)
-                response = await channel.send(request, IncrementalAlterConfigsResponse, timeout_ms=self.timeout_ms)
+                response = await channel.send(request, IncrementalAlterConfigsResponse)
                 for result in response.responses:
                     resource = ConfigResource(ResourceType(result.resource_type), result.resource_name)
                     raise_for(result.error_code, result.error_message or f"settings of {resource} were not changed")

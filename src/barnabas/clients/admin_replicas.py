@@ -77,7 +77,7 @@ class ReplicaAdmin(AdminCalls):
         async def ask(broker_id: int) -> list[LogDir]:
             channel = await self.pool.broker(broker_id)
             request = DescribeLogDirsRequest(None)
-            response = await channel.send(request, DescribeLogDirsResponse, timeout_ms=self.timeout_ms)
+            response = await channel.send(request, DescribeLogDirsResponse)
             found = []
             for result in response.results:
                 logs = [
@@ -130,7 +130,7 @@ class ReplicaAdmin(AdminCalls):
 
         async def attempt() -> dict[TopicPartition, ErrorCode]:
             channel = await self.pool.broker(broker_id)
-            response = await channel.send(request, AlterReplicaLogDirsResponse, timeout_ms=self.timeout_ms)
+            response = await channel.send(request, AlterReplicaLogDirsResponse)
             return {
                 TopicPartition(topic.topic_name, part.partition_index): ErrorCode(part.error_code)
                 for topic in response.results

@@ -186,7 +186,7 @@ class TransactionAdmin(OffsetAdmin):
         async def attempt() -> None:
             channel = await self.pool.leader(transaction.partition)
             request = WriteTxnMarkersRequest([marker])
-            response = await channel.send(request, WriteTxnMarkersResponse, timeout_ms=self.timeout_ms)
+            response = await channel.send(request, WriteTxnMarkersResponse)
             for written in response.markers:
                 for topic in written.topics:
                     for part in topic.partitions:

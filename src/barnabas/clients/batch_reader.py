@@ -71,7 +71,7 @@ async def _fetch(admin: AdminCalls, partition: TopicPartition, offset: int) -> m
         max_wait_ms=_MAX_WAIT_MS, min_bytes=1, max_bytes=_FETCH_BYTES, topics=[FetchTopic(partition.topic, [asked])]
     )
     # From version 12 on topics may have ids.
-    response = await channel.send(request, FetchResponse, max_version=11, timeout_ms=admin.timeout_ms)
+    response = await channel.send(request, FetchResponse, max_version=11)
     code = ErrorCode(response.error_code)
     for topic in response.responses:
         for part in topic.partitions:

@@ -49,6 +49,7 @@ class Channel:
         "_failure",
         "_next_correlation_id",
         "_reader",
+        "_request_timeout_ms",
         "_task",
         "_waiting",
         "_writer",
@@ -58,13 +59,20 @@ class Channel:
     )
 
     def __init__(
-        self, host: str, port: int, client_id: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self,
+        host: str,
+        port: int,
+        client_id: str,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        request_timeout_ms: int = DEFAULT_REQUEST_TIMEOUT_MS,
     ) -> None:
         """Use `connect`."""
         self.host = host
         self.port = port
         self.versions: dict[int, tuple[int, int]] = {}
         self._client_id = client_id
+        self._request_timeout_ms = request_timeout_ms
         self._reader = reader
         self._writer = writer
         self._next_correlation_id = 0
@@ -74,12 +82,20 @@ class Channel:
 
     @classmethod
     async def connect(
-        cls, host: str, port: int, client_id: str, timeout_ms: int = 10_000, env: ClientEnvironment | None = None
+        cls,
+        host: str,
+        port: int,
+        client_id: str,
+        timeout_ms: int = 10_000,
+        env: ClientEnvironment | None = None,
+        *,
+        request_timeout_ms: int = DEFAULT_REQUEST_TIMEOUT_MS,
     ) -> "Channel":
         """Open a connection and ask the broker for its versions.
 
         Args:
             env: The world; the machine's own by default.
+            request_timeout_ms: How long to wait for the answer to a request that does not say so itself.
 
         Raises:
             KafkaError: NETWORK_EXCEPTION (nobody there, no answer, another protocol); says which address.
@@ -91,7 +107,7 @@ class Channel:
             raise _no_answer(host, port, timeout_ms) from None
         except (OSError, UnicodeError) as error:
             raise KafkaError(ErrorCode.NETWORK_EXCEPTION, _why_not(host, port, error)) from error
-        channel = cls(host, port, client_id, reader, writer)
+        channel = cls(host, port, client_id, reader, writer, request_timeout_ms)
         try:
             await channel._negotiate(timeout_ms)
         except BaseException:
@@ -129,14 +145,14 @@ class Channel:
         answer: type[R],
         *,
         max_version: int | None = None,
-        timeout_ms: int = DEFAULT_REQUEST_TIMEOUT_MS,
+        timeout_ms: int | None = None,
     ) -> R:
         """Send a request and wait for its answer.
 
         Args:
             answer: The response's class.
             max_version: See `version_of`.
-            timeout_ms: How long to wait for the answer.
+            timeout_ms: How long to wait for the answer; the channel's own `request_timeout_ms` when None.
 
         Raises:
             KafkaError: NETWORK_EXCEPTION (the connection is gone), REQUEST_TIMED_OUT, UNSUPPORTED_VERSION.
@@ -144,6 +160,7 @@ class Channel:
             ProtocolError: The answer is malformed.
         """
         version = self.version_of(request.API_KEY, max_version)
+        timeout_ms = self._request_timeout_ms if timeout_ms is None else timeout_ms
         correlation_id = self._write(request, version)
         future: asyncio.Future[memoryview] = asyncio.get_running_loop().create_future()
         self._waiting[correlation_id] = future

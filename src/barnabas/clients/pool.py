@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from barnabas.clients.channel import Channel, UnreachableError, parse_servers
+from barnabas.clients.channel import DEFAULT_REQUEST_TIMEOUT_MS, Channel, UnreachableError, parse_servers
 from barnabas.clients.environment import ClientEnvironment, machine_environment
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
@@ -69,11 +69,13 @@ class Pool:
         client_id: str = "barnabas",
         *,
         connect_timeout_ms: int = 10_000,
+        request_timeout_ms: int = DEFAULT_REQUEST_TIMEOUT_MS,
         metadata_max_age_ms: int = 300_000,
         env: ClientEnvironment | None = None,
     ) -> None:
         """Args:
         bootstrap_servers: `host:port,...`; one that answers is enough.
+        request_timeout_ms: How long an answer may take, where a request does not say so itself.
         env: The world; the machine's own by default.
 
         Raises:
@@ -83,6 +85,7 @@ class Pool:
         self.metadata_max_age_ms = metadata_max_age_ms
         self._bootstrap = parse_servers(bootstrap_servers)
         self._connect_timeout_ms = connect_timeout_ms
+        self._request_timeout_ms = request_timeout_ms
         self.env = env or machine_environment()
         self._clock = self.env.clock
         self._channels: dict[tuple[str, int, str], Channel] = {}
@@ -235,7 +238,13 @@ class Pool:
             if channel is None or not channel.is_open:
                 if channel is not None:
                     await channel.close()
-                channel = await Channel.connect(*address, self.client_id, self._connect_timeout_ms, self.env)
+                channel = await Channel.connect(
+                    *address,
+                    self.client_id,
+                    self._connect_timeout_ms,
+                    self.env,
+                    request_timeout_ms=self._request_timeout_ms,
+                )
                 self._channels[place] = channel
             return channel
 

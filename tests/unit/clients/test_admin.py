@@ -6,6 +6,7 @@ import pytest
 
 from barnabas.clients.admin import EARLIEST, Admin, retry
 from barnabas.clients.channel import UnreachableError
+from barnabas.clients.pool import Pool
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
@@ -87,4 +88,19 @@ def test_offsets_of_a_partition_that_moved_are_asked_for_again_and_of_the_others
 
     broker = MemoryBroker({ApiKey.LIST_OFFSETS: offsets})
     broker.partition_count = 2
+    broker.run(use)
+
+
+def test_a_broker_that_falls_silent_is_waited_for_as_long_as_was_said():
+    broker = MemoryBroker({ApiKey.METADATA: lambda request: None})
+
+    async def use(_):
+        loop = asyncio.get_running_loop()
+        begin = loop.time()
+        async with Pool("memory:9092", env=broker.environment(), request_timeout_ms=5_000) as pool:
+            with pytest.raises(KafkaError) as caught:
+                await Admin(pool, 5_000).topics()
+        assert caught.value.code is ErrorCode.REQUEST_TIMED_OUT
+        assert loop.time() - begin == pytest.approx(5)
+
     broker.run(use)
