@@ -8,13 +8,13 @@ Source: src/barnabas/cli.
 import argparse
 import inspect
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 
 import typer
 
-from barnabas.cli.app import FUNCTIONS, GROUPS, application
+from barnabas.cli.app import application
 from barnabas.cli.commands import COMMANDS, SUBCOMMANDS
+from barnabas.cli.dispatch import FUNCTIONS, module_of
 from barnabas.pipeline.commands.main import parser as pipeline_parser
 from barnabas.server.main import parser
 
@@ -35,8 +35,8 @@ All but `perf` work after a plain install and with any Kafka cluster; `perf` nee
 | --- | --- |
 """
 
-_HELP = {name: str(import_module(f"barnabas.cli.{module}").HELP) for name, (module, _) in FUNCTIONS.items()}
-_GROUPS = {name: import_module(f"barnabas.cli.{name}") for name in GROUPS}
+_HELP = {name: str(module_of(name).HELP) for name in FUNCTIONS}
+_GROUPS = {name: module_of(name) for name in SUBCOMMANDS}
 
 # Examples that tests/docs cannot run in an empty directory.
 _RUN_ELSEWHERE = {

@@ -1,22 +1,21 @@
-"""The commands as one typer application.
+"""The commands as one typer application, which shows help and says what is wrong with a command line.
 
-A command loads its own module only: of the others the application knows the names.
+Of commands that are not wanted it knows the names alone.
 
 Source: Kafka 2.7's shell tools, for the names of options.
 """
 
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from importlib import import_module
-from types import ModuleType
 from typing import Final
 
 import typer
 
-from barnabas.cli.commands import COMMANDS
-from barnabas.cli.plain_options import read_options
+from barnabas.cli.commands import COMMANDS, SUBCOMMANDS
+from barnabas.cli.dispatch import FUNCTIONS, GROUPS, CliUsageError, module_of, spread
+from barnabas.cli.typer_options import for_typer
 from barnabas.core.build import version_line
-from barnabas.core.errors import BarnabasError
 
 # All of typer's usage errors derive from it. Click defines it beside BadParameter, which typer gives on from the click
 # that it brings (as it does now) or imports (as it did).
@@ -26,29 +25,6 @@ _CONTEXT = {"help_option_names": ["-h", "--help"]}
 
 # Set by a shell that wants to complete a command line: any command's options may be asked for.
 _COMPLETION: Final = "_BARNABAS_COMPLETE"
-
-# Where the commands are: module and function. `cli/main.py` runs broker and pipeline without loading any of this.
-FUNCTIONS: Final = {
-    "topics": ("topics", "topics"),
-    "produce": ("produce", "produce"),
-    "consume": ("consume", "consume"),
-    "groups": ("groups", "groups"),
-    "configs": ("configs", "configs"),
-    "delete-records": ("delete_records", "delete_records"),
-    "log-dirs": ("log_dirs", "log_dirs"),
-    "elect-leaders": ("elect_leaders", "elect_leaders"),
-    "reassign": ("reassign", "reassign"),
-    "adopt": ("adopt", "adopt"),
-    "release": ("release", "release"),
-}
-# Modules with commands of their own below them.
-GROUPS: Final = ("transactions", "perf", "log")
-# Those with options that take several values, or may take one, which typer's can't.
-_SPREADING: Final = ("groups", "perf")
-
-
-class CliUsageError(BarnabasError):
-    """Options that cannot be; the text says which."""
 
 
 def _print_version(is_wanted: bool) -> None:
@@ -81,29 +57,32 @@ def application(wanted: Collection[str]) -> typer.Typer:
     )
     app.callback(invoke_without_command=True)(_root)
     for name, text in COMMANDS.items():
-        if name in wanted and name in GROUPS:
-            app.add_typer(_module(name).app, name=name, help=text, context_settings=_CONTEXT)
+        if name in wanted and name in SUBCOMMANDS:
+            app.add_typer(_group(name), name=name, help=text, context_settings=_CONTEXT)
         elif name in wanted and name in FUNCTIONS:
-            module_name, function_name = FUNCTIONS[name]
-            module = _module(module_name)
-            app.command(name, help=module.HELP)(getattr(module, function_name))
+            module = module_of(name)
+            app.command(name, help=module.HELP)(for_typer(getattr(module, FUNCTIONS[name][1])))
         else:
             app.command(name, help=text, add_help_option=False)(_listed)
     return app
 
 
-def _function(name: str, arguments: Sequence[str]) -> tuple[Callable[..., object] | None, Sequence[str]]:
-    """What a command runs, and what is left for it to read; None where typer has to find it."""
-    if name in FUNCTIONS:
-        module_name, function_name = FUNCTIONS[name]
-        return getattr(_module(module_name), function_name), arguments
-    if name in GROUPS and arguments:
-        return getattr(_module(name), "SUBCOMMANDS", {}).get(arguments[0]), arguments[1:]
-    return None, arguments
+def _group(name: str) -> typer.Typer:
+    """The commands below one."""
+    module = module_of(name)
+    if name not in GROUPS:
+        made: typer.Typer = module.app
+        return made
+    group = typer.Typer(rich_markup_mode="rich")
+    group.callback(invoke_without_command=True)(_show_help)
+    for below, (function, text) in module.SUBCOMMANDS.items():
+        group.command(below, help=text)(for_typer(function))
+    return group
 
 
-def _module(name: str) -> ModuleType:
-    return import_module(f"barnabas.cli.{name}")
+def _show_help(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 def run_app(arguments: Sequence[str]) -> int:
@@ -115,17 +94,9 @@ def run_app(arguments: Sequence[str]) -> int:
         BrokenPipeError: Nobody reads the output any more.
     """
     name = next((word for word in arguments if not word.startswith("-")), "")
-    if name in _SPREADING and arguments[:1] == [name]:
-        arguments = _module(name).spread_lists(arguments)
-    if arguments[:1] == [name]:
-        function, rest = _function(name, arguments[1:])
-        options = None if function is None else read_options(function, rest)
-        if function is not None and options is not None:
-            function(**options)
-            return 0
     command = typer.main.get_command(application(COMMANDS if _COMPLETION in os.environ else [name]))
     try:
-        result = command.main(args=list(arguments), prog_name="barnabas", standalone_mode=False)
+        result = command.main(args=spread(arguments), prog_name="barnabas", standalone_mode=False)
     except _ClickException as error:
         format_message = getattr(error, "format_message", error.__str__)
         raise CliUsageError(str(format_message()).rstrip(".")) from None

@@ -4,14 +4,13 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Final, NamedTuple
 
-import typer
-
 from barnabas.cli.connection import client_settings, connect
 from barnabas.cli.options import (
     DEFAULT_SERVER,
     AsJson,
     BootstrapServer,
     CommandConfig,
+    Option,
     TimeoutMs,
     flag,
     paragraphs,
@@ -71,31 +70,31 @@ def configs(
     alter: Annotated[bool, flag("--alter", "Change settings.")] = False,
     entity_type: Annotated[
         str | None,
-        typer.Option("--entity-type", metavar="TYPE", help="topics, brokers or broker-loggers."),
+        Option("--entity-type", metavar="TYPE", help="topics, brokers or broker-loggers."),
     ] = None,
     entity_name: Annotated[
-        str | None, typer.Option("--entity-name", metavar="NAME", help="A topic's name, or a broker's id.")
+        str | None, Option("--entity-name", metavar="NAME", help="A topic's name, or a broker's id.")
     ] = None,
     entity_default: Annotated[
         bool, flag("--entity-default", "With brokers: what is set for all brokers of the cluster.")
     ] = False,
     topic: Annotated[
-        str | None, typer.Option("--topic", metavar="NAME", help="Short for --entity-type topics --entity-name NAME.")
+        str | None, Option("--topic", metavar="NAME", help="Short for --entity-type topics --entity-name NAME.")
     ] = None,
     broker: Annotated[
-        str | None, typer.Option("--broker", metavar="ID", help="Short for --entity-type brokers --entity-name ID.")
+        str | None, Option("--broker", metavar="ID", help="Short for --entity-type brokers --entity-name ID.")
     ] = None,
     broker_defaults: Annotated[
         bool, flag("--broker-defaults", "Short for --entity-type brokers --entity-default.")
     ] = False,
     broker_logger: Annotated[
         str | None,
-        typer.Option("--broker-logger", metavar="ID", help="Short for --entity-type broker-loggers --entity-name ID."),
+        Option("--broker-logger", metavar="ID", help="Short for --entity-type broker-loggers --entity-name ID."),
     ] = None,
     all_: Annotated[bool, flag("--all", "With --describe: inherited settings and defaults too.")] = False,
     add_config: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--add-config",
             metavar="NAME=VALUE,...",
             help="Settings to set; a value with commas stands in brackets: name=[a,b]. May be repeated.",
@@ -103,11 +102,11 @@ def configs(
     ] = None,
     add_config_file: Annotated[
         str | None,
-        typer.Option("--add-config-file", metavar="FILE", help="A properties file with the settings to set."),
+        Option("--add-config-file", metavar="FILE", help="A properties file with the settings to set."),
     ] = None,
     delete_config: Annotated[
         list[str] | None,
-        typer.Option("--delete-config", metavar="NAME,...", help="Settings to unset. May be repeated."),
+        Option("--delete-config", metavar="NAME,...", help="Settings to unset. May be repeated."),
     ] = None,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     command_config: CommandConfig = None,

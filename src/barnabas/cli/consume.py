@@ -6,11 +6,10 @@ import json
 import sys
 from typing import Annotated
 
-import typer
-
 from barnabas.cli.options import (
     DEFAULT_SERVER,
     BootstrapServer,
+    Option,
     flag,
     paragraphs,
     parse_flag,
@@ -47,33 +46,33 @@ _POLL_MS = 500
 
 
 def consume(
-    topic: Annotated[str | None, typer.Option("--topic", metavar="NAME", help="The topic to read.")] = None,
+    topic: Annotated[str | None, Option("--topic", metavar="NAME", help="The topic to read.")] = None,
     whitelist: Annotated[
-        str | None, typer.Option("--whitelist", metavar="REGEX", help="Read all topics that match, instead of --topic.")
+        str | None, Option("--whitelist", metavar="REGEX", help="Read all topics that match, instead of --topic.")
     ] = None,
     partition: Annotated[
-        int | None, typer.Option("--partition", min=0, metavar="N", help="Read this partition only.")
+        int | None, Option("--partition", min=0, metavar="N", help="Read this partition only.")
     ] = None,
     offset: Annotated[
         str | None,
-        typer.Option("--offset", metavar="N|earliest|latest", help="Where to begin in --partition (default: latest)."),
+        Option("--offset", metavar="N|earliest|latest", help="Where to begin in --partition (default: latest)."),
     ] = None,
     from_beginning: Annotated[
         bool,
         flag("--from-beginning", "Begin with the first record; with --group, where nothing was committed."),
     ] = False,
     max_messages: Annotated[
-        int | None, typer.Option("--max-messages", min=1, metavar="N", help="End after so many records.")
+        int | None, Option("--max-messages", min=1, metavar="N", help="End after so many records.")
     ] = None,
     timeout_ms: Annotated[
-        int | None, typer.Option("--timeout-ms", min=1, metavar="MS", help="End when no record came for so long.")
+        int | None, Option("--timeout-ms", min=1, metavar="MS", help="End when no record came for so long.")
     ] = None,
     group: Annotated[
-        str | None, typer.Option("--group", metavar="NAME", help="Read as a member of this consumer group.")
+        str | None, Option("--group", metavar="NAME", help="Read as a member of this consumer group.")
     ] = None,
     properties: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--property",
             metavar="NAME=VALUE",
             help="print.key, print.timestamp, print.offset, print.partition, print.headers (false), "

@@ -2,14 +2,13 @@
 
 from typing import Annotated
 
-import typer
-
 from barnabas.cli.connection import client_settings, connect
 from barnabas.cli.options import (
     DEFAULT_SERVER,
     AsJson,
     BootstrapServer,
     CommandConfig,
+    Option,
     TimeoutMs,
     paragraphs,
     run_async,
@@ -37,7 +36,7 @@ _HIGH_WATERMARK = -1
 
 def delete_records(
     offset_json_file: Annotated[
-        str, typer.Option("--offset-json-file", metavar="FILE", help="Which partitions, and up to which offset.")
+        str, Option("--offset-json-file", metavar="FILE", help="Which partitions, and up to which offset.")
     ],
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     command_config: CommandConfig = None,

@@ -3,14 +3,13 @@
 from collections.abc import Mapping
 from typing import Annotated, Final
 
-import typer
-
 from barnabas.cli.connection import client_settings, connect
 from barnabas.cli.options import (
     DEFAULT_SERVER,
     AsJson,
     BootstrapServer,
     CommandConfig,
+    Option,
     TimeoutMs,
     flag,
     paragraphs,
@@ -39,15 +38,15 @@ _TYPES: Final = ", ".join(ElectionType.__members__)
 
 
 def elect_leaders(
-    election_type: Annotated[str, typer.Option("--election-type", metavar="TYPE", help="PREFERRED or UNCLEAN.")],
+    election_type: Annotated[str, Option("--election-type", metavar="TYPE", help="PREFERRED or UNCLEAN.")],
     topic: Annotated[
-        str | None, typer.Option("--topic", metavar="NAME", help="Of this topic, the partition of --partition.")
+        str | None, Option("--topic", metavar="NAME", help="Of this topic, the partition of --partition.")
     ] = None,
     partition: Annotated[
-        int | None, typer.Option("--partition", min=0, max=2**31 - 1, metavar="N", help="The partition of --topic.")
+        int | None, Option("--partition", min=0, max=2**31 - 1, metavar="N", help="The partition of --topic.")
     ] = None,
     path_to_json_file: Annotated[
-        str | None, typer.Option("--path-to-json-file", metavar="FILE", help="Of the partitions in this file.")
+        str | None, Option("--path-to-json-file", metavar="FILE", help="Of the partitions in this file.")
     ] = None,
     all_topic_partitions: Annotated[bool, flag("--all-topic-partitions", "Of all partitions.")] = False,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,

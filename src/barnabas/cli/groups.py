@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import Annotated, Final
 
-import typer
-
 from barnabas.cli.connection import client_settings, connect
 from barnabas.cli.groups_describe import describe_groups, list_groups
 from barnabas.cli.groups_reset import Reset, parse_topics, reset_offsets
@@ -13,6 +11,7 @@ from barnabas.cli.options import (
     AsJson,
     BootstrapServer,
     CommandConfig,
+    Option,
     TimeoutMs,
     flag,
     paragraphs,
@@ -64,23 +63,21 @@ def groups(
     delete: Annotated[bool, flag("--delete", "Delete groups and their offsets.")] = False,
     reset: Annotated[bool, flag("--reset-offsets", "Set a group's offsets anew.")] = False,
     delete_offsets: Annotated[bool, flag("--delete-offsets", "Delete a group's offsets of topics.")] = False,
-    group: Annotated[
-        list[str] | None, typer.Option("--group", metavar="NAME", help="The group; may be repeated.")
-    ] = None,
+    group: Annotated[list[str] | None, Option("--group", metavar="NAME", help="The group; may be repeated.")] = None,
     all_groups: Annotated[bool, flag("--all-groups", "All groups instead of --group.")] = False,
     offsets: Annotated[bool, flag("--offsets", "With --describe: offsets and lag (the default).")] = False,
     members: Annotated[bool, flag("--members", "With --describe: members and what they are assigned.")] = False,
     state: Annotated[bool, flag("--state", "With --describe or --list: the group's state.")] = False,
     in_state: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--in-state", metavar="STATE,...", help="With --list: groups in these states alone (as --state STATE,...)."
         ),
     ] = None,
     verbose: Annotated[bool, flag("--verbose", "With --describe --members: what each member is assigned.")] = False,
     topic: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--topic",
             metavar="NAME[:0,1]",
             help="Whose offsets to reset or delete: a topic, or some of its partitions; may be repeated.",
@@ -89,18 +86,16 @@ def groups(
     all_topics: Annotated[
         bool, flag("--all-topics", "With --reset-offsets: all topics that the group has offsets of.")
     ] = False,
-    to_offset: Annotated[
-        int | None, typer.Option("--to-offset", min=0, metavar="N", help="Reset to this offset.")
-    ] = None,
+    to_offset: Annotated[int | None, Option("--to-offset", min=0, metavar="N", help="Reset to this offset.")] = None,
     to_earliest: Annotated[bool, flag("--to-earliest", "Reset to the first record.")] = False,
     to_latest: Annotated[bool, flag("--to-latest", "Reset to after the last record.")] = False,
     to_current: Annotated[bool, flag("--to-current", "Reset to what is committed now.")] = False,
     shift_by: Annotated[
-        int | None, typer.Option("--shift-by", metavar="N", help="Move by so many records, back when negative.")
+        int | None, Option("--shift-by", metavar="N", help="Move by so many records, back when negative.")
     ] = None,
     to_datetime: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--to-datetime",
             metavar="TIME",
             help="Reset to the first record of this time (2026-11-21T08:00:00.000, UTC unless it says otherwise).",
@@ -108,11 +103,11 @@ def groups(
     ] = None,
     by_duration: Annotated[
         str | None,
-        typer.Option("--by-duration", metavar="PnDTnHnMnS", help="Reset to the first record of so long ago."),
+        Option("--by-duration", metavar="PnDTnHnMnS", help="Reset to the first record of so long ago."),
     ] = None,
     from_file: Annotated[
         str | None,
-        typer.Option("--from-file", metavar="CSV", help="Reset to the offsets in a file that --export wrote."),
+        Option("--from-file", metavar="CSV", help="Reset to the offsets in a file that --export wrote."),
     ] = None,
     dry_run: Annotated[bool, flag("--dry-run", "Only show what a reset would do (the default).")] = False,
     execute: Annotated[bool, flag("--execute", "Do the reset.")] = False,

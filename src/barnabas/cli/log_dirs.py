@@ -3,14 +3,13 @@
 from collections.abc import Collection, Mapping
 from typing import Annotated
 
-import typer
-
 from barnabas.cli.connection import client_settings, connect
 from barnabas.cli.options import (
     DEFAULT_SERVER,
     AsJson,
     BootstrapServer,
     CommandConfig,
+    Option,
     TimeoutMs,
     flag,
     paragraphs,
@@ -38,10 +37,10 @@ _VERSION = 1
 def log_dirs(
     describe: Annotated[bool, flag("--describe", "Show them (there is nothing else to do).")] = False,
     topic_list: Annotated[
-        str | None, typer.Option("--topic-list", metavar="NAME,...", help="Only the logs of these topics.")
+        str | None, Option("--topic-list", metavar="NAME,...", help="Only the logs of these topics.")
     ] = None,
     broker_list: Annotated[
-        str | None, typer.Option("--broker-list", metavar="ID,...", help="Only these brokers (default: all).")
+        str | None, Option("--broker-list", metavar="ID,...", help="Only these brokers (default: all).")
     ] = None,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     command_config: CommandConfig = None,

@@ -86,15 +86,20 @@ def _give_up_output() -> None:
 
 
 def _run(program: str, arguments: list[str]) -> int:
-    from barnabas.cli.app import CliUsageError, run_app
-    from barnabas.cli.hints import explain
+    from barnabas.cli.dispatch import CliUsageError, run_plainly, spread
     from barnabas.core.errors import BarnabasError
 
     try:
+        if run_plainly(spread(arguments)):
+            return 0
+        from barnabas.cli.app import run_app
+
         return run_app(arguments)
     except CliUsageError as error:
         return fail(program, f"{error} ({program} --help shows all options)")
     except BarnabasError as error:
+        from barnabas.cli.hints import explain
+
         return fail(program, explain(error))
 
 

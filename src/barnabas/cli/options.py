@@ -5,9 +5,6 @@ import signal
 from collections.abc import Coroutine, Iterable
 from typing import Annotated, TypeVar
 
-import typer
-from typer.models import OptionInfo
-
 from barnabas.core.errors import BarnabasError
 
 T = TypeVar("T")
@@ -15,22 +12,45 @@ T = TypeVar("T")
 DEFAULT_SERVER = "127.0.0.1:9092"
 
 
-def flag(name: str, text: str) -> OptionInfo:
-    """A boolean option without a value; its help shows no type."""
-    option = typer.Option(name, metavar=" ", help=text)
-    assert isinstance(option, OptionInfo)
-    return option
+class Option:
+    """What a command's parameter is annotated with: how it is typed, and what it is for.
+
+    Attributes:
+        names: `--name`, and shorter ones.
+        metavar: What stands for the value in help; None: there is none, it is a flag.
+        help: A sentence.
+        min, max: Bounds of a number.
+    """
+
+    __slots__ = ("help", "max", "metavar", "min", "names")
+
+    def __init__(
+        self,
+        *names: str,
+        help: str,  # as typer calls it
+        metavar: str | None = None,
+        min: int | None = None,
+        max: int | None = None,
+    ) -> None:
+        self.names = names
+        self.metavar = metavar
+        self.help = help
+        self.min = min
+        self.max = max
+
+
+def flag(name: str, text: str) -> Option:
+    """A boolean option without a value."""
+    return Option(name, help=text)
 
 
 BootstrapServer = Annotated[
     str,
-    typer.Option(
-        "--bootstrap-server", metavar="HOST:PORT,...", help="Brokers to connect to; one that answers is enough."
-    ),
+    Option("--bootstrap-server", metavar="HOST:PORT,...", help="Brokers to connect to; one that answers is enough."),
 ]
 CommandConfig = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--command-config",
         metavar="FILE",
         help="A properties file with client.id, request.timeout.ms and default.api.timeout.ms.",
@@ -38,9 +58,7 @@ CommandConfig = Annotated[
 ]
 TimeoutMs = Annotated[
     int | None,
-    typer.Option(
-        "--timeout", min=1, max=2**31 - 1, metavar="MS", help="How long the cluster may take (default: 30000)."
-    ),
+    Option("--timeout", min=1, max=2**31 - 1, metavar="MS", help="How long the cluster may take (default: 30000)."),
 ]
 AsJson = Annotated[bool, flag("--json", "Print JSON for scripts instead of a table.")]
 

@@ -26,37 +26,52 @@ def print_json(value: object) -> None:
     print(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
 
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[Cell]], title: str | None = None) -> None:
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> None:
     """A table on stdout; numbers stand to the right, None is a dash."""
+    listed = [list(row) for row in rows]
+    are_numbers = [_are_numbers([row[index] for row in listed]) for index in range(len(columns))]
+    texts = [["-" if cell is None else str(cell) for cell in row] for row in listed]
+    if not sys.stdout.isatty():
+        _print_plain(columns, texts, are_numbers)
+        return
     from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=100_000)
-    listed = [list(row) for row in rows]
-    table = Table(
-        box=box.ROUNDED if console.is_terminal else None,
-        title=Text(title) if title else None,
-        title_justify="left",
-        pad_edge=console.is_terminal,
-    )
-    for index, column in enumerate(columns):
-        cells = [row[index] for row in listed if row[index] is not None]
-        is_number = bool(cells) and all(isinstance(cell, int) for cell in cells)
-        table.add_column(column, justify="right" if is_number else "left", no_wrap=not console.is_terminal)
-    for row in listed:
-        table.add_row(*(Text("-" if cell is None else str(cell)) for cell in row))
-    if console.is_terminal:
-        console.print(table)
-        return
-    with console.capture() as capture:
-        console.print(table)
-    # The last column is padded as the others are: in a pipe nobody wants that.
-    for line in capture.get().splitlines():
-        print(line.rstrip())
+    table = Table(box=box.ROUNDED)
+    for column, is_number in zip(columns, are_numbers, strict=True):
+        table.add_column(column, justify="right" if is_number else "left")
+    for row in texts:
+        table.add_row(*map(Text, row))
+    Console(highlight=False).print(table)
+
+
+def _are_numbers(cells: Iterable[Cell]) -> bool:
+    known = [cell for cell in cells if cell is not None]
+    return bool(known) and all(isinstance(cell, int) for cell in known)
+
+
+def _print_plain(columns: Sequence[str], rows: Sequence[Sequence[str]], are_numbers: Sequence[bool]) -> None:
+    """Columns without a frame: nothing is loaded for that."""
+    lines = [list(columns), *rows]
+    widths = [max(map(_width, cells)) for cells in zip(*lines, strict=True)]
+    for line in lines:
+        cells = []
+        for text, width, is_number in zip(line, widths, are_numbers, strict=True):
+            gap = " " * (width - _width(text))
+            cells.append(gap + text if is_number else text + gap)
+        # The last column is padded as the others are: in a pipe nobody wants that.
+        print("  ".join(cells).rstrip())
+
+
+def _width(text: str) -> int:
+    """How many columns of a terminal a text takes."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width
+
+    return sum(0 if combining(each) else 2 if east_asian_width(each) in "WF" else 1 for each in text)
 
 
 def note(text: str) -> None:

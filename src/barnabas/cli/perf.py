@@ -14,6 +14,7 @@ import typer
 
 from barnabas.cli.options import DEFAULT_SERVER, AsJson, BootstrapServer, flag, parse_pairs, run_async
 from barnabas.cli.output import Bar, print_json, progress
+from barnabas.cli.typer_options import for_typer
 from barnabas.clients import Pool
 from barnabas.clients.admin import retry
 from barnabas.core.error_code import ErrorCode
@@ -52,6 +53,7 @@ def perf(context: typer.Context) -> None:
 
 
 @app.command("produce", help="Send records as fast as they go, or at a given rate, and print throughput and latency.")
+@for_typer
 def perf_produce(
     topic: Annotated[str, typer.Option("--topic", metavar="NAME", help="Where the records go.")],
     num_records: Annotated[int, typer.Option("--num-records", min=1, metavar="N", help="How many records to send.")],
@@ -223,6 +225,7 @@ def _wait_until(producer: "Producer", moment: float) -> None:
 
 
 @app.command("consume", help="Read a topic as fast as it goes, and print throughput.")
+@for_typer
 def perf_consume(
     topic: Annotated[str, typer.Option("--topic", metavar="NAME", help="The topic to read.")],
     messages: Annotated[int, typer.Option("--messages", min=1, metavar="N", help="How many records to read.")],

@@ -1,4 +1,4 @@
-"""The options of a command, read without typer's validation: that loads pydantic, a third of a command's start.
+"""The options of a command, read without typer, which with pydantic is the half of a command's start.
 
 A command line that is plainly right needs none of it: known options, numbers within their bounds, nothing missing. Any
 other one (a mistake, `--help`, an option of a rarer type) is left to typer, which says what is wrong with it.
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import NoneType, UnionType
 from typing import Annotated, Union, get_args, get_origin, get_type_hints
 
-from typer.models import OptionInfo
+from barnabas.cli.options import Option
 
 Value = str | int | bool | list[str] | None
 
@@ -34,7 +34,7 @@ def read_options(function: Callable[..., object], arguments: Sequence[str]) -> d
     """The arguments to call a command with.
 
     Args:
-        function: A command, annotated for typer.
+        function: A command, its parameters annotated by `Option`.
         arguments: What stands behind its name.
 
     Returns:
@@ -86,13 +86,12 @@ def _options(function: Callable[..., object]) -> dict[str, _Option] | None:
         hint = hints[name]
         if get_origin(hint) is not Annotated:
             return None
-        kind, info, *_ = get_args(hint)
+        kind, note, *_ = get_args(hint)
         if get_origin(kind) in (Union, UnionType):
             kinds = [part for part in get_args(kind) if part is not NoneType]
             kind = kinds[0] if len(kinds) == 1 else None
-        if kind not in _KINDS or not isinstance(info, OptionInfo) or not isinstance(info.default, str):
+        if kind not in _KINDS or not isinstance(note, Option):
             return None
-        # In an annotation the first argument of typer.Option, its default elsewhere, is a name too.
-        for declared in (info.default, *(info.param_decls or ())):
-            options[declared] = _Option(name, kind, info.min, info.max, parameter.default)
+        for declared in note.names:
+            options[declared] = _Option(name, kind, note.min, note.max, parameter.default)
     return options

@@ -7,12 +7,11 @@ import threading
 from collections.abc import AsyncIterator
 from typing import Annotated
 
-import typer
-
 from barnabas.cli.options import (
     DEFAULT_SERVER,
     AsJson,
     BootstrapServer,
+    Option,
     flag,
     paragraphs,
     parse_flag,
@@ -48,10 +47,10 @@ _FLUSH_EVERY = 100
 
 
 def produce(
-    topic: Annotated[str, typer.Option("--topic", metavar="NAME", help="Where the records go.")],
+    topic: Annotated[str, Option("--topic", metavar="NAME", help="Where the records go.")],
     properties: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--property",
             metavar="NAME=VALUE",
             help="parse.key (false), key.separator (tab), ignore.error (false). May be repeated.",
@@ -59,7 +58,7 @@ def produce(
     ] = None,
     producer_properties: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--producer-property",
             metavar="NAME=VALUE",
             help=f"max.request.size ({_MAX_REQUEST_BYTES}): the longest line in bytes.",
@@ -67,25 +66,25 @@ def produce(
     ] = None,
     request_required_acks: Annotated[
         str,
-        typer.Option(
+        Option(
             "--request-required-acks",
             metavar="0|1|all",
             help="Who must have written a record: nobody, the leader, all in-sync replicas.",
         ),
     ] = "1",
     compression_codec: Annotated[
-        str, typer.Option("--compression-codec", metavar="CODEC", help="none, gzip, snappy, lz4 or zstd.")
+        str, Option("--compression-codec", metavar="CODEC", help="none, gzip, snappy, lz4 or zstd.")
     ] = "none",
     sync: Annotated[bool, flag("--sync", "Wait for each record before the next is sent.")] = False,
     batch_size: Annotated[
-        int, typer.Option("--batch-size", min=1, metavar="BYTES", help="How large a batch may grow.")
+        int, Option("--batch-size", min=1, metavar="BYTES", help="How large a batch may grow.")
     ] = 16_384,
     timeout: Annotated[
         # differs from Kafka (produce-timeout): 1,000 ms there.
-        int, typer.Option("--timeout", min=0, metavar="MS", help="How long a batch waits for more records.")
+        int, Option("--timeout", min=0, metavar="MS", help="How long a batch waits for more records.")
     ] = 100,
     request_timeout_ms: Annotated[
-        int, typer.Option("--request-timeout-ms", min=1, metavar="MS", help="How long an answer may take.")
+        int, Option("--request-timeout-ms", min=1, metavar="MS", help="How long an answer may take.")
     ] = 30_000,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     as_json: AsJson = False,

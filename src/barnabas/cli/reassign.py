@@ -2,14 +2,13 @@
 
 from typing import Annotated, Final
 
-import typer
-
 from barnabas.cli.connection import client_settings, connect
 from barnabas.cli.options import (
     DEFAULT_SERVER,
     AsJson,
     BootstrapServer,
     CommandConfig,
+    Option,
     TimeoutMs,
     flag,
     paragraphs,
@@ -46,7 +45,7 @@ def reassign(
     cancel: Annotated[bool, flag("--cancel", "Stop moving, and go back to the replicas of before.")] = False,
     reassignment_json_file: Annotated[
         str | None,
-        typer.Option("--reassignment-json-file", metavar="FILE", help="Which replicas each partition shall have."),
+        Option("--reassignment-json-file", metavar="FILE", help="Which replicas each partition shall have."),
     ] = None,
     additional: Annotated[
         bool, flag("--additional", "With --execute: although other partitions are moving already.")

@@ -4,14 +4,13 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Final
 
-import typer
-
 from barnabas.cli.connection import client_settings, connect
 from barnabas.cli.options import (
     DEFAULT_SERVER,
     AsJson,
     BootstrapServer,
     CommandConfig,
+    Option,
     TimeoutMs,
     flag,
     paragraphs,
@@ -53,12 +52,10 @@ def topics(
     describe: Annotated[bool, flag("--describe", "Show partitions, leaders, replicas and settings.")] = False,
     alter: Annotated[bool, flag("--alter", "Give topics more partitions.")] = False,
     delete: Annotated[bool, flag("--delete", "Delete topics and all their records.")] = False,
-    topic: Annotated[
-        str | None, typer.Option("--topic", metavar="NAME", help="The topic, or a regular expression.")
-    ] = None,
+    topic: Annotated[str | None, Option("--topic", metavar="NAME", help="The topic, or a regular expression.")] = None,
     partitions: Annotated[
         int | None,
-        typer.Option(
+        Option(
             "--partitions",
             min=1,
             max=2**31 - 1,
@@ -68,7 +65,7 @@ def topics(
     ] = None,
     replication_factor: Annotated[
         int | None,
-        typer.Option(
+        Option(
             "--replication-factor",
             min=1,
             max=2**15 - 1,
@@ -78,7 +75,7 @@ def topics(
     ] = None,
     replica_assignment: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--replica-assignment",
             metavar="1:2,2:3",
             help="Brokers of each partition's replicas; with --create instead of the two above.",
@@ -86,7 +83,7 @@ def topics(
     ] = None,
     config: Annotated[
         list[str] | None,
-        typer.Option("--config", metavar="NAME=VALUE", help="A setting of the new topic; may be repeated."),
+        Option("--config", metavar="NAME=VALUE", help="A setting of the new topic; may be repeated."),
     ] = None,
     if_not_exists: Annotated[bool, flag("--if-not-exists", "Creating a topic that exists is no error.")] = False,
     if_exists: Annotated[

@@ -10,14 +10,13 @@ import time
 from collections.abc import Sequence
 from typing import Annotated, Final
 
-import typer
-
 from barnabas.cli.connection import client_settings, connect
 from barnabas.cli.options import (
     DEFAULT_SERVER,
     AsJson,
     BootstrapServer,
     CommandConfig,
+    Option,
     TimeoutMs,
     flag,
     paragraphs,
@@ -30,8 +29,6 @@ from barnabas.clients.pool import TopicMetadata
 from barnabas.clients.transaction_log import TransactionState
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.types import TopicPartition
-
-app = typer.Typer(rich_markup_mode="rich")
 
 _MINUTE_MS: Final = 60_000
 _GRACE_MS: Final = 5 * _MINUTE_MS
@@ -77,21 +74,14 @@ Example:
 )
 
 TransactionalId = Annotated[
-    str, typer.Option("--transactional-id", metavar="ID", help="The transactional.id of the producer.")
+    str, Option("--transactional-id", metavar="ID", help="The transactional.id of the producer.")
 ]
-Topic = Annotated[str | None, typer.Option("--topic", metavar="NAME", help="Look into this topic alone.")]
+Topic = Annotated[str | None, Option("--topic", metavar="NAME", help="Look into this topic alone.")]
 Partition = Annotated[
-    int | None, typer.Option("--partition", min=0, metavar="N", help="Look into this partition of --topic alone.")
+    int | None, Option("--partition", min=0, metavar="N", help="Look into this partition of --topic alone.")
 ]
 
 
-@app.callback(invoke_without_command=True)
-def transactions(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
-
-
-@app.command("list", help=LIST_HELP)
 def list_transactions(
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     command_config: CommandConfig = None,
@@ -123,7 +113,6 @@ def list_transactions(
     run_async(work())
 
 
-@app.command("describe", help=DESCRIBE_HELP)
 def describe_transaction(
     transactional_id: TransactionalId,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
@@ -166,13 +155,12 @@ def describe_transaction(
     run_async(work())
 
 
-@app.command("hanging", help=HANGING_HELP)
 def find_hanging(
     topic: Topic = None,
     partition: Partition = None,
     max_transaction_timeout: Annotated[
         int | None,
-        typer.Option(
+        Option(
             "--max-transaction-timeout",
             min=0,
             max=2**31 // _MINUTE_MS,
@@ -211,23 +199,22 @@ def find_hanging(
     run_async(work())
 
 
-@app.command("abort", help=ABORT_HELP)
 def abort_transaction(
-    topic: Annotated[str, typer.Option("--topic", metavar="NAME", help="The topic.")],
-    partition: Annotated[int, typer.Option("--partition", min=0, metavar="N", help="The partition.")],
+    topic: Annotated[str, Option("--topic", metavar="NAME", help="The topic.")],
+    partition: Annotated[int, Option("--partition", min=0, metavar="N", help="The partition.")],
     start_offset: Annotated[
         int | None,
-        typer.Option("--start-offset", min=0, metavar="N", help="The offset of its first record in the partition."),
+        Option("--start-offset", min=0, metavar="N", help="The offset of its first record in the partition."),
     ] = None,
     producer_id: Annotated[
-        int | None, typer.Option("--producer-id", min=0, metavar="N", help="Its producer, instead of --start-offset.")
+        int | None, Option("--producer-id", min=0, metavar="N", help="Its producer, instead of --start-offset.")
     ] = None,
     producer_epoch: Annotated[
-        int | None, typer.Option("--producer-epoch", min=0, max=2**15 - 1, metavar="N", help="With --producer-id.")
+        int | None, Option("--producer-epoch", min=0, max=2**15 - 1, metavar="N", help="With --producer-id.")
     ] = None,
     coordinator_epoch: Annotated[
         int | None,
-        typer.Option(
+        Option(
             "--coordinator-epoch",
             min=0,
             max=2**31 - 1,
@@ -273,10 +260,10 @@ def abort_transaction(
 
 
 SUBCOMMANDS: Final = {
-    "list": list_transactions,
-    "describe": describe_transaction,
-    "hanging": find_hanging,
-    "abort": abort_transaction,
+    "list": (list_transactions, LIST_HELP),
+    "describe": (describe_transaction, DESCRIBE_HELP),
+    "hanging": (find_hanging, HANGING_HELP),
+    "abort": (abort_transaction, ABORT_HELP),
 }
 
 
@@ -397,6 +384,3 @@ def _ask(transaction: OpenTransaction) -> None:
     )
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise BarnabasError("nothing was changed")
-
-
-__all__ = ["SUBCOMMANDS", "app"]

@@ -7,16 +7,17 @@ from typing import Annotated
 import pytest
 import typer
 
-from barnabas.cli.options import flag
+from barnabas.cli.options import Option, flag
 from barnabas.cli.plain_options import read_options
+from barnabas.cli.typer_options import for_typer
 
 
 def command(
-    name: Annotated[str, typer.Option("--name", "-n")],
+    name: Annotated[str, Option("--name", "-n", metavar="NAME", help="Who.")],
     execute: Annotated[bool, flag("--execute", "Do it.")] = False,
-    count: Annotated[int | None, typer.Option("--count", min=1, max=10)] = None,
-    shift: Annotated[int, typer.Option("--shift")] = 0,
-    topic: Annotated[list[str] | None, typer.Option("--topic")] = None,
+    count: Annotated[int | None, Option("--count", metavar="N", help="How many.", min=1, max=10)] = None,
+    shift: Annotated[int, Option("--shift", metavar="N", help="How far.")] = 0,
+    topic: Annotated[list[str] | None, Option("--topic", metavar="NAME", help="What.")] = None,
 ) -> None:
     """What the tests below give options to."""
 
@@ -30,7 +31,7 @@ def read_by_typer(arguments):
     note.__signature__ = inspect.signature(command)  # type: ignore[attr-defined]
     note.__annotations__ = command.__annotations__
     app = typer.Typer()
-    app.command()(note)
+    app.command()(for_typer(note))
     typer.main.get_command(app).main(args=arguments, standalone_mode=False)
     return seen
 
@@ -81,7 +82,7 @@ def test_what_may_be_wrong_is_for_typer(text):
 
 
 def test_a_command_with_other_kinds_of_options_is_for_typer():
-    def with_file(file: Annotated[Path, typer.Option("--file")]) -> None: ...
+    def with_file(file: Annotated[Path, Option("--file", metavar="FILE", help="Where.")]) -> None: ...
 
     def with_argument(file: Annotated[str, typer.Argument()]) -> None: ...
 

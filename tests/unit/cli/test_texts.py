@@ -126,6 +126,11 @@ def test_a_table_in_a_pipe_is_plain_columns(capsys):
     assert all(text == text.rstrip() for text in lines)
 
 
+def test_a_table_in_a_pipe_is_aligned_whatever_the_letters(capsys):
+    print_table(["group", "lag"], [["ab", 5], ["日本", 10], ["e\u0301é", None]])
+    assert capsys.readouterr().out == "group  lag\nab       5\n日本    10\ne\u0301é       -\n"
+
+
 def test_errors_say_what_to_do():
     error = KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "topic x does not exist.")
     assert explain(error) == "topic x does not exist; barnabas topics --list shows those that do"
