@@ -6,7 +6,13 @@ transaction hangs for ever.
 Source: KIP-98, KIP-664.
 """
 
+import os
+import signal
+import subprocess
+import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from confluent_kafka import Consumer, Producer
@@ -24,7 +30,9 @@ from barnabas.records.builder import BatchBuilder
 from tests.compat.commands import Commands
 from tests.compat.raw import ask
 from tests.patience import PATIENCE_S
+from tools.kafka.server import ONE_BROKER, KafkaServer
 
+SMALL_JVM = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 NEEDED = (
     ApiKey.INIT_PRODUCER_ID,
     ApiKey.ADD_PARTITIONS_TO_TXN,
@@ -33,26 +41,29 @@ NEEDED = (
 )
 
 
-@pytest.fixture(autouse=True)
-def needed_apis(commands: Commands) -> None:
+@pytest.fixture
+def commands(commands: Commands) -> Commands:
     commands.need(*NEEDED)
+    return commands
 
 
-def write_unannounced(servers: str, topic: str, partition: int, producer_id: int, sequence: int, *values: bytes) -> int:
+def write_unannounced(
+    servers: str, topic: str, partition: int, producer_id: int, sequence: int, *values: bytes, version: int = 7
+) -> int:
     """Write one batch of a transaction that no coordinator knows; the offset of its first record."""
     builder = BatchBuilder(Codec.NONE, producer_id, 0, base_sequence=sequence, is_transactional=True)
     for value in values:
         builder.append(1_000_000, None, value)
     data = PartitionProduceData(partition, memoryview(builder.build()))
     request = ProduceRequest("hangs", -1, 30_000, [TopicProduceData(topic, [data])])
-    ((answer,),) = [topic.partition_responses for topic in ask(servers, request, 7).responses]
+    ((answer,),) = [topic.partition_responses for topic in ask(servers, request, version).responses]
     assert answer.error_code == 0
     return answer.base_offset
 
 
 def new_producer_id(servers: str) -> int:
     deadline = time.monotonic() + PATIENCE_S
-    while (answer := ask(servers, InitProducerIdRequest(None, 60_000), 1)).error_code:
+    while (answer := ask(servers, InitProducerIdRequest(None, 60_000), 0)).error_code:
         assert time.monotonic() < deadline, answer.error_code
     return answer.producer_id
 
@@ -189,3 +200,62 @@ def test_the_marker_has_the_least_coordinator_epoch_that_the_partition_accepts(c
     # No coordinator here has an epoch above 0: it may not go further by itself.
     assert "TRANSACTION_COORDINATOR_FENCED" in commands.fails(*abort)
     assert commands.json(*abort, "--coordinator-epoch", "2")["coordinator_epoch"] == 2
+
+
+@contextmanager
+def prompted(*command: str) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """A command at a terminal, once it has asked; and that terminal."""
+    terminal, its_side = os.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "barnabas.cli.main", *command],
+        stdin=its_side,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    os.close(its_side)
+    try:
+        assert process.stdout is not None
+        seen = b""
+        while not seen.endswith(b"[y/N] "):
+            letter = process.stdout.read(1)
+            assert letter, seen
+            seen += letter
+        yield process, terminal
+    finally:
+        process.kill()
+        process.communicate()
+        os.close(terminal)
+
+
+def test_it_asks_before_it_aborts(commands: Commands, name: str) -> None:
+    commands.run("topics", "--create", "--topic", name)
+    write_unannounced(commands.servers, name, 0, new_producer_id(commands.servers), 0, b"never")
+    command = ("transactions", "abort", "--topic", name, "--partition", "0", "--start-offset", "0")
+    hanging = ("transactions", "hanging", "--topic", name)
+    with prompted(*command, "--bootstrap-server", commands.servers) as (process, _):
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE_S) in (1, -signal.SIGINT)
+        assert b"Traceback" not in process.communicate()[1]
+    with prompted(*command, "--bootstrap-server", commands.servers) as (process, terminal):
+        os.write(terminal, b"no\n")
+        assert process.wait(PATIENCE_S) == 1
+        assert process.communicate()[1] == b"barnabas transactions abort: nothing was changed\n"
+    assert len(commands.json(*hanging)) == 1
+    with prompted(*command, "--bootstrap-server", commands.servers) as (process, terminal):
+        os.write(terminal, b"y\n")
+        assert process.wait(PATIENCE_S) == 0
+    assert commands.json(*hanging) == []
+
+
+def test_a_transaction_that_hangs_on_the_oldest_kafka_that_has_transactions(name: str) -> None:
+    with KafkaServer(config=ONE_BROKER, jar_set="kafka-0.11.0.3", jvm_options=SMALL_JVM) as kafka:
+        commands, servers = Commands(kafka.bootstrap_servers), kafka.bootstrap_servers
+        commands.run("topics", "--create", "--topic", name, "--partitions", "1", "--replication-factor", "1")
+        produce(servers, name, 0, b"before")
+        write_unannounced(servers, name, 0, new_producer_id(servers), 0, b"never", version=3)
+        produce(servers, name, 0, b"after")
+        (found,) = commands.json("transactions", "hanging")
+        assert (found["topic"], found["partition"], found["start_offset"]) == (name, 0, 1)
+        commands.run("transactions", "abort", "--topic", name, "--partition", "0", "--start-offset", "1", "--yes")
+        assert commands.json("transactions", "hanging") == []
+        assert read_committed(servers, name, 2) == [b"before", b"after"]

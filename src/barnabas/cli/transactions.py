@@ -234,29 +234,30 @@ def abort_transaction(
         raise BarnabasError("--producer-id and --producer-epoch go together")
     settings = client_settings("barnabas-transactions", command_config, timeout)
 
-    async def work() -> None:
+    async def find() -> OpenTransaction:
         async with connect(bootstrap_server, settings, TransactionAdmin) as admin:
             found = await admin.open_transactions(await _partitions(admin, topic, partition))
-            chosen = [
-                each
-                for each in found
-                if each.first_offset == start_offset
-                or (each.producer_id, each.producer_epoch) == (producer_id, producer_epoch)
-            ]
-            if not chosen:
-                raise BarnabasError(_no_such_transaction(TopicPartition(topic, partition), found))
-            (transaction,) = chosen
-            if not await admin.uncoordinated(chosen):
-                raise BarnabasError(await _why_not(admin, transaction))
-            if not yes:
-                _ask(transaction)
-            epoch = await admin.abort(transaction, coordinator_epoch)
-        if as_json:
-            print_json({**_as_dict(transaction), "coordinator_epoch": epoch})
-        else:
-            print(f"Aborted {_name(transaction)}.")
+            for each in found:
+                is_producers = (each.producer_id, each.producer_epoch) == (producer_id, producer_epoch)
+                if is_producers or each.first_offset == start_offset:
+                    await _check_hanging(admin, each)
+                    return each
+            raise BarnabasError(_no_such_transaction(TopicPartition(topic, partition), found))
 
-    run_async(work())
+    async def abort(transaction: OpenTransaction) -> int:
+        async with connect(bootstrap_server, settings, TransactionAdmin) as admin:
+            await _check_hanging(admin, transaction)
+            return await admin.abort(transaction, coordinator_epoch)
+
+    transaction = run_async(find())
+    if not yes:
+        # Between the two, so that Ctrl-C ends it: a loop that runs would wait for the line.
+        _ask(transaction)
+    epoch = run_async(abort(transaction))
+    if as_json:
+        print_json({**_as_dict(transaction), "coordinator_epoch": epoch})
+    else:
+        print(f"Aborted {_name(transaction)}.")
 
 
 SUBCOMMANDS: Final = {
@@ -364,15 +365,17 @@ def _no_such_transaction(partition: TopicPartition, found: Sequence[OpenTransact
     return f"no such transaction is open in {partition}; those that are begin at {open_}"
 
 
-async def _why_not(admin: TransactionAdmin, transaction: OpenTransaction) -> str:
-    """Why a transaction that is open does not hang."""
+async def _check_hanging(admin: TransactionAdmin, transaction: OpenTransaction) -> None:
+    """Raises BarnabasError: a transaction that is open does not hang; says why not."""
+    if await admin.uncoordinated([transaction]):
+        return
     for state in (await admin.coordinated()).values():
         if state.producer_id == transaction.producer_id and state.status.is_open:
-            return (
+            raise BarnabasError(
                 f"{_name(transaction)} does not hang: it is {state.status.name} for transactional id "
                 f"{state.transactional_id}, and its coordinator ends it after {state.timeout_ms} ms"
             )
-    return f"{_name(transaction)} has just ended"
+    raise BarnabasError(f"{_name(transaction)} has just ended")
 
 
 def _ask(transaction: OpenTransaction) -> None:
