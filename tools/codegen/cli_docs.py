@@ -43,6 +43,8 @@ _RUN_ELSEWHERE = {
     "barnabas adopt": "tests/integration/test_moving_runbook.py",
     "barnabas release": "tests/integration/test_moving_runbook.py",
     "barnabas configs": "tests/compat/test_cli_configs.py",
+    "barnabas perf produce": "tests/integration/test_cli.py",
+    "barnabas perf consume": "tests/integration/test_cli.py",
     **dict.fromkeys(
         ("barnabas delete-records", "barnabas log-dirs", "barnabas elect-leaders", "barnabas reassign"),
         "tests/compat/test_cli_partitions.py",

@@ -27,7 +27,7 @@ def print_json(value: object) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> None:
-    """A table on stdout; numbers stand to the right, None is a dash."""
+    """A table on stdout; numbers stand to the right, None is a dash. What is too long is folded, never cut."""
     listed = [list(row) for row in rows]
     are_numbers = [_are_numbers([row[index] for row in listed]) for index in range(len(columns))]
     texts = [["-" if cell is None else str(cell) for cell in row] for row in listed]
@@ -41,7 +41,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> None:
 
     table = Table(box=box.ROUNDED)
     for column, is_number in zip(columns, are_numbers, strict=True):
-        table.add_column(column, justify="right" if is_number else "left")
+        table.add_column(column, justify="right" if is_number else "left", overflow="fold")
     for row in texts:
         table.add_row(*map(Text, row))
     Console(highlight=False).print(table)

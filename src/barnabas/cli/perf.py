@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from barnabas.cli.options import DEFAULT_SERVER, AsJson, BootstrapServer, flag, parse_pairs, run_async
+from barnabas.cli.options import DEFAULT_SERVER, AsJson, BootstrapServer, flag, paragraphs, parse_pairs, run_async
 from barnabas.cli.output import Bar, print_json, progress
 from barnabas.cli.typer_options import for_typer
 from barnabas.clients import Pool
@@ -31,6 +31,23 @@ _SAMPLE_LIMIT = 500_000
 _TOPIC_TIMEOUT_MS = 10_000
 _LISTS = ("--producer-props",)
 _MISSING = "perf needs librdkafka: pip install 'barnabas[clients]'"
+
+PRODUCE_HELP = paragraphs(
+    """Send records as fast as they go, or at a given rate, and print throughput and latency.
+
+Example:
+
+  barnabas perf produce --topic views --num-records 10000 --record-size 100 --producer-props acks=all linger.ms=5
+"""
+)
+CONSUME_HELP = paragraphs(
+    """Read a topic as fast as it goes, and print throughput.
+
+Example:
+
+  barnabas perf consume --topic views --messages 10000
+"""
+)
 
 
 def spread_lists(arguments: Sequence[str]) -> list[str]:
@@ -52,7 +69,7 @@ def perf(context: typer.Context) -> None:
         typer.echo(context.get_help())
 
 
-@app.command("produce", help="Send records as fast as they go, or at a given rate, and print throughput and latency.")
+@app.command("produce", help=PRODUCE_HELP)
 @for_typer
 def perf_produce(
     topic: Annotated[str, typer.Option("--topic", metavar="NAME", help="Where the records go.")],
@@ -224,7 +241,7 @@ def _wait_until(producer: "Producer", moment: float) -> None:
         producer.poll(min(left, 0.1))
 
 
-@app.command("consume", help="Read a topic as fast as it goes, and print throughput.")
+@app.command("consume", help=CONSUME_HELP)
 @for_typer
 def perf_consume(
     topic: Annotated[str, typer.Option("--topic", metavar="NAME", help="The topic to read.")],

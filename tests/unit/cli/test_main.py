@@ -39,6 +39,7 @@ def test_every_command_explains_itself(run, command):
     code, out, err = run(*command, "--help")
     assert (code, err) == (0, "")
     assert f"Usage: barnabas {' '.join(command)}" in out
+    assert "Example" in out or (command == command[:1] and command[0] in SUBCOMMANDS)
 
 
 @pytest.mark.parametrize(
