@@ -53,9 +53,13 @@ class ReplicaLogDirs:
                 lag = max(high_watermark - log.log_end_offset, 0)
                 yield paths[log.directory.parent], ReplicaSize(key, log.size_bytes, lag, is_future=False)
             move = self._logs.moves.get(key)
-            if log is not None and move is not None and move.future is not None:
-                lag = log.log_end_offset - move.future.log_end_offset
-                yield _path(move.directory), ReplicaSize(key, move.future.size_bytes, lag, is_future=True)
+            if log is not None and move is not None:
+                # A copy that is not open yet is told as an empty one: Kafka makes it before it answers.
+                size_bytes, end_offset = 0, 0
+                if move.future is not None:
+                    size_bytes, end_offset = move.future.size_bytes, move.future.log_end_offset
+                lag = log.log_end_offset - end_offset
+                yield _path(move.directory), ReplicaSize(key, size_bytes, lag, is_future=True)
 
     def place(self, topic_partition: TopicPartition, path: str, is_known: bool) -> ErrorCode:
         """A replica is to stand in a directory: it begins to move there; one that is not here yet will be made there.
