@@ -16,6 +16,7 @@ from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
 
 
+# differs from Kafka (topics-with-overrides): settings of the broker's file are not taken for the topic's.
 class Filters(NamedTuple):
     """Which topics and partitions are wanted; one at most is set, all partitions are wanted when none is."""
 
