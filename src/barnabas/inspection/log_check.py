@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from barnabas.core.errors import StorageError
+from barnabas.core.internal_topics import TRANSACTION_STATE_TOPIC
 from barnabas.inspection.epoch_check import EpochCheck
 from barnabas.inspection.findings import Kind, LogReport
 from barnabas.inspection.index_check import OffsetIndexCheck, TimeIndexCheck
@@ -113,8 +114,15 @@ class LogCheck:
             self._producers.finish(self._next_offset)
         self._check_checkpoints()
         for producer_id, offset in self._producers.open_transactions.items():
-            report.add(Kind.NOTE, report.path, f"producer {producer_id} has a transaction open since offset {offset}")
+            text = f"producer {producer_id} has a transaction open since offset {offset}"
+            if not self._has_coordinator():
+                text += f", and no {TRANSACTION_STATE_TOPIC} stands beside it from which a coordinator would end it"
+            report.add(Kind.NOTE, report.path, text)
         return report
+
+    def _has_coordinator(self) -> bool:
+        """Whether the log directory holds a part of what transaction coordinators know."""
+        return any(self._report.path.parent.glob(f"{TRANSACTION_STATE_TOPIC}-*"))
 
     def _check_names(self) -> None:
         report = self._report

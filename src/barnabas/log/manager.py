@@ -20,7 +20,7 @@ Source: design page, log; log-format facts, files in a log dir, load and recover
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,7 +42,7 @@ from barnabas.log.disk.files import FileSystem, LocalFileSystem
 from barnabas.log.environment import LogEnvironment
 from barnabas.log.log_table import LogTable
 from barnabas.log.partition_log import PartitionLog
-from barnabas.log.producers.open_transactions import warn_of_open_transactions
+from barnabas.log.producers.open_transactions import Coordinated, warn_of_open_transactions
 from barnabas.log.startup.loading import DamagedLog, load_logs
 from barnabas.log.upkeep import Upkeep
 
@@ -85,6 +85,7 @@ class LogManager:
         dice: "Random | None" = None,
         new_stop_signal: Callable[[], StopSignal] = new_stop_signal,
         on_loop: Callable[[str], object] = lambda _: None,
+        read_coordinated: Callable[[Sequence[PartitionLog]], Coordinated] = lambda _: (),
     ) -> None:
         """Args:
         config: The broker's settings.
@@ -100,6 +101,7 @@ class LogManager:
         dice: For when segments roll and what deleted logs are called; the system's own by default.
         new_stop_signal: Makes what the cleaner's threads wait at.
         on_loop: Told what was done on the event loop that should have been done elsewhere: see the watchdog.
+        read_coordinated: Reads in the logs of `__transaction_state` which open transactions will be ended; blocks.
         """
         self.known_broker_id: int | None = None
         self.known_cluster_id: str | None = None
@@ -110,6 +112,7 @@ class LogManager:
         self._moves: LogMoves | None = None
         self._interrupted_moves: list[tuple[TopicPartition, LogDirectory, Path]] = []
         self._config = config
+        self._read_coordinated = read_coordinated
         self._clock = clock
         self._executor = executor
         self._recovery_executor: Callable[[], Executor] = recovery_executor or (lambda: executor)
@@ -187,7 +190,7 @@ class LogManager:
             for directory, error in loaded.failed.items():
                 self._directories.take_offline(directory, error)
             await self._run(lambda: self._read_cleaner_offsets(loaded.logs, loaded.damaged))
-            await self._run(lambda: warn_of_open_transactions(loaded.logs.values()))
+            await self._run(lambda: warn_of_open_transactions(loaded.logs, self._read_coordinated))
         except BaseException:
             self._directories.unlock()
             raise

@@ -373,12 +373,6 @@ def _tell_of_topic(
             topic.name,
             f"min.insync.replicas={least}: writes with acks=all are refused, one broker is one",
         )
-    if topic.name == TRANSACTION_STATE_TOPIC:
-        plan.say(
-            Kind.LIMITED,
-            topic.name,
-            "committed and aborted transactions are told apart, but there is no coordinator for new ones yet",
-        )
 
 
 def _check_logs(plan: AdoptionPlan, logs: Mapping[TopicPartition, LogFacts]) -> None:
@@ -395,17 +389,26 @@ def _check_logs(plan: AdoptionPlan, logs: Mapping[TopicPartition, LogFacts]) -> 
 
 
 def _tell_of_transactions(plan: AdoptionPlan, logs: Mapping[TopicPartition, LogFacts]) -> None:
+    has_coordinator = any(topic.name == TRANSACTION_STATE_TOPIC and topic.here for topic in plan.topics)
     for topic in plan.topics:
         for index in topic.here:
             topic_partition = TopicPartition(topic.name, index)
             found = logs[topic_partition].open_transactions
             plan.open_transactions += [(topic_partition, each) for each in found]
             if found:
-                plan.say(Kind.LIMITED, topic_partition, f"has an open transaction: {effect(topic.name, found[0])}")
+                plan.say(
+                    Kind.NOTE if has_coordinator else Kind.LIMITED,
+                    topic_partition,
+                    f"has an open transaction of producer {found[0].producer_id} from offset {found[0].first_offset} "
+                    f"on: {effect(topic.name, found[0])}",
+                )
     if plan.open_transactions:
         plan.say(
-            Kind.NOTE,
+            Kind.NOTE if has_coordinator else Kind.LIMITED,
             "open transactions",
-            "this version has no coordinator that could end them; Kafka's aborts them when the directory is Kafka's "
-            "again and their transaction.timeout.ms is over. New records are taken, and hidden behind them until then",
+            "their coordinator ends them soon after the start: it commits or aborts those that were decided, and "
+            "aborts the others when their transaction.timeout.ms is over"
+            if has_coordinator
+            else f"no coordinator knows of them, as {TRANSACTION_STATE_TOPIC} is missing: nothing behind them is read "
+            "as committed until `barnabas transactions abort` has ended them",
         )

@@ -61,6 +61,7 @@ from barnabas.server.broker_listeners import CONNECTION_LIMITS, LISTENER_SETTING
 from barnabas.server.environment import Environment
 from barnabas.server.watchdog import Watchdog
 from barnabas.transactions.coordinator import TransactionCoordinator
+from barnabas.transactions.loading import coordinated_transactions
 
 log = logging.getLogger(__name__)
 
@@ -145,6 +146,7 @@ class Node:
             dice=self._env.dice,
             new_stop_signal=self._env.new_stop_signal,
             on_loop=self.watchdog.note,
+            read_coordinated=coordinated_transactions,
         )
         await logs.lock()
         registry = self._registry = await self._open_registry(logs)

@@ -9,8 +9,10 @@ Source: KIP-98; semantics, coordinator moves.
 import logging
 from collections.abc import Callable, Iterable
 
+from barnabas.coordination.interfaces import StateLog
 from barnabas.coordination.ownership import LoadedPartition
-from barnabas.core.errors import ProtocolError
+from barnabas.core.errors import ProtocolError, StorageError
+from barnabas.core.types import TopicPartition
 from barnabas.records.errors import CorruptRecordsError
 from barnabas.records.formats import iterate_any_records, read_any_header
 from barnabas.records.record import Record
@@ -48,6 +50,26 @@ def read_transactions(
             log.warning("skipped what stands at offset %d of __transaction_state: %s", header.last_offset, error)
     loaded.items = list(found.values())
     return loaded
+
+
+def coordinated_transactions(logs: Iterable[StateLog]) -> frozenset[tuple[int, TopicPartition]]:
+    """Producer id and partition of each transaction that stands in `__transaction_state` and has not ended. Blocks.
+
+    Args:
+        logs: Its partitions'. One that can't be read has none.
+    """
+    found = []
+    for log_of_state in logs:
+        start_offset, end_offset = log_of_state.log_start_offset, log_of_state.log_end_offset
+        try:
+            loaded = read_transactions(log_of_state.batches(start_offset, end_offset))
+        except (StorageError, CorruptRecordsError) as error:
+            log.warning("cannot read a partition of __transaction_state: %s", error)
+            continue
+        for txn in loaded.items:
+            if txn.state is TransactionState.ONGOING or txn.state.is_prepared:
+                found += [(txn.producer_id, partition) for partition in txn.partitions]
+    return frozenset(found)
 
 
 def _read(found: dict[str, Transaction], record: Record) -> None:

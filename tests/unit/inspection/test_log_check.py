@@ -223,7 +223,10 @@ def test_an_aborted_transaction_must_be_in_the_index(log_files):
     assert texts(report, Kind.DAMAGE) == [
         f"{0:020}.txnindex: the aborted transaction of producer 5 from 0 to 2 is not in it"
     ]
-    assert texts(report, Kind.NOTE) == ["t-0: producer 5 has a transaction open since offset 3"]
+    assert texts(report, Kind.NOTE) == [
+        "t-0: producer 5 has a transaction open since offset 3, and no __transaction_state stands beside it from "
+        "which a coordinator would end it"
+    ]
     log_files.write(0, ".txnindex", struct.pack(">hqqqq", 0, 5, 0, 2, 3))
     assert log_files.damage(**CLEAN) == []
 

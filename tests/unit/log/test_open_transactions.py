@@ -11,6 +11,10 @@ from barnabas.core.types import TopicPartition
 from barnabas.log.manager import LogManager
 from barnabas.log.producers.open_transactions import MOST_WARNINGS, OpenTransaction, open_transactions
 from barnabas.records.control import EndTransactionMarker, MarkerType, build_marker
+from barnabas.transactions.loading import coordinated_transactions
+from barnabas.transactions.storage import transition_batch
+from barnabas.transactions.transaction import TransactionState
+from tests.unit.transactions.test_storage import transition
 
 
 def begin(log, make_batch, producer_id, sequence=0, **settings):
@@ -37,6 +41,7 @@ def start(tmp_path, clock, disk, failures):
             lambda _: TopicConfig.from_broker(config),
             failures.append,
             files=disk,
+            read_coordinated=coordinated_transactions,
         )
 
         async def story():
@@ -79,12 +84,28 @@ def test_a_start_names_each_partition(start, clock, make_batch, disk, caplog, is
     assert len(said) == 2
     assert said[0].startswith(
         "__consumer_offsets-7: the offsets that were committed in it do not count: "
-        "producer 42 (epoch 3) has a transaction open since 2020-09-13 12:27:40 UTC; this version can't end it"
+        "producer 42 (epoch 3) has a transaction open since 2020-09-13 12:27:40 UTC; no coordinator knows of it"
     )
     assert said[1].startswith(
         "stuck-0: readers with isolation.level=read_committed get nothing from offset 5 on: "
         "producer 40 (epoch 3) has a transaction open since 2020-09-13 12:26:40 UTC, and 1 more producers have; "
     )
+
+
+def test_what_a_coordinator_will_end_is_not_warned_of(start, make_batch, disk, caplog):
+    manager = start()
+    known = transition(TransactionState.ONGOING, frozenset((TopicPartition("t", 0),)))._replace(producer_id=40)
+    make(manager, "__transaction_state", 3).append(memoryview(transition_batch("tx", known, 0)), 0, is_client=False)
+    begin(make(manager, "t", 0), make_batch, 40)
+    # Not added to the transaction.
+    begin(make(manager, "t", 1), make_batch, 40)
+    begin(make(manager, "t", 0), make_batch, 41)
+    disk.kill()
+    start()
+    said = sorted(line for line in warnings(caplog) if "transaction" in line)
+    assert [line.partition(": ")[0] for line in said] == ["t-0", "t-1"]
+    assert "producer 41 (epoch 3)" in said[0]
+    assert "more producers" not in said[0]
 
 
 def test_the_lines_are_bounded(start, make_batch, caplog):
@@ -95,7 +116,10 @@ def test_the_lines_are_bounded(start, make_batch, caplog):
     start()
     said = [line for line in warnings(caplog) if "transaction" in line]
     assert len(said) == MOST_WARNINGS + 1
-    assert said[-1] == "5 more partitions have open transactions: `barnabas log verify` names them"
+    assert said[-1] == (
+        "5 more partitions have open transactions that no coordinator knows of: "
+        "`barnabas transactions hanging` names them"
+    )
 
 
 def test_when_it_began_is_not_known_where_its_records_are_gone(open_partition_log, make_batch):

@@ -208,11 +208,18 @@ def test_open_transactions_are_told_partition_by_partition() -> None:
         *((TopicPartition("views", 1), each) for each in open_in_views),
     ]
     assert texts(plan.findings, Kind.LIMITED) == [
-        "__consumer_offsets-0: has an open transaction: the offsets that were committed in it do not count",
-        "views-1: has an open transaction: readers with isolation.level=read_committed get nothing from offset 17 on",
+        "__consumer_offsets-0: has an open transaction of producer 40 from offset 5 on: "
+        "the offsets that were committed in it do not count",
+        "views-1: has an open transaction of producer 40 from offset 17 on: "
+        "readers with isolation.level=read_committed get nothing from offset 17 on",
+        "open transactions: no coordinator knows of them, as __transaction_state is missing: "
+        "nothing behind them is read as committed until `barnabas transactions abort` has ended them",
     ]
-    notes = [text for text in texts(plan.findings, Kind.NOTE) if text.startswith("open transactions: ")]
-    assert len(notes) == 1
-    assert "Kafka's aborts them when the directory is Kafka's again" in notes[0]
+    nodes |= topic("__transaction_state", {0: [0]})
+    logs["__transaction_state-0"] = log("__transaction_state-0")
+    plan = plan_adoption([directory(logs)], tree(nodes), NEW_ID)
+    assert texts(plan.findings, Kind.LIMITED) == []
+    (note,) = [text for text in texts(plan.findings, Kind.NOTE) if text.startswith("open transactions: ")]
+    assert "their coordinator ends them soon after the start" in note
     plan = plan_adoption([directory({name: log(name) for name in logs})], tree(nodes), NEW_ID)
     assert not [text for text in texts(plan.findings, Kind.NOTE) if text.startswith("open transactions: ")]

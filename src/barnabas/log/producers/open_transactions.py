@@ -1,18 +1,19 @@
 """Transactions that nobody ended: readers of committed records get nothing from the first offset of the earliest on.
 
-There is no transaction coordinator here, so a transaction that is open when a log is opened was left so by a Kafka that
-died, and stays so as long as the log is here. It is told at every start, as nothing else shows it: such a reader waits
-as if nothing had been written. Kafka's coordinator ends it once the log is Kafka's again.
+A transaction that is open when a log is opened is ended by its coordinator, which finds it in `__transaction_state`: it
+tells what was decided again, and aborts what takes too long. One that stands in no such record stays open for ever.
+That is told at every start, as nothing else shows it: such a reader waits as if nothing had been written.
 
 Source: KIP-98; semantics facts, Fetch, last stable offset.
 """
 
 import logging
 import time
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Container, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC
+from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from barnabas.core.types import TopicPartition
 from barnabas.records.batch import BatchHeader
 
 if TYPE_CHECKING:
@@ -72,17 +73,40 @@ def _since_ms(log: "PartitionLog", offset: int) -> int:
     return _UNKNOWN_MS
 
 
-def warn_of_open_transactions(logs: Iterable["PartitionLog"]) -> None:
-    """Log one line for each partition that has any, up to `MOST_WARNINGS`, and one for the rest. Blocks."""
-    affected = sorted(
-        (log for log in logs if any(True for _ in log.producers.open_transactions())),
-        key=lambda log: log.topic_partition,
-    )
-    for log in affected[:MOST_WARNINGS]:
-        first, *others = open_transactions(log)
+Coordinated: TypeAlias = Container[tuple[int, TopicPartition]]
+"""Producer id and partition of each transaction that a coordinator will end."""
+
+
+def warn_of_open_transactions(
+    logs: Mapping[TopicPartition, "PartitionLog"],
+    read_coordinated: Callable[[Sequence["PartitionLog"]], Coordinated],
+) -> None:
+    """Log one line for each partition that has any which no coordinator will end, and one for those above the bound.
+
+    Blocks.
+
+    Args:
+        logs: All logs.
+        read_coordinated: Reads the logs of `__transaction_state`; not asked where nothing is open.
+    """
+    affected = [log for log in logs.values() if any(True for _ in log.producers.open_transactions())]
+    if not affected:
+        return
+    coordinated = read_coordinated([log for key, log in logs.items() if key.topic == TRANSACTION_STATE_TOPIC])
+    hanging = []
+    for log in sorted(affected, key=lambda log: log.topic_partition):
+        left = [each for each in open_transactions(log) if (each.producer_id, log.topic_partition) not in coordinated]
+        if left:
+            hanging.append((log, left))
+    if len(hanging) < len(affected):
+        _logger.info(
+            "%d partitions have transactions that are open, and that their coordinator will end",
+            len(affected) - len(hanging),
+        )
+    for log, (first, *others) in hanging[:MOST_WARNINGS]:
         _logger.warning(
-            "%s: %s: producer %d (epoch %d) has a transaction open since %s%s; this version can't end it, Kafka can "
-            "(docs/moving.md, open transactions)",
+            "%s: %s: producer %d (epoch %d) has a transaction open since %s%s; no coordinator knows of it: "
+            "`barnabas transactions abort` ends it (docs/moving.md, open transactions)",
             log.directory.name,
             effect(log.topic_partition.topic, first),
             first.producer_id,
@@ -90,10 +114,11 @@ def warn_of_open_transactions(logs: Iterable["PartitionLog"]) -> None:
             first.since or "an unknown time",
             f", and {len(others)} more producers have" if others else "",
         )
-    if len(affected) > MOST_WARNINGS:
+    if len(hanging) > MOST_WARNINGS:
         _logger.warning(
-            "%d more partitions have open transactions: `barnabas log verify` names them",
-            len(affected) - MOST_WARNINGS,
+            "%d more partitions have open transactions that no coordinator knows of: `barnabas transactions hanging` "
+            "names them",
+            len(hanging) - MOST_WARNINGS,
         )
 
 
