@@ -1,20 +1,16 @@
-"""The group coordinator: the shell around the pure group machine.
+"""The group coordinator: what clients may ask of which group, and which groups are here.
 
-It finds the group, lets one event happen to it, and carries out the effects: timers, parked answers, records of
-`__consumer_offsets`. Belongs to the event loop's thread.
+It finds the group and lets one event happen to it (`table.py`). Belongs to the event loop's thread.
 
-Invariants: the groups in memory are exactly those of the partitions that this broker owns or is taking over; within one
-event all bookkeeping is done before anybody outside is called, so an answer that brings the next request on the spot
-finds everything in its place.
+Invariant: the groups in memory are exactly those of the partitions that this broker owns or is taking over.
 
 Source: design page, consumer group membership, offset tracking; semantics, group coordinator.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
 from barnabas.cluster.image import ClusterView
 from barnabas.coordination.interfaces import Replicas
@@ -30,49 +26,32 @@ from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC
 from barnabas.core.pending import Pending, completed
 from barnabas.core.timers import Timer, Timers
 from barnabas.core.types import TopicPartition
-from barnabas.groups.deadlines import Deadlines
-from barnabas.groups.errors import commit_error, sync_error
 from barnabas.groups.events import (
     NO_MEMBER_ID,
-    AppendTombstones,
-    CancelTimer,
     Commit,
-    CommitAppended,
-    CommitFailed,
     DeleteGroup,
     DeleteOffsets,
     DeletionAnswer,
     Event,
     ExpireOffsets,
-    ForgetGroup,
-    GroupStored,
     Heartbeat,
     Join,
     JoinAnswer,
     Leave,
     Loaded,
     RemoveTopics,
-    Replacement,
-    ReplacementStored,
-    SetTimer,
-    StoreGroup,
-    StoreOffsets,
-    StoreReplacement,
     Sync,
     SyncAnswer,
-    TimerFired,
     TransactionEnded,
     TxnCommit,
-    Unloaded,
 )
 from barnabas.groups.group import CommittedOffset, Group, GroupSettings, Phase
-from barnabas.groups.group_log import Append, GroupLog
+from barnabas.groups.group_log import GroupLog
 from barnabas.groups.loading import read_groups
-from barnabas.groups.open_transactions import LateMarker, OpenTransactions
-from barnabas.groups.replies import NOBODY, Caller, Replies
-from barnabas.groups.state import step
+from barnabas.groups.open_transactions import LateMarker
+from barnabas.groups.replies import Caller
 from barnabas.groups.storage import GROUP_VALUE_VERSION_WITH_INSTANCES
-from barnabas.log.append_result import AppendResult
+from barnabas.groups.table import GroupTable
 
 if TYPE_CHECKING:
     from random import Random
@@ -108,13 +87,11 @@ class GroupCoordinator:
         self._cluster = cluster
         self._settings = GroupSettings(config.group_initial_rebalance_delay_ms, config.group_max_size)
         reader = kafka_version(config.inter_broker_protocol_version)
-        self._log = GroupLog(config, replicas, reader)
+        self._table = GroupTable(clock, timers, GroupLog(config, replicas, reader))
+        self._groups = self._table.groups
         self._knows_static_members = reader.group_value_version >= GROUP_VALUE_VERSION_WITH_INSTANCES
-        self._groups: dict[str, Group] = {}
         # By group: what it has yet to forget.
         self._gone_topics: dict[str, frozenset[str]] = {}
-        self._replies = Replies()
-        self._deadlines: Deadlines[tuple[str, str]] = Deadlines(clock, timers, self._on_deadline)
         self._partitions = OwnedPartitions(
             GROUP_OFFSETS_TOPIC,
             replicas,
@@ -124,7 +101,6 @@ class GroupCoordinator:
             self._take_over,
             self._on_loaded,
         )
-        self._transactions = OpenTransactions()
         self._expiry: Timer | None = None
         self._is_active = False
 
@@ -139,10 +115,7 @@ class GroupCoordinator:
         if self._expiry is not None:
             self._expiry.cancel()
         self._partitions.close()
-        for group in list(self._groups.values()):
-            self._unload(group)
-        self._transactions = OpenTransactions()
-        self._deadlines.clear()
+        self._table.clear()
 
     def partition_for(self, group_id: str) -> int:
         """The partition of `__consumer_offsets` that a group belongs to; another broker may lead it."""
@@ -158,9 +131,9 @@ class GroupCoordinator:
     def on_partition_resigned(self, partition: int) -> None:
         """This broker no longer leads a partition of `__consumer_offsets`: give its groups up."""
         self._partitions.drop(partition)
-        self._transactions.drop(partition)
+        self._table.transactions.drop(partition)
         for group in [group for group in self._groups.values() if group.partition == partition]:
-            self._unload(group)
+            self._table.unload(group)
 
     def on_topics_deleted(self, names: Iterable[str]) -> None:
         """Forget the offsets of topics that are gone: some groups in a turn of the event loop, there may be very many.
@@ -185,7 +158,7 @@ class GroupCoordinator:
         names = self._gone_topics.pop(group_id, None)
         group = self._groups.get(group_id)
         if names and group is not None:
-            self._happen(group, RemoveTopics(names))
+            self._table.happen(group, RemoveTopics(names))
 
     def new_member_id(self, name: str) -> str:
         """An id for a member that has none yet.
@@ -215,7 +188,7 @@ class GroupCoordinator:
         if error_code is not ErrorCode.NONE or group is None:
             return completed(JoinAnswer(error_code, event.member_id))
         pending: Pending[JoinAnswer] = Pending()
-        self._happen(group, event, Caller(join=pending))
+        self._table.happen(group, event, Caller(join=pending))
         return pending
 
     def sync(self, group_id: str, event: Sync) -> Pending[SyncAnswer]:
@@ -232,7 +205,7 @@ class GroupCoordinator:
         if error_code is not ErrorCode.NONE or group is None:
             return completed(SyncAnswer(error_code))
         pending: Pending[SyncAnswer] = Pending()
-        self._happen(group, event, Caller(sync=pending))
+        self._table.happen(group, event, Caller(sync=pending))
         return pending
 
     def heartbeat(self, group_id: str, event: Heartbeat) -> ErrorCode:
@@ -266,7 +239,7 @@ class GroupCoordinator:
                 return completed(ErrorCode.ILLEGAL_GENERATION)
             group = self._create(group_id)
         pending: Pending[ErrorCode] = Pending()
-        self._happen(group, event, Caller(plain=pending))
+        self._table.happen(group, event, Caller(plain=pending))
         return pending
 
     def txn_commit(self, group_id: str, event: TxnCommit) -> Pending[ErrorCode]:
@@ -275,9 +248,9 @@ class GroupCoordinator:
         if error_code is not ErrorCode.NONE:
             return completed(error_code)
         group = self._groups.get(group_id) or self._create(group_id)
-        self._transactions.add(group.partition, event.producer_id, group_id)
+        self._table.transactions.add(group.partition, event.producer_id, group_id)
         pending: Pending[ErrorCode] = Pending()
-        self._happen(group, event, Caller(plain=pending))
+        self._table.happen(group, event, Caller(plain=pending))
         return pending
 
     def transaction_ended(self, producer_id: int, partition: int, is_committed: bool) -> None:
@@ -287,13 +260,13 @@ class GroupCoordinator:
         """
         if self._partitions.loads(partition):
             # What is being read may end before the marker.
-            self._transactions.keep(partition, LateMarker(producer_id, is_committed))
+            self._table.transactions.keep(partition, LateMarker(producer_id, is_committed))
             return
         event = TransactionEnded(producer_id, is_committed)
-        for group_id in self._transactions.end(partition, producer_id):
+        for group_id in self._table.transactions.end(partition, producer_id):
             group = self._groups.get(group_id)
             if group is not None:
-                self._happen(group, event)
+                self._table.happen(group, event)
 
     def delete(self, group_id: str) -> ErrorCode:
         """One group of DeleteGroups."""
@@ -309,7 +282,7 @@ class GroupCoordinator:
         if error_code is not ErrorCode.NONE or group is None:
             return DeletionAnswer(error_code)
         pending: Pending[DeletionAnswer] = Pending()
-        self._happen(group, DeleteOffsets(tuple(partitions)), Caller(deletion=pending))
+        self._table.happen(group, DeleteOffsets(tuple(partitions)), Caller(deletion=pending))
         return pending.value
 
     def fetch_offsets(
@@ -383,16 +356,12 @@ class GroupCoordinator:
         group.partition = partition
         self._groups[group.group_id] = group
         for producer_id in group.pending_transactions:
-            self._transactions.add(partition, producer_id, group.group_id)
-        self._happen(group, Loaded())
+            self._table.transactions.add(partition, producer_id, group.group_id)
+        self._table.happen(group, Loaded())
 
     def _on_loaded(self, partition: int) -> None:
-        for producer_id, is_committed in self._transactions.take_late(partition):
+        for producer_id, is_committed in self._table.transactions.take_late(partition):
             self.transaction_ended(producer_id, partition, is_committed)
-
-    def _unload(self, group: Group) -> None:
-        self._groups.pop(group.group_id, None)
-        self._happen(group, Unloaded())
 
     def _answered(self, group_id: str, error_code: ErrorCode, event: Event, absence: ErrorCode) -> ErrorCode:
         """The code that an event is answered with at once; `absence` where there is no such group."""
@@ -402,14 +371,8 @@ class GroupCoordinator:
         if group is None:
             return absence
         pending: Pending[ErrorCode] = Pending()
-        self._happen(group, event, Caller(plain=pending))
+        self._table.happen(group, event, Caller(plain=pending))
         return pending.value
-
-    def _on_deadline(self, key: tuple[str, str]) -> None:
-        group_id, timer = key
-        group = self._groups.get(group_id)
-        if group is not None:
-            self._happen(group, TimerFired(timer))
 
     def _schedule_expiry(self) -> None:
         interval_ms = self._config.offsets_retention_check_interval_ms
@@ -425,78 +388,6 @@ class GroupCoordinator:
         some = list(islice(groups, _GROUPS_PER_TURN))
         for group in some:
             if group.phase is not Phase.DEAD:
-                self._happen(group, event)
+                self._table.happen(group, event)
         if some and self._is_active:
             self._timers.call_later(0, self._expire_some, event, groups)
-
-    def _happen(self, group: Group, event: Event, caller: Caller = NOBODY) -> None:
-        """Let one event happen to a group, and do what the group wants done."""
-        now_ms = self._clock.now_ms()
-        group_id = group.group_id
-        appends: list[Append] = []
-        answers: list[Callable[[], object]] = []
-        for effect in step(group, event, now_ms):
-            match effect:
-                case SetTimer(timer, deadline_ms):
-                    self._deadlines.set((group_id, timer), deadline_ms - now_ms)
-                case CancelTimer(timer):
-                    self._deadlines.cancel((group_id, timer))
-                case StoreOffsets() | StoreGroup() | StoreReplacement() | AppendTombstones():
-                    appends.append(effect)
-                case ForgetGroup():
-                    self._groups.pop(group_id, None)
-                case _:
-                    answer = self._replies.reply(group_id, effect, caller)
-                    if answer is not None:
-                        answers.append(answer)
-        try:
-            for append in appends:
-                self._log.append(group, append, now_ms, self._told(group, append, caller))
-        finally:
-            # Whoever is answered did not bring the append that failed.
-            for answer in answers:
-                answer()
-
-    def _told(self, group: Group, effect: Append, caller: Caller) -> Callable[[AppendResult], object]:
-        """What has to happen once a record is in the log, or could not be written."""
-        match effect:
-            case StoreOffsets():
-                return partial(self._on_offsets_stored, group, effect, caller)
-            case StoreGroup(generation, assignments):
-                return partial(self._on_group_stored, group, generation, assignments)
-            case StoreReplacement(generation, _, replacement):
-                return partial(self._on_replacement_stored, group, generation, replacement)
-            case AppendTombstones():
-                return _ignore
-            case _:
-                assert_never(effect)
-
-    def _on_offsets_stored(self, group: Group, effect: StoreOffsets, caller: Caller, result: AppendResult) -> None:
-        producer_id = effect.producer_id
-        if result.error_code == ErrorCode.NONE:
-            self._happen(group, CommitAppended(effect.offsets, result.base_offset, producer_id))
-        else:
-            self._happen(group, CommitFailed(effect.offsets, producer_id))
-            if producer_id not in group.pending_transactions:
-                self._transactions.discard(group.partition, producer_id, group.group_id)
-        caller.plain.complete(commit_error(result.error_code))
-
-    def _on_group_stored(
-        self, group: Group, generation: int, assignments: Mapping[str, bytes], result: AppendResult
-    ) -> None:
-        if result.error_code != ErrorCode.NONE:
-            log.warning(
-                "cannot store generation %d of group %s: %s", generation, group.group_id, result.error_code.name
-            )
-        self._happen(group, GroupStored(generation, assignments, sync_error(result.error_code)))
-
-    def _on_replacement_stored(
-        self, group: Group, generation: int, replacement: Replacement, result: AppendResult
-    ) -> None:
-        if result.error_code != ErrorCode.NONE:
-            log.warning("cannot store a member that came back to group %s: %s", group.group_id, result.error_code.name)
-        self._happen(group, ReplacementStored(generation, replacement, sync_error(result.error_code)))
-
-
-def _ignore(result: AppendResult) -> None:
-    pass
