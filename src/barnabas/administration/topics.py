@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from barnabas.administration.partition_room import PartitionRoom
+from barnabas.administration.topic_names import TopicNames
 from barnabas.administration.topic_rules import (
     NOT_GIVEN,
     NewTopic,
@@ -100,6 +101,7 @@ class TopicAdmin:
         self._timers = timers
         self._dice = dice
         self._partition_room = partition_room
+        self._names = TopicNames()
         # Topics that too few brokers are there for, and how many there were when the log was told.
         self._told: dict[str, int] = {}
 
@@ -213,7 +215,9 @@ class TopicAdmin:
 
     async def _create_all(self, topics: Sequence[NewTopic], validate_only: bool) -> list[TopicResult]:
         """Create the topics some at a time: a request may name very many, and others must not wait for it."""
-        request = _Creation(await self._registry.children(paths.BROKER_TOPICS), validate_only, self._partition_room())
+        request = _Creation(
+            self._names, await self._registry.children(paths.BROKER_TOPICS), validate_only, self._partition_room()
+        )
         results: list[TopicResult] = []
         some: list[NewTopic] = []
         cost = 0
@@ -311,30 +315,26 @@ class _Creation:
         room: For partitions.
     """
 
-    __slots__ = ("_alike", "existing", "room", "validates_only")
+    __slots__ = ("_names", "existing", "room", "validates_only")
 
-    def __init__(self, existing: Collection[str], validates_only: bool, room: int) -> None:
+    def __init__(self, names: TopicNames, existing: Collection[str], validates_only: bool, room: int) -> None:
         """Args:
+        names: Of all topics; takes over those that there are.
         room: How many partitions the brokers can still take.
         """
-        self.existing = set(existing)
+        self._names = names
+        self.existing = names.take_over(existing)
         self.validates_only = validates_only
         self.room = PartitionRoom(room)
-        self._alike: dict[str, list[str]] = {}
-        for name in existing:
-            self._note_alike(name)
-
-    def _note_alike(self, name: str) -> None:
-        self._alike.setdefault(name.replace(".", "_"), []).append(name)
 
     def alike(self, name: str) -> Collection[str]:
         """The existing topics whose names could collide with this one."""
-        return self._alike.get(name.replace(".", "_"), ())
+        return self._names.alike(name)
 
     def add(self, name: str) -> None:
         """A topic of this request comes into being: a later one must not collide with it."""
         self.existing.add(name)
-        self._note_alike(name)
+        self._names.add(name)
 
 
 def _already_exists(name: str) -> KafkaError:

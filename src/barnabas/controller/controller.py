@@ -305,6 +305,7 @@ class Controller:
         assignment = await self._assignment(topic)
         if assignment is not None:
             state.topics[topic] = assignment
+            state.unled.add(topic)
         return assignment is not None
 
     async def _assignment(self, topic: str) -> TopicAssignment | None:
@@ -324,7 +325,7 @@ class Controller:
             log.warning("topic %s vanished from the registry without having been deleted", topic)
             state.forget_topic(topic)
         # Those whose first states could not be written (a full disk) are tried again with every change.
-        unled = [topic for topic in sorted(state.topics.keys() - state.deleting) if state.is_unled(topic)]
+        unled = state.settle_unled()
         found = [topic for topic in sorted(names - state.topics.keys()) if await self._read_topic(state, topic)]
         new = sorted([*unled, *found])
         if new:
@@ -350,6 +351,7 @@ class Controller:
         if new:
             log.info("topic %s has %d more partitions", topic, len(new))
             known.replicas.update(new)
+            state.unled.add(topic)
             await self._make(state, [topic], [TopicPartition(topic, index) for index in new])
 
     async def _deletions_changed(self, state: ControllerState) -> None:

@@ -60,6 +60,7 @@ async def _read_state(registry: Registry, state: ControllerState, partition: Top
     except NoNodeError:
         state.leaders.pop(partition, None)
         state.unreadable.discard(partition)
+        state.unled.add(partition.topic)
     except MalformedError as error:
         # differs from Kafka (impossible-state): there the whole event fails, and with it all other partitions.
         log.warning("partition %s is left as it is: %s is malformed (%s)", partition, path, error)

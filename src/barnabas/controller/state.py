@@ -51,6 +51,7 @@ class ControllerState:
         leaders: Partition to its state; a partition that has none yet is new.
         unreadable: Partitions whose state in the registry makes no sense: they are left alone.
         deleting: Topics on their way out.
+        unled: Topics of which a partition may have no state yet; all others have one for each.
     """
 
     epoch: int
@@ -60,6 +61,7 @@ class ControllerState:
     leaders: dict[TopicPartition, Leadership] = field(default_factory=dict)
     unreadable: set[TopicPartition] = field(default_factory=set)
     deleting: set[str] = field(default_factory=set)
+    unled: set[str] = field(default_factory=set)
 
     def partitions_of(self, topic: str) -> list[TopicPartition]:
         """All partitions of a topic."""
@@ -79,8 +81,13 @@ class ControllerState:
     def is_unled(self, topic: str) -> bool:
         """Whether a partition of a topic has no state yet."""
         assignment, leaders = self.topics.get(topic), self.leaders
-        # Pairs, which are found as the partitions that they are equal to: asked of all topics whenever one is made.
+        # Pairs, which are found as the partitions that they are equal to.
         return assignment is not None and any((topic, index) not in leaders for index in assignment.replicas)
+
+    def settle_unled(self) -> list[str]:
+        """Those topics, still there to stay, of which a partition has no state yet."""
+        self.unled = {topic for topic in self.unled if topic not in self.deleting and self.is_unled(topic)}
+        return sorted(self.unled)
 
     def forget_topic(self, topic: str) -> None:
         """Drop all that is known of a topic."""
@@ -89,6 +96,7 @@ class ControllerState:
             self.unreadable.discard(partition)
         self.topics.pop(topic, None)
         self.deleting.discard(topic)
+        self.unled.discard(topic)
 
 
 def first_leader(replicas: Sequence[int], live: Collection[int], controller_epoch: int) -> PartitionStateNode | None:

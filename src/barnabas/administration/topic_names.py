@@ -1,0 +1,50 @@
+"""The names of all topics, to find those that a new one would collide with.
+
+Two names collide where they differ only by `.` for `_`: their metrics would be called the same.
+
+Source: semantics, topics and partitions (names).
+"""
+
+from collections.abc import Collection
+
+
+class TopicNames:
+    """What is known of all names from one request to the next: only what came and went since then is looked at."""
+
+    __slots__ = ("_alike", "_known")
+
+    def __init__(self) -> None:
+        self._known: set[str] = set()
+        # Those with `.` or `_` by what they are called with `_` alone; no others can collide.
+        self._alike: dict[str, set[str]] = {}
+
+    def take_over(self, names: Collection[str]) -> set[str]:
+        """These are the topics that there are; the same as a set of the caller's own."""
+        now = set(names)
+        for name in self._known - now:
+            alike = self._alike.get(_flat(name))
+            if alike is not None:
+                alike.discard(name)
+                if not alike:
+                    del self._alike[_flat(name)]
+        for name in now - self._known:
+            self._note(name)
+        self._known = now
+        return set(now)
+
+    def add(self, name: str) -> None:
+        """A topic is about to be made."""
+        self._known.add(name)
+        self._note(name)
+
+    def alike(self, name: str) -> Collection[str]:
+        """The topics whose names could collide with this one."""
+        return sorted(self._alike.get(_flat(name), ()))
+
+    def _note(self, name: str) -> None:
+        if "." in name or "_" in name:
+            self._alike.setdefault(_flat(name), set()).add(name)
+
+
+def _flat(name: str) -> str:
+    return name.replace(".", "_")
