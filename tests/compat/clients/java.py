@@ -117,6 +117,10 @@ class JavaClient:
     def topic_config(self, topic: str, name: str) -> str:
         return self.call("topic-config", self.admin, topic, name)[0]
 
+    def alter_topic_config(self, topic: str, operation: str, name: str, value: str) -> None:
+        """Change one setting; `operation` is SET, APPEND, ..."""
+        self.call("alter-topic-config", self.admin, topic, operation, name, value)
+
     def delete_topic(self, topic: str) -> None:
         self.call("delete-topic", self.admin, topic)
 

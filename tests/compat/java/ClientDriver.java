@@ -15,7 +15,9 @@ import java.util.Properties;
 import java.util.TreeSet;
 import java.util.concurrent.Future;
 import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.clients.admin.Config;
+import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.admin.ConsumerGroupDescription;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -110,6 +112,15 @@ public final class ClientDriver {
                 return "\t" + String.join("\t", new TreeSet<>(admins.get(id).listTopics().names().get()));
             case "topic-config":
                 return topicConfig(id, tokens[2], tokens[3]);
+            case "alter-topic-config":
+                ConfigResource altered = new ConfigResource(ConfigResource.Type.TOPIC, tokens[2]);
+                AlterConfigOp.OpType how = AlterConfigOp.OpType.valueOf(tokens[3]);
+                AlterConfigOp change = new AlterConfigOp(new ConfigEntry(tokens[4], tokens[5]), how);
+                admins.get(id)
+                        .incrementalAlterConfigs(Map.of(altered, Collections.singleton(change)))
+                        .all()
+                        .get();
+                return "";
             case "delete-topic":
                 admins.get(id).deleteTopics(Collections.singleton(tokens[2])).all().get();
                 return "";
