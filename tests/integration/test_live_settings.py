@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 import struct
 from pathlib import Path
 
@@ -10,7 +11,9 @@ import pytest
 from barnabas.clients.admin import Admin, NewTopic
 from barnabas.clients.producer import Producer
 from barnabas.core.errors import KafkaError
+from barnabas.core.passwords import decode_passwords
 from barnabas.protocol.messages.metadata import MetadataRequest
+from barnabas.registry.znodes.configs import decode_config
 from tests.compat.raw import ask
 from tests.integration.live_broker import Running, play
 
@@ -228,6 +231,37 @@ def test_what_was_set_of_listeners_counts_after_a_restart(tmp_path: Path) -> Non
 
     play(tmp_path, change, {})
     play(tmp_path, look, {})
+
+
+def test_a_password_is_stored_encrypted_and_shown_to_nobody(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    secret = {"password.encoder.secret": "abc"}
+    name = "listener.name.plaintext.ssl.keystore.password"
+
+    async def stored(running: Running) -> dict[str, str]:
+        data, _ = await running.registry.get("/config/brokers/0")
+        return decode_config(data)
+
+    async def set_it(running: Running) -> None:
+        await running.alter(BROKER, "0", {name: "hush-hush"})
+        first = await stored(running)
+        assert first[name].startswith("encryptedPassword:")
+        # Another change writes it anew.
+        await running.alter(BROKER, "0", {"message.max.bytes": "2000000"})
+        second = await stored(running)
+        assert second.keys() == {name, "message.max.bytes"}
+        assert second[name] != first[name]
+        assert decode_passwords(running.node.config, second)[0][name] == "hush-hush"
+        assert await running.described(BROKER, "0", name) == (None, 2)
+
+    async def look(running: Running) -> None:
+        assert await running.described(BROKER, "0", name) == (None, 2)
+        assert running.node.config.broker_overrides[name] == "hush-hush"
+
+    caplog.set_level(logging.DEBUG)
+    play(tmp_path, set_it, secret)
+    play(tmp_path, look, secret)
+    assert f"settings changed: {name}=[hidden]" in caplog.text
+    assert "hush-hush" not in caplog.text
 
 
 async def until_told(running: Running, names: set[str]) -> dict[str, str]:

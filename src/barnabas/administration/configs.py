@@ -9,7 +9,7 @@ Source: semantics, configs; Kafka 2.7.2, kafka.server.AdminManager, whose words 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.administration import broker_loggers
 from barnabas.administration.config_rules import ConfigChange, changed, check_changes
@@ -18,12 +18,16 @@ from barnabas.cluster.watcher import ConfigWatcher
 from barnabas.core.config import TopicConfig
 from barnabas.core.config.dynamic import Layer, only_settable
 from barnabas.core.config.live import LiveConfig
-from barnabas.core.config.settings import BROKER_SETTINGS, TOPIC_SETTINGS, find_broker_setting
+from barnabas.core.config.settings import BROKER_SETTINGS, TOPIC_SETTINGS
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import ConfigError, ConfigValueError, KafkaError
+from barnabas.core.passwords import decode_passwords, encode_passwords
 from barnabas.registry import paths
 from barnabas.registry.configs import update_config
 from barnabas.registry.store import Registry
+
+if TYPE_CHECKING:
+    from random import Random
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,10}")
 
@@ -51,7 +55,10 @@ class ConfigResource(NamedTuple):
 class ConfigAdmin:
     """Changes what clients ask for. Owned by the event loop."""
 
-    def __init__(self, registry: Registry, cluster: ClusterView, live: LiveConfig, watcher: ConfigWatcher) -> None:
+    def __init__(
+        self, registry: Registry, cluster: ClusterView, live: LiveConfig, watcher: ConfigWatcher, dice: "Random"
+    ) -> None:
+        self._dice = dice
         self._registry = registry
         self._cluster = cluster
         self._live = live
@@ -123,7 +130,7 @@ class ConfigAdmin:
 
         def altered(now: dict[str, str]) -> dict[str, str] | None:
             overrides = alter(resource, update, now)
-            return None if validate_only else _storable(resource, overrides)
+            return None if validate_only else self._stored(resource, overrides)
 
         await update_config(self._registry, entity, altered)
 
@@ -140,13 +147,23 @@ class ConfigAdmin:
     def _altered_broker(self, resource: ConfigResource, update: Update, now: dict[str, str]) -> dict[str, str]:
         layer = Layer.THIS_BROKER if resource.name else Layer.ALL_BROKERS
         # What somebody else wrote there and can't be goes with the first change.
-        settable, _ = only_settable(layer, now)
+        readable, _ = decode_passwords(self._live.config, now)
+        settable, _ = only_settable(layer, readable)
         overrides = update(settable)
         try:
             self._live.check(layer, overrides)
         except ConfigError as error:
             raise _invalid_value(resource, str(error)) from None
         return overrides
+
+    def _stored(self, resource: ConfigResource, overrides: dict[str, str]) -> dict[str, str]:
+        """Settings as they stand in the registry."""
+        if resource.type is ConfigResourceType.TOPIC:
+            return overrides
+        try:
+            return encode_passwords(self._live.config, overrides, self._dice.randbytes)
+        except ConfigError as error:
+            raise _invalid_value(resource, str(error)) from None
 
     def _change_levels(self, resource: ConfigResource, changes: Sequence[ConfigChange], validate_only: bool) -> None:
         self.check_broker(resource.name)
@@ -156,15 +173,6 @@ class ConfigAdmin:
             raise _invalid_value(resource, str(error)) from None
         if not validate_only:
             broker_loggers.change_levels(changes)
-
-
-def _storable(resource: ConfigResource, overrides: dict[str, str]) -> dict[str, str]:
-    """Settings as they may stand in the registry."""
-    for name in overrides:
-        setting = find_broker_setting(name)
-        if resource.type is ConfigResourceType.BROKER and setting is not None and setting.is_sensitive:
-            raise _invalid_value(resource, "Password encoder secret not configured")
-    return overrides
 
 
 def _invalid_value(resource: ConfigResource, reason: str) -> KafkaError:

@@ -237,7 +237,7 @@ class Node:
             Slices(self._turns, self._clock.monotonic_ns, self._codec_executor),
             FetchSessions(self.config.max_incremental_fetch_session_cache_slots, self._clock, self._env.dice),
             ColdReads(self._cold_read_executor, self._env.page_cache),
-            ConfigAdmin(registry, view, live, configs),
+            ConfigAdmin(registry, view, live, configs, self._env.dice),
         )
         self._accept(services, routes)
         self.watchdog.start()

@@ -29,6 +29,7 @@ from barnabas.core.config.settings import (
 from barnabas.core.config.support import HONOURED, PARTLY_HONOURED
 from barnabas.core.config.tables import PRECEDENCE
 from barnabas.core.errors import ConfigError
+from barnabas.core.passwords import decode_passwords
 
 _CHANGING = frozenset(name for name, setting in BROKER_SETTINGS.items() if setting.extra != READ_ONLY)
 LIVE_SETTINGS = (_CHANGING & {*HONOURED, *PARTLY_HONOURED}) | {"replica.alter.log.dirs.io.max.bytes.per.second"}
@@ -73,8 +74,12 @@ class LiveConfig:
         """Take over what is set while the broker runs, instead of what was set in that layer before.
 
         What can't be set, or can't be, is left out with a warning.
+
+        Args:
+            overrides: As they are stored: passwords are encrypted.
         """
-        kept = _kept(layer, overrides)
+        readable, unreadable = decode_passwords(self.config, overrides)
+        kept = _kept(layer, readable, unreadable)
         config = self.config
         if kept == (config.default_overrides if layer is Layer.ALL_BROKERS else config.broker_overrides):
             return
@@ -96,6 +101,9 @@ class LiveConfig:
 
     def check(self, layer: Layer, overrides: Mapping[str, str]) -> None:
         """Refuse what could not be taken over as a whole instead of what is set in a layer; nothing is changed.
+
+        Args:
+            overrides: As they are meant: passwords are not encrypted.
 
         Raises:
             ConfigError: One line, in Kafka's words where a client may look for them.
@@ -144,9 +152,11 @@ class LiveConfig:
         return settled
 
 
-def _kept(layer: Layer, overrides: Mapping[str, str]) -> dict[str, str]:
+def _kept(layer: Layer, overrides: Mapping[str, str], unreadable: list[str]) -> dict[str, str]:
     """What can be set in a layer; what is not among it is told in one line."""
     kept, left_out = only_settable(layer, overrides)
+    if unreadable:
+        left_out["can't be decrypted with password.encoder.secret"] = unreadable
     without_effect = [name for name in kept if name_for_any(name) not in LIVE_SETTINGS]
     if without_effect:
         left_out["without effect here"] = without_effect

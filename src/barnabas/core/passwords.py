@@ -1,0 +1,123 @@
+"""Passwords as they stand in the registry: encrypted with a key that is made of password.encoder.secret.
+
+    key:value, divided by commas, in any order
+    encryptedPassword, initializationVector, salt     Base64
+    keyFactoryAlgorithm                               PBKDF2WithHmacSHA512, ... (its salt and iterations)
+    cipherAlgorithm, keyLength                        AES/CBC/PKCS5Padding; bits
+    passwordLength                                    characters, looked at when it is decrypted
+
+Source: zookeeper.md, configs; Kafka 2.7.2, kafka.utils.PasswordEncoder; KIP-226.
+"""
+
+import re
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping
+
+from barnabas.core.config.broker import BrokerConfig
+from barnabas.core.config.settings import find_broker_setting
+from barnabas.core.errors import ConfigError
+
+CIPHER = "AES/CBC/PKCS5Padding"
+NO_SECRET = "Password encoder secret not configured"
+
+_KEY_FACTORY = "PBKDF2WithHmacSHA512"
+_KEY_FACTORIES = re.compile(r"PBKDF2WithHmac(SHA(?:1|224|256|384|512))")
+_KEY_BITS = (128, 192, 256)
+_SALT_BYTES = 256
+# What somebody may have written by hand must not hold up the loop.
+_MOST_ITERATIONS = 1_000_000
+
+
+def is_password(name: str) -> bool:
+    """Whether a setting is stored encrypted."""
+    setting = find_broker_setting(name)
+    return setting is not None and setting.is_sensitive
+
+
+def encode_passwords(
+    config: BrokerConfig, overrides: Mapping[str, str], random_bytes: Callable[[int], bytes]
+) -> dict[str, str]:
+    """Settings as they are stored.
+
+    Raises:
+        ConfigError: There is a password among them and no secret, or one that is used in a way that is not there.
+    """
+    return {
+        name: _encode(config, text, random_bytes) if is_password(name) else text for name, text in overrides.items()
+    }
+
+
+def decode_passwords(config: BrokerConfig, stored: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """Settings as they are meant, and the names of passwords that can't be read, which are not among them.
+
+    The secret of before (password.encoder.old.secret) is tried, too.
+    """
+    overrides: dict[str, str] = {}
+    unreadable: list[str] = []
+    secrets = [each for each in (config.password_encoder_secret, config.password_encoder_old_secret) if each]
+    for name, text in stored.items():
+        if not is_password(name):
+            overrides[name] = text
+            continue
+        found = next((plain for secret in secrets if (plain := _decode(secret, text)) is not None), None)
+        if found is None:
+            unreadable.append(name)
+        else:
+            overrides[name] = found
+    return overrides, unreadable
+
+
+def _encode(config: BrokerConfig, text: str, random_bytes: Callable[[int], bytes]) -> str:
+    from barnabas.core.aes import BLOCK_BYTES, encrypt_cbc  # hardly any broker stores a password
+
+    secret = config.password_encoder_secret
+    if not secret:
+        raise ConfigError(NO_SECRET)
+    factory = config.password_encoder_keyfactory_algorithm or _KEY_FACTORY
+    bits, iterations = config.password_encoder_key_length, config.password_encoder_iterations
+    if config.password_encoder_cipher_algorithm != CIPHER or bits not in _KEY_BITS:
+        raise ConfigError(
+            f"passwords are encrypted by {CIPHER} with a key of 128, 192 or 256 bits here, and not otherwise"
+        )
+    salt, iv = random_bytes(_SALT_BYTES), random_bytes(BLOCK_BYTES)
+    key = _key(secret, factory, salt, iterations, bits)
+    if key is None:
+        raise ConfigError(f"no key can be made by {factory} and {iterations} iterations here")
+    fields = {
+        "encryptedPassword": b64encode(encrypt_cbc(key, iv, text.encode())).decode(),
+        "keyLength": str(bits),
+        "cipherAlgorithm": CIPHER,
+        "initializationVector": b64encode(iv).decode(),
+        "keyFactoryAlgorithm": factory,
+        "passwordLength": str(len(text)),
+        "salt": b64encode(salt).decode(),
+        "iterations": str(iterations),
+    }
+    return ",".join(f"{name}:{value}" for name, value in fields.items())
+
+
+def _decode(secret: str, encoded: str) -> str | None:
+    """The password; None: it was not encrypted with this secret, or not in a way that is known."""
+    from barnabas.core.aes import decrypt_cbc  # hardly any broker stores a password
+
+    fields = dict(item.split(":", 1) for item in encoded.split(",") if ":" in item)
+    try:
+        if fields["cipherAlgorithm"] != CIPHER:
+            return None
+        salt, iv = b64decode(fields["salt"]), b64decode(fields["initializationVector"])
+        key = _key(secret, fields["keyFactoryAlgorithm"], salt, int(fields["iterations"]), int(fields["keyLength"]))
+        if key is None:
+            return None
+        text = decrypt_cbc(key, iv, b64decode(fields["encryptedPassword"])).decode()
+        return text if len(text) == int(fields["passwordLength"]) else None
+    except (KeyError, ValueError):
+        return None
+
+
+def _key(secret: str, factory: str, salt: bytes, iterations: int, bits: int) -> bytes | None:
+    from hashlib import pbkdf2_hmac
+
+    match = _KEY_FACTORIES.fullmatch(factory)
+    if match is None or not 1 <= iterations <= _MOST_ITERATIONS or bits not in _KEY_BITS:
+        return None
+    return pbkdf2_hmac(match[1], secret.encode(), salt, iterations, bits // 8)
