@@ -8,6 +8,7 @@ from struct import pack
 import pytest
 
 from barnabas.log.file_names import file_name
+from barnabas.log.producers.producer_replay import MOST_REPLAYED_OFFSETS
 from barnabas.records.batch import read_header
 from barnabas.records.control import EndTransactionMarker, MarkerType, build_marker
 
@@ -268,3 +269,50 @@ def test_a_wrong_index_is_written_again(open_partition_log, make_batch):
         path.write_bytes(data[::-1])
     open_partition_log(segment_bytes=2000, index_interval_bytes=100)
     assert [path.read_bytes() for path in paths] == before
+
+
+def test_after_a_kill_the_active_segments_indexes_are_written_with_the_next_flush(
+    filled, open_partition_log, directory
+):
+    active = [file_name(16, suffix) for suffix in (".index", ".timeindex")]
+    before = files_of(directory)
+    log = open_partition_log(index_interval_bytes=0)
+    after = files_of(directory)
+    assert [after[name] for name in active] == [before.get(name, b"") for name in active]
+    assert [len(after[file_name(8, suffix)]) > 0 for suffix in (".index", ".timeindex")] == [True, True]
+    assert log.offset_for_timestamp(8002) == (9000, 18, 1)
+    log.flush()
+    assert log.recovery_point == 20
+    assert all(len(files_of(directory)[name]) > 0 for name in active)
+
+
+def test_what_was_recovered_once_is_recovered_again(open_partition_log, make_batch, disk):
+    """The first start after a kill is killed before anything of it is on disk."""
+    log = open_partition_log()
+    for sequence in range(6):
+        batch = make_batch(producer_id=7, producer_epoch=0, base_sequence=sequence)
+        assert log.append(batch, leader_epoch=0).error_code == 0
+        if sequence == 2:
+            log.close()
+            log = open_partition_log(was_clean=True)
+    for _ in range(2):
+        disk.kill()
+        log = open_partition_log(recovery_point=3)
+        assert (log.log_end_offset, log.producers.get(7).last_sequence) == (6, 5)
+        assert base_offsets(log) == list(range(6))
+    repeated = make_batch(producer_id=7, producer_epoch=0, base_sequence=5)
+    assert log.append(repeated, leader_epoch=0).base_offset == 5
+    log.close()
+    assert open_partition_log(was_clean=True).producers.get(7).last_sequence == 5
+
+
+def test_long_replays_are_spared_the_next_start(open_partition_log, make_batch, directory):
+    log = open_partition_log()
+    log.append(make_batch(MOST_REPLAYED_OFFSETS), leader_epoch=0)
+    open_partition_log()
+    assert not list(Path(directory).glob("*.snapshot"))
+    log.append(make_batch(), leader_epoch=0)
+    open_partition_log()
+    assert [path.name for path in Path(directory).glob("*.snapshot")] == [
+        file_name(MOST_REPLAYED_OFFSETS + 1, ".snapshot")
+    ]

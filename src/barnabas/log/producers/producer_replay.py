@@ -15,6 +15,8 @@ from barnabas.records.batch import BatchHeader, Buffer
 from barnabas.records.control import EndTransactionMarker, read_marker
 from barnabas.records.record import iterate_records
 
+MOST_REPLAYED_OFFSETS = 1_000
+
 
 def read_batch_marker(batch: Buffer) -> EndTransactionMarker | None:
     """The transaction marker that a control batch holds; None where it holds none (as after compaction).
@@ -32,7 +34,8 @@ def load_producers(
 ) -> ProducerState:
     """What the producers wrote up to `end_offset`: the newest snapshot, brought up to date from the log.
 
-    A snapshot of `end_offset` is written unless there is one. Snapshots that say nothing about the log from
+    A snapshot of `end_offset` is written unless there is one, or little had to be read: a kill will find as little to
+    read again, and a stop writes one. Snapshots that say nothing about the log from
     `start_offset` to `end_offset` are removed.
     """
     snapshots.remove_outside(start_offset, end_offset)
@@ -40,7 +43,7 @@ def load_producers(
     if loaded is not None:
         loaded[1].remove_expired(env.clock.now_ms() - env.producer_expiration_ms)
     state = _load_state(segments, loaded, start_offset, end_offset)
-    if end_offset != (start_offset if loaded is None else loaded[0]):
+    if end_offset - (start_offset if loaded is None else loaded[0]) > MOST_REPLAYED_OFFSETS:
         snapshots.take(end_offset, state)
     return state
 

@@ -17,7 +17,14 @@ from typing import NamedTuple
 from barnabas.core.types import NO_TIMESTAMP
 from barnabas.log.disk.cold_reads import Cached, CachedFile, ColdWork, NotCachedError
 from barnabas.log.disk.files import FileSystem, RecordFile
-from barnabas.log.file_names import LOG_SUFFIX, OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, file_name, segment_paths
+from barnabas.log.file_names import (
+    LOG_SUFFIX,
+    OFFSET_INDEX_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
+    file_name,
+    segment_paths,
+)
 from barnabas.log.segments.batch_reader import AnyHeader, read_batches, read_headers
 from barnabas.log.segments.offset_index import OffsetIndex
 from barnabas.log.segments.time_index import TimeIndex
@@ -187,15 +194,18 @@ class Segment:
             CorruptRecordsError: Their file is damaged.
         """
         if self._transactions is None:
-            index = TransactionIndex(self._files, self.paths[-1])
+            index = self._new_transactions()
             index.load()
             self._transactions = index
         return self._transactions
 
     def forget_transactions(self) -> None:
         """Empty the transaction index, to build it anew."""
-        self._transactions = TransactionIndex(self._files, self.paths[-1])
+        self._transactions = self._new_transactions()
         self._transactions.clear()
+
+    def _new_transactions(self) -> TransactionIndex:
+        return TransactionIndex(self._files, self._directory / file_name(self.base_offset, TRANSACTION_INDEX_SUFFIX))
 
     def load_indexes(self) -> None:
         """Read the indexes from disk unless they are in memory."""

@@ -89,13 +89,20 @@ def open_log(
     is_made_anew = False
     told_ms = env.clock.monotonic_ms()
     known_epochs = epochs.entries
+    last_recovered: tuple[Segment | None, int] = (None, 0)
     for index, segment in enumerate(segments):
         if env.clock.monotonic_ms() - told_ms >= _PROGRESS_INTERVAL_MS:
             told_ms = env.clock.monotonic_ms()
             _logger.info("%s: %d of %d segments checked", directory, index, len(segments))
         if index < first_unflushed and segment.base_offset not in found.damaged:
             continue
+        # The index files of the active segment follow with the next flush, as ever.
+        is_active = index == len(segments) - 1 and segment.base_offset not in found.damaged
         recovered = _recover_segment(segment, config, epochs)
+        if not is_active:
+            # One that was closed normally has an entry for its largest timestamp at the end: this one gets it, too.
+            segment.complete()
+        last_recovered = segment, recovered.end_offset
         if recovered.has_markers:
             rebuild_transactions(segments, index, snapshots, log_start_offset)
         if index < on_disk_count:
@@ -111,7 +118,8 @@ def open_log(
     if is_made_anew:
         env.files.sync(directory)
 
-    log_end_offset = segments[-1].read_next_offset() if segments else 0
+    is_end_known = bool(segments) and segments[-1] is last_recovered[0]
+    log_end_offset = last_recovered[1] if is_end_known else segments[-1].read_next_offset() if segments else 0
     if not segments or log_end_offset < log_start_offset:
         for segment in segments:
             _remove(env, segment)
@@ -119,7 +127,8 @@ def open_log(
         if config.preallocate:
             segments[0].file.reserve(config.segment_bytes)
         log_end_offset = log_start_offset
-    segments[-1].first_timestamp_ms = segments[-1].read_first_timestamp()
+    if not is_end_known:
+        segments[-1].first_timestamp_ms = segments[-1].read_first_timestamp()
     log_start_offset = max(log_start_offset, segments[0].base_offset)
     epochs.truncate_from_end(log_end_offset)
     epochs.truncate_from_start(log_start_offset)
@@ -159,14 +168,15 @@ def _remove(env: LogEnvironment, segment: Segment) -> None:
 
 
 class _Recovered(NamedTuple):
-    """Whether something had to be cut off, and whether transactions end in what is left."""
+    """Whether something had to be cut off, whether transactions end in what is left, and where that ends."""
 
     is_cut: bool
     has_markers: bool
+    end_offset: int
 
 
 def _recover_segment(segment: Segment, config: LogConfig, epochs: LeaderEpochs) -> _Recovered:
-    """Check all batches of a segment and rebuild its indexes, but for that of the transactions, which is emptied."""
+    """Check all batches of a segment and rebuild its indexes in memory; that of the transactions is emptied."""
     segment.forget_indexes()
     segment.forget_transactions()
     has_markers = False
@@ -206,6 +216,4 @@ def _recover_segment(segment: Segment, config: LogConfig, epochs: LeaderEpochs) 
             cut_bytes,
         )
         file.truncate(valid_position)
-    # A segment that was closed normally has an entry for its largest timestamp at the end: this one gets it, too.
-    segment.complete()
-    return _Recovered(cut_bytes > 0, has_markers)
+    return _Recovered(cut_bytes > 0, has_markers, next_offset)
