@@ -10,7 +10,7 @@ from benchmarks.load import report
 from benchmarks.load.lines import Line
 from benchmarks.log_numbers.brokers import BROKERS, Measured
 from benchmarks.whole.groups import commits, idle, rebalances
-from benchmarks.whole.topics import new_topics, partitions
+from benchmarks.whole.topics import new_topics, partitions, restarts
 from benchmarks.whole.transactions import transactions
 
 Figures = dict[str, float]
@@ -23,6 +23,7 @@ WORKS: dict[str, Callable[[Measured], Figures]] = {
     "transactions": transactions,
     "topics": new_topics,
     "partitions": partitions,
+    "restarts": restarts,
     "idle": idle,
 }
 
@@ -76,10 +77,14 @@ def main() -> int:
                 print(f"run {run}/{options.runs} {name}: {work}", file=sys.stderr, flush=True)
                 broker = BROKERS[name](options.place, _CONFIG)
                 try:
-                    runs[-1] |= WORKS[work](broker)
+                    figures = WORKS[work](broker)
+                    print(figures, file=sys.stderr, flush=True)
+                    runs[-1] |= figures
+                except RuntimeError as error:
+                    # It did not get there in time: the rest is worth its figures.
+                    print(f"{name}: {work}: {error}", file=sys.stderr, flush=True)
                 finally:
                     broker.close()
-                print(runs[-1], file=sys.stderr, flush=True)
     text = report.table(results, LINES)
     print(text)
     if options.save:
