@@ -97,3 +97,12 @@ def test_a_command_loads_nothing_that_it_does_not_need(tmp_path: Path, arguments
     assert "barnabas.clients.channel" in loaded
     assert sorted(name for name in loaded if name in UNWANTED_BY_COMMANDS) == []
     assert len(loaded) <= MOST_OF_A_COMMAND
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["topics", "--help"], ["transactions", "abort", "-h"]])
+def test_help_loads_no_library_for_command_lines(tmp_path: Path, arguments: list[str]) -> None:
+    command = [sys.executable, "-X", "importtime", "-P", "-m", "barnabas.cli.main", *arguments]
+    with (tmp_path / "imports.txt").open("wb") as notes:
+        ended = subprocess.run(command, stdout=subprocess.PIPE, stderr=notes, timeout=PATIENCE_S)
+    assert ended.stdout.startswith(b"Usage: barnabas ")
+    assert sorted(imported(tmp_path / "imports.txt") & {"click", "pydantic", "rich", "typer"}) == []

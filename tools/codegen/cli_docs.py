@@ -62,7 +62,8 @@ def _document() -> str:
     commands = getattr(typer.main.get_command(application(COMMANDS)), "commands")  # noqa: B009  # of a group, which typer does not export
     for name in _HELP:
         parts += _command(f"barnabas {name}", _HELP[name], commands[name].params)
-    for group, text in ((name, inspect.getdoc(module) or "") for name, module in _GROUPS.items()):
+    for group, module in _GROUPS.items():
+        text = getattr(module, "HELP", None) or inspect.getdoc(module) or ""
         parts.append(f"\n## barnabas {group}\n\n{COMMANDS[group]}\n{_paragraphs(text)}\n")
         for name, command in commands[group].commands.items():
             parts += _command(f"barnabas {group} {name}", command.help, command.params, level="###")

@@ -1,4 +1,4 @@
-"""The commands as one typer application, which shows help and says what is wrong with a command line.
+"""The commands as one typer application, for what `dispatch` leaves to it: mistakes, and options of rarer types.
 
 Of commands that are not wanted it knows the names alone.
 

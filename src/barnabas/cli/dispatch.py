@@ -1,6 +1,6 @@
 """Where each command's function is, and how it is run when its command line is plainly right.
 
-A command loads its own module only, and typer only for what `plain_options` leaves to it: help and mistakes.
+A command loads its own module only, and typer only for what `plain_options` leaves to it: mistakes.
 """
 
 from collections.abc import Callable, Sequence
@@ -8,8 +8,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Final
 
-from barnabas.cli.commands import SUBCOMMANDS
-from barnabas.cli.plain_options import read_options
+from barnabas.cli.plain_options import HELP, Unread, read_options
 from barnabas.core.errors import BarnabasError
 
 # Where the commands are: module and function. `cli/main.py` runs broker and pipeline without loading any of this.
@@ -50,21 +49,42 @@ def spread(arguments: Sequence[str]) -> list[str]:
 
 
 def run_plainly(arguments: Sequence[str]) -> bool:
-    """Run a command if its command line is plainly right; False where typer has to read it.
+    """Run a command if its command line is plainly right, or show help; False where typer has to read it.
 
     Raises:
         BarnabasError: What the command met.
         BrokenPipeError: Nobody reads the output any more.
     """
-    name, *rest = arguments or [""]
+    name, *rest = arguments or ["--help"]
+    if name in HELP:
+        from barnabas.cli.help import show_all
+
+        show_all()
+        return True
     if name in FUNCTIONS:
-        function: Callable[..., object] = getattr(module_of(name), FUNCTIONS[name][1])
-    elif name in GROUPS and rest and rest[0] in SUBCOMMANDS[name]:
-        function = module_of(name).SUBCOMMANDS[rest.pop(0)][0]
-    else:
+        module = module_of(name)
+        return _run(name, getattr(module, FUNCTIONS[name][1]), module.HELP, rest)
+    if name not in GROUPS:
         return False
-    options = read_options(function, rest)
-    if options is None:
+    below, *rest = rest or ["--help"]
+    module = module_of(name)
+    if below in HELP:
+        from barnabas.cli.help import show_group
+
+        show_group(name, module.HELP, {each: text.partition("\n")[0] for each, (_, text) in module.SUBCOMMANDS.items()})
+        return True
+    if below not in module.SUBCOMMANDS:
         return False
-    function(**options)
-    return True
+    function, text = module.SUBCOMMANDS[below]
+    return _run(f"{name} {below}", function, text, rest)
+
+
+def _run(name: str, function: Callable[..., object], text: str, arguments: Sequence[str]) -> bool:
+    options = read_options(function, arguments)
+    if options is Unread.HELP:
+        from barnabas.cli.help import show_command
+
+        show_command(name, text, function)
+    elif not isinstance(options, Unread):
+        function(**options)
+    return options is not Unread.TYPER

@@ -1,13 +1,14 @@
 """The options of a command, read without typer, which with pydantic is the half of a command's start.
 
 A command line that is plainly right needs none of it: known options, numbers within their bounds, nothing missing. Any
-other one (a mistake, `--help`, an option of a rarer type) is left to typer, which says what is wrong with it.
+other one (a mistake, an option of a rarer type) is left to typer, which says what is wrong with it.
 """
 
 import inspect
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from types import NoneType, UnionType
 from typing import Annotated, Union, get_args, get_origin, get_type_hints
 
@@ -17,20 +18,38 @@ Value = str | int | bool | list[str] | None
 
 _NUMBER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 _KINDS = (str, int, bool, list[str])
+HELP = ("--help", "-h")
 
 
 @dataclass(slots=True, frozen=True)
-class _Option:
-    """One option: `kind` is a type of `_KINDS`, `default` is `inspect.Parameter.empty` where it must be given."""
+class PlainOption:
+    """An option that can be read here.
 
-    name: str
+    Attributes:
+        parameter: The function's parameter.
+        kind: A type of `_KINDS`.
+        option: How it is typed, and what it is for.
+        default: `inspect.Parameter.empty` where it must be given.
+    """
+
+    parameter: str
     kind: object
-    least: float | None
-    most: float | None
+    option: Option
     default: object
 
+    @property
+    def is_required(self) -> bool:
+        return self.default is inspect.Parameter.empty
 
-def read_options(function: Callable[..., object], arguments: Sequence[str]) -> dict[str, object] | None:
+
+class Unread(Enum):
+    """Why a command line has no values: help is wanted, or it is for typer to read."""
+
+    HELP = 1
+    TYPER = 2
+
+
+def read_options(function: Callable[..., object], arguments: Sequence[str]) -> dict[str, object] | Unread:
     """The arguments to call a command with.
 
     Args:
@@ -38,32 +57,30 @@ def read_options(function: Callable[..., object], arguments: Sequence[str]) -> d
         arguments: What stands behind its name.
 
     Returns:
-        Values by parameter; None where this command line is for typer to read.
+        Values by parameter, or why there are none.
     """
-    options = _options(function)
-    if options is None:
-        return None
+    plain = plain_options(function)
+    if plain is None:
+        return Unread.TYPER
+    options = {name: each for each in plain for name in each.option.names}
     given: dict[str, Value] = {}
     words = iter(arguments)
     for word in words:
+        if word in HELP:
+            return Unread.HELP
         text, equals, inline = word.partition("=")
         option = options.get(text)
-        if option is None:
-            return None
-        value = _value(option, inline if equals else None, words)
-        if value is None:
-            return None
-        before = given.get(option.name)
-        given[option.name] = [*before, *value] if isinstance(before, list) and isinstance(value, list) else value
-    values: dict[str, object] = {}
-    for option in options.values():
-        if option.name not in given and option.default is inspect.Parameter.empty:
-            return None
-        values[option.name] = given.get(option.name, option.default)
-    return values
+        value = None if option is None else _value(option, inline if equals else None, words)
+        if option is None or value is None:
+            return Unread.TYPER
+        before = given.get(option.parameter)
+        given[option.parameter] = [*before, *value] if isinstance(before, list) and isinstance(value, list) else value
+    if any(each.is_required and each.parameter not in given for each in plain):
+        return Unread.TYPER
+    return {each.parameter: given.get(each.parameter, each.default) for each in plain}
 
 
-def _value(option: _Option, inline: str | None, words: Iterator[str]) -> Value:
+def _value(option: PlainOption, inline: str | None, words: Iterator[str]) -> Value:
     if option.kind is bool:
         return True if inline is None else None
     text = next(words, None) if inline is None else inline
@@ -73,15 +90,15 @@ def _value(option: _Option, inline: str | None, words: Iterator[str]) -> Value:
         return [text]
     if not _NUMBER.fullmatch(text):
         return None
-    number = int(text)
-    is_inside = (option.least is None or number >= option.least) and (option.most is None or number <= option.most)
+    number, least, most = int(text), option.option.min, option.option.max
+    is_inside = (least is None or number >= least) and (most is None or number <= most)
     return number if is_inside else None
 
 
-def _options(function: Callable[..., object]) -> dict[str, _Option] | None:
-    """A command's options by what is typed; None when one of them is none of the plain ones."""
+def plain_options(function: Callable[..., object]) -> list[PlainOption] | None:
+    """A command's options; None when one of them is none of the plain ones."""
     hints = get_type_hints(function, include_extras=True)
-    options: dict[str, _Option] = {}
+    options = []
     for name, parameter in inspect.signature(function).parameters.items():
         hint = hints[name]
         if get_origin(hint) is not Annotated:
@@ -92,6 +109,5 @@ def _options(function: Callable[..., object]) -> dict[str, _Option] | None:
             kind = kinds[0] if len(kinds) == 1 else None
         if kind not in _KINDS or not isinstance(note, Option):
             return None
-        for declared in note.names:
-            options[declared] = _Option(name, kind, note.min, note.max, parameter.default)
+        options.append(PlainOption(name, kind, note, parameter.default))
     return options

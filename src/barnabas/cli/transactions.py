@@ -1,8 +1,6 @@
 """`barnabas transactions`: what runs, what hangs, and the end of what hangs.
 
-A transaction hangs when a partition has records of it and no coordinator knows that it has to be ended: readers of
-committed records get nothing behind it. `hanging` finds such transactions, `abort` ends one. Both work with Kafka 2.7
-and older too, before 3.0 brought requests for it.
+Source: KIP-664, for the names of options.
 """
 
 import sys
@@ -34,6 +32,14 @@ _MINUTE_MS: Final = 60_000
 _GRACE_MS: Final = 5 * _MINUTE_MS
 _LONGEST: Final = "transaction.max.timeout.ms"
 
+HELP = paragraphs(
+    """Show transactions, find those that hang, and abort them.
+
+A transaction hangs when a partition has records of it and no coordinator knows that it has to be ended: readers of
+committed records get nothing behind it. `hanging` finds such transactions, `abort` ends one. Both work with Kafka 2.7
+and older too, before 3.0 brought requests for it.
+"""
+)
 LIST_HELP = paragraphs(
     """List transactional ids, with their coordinators' last word about them.
 

@@ -1,4 +1,4 @@
-"""Commands as typer wants them, for what is left to it: help, mistakes, and options of rarer types."""
+"""Commands as typer wants them, for what is left to it: mistakes, and options of rarer types."""
 
 import inspect
 from collections.abc import Callable

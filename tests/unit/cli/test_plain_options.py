@@ -8,7 +8,7 @@ import pytest
 import typer
 
 from barnabas.cli.options import Option, flag
-from barnabas.cli.plain_options import read_options
+from barnabas.cli.plain_options import Unread, read_options
 from barnabas.cli.typer_options import for_typer
 
 
@@ -53,7 +53,6 @@ def read_by_typer(arguments):
 def test_a_right_command_line_is_read_as_typer_reads_it(text):
     arguments = [word.strip("'") for word in text.split()]
     read = read_options(command, arguments)
-    assert read is not None
     assert read == read_by_typer(arguments)
 
 
@@ -61,8 +60,7 @@ def test_a_right_command_line_is_read_as_typer_reads_it(text):
     "text",
     [
         "",
-        "--help",
-        "-h",
+        "--fly --help",
         "--name",
         "--execute",
         "--nam a",
@@ -78,7 +76,16 @@ def test_a_right_command_line_is_read_as_typer_reads_it(text):
     ],
 )
 def test_what_may_be_wrong_is_for_typer(text):
-    assert read_options(command, text.split()) is None
+    assert read_options(command, text.split()) is Unread.TYPER
+
+
+@pytest.mark.parametrize("text", ["--help", "-h", "--execute --help", "--name a -h --fly"])
+def test_help_is_wanted(text):
+    assert read_options(command, text.split()) is Unread.HELP
+
+
+def test_help_as_a_value_is_a_value():
+    assert read_options(command, ["--name", "--help"]) == read_by_typer(["--name", "--help"])
 
 
 def test_a_command_with_other_kinds_of_options_is_for_typer():
@@ -86,5 +93,5 @@ def test_a_command_with_other_kinds_of_options_is_for_typer():
 
     def with_argument(file: Annotated[str, typer.Argument()]) -> None: ...
 
-    assert read_options(with_file, ["--file", "a"]) is None
-    assert read_options(with_argument, ["a"]) is None
+    assert read_options(with_file, ["--file", "a"]) is Unread.TYPER
+    assert read_options(with_argument, ["a"]) is Unread.TYPER
