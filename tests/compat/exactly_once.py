@@ -55,8 +55,15 @@ class Topics:
 
     def __init__(self, bootstrap_servers: str) -> None:
         self.bootstrap_servers = bootstrap_servers
-        self._admin = AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 0})
-        settings = {"bootstrap.servers": bootstrap_servers, "group.id": "looking", "log_level": 0}
+        self._admin = AdminClient(
+            {"bootstrap.servers": bootstrap_servers, "log_level": 0, "metadata.recovery.strategy": "none"}
+        )
+        settings = {
+            "bootstrap.servers": bootstrap_servers,
+            "group.id": "looking",
+            "log_level": 0,
+            "metadata.recovery.strategy": "none",
+        }
         self._looking = Consumer(settings)
 
     def create(self, name: str, partition_count: int) -> None:
@@ -97,6 +104,7 @@ class Topics:
                 "enable.auto.commit": False,
                 "enable.partition.eof": True,
                 "log_level": 0,
+                "metadata.recovery.strategy": "none",
             }
         )
         partitions = range(self.partition_count(name))
@@ -129,6 +137,7 @@ class Topics:
                     "group.id": "looking",
                     "isolation.level": "read_committed",
                     "log_level": 0,
+                    "metadata.recovery.strategy": "none",
                 }
             )
             stable = consumer.get_watermark_offsets(place, timeout=PATIENCE_S)[1]

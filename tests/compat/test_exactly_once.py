@@ -3,7 +3,8 @@
 import random
 from pathlib import Path
 
-from tests.compat.conftest import RunningBroker
+from tests.compat.broker_kills import copy_beside_kills
+from tests.compat.conftest import RunningBroker, StartBroker
 from tests.compat.exactly_once import copier, word_count
 
 SEED = random.randrange(2**32)
@@ -18,4 +19,11 @@ def test_a_copy_is_complete_and_has_nothing_twice_though_the_copier_is_killed(
     cluster: RunningBroker, name: str, tmp_path: Path
 ) -> None:
     outcome = copier(cluster.bootstrap_servers, name, 3, random.Random(SEED), tmp_path)
+    assert outcome.is_right, (SEED, outcome)
+
+
+def test_a_copy_is_complete_and_has_nothing_twice_though_the_broker_is_killed(
+    start_broker: StartBroker, name: str
+) -> None:
+    outcome = copy_beside_kills(start_broker(), name, 3, SEED)
     assert outcome.is_right, (SEED, outcome)
