@@ -149,4 +149,4 @@ def test_groups_by_state(commands: Commands, topic: str, reader: Consumer) -> No
 
     assert listed("--state") == {topic: "Stable", f"{topic}-idle": "Empty"}
     assert listed("--state", "stable,Dead") == {topic: "Stable"}
-    assert listed("--state", "Empty") == {f"{topic}-idle": "Empty"}
+    assert listed("--state", "Empty") == listed("--state=Empty") == {f"{topic}-idle": "Empty"}

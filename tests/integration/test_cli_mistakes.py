@@ -142,3 +142,20 @@ def test_ctrl_c_while_a_broker_says_nothing(arguments):
     assert process.returncode in (1, 130, -signal.SIGINT)
     assert "Traceback" not in errors
     assert "no answer" not in errors
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("barnabas trans", ["transactions"]),
+        ("barnabas topics --desc", ["--describe"]),
+        ("barnabas transactions ha", ["hanging"]),
+        ("barnabas transactions abort --start", ["--start-offset"]),
+        ("barnabas perf con", ["consume"]),
+    ],
+)
+def test_a_shell_completes_what_is_typed(typed, expected):
+    words = {"_BARNABAS_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" "))}
+    command = [sys.executable, "-c", "import sys; sys.argv = ['barnabas']; from barnabas.cli.main import main; main()"]
+    ended = subprocess.run(command, env={**os.environ, **words}, capture_output=True, text=True, timeout=PATIENCE_S)
+    assert ended.stdout.split() == expected, ended.stderr

@@ -8,12 +8,11 @@ Source: Kafka 2.7's shell tools, for the names of options.
 import os
 from collections.abc import Collection, Sequence
 from importlib import import_module
-from typing import Final
 
 import typer
 
 from barnabas.cli.commands import COMMANDS, SUBCOMMANDS
-from barnabas.cli.dispatch import FUNCTIONS, GROUPS, CliUsageError, module_of, spread
+from barnabas.cli.dispatch import COMPLETION, FUNCTIONS, GROUPS, CliUsageError, module_of, spread
 from barnabas.cli.typer_options import for_typer
 from barnabas.core.build import version_line
 
@@ -22,9 +21,6 @@ from barnabas.core.build import version_line
 _ClickException: type[Exception] = import_module(typer.BadParameter.__module__).ClickException
 
 _CONTEXT = {"help_option_names": ["-h", "--help"]}
-
-# Set by a shell that wants to complete a command line: any command's options may be asked for.
-_COMPLETION: Final = "_BARNABAS_COMPLETE"
 
 
 def _print_version(is_wanted: bool) -> None:
@@ -94,7 +90,7 @@ def run_app(arguments: Sequence[str]) -> int:
         BrokenPipeError: Nobody reads the output any more.
     """
     name = next((word for word in arguments if not word.startswith("-")), "")
-    command = typer.main.get_command(application(COMMANDS if _COMPLETION in os.environ else [name]))
+    command = typer.main.get_command(application(COMMANDS if COMPLETION in os.environ else [name]))
     try:
         result = command.main(args=spread(arguments), prog_name="barnabas", standalone_mode=False)
     except _ClickException as error:

@@ -3,6 +3,7 @@
 A command loads its own module only, and typer only for what `plain_options` leaves to it: mistakes.
 """
 
+import os
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from types import ModuleType
@@ -27,6 +28,8 @@ FUNCTIONS: Final = {
 }
 # Modules whose SUBCOMMANDS are functions and their help, by name; the others of commands.SUBCOMMANDS are typer's.
 GROUPS: Final = ("transactions",)
+# Set by a shell that wants a command line completed, which is typer's business.
+COMPLETION: Final = "_BARNABAS_COMPLETE"
 # Those with options that take several values, or may take one, which typer's can't.
 _SPREADING: Final = ("groups", "perf")
 
@@ -55,6 +58,8 @@ def run_plainly(arguments: Sequence[str]) -> bool:
         BarnabasError: What the command met.
         BrokenPipeError: Nobody reads the output any more.
     """
+    if COMPLETION in os.environ:
+        return False
     name, *rest = arguments or ["--help"]
     if name in HELP:
         from barnabas.cli.help import show_all

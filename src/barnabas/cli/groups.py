@@ -169,6 +169,9 @@ def spread_lists(arguments: Sequence[str]) -> list[str]:
     """Let --state have a value, as Kafka's may: `--list --state Empty,Dead`."""
     spread: list[str] = []
     for argument in arguments:
+        if argument.startswith("--state="):
+            spread += ["--state", "--in-state", argument.removeprefix("--state=")]
+            continue
         if spread and spread[-1] == "--state" and not argument.startswith("-"):
             spread.append("--in-state")
         spread.append(argument)
