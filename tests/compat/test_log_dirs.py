@@ -24,9 +24,11 @@ from barnabas.protocol.messages.incremental_alter_configs import (
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
+from tests.compat.clients.java import JavaClient, JavaClientError
 from tests.compat.conftest import TARGET, RunningBroker
 from tests.compat.raw import ask
 from tests.patience import PATIENCE_S
+from tools.kafka.jars import CLIENTS_4, KAFKA
 from tools.kafka.java import run_tool
 from tools.kafka.server import ONE_BROKER, KafkaServer
 
@@ -265,6 +267,32 @@ def test_kafkas_tool_reads_it(place: Place, name: str) -> None:
     (partition,) = [each for directory in broker["logDirs"] for each in directory["partitions"]]
     assert (partition["partition"], partition["offsetLag"], partition["isFuture"]) == (f"{name}-0", 0, False)
     assert partition["size"] > 10_000
+
+
+@pytest.mark.parametrize("jar_set", [KAFKA, CLIENTS_4])
+def test_javas_admin_client_administers_all_of_it(place: Place, name: str, jar_set: str) -> None:
+    place.move(place.first, (name, 0))
+    java = JavaClient(place.broker.bootstrap_servers, jar_set)
+    try:
+        java.create_topic(name, 1, {})
+        java.call("create-partitions", java.admin, name, 3)
+        with pytest.raises(JavaClientError, match="InvalidPartitionsException: Topic already has 3 partitions"):
+            java.call("create-partitions", java.admin, name, 3)
+        assert java.call("elect-leaders", java.admin, name, 0, "PREFERRED") == [f"{name}-0=ElectionNotNeededException"]
+        assert java.call("elect-leaders", java.admin, name, 7, "UNCLEAN") == [
+            f"{name}-7=UnknownTopicOrPartitionException"
+        ]
+        java.call("reassign", java.admin, name, 0, 0)
+        with pytest.raises(JavaClientError, match="InvalidReplicaAssignmentException"):
+            java.call("reassign", java.admin, name, 0, "0,9")
+        assert java.call("list-reassignments", java.admin) == ["[]"]
+        assert java.call("replica-log-dir", java.admin, name, 0) == [place.first, "0", "null"]
+        java.call("move-replica", java.admin, name, 0, place.second)
+        until(lambda: java.call("replica-log-dir", java.admin, name, 0) == [place.second, "0", "null"])
+        with pytest.raises(JavaClientError, match="LogDirNotFoundException"):
+            java.call("move-replica", java.admin, name, 0, "/not/there")
+    finally:
+        java.close()
 
 
 # The last: the broker restarts.

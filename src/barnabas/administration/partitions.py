@@ -119,8 +119,12 @@ class PartitionAdmin:
                 if validate_only:
                     break
                 current.replicas.update(new)
+                # There may be very many: each of these takes its turn of the loop.
+                await asyncio.sleep(0)
+                data = encode_assignment(current)
+                await asyncio.sleep(0)
                 try:
-                    await self._registry.set(paths.topic(topic.name), encode_assignment(current), version)
+                    await self._registry.set(paths.topic(topic.name), data, version)
                     break
                 except BadVersionError:
                     # Somebody else changed it: what is asked for is judged by what it is now.

@@ -326,7 +326,12 @@ class Controller:
             state.forget_topic(topic)
         # Those whose first states could not be written (a full disk) are tried again with every change.
         unled = state.settle_unled()
-        found = [topic for topic in sorted(names - state.topics.keys()) if await self._read_topic(state, topic)]
+        found = []
+        for number, topic in enumerate(sorted(names - state.topics.keys()), 1):
+            if await self._read_topic(state, topic):
+                found.append(topic)
+            if number % _PARTITIONS_PER_TURN == 0:
+                await asyncio.sleep(0)
         new = sorted([*unled, *found])
         if new:
             await read_states(self._registry, state, new)

@@ -11,6 +11,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Properties;
 import java.util.TreeSet;
 import java.util.concurrent.Future;
@@ -19,6 +20,9 @@ import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.clients.admin.Config;
 import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.admin.ConsumerGroupDescription;
+import org.apache.kafka.clients.admin.DescribeReplicaLogDirsResult;
+import org.apache.kafka.clients.admin.NewPartitionReassignment;
+import org.apache.kafka.clients.admin.NewPartitions;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
@@ -27,7 +31,9 @@ import org.apache.kafka.clients.consumer.OffsetAndTimestamp;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.ElectionType;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.TopicPartitionReplica;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.header.internals.RecordHeaders;
@@ -128,6 +134,24 @@ public final class ClientDriver {
                 return groupState(id, tokens[2]);
             case "group-offset":
                 return groupOffset(id, tokens[2], partition(tokens[3], tokens[4]));
+            case "create-partitions":
+                admins.get(id).createPartitions(
+                        Collections.singletonMap(tokens[2], NewPartitions.increaseTo(Integer.parseInt(tokens[3]))))
+                        .all().get();
+                return "";
+            case "elect-leaders":
+                return electLeaders(id, partition(tokens[2], tokens[3]), tokens[4]);
+            case "reassign":
+                return reassign(id, partition(tokens[2], tokens[3]), tokens[4]);
+            case "list-reassignments":
+                return "\t" + new TreeSet<>(names(
+                        admins.get(id).listPartitionReassignments().reassignments().get().keySet()));
+            case "move-replica":
+                admins.get(id).alterReplicaLogDirs(Collections.singletonMap(
+                        new TopicPartitionReplica(tokens[2], Integer.parseInt(tokens[3]), 0), tokens[4])).all().get();
+                return "";
+            case "replica-log-dir":
+                return replicaLogDir(id, tokens[2], Integer.parseInt(tokens[3]));
             case "close-admin":
                 admins.remove(id).close();
                 return "";
@@ -216,6 +240,40 @@ public final class ClientDriver {
         OffsetAndMetadata committed =
                 admins.get(id).listConsumerGroupOffsets(group).partitionsToOffsetAndMetadata().get().get(partition);
         return "\t" + (committed == null ? -1 : committed.offset());
+    }
+
+    /** The partitions whose election failed, and why; none where all went well. */
+    private String electLeaders(String id, TopicPartition partition, String type) throws Exception {
+        StringBuilder answer = new StringBuilder();
+        admins.get(id).electLeaders(ElectionType.valueOf(type), Collections.singleton(partition)).partitions().get()
+                .forEach((each, error) -> answer.append("\t").append(each).append("=")
+                        .append(error.map(thrown -> thrown.getClass().getSimpleName()).orElse("")));
+        return answer.toString();
+    }
+
+    private String reassign(String id, TopicPartition partition, String replicas) throws Exception {
+        List<Integer> brokers = new ArrayList<>();
+        for (String replica : replicas.split(",")) {
+            brokers.add(Integer.valueOf(replica));
+        }
+        admins.get(id).alterPartitionReassignments(Collections.singletonMap(
+                partition, Optional.of(new NewPartitionReassignment(brokers)))).all().get();
+        return "";
+    }
+
+    private static List<String> names(Iterable<TopicPartition> partitions) {
+        List<String> names = new ArrayList<>();
+        partitions.forEach(each -> names.add(each.toString()));
+        return names;
+    }
+
+    /** Where a replica of broker 0 stands, where it goes, and how far it is behind there. */
+    private String replicaLogDir(String id, String topic, int partition) throws Exception {
+        TopicPartitionReplica replica = new TopicPartitionReplica(topic, partition, 0);
+        DescribeReplicaLogDirsResult.ReplicaLogDirInfo info =
+                admins.get(id).describeReplicaLogDirs(Collections.singleton(replica)).all().get().get(replica);
+        return "\t" + info.getCurrentReplicaLogDir() + "\t" + info.getCurrentReplicaOffsetLag()
+                + "\t" + info.getFutureReplicaLogDir();
     }
 
     private static TopicPartition partition(String topic, String number) {
