@@ -12,13 +12,14 @@ Source: implementation page, log, guarantees; log-format facts, load and recover
 """
 
 import logging
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from barnabas.core.config.versions import message_magic
 from barnabas.core.types import TopicPartition
 from barnabas.log.config import LogConfig
-from barnabas.log.directories.directory_files import read_directory
+from barnabas.log.directories.directory_files import LogFiles, read_directory
 from barnabas.log.environment import LogEnvironment
 from barnabas.log.leader_epochs import LeaderEpochs
 from barnabas.log.partition_log import PartitionLog
@@ -86,40 +87,13 @@ def open_log(
         segments[first_unflushed - 1].complete_times()
     # What counts as being on disk is never synced again: what is made anew of it has to be, here.
     on_disk_count = len(segments) if was_clean else _first_unflushed(segments, recovery_point)
-    is_made_anew = False
-    told_ms = env.clock.monotonic_ms()
     known_epochs = epochs.entries
-    last_recovered: tuple[Segment | None, int] = (None, 0)
-    for index, segment in enumerate(segments):
-        if env.clock.monotonic_ms() - told_ms >= _PROGRESS_INTERVAL_MS:
-            told_ms = env.clock.monotonic_ms()
-            _logger.info("%s: %d of %d segments checked", directory, index, len(segments))
-        if index < first_unflushed and segment.base_offset not in found.damaged:
-            continue
-        # The index files of the active segment follow with the next flush, as ever.
-        is_active = index == len(segments) - 1 and segment.base_offset not in found.damaged
-        recovered = _recover_segment(segment, config, epochs)
-        if not is_active:
-            # One that was closed normally has an entry for its largest timestamp at the end: this one gets it, too.
-            segment.complete()
-        last_recovered = segment, recovered.end_offset
-        if recovered.has_markers:
-            rebuild_transactions(segments, index, snapshots, log_start_offset)
-        if index < on_disk_count:
-            segment.sync()
-            is_made_anew = True
-        if recovered.is_cut and index >= first_unflushed:
-            # What is missing was never known to be on disk; below the recovery point damage costs its own segment only.
-            for later in segments[index + 1 :]:
-                _remove(env, later)
-            del segments[index + 1 :]
-            break
-
-    if is_made_anew:
-        env.files.sync(directory)
-
-    is_end_known = bool(segments) and segments[-1] is last_recovered[0]
-    log_end_offset = last_recovered[1] if is_end_known else segments[-1].read_next_offset() if segments else 0
+    walk = _Walk(env, directory, config, found, epochs, snapshots, log_start_offset)
+    last_recovered, recovered_end_offset = walk.recover(first_unflushed, on_disk_count)
+    is_end_known = bool(segments) and segments[-1] is last_recovered
+    log_end_offset = 0
+    if segments:
+        log_end_offset = recovered_end_offset if is_end_known else segments[-1].read_next_offset()
     if not segments or log_end_offset < log_start_offset:
         for segment in segments:
             _remove(env, segment)
@@ -153,6 +127,62 @@ def open_log(
         is_found,
     )
     return PartitionLog(env, topic_partition, directory, config, parts)
+
+
+@dataclass(slots=True)
+class _Walk:
+    """Goes through the segments of one log, checking those that nobody can answer for."""
+
+    env: LogEnvironment
+    directory: Path
+    config: LogConfig
+    found: LogFiles
+    epochs: LeaderEpochs
+    snapshots: ProducerSnapshots
+    log_start_offset: int
+
+    def recover(self, first_unflushed: int, on_disk_count: int) -> tuple[Segment | None, int]:
+        """Check and mend; segments behind one that had to be cut are removed.
+
+        Args:
+            first_unflushed: The first segment that is checked; of those before it the damaged ones are.
+            on_disk_count: How many segments count as being on disk.
+
+        Returns:
+            The last segment that was checked, and where it ends.
+        """
+        env, found, segments = self.env, self.found, self.found.segments
+        last: tuple[Segment | None, int] = (None, 0)
+        is_made_anew = False
+        told_ms = env.clock.monotonic_ms()
+        for index, segment in enumerate(segments):
+            if env.clock.monotonic_ms() - told_ms >= _PROGRESS_INTERVAL_MS:
+                told_ms = env.clock.monotonic_ms()
+                _logger.info("%s: %d of %d segments checked", self.directory, index, len(segments))
+            is_damaged = segment.base_offset in found.damaged
+            if index < first_unflushed and not is_damaged:
+                continue
+            recovered = _recover_segment(segment, self.config, self.epochs)
+            # The index files of the active segment follow with the next flush, as ever.
+            if is_damaged or index < len(segments) - 1:
+                # One that was closed has an entry for its largest timestamp at the end: this one gets it, too.
+                segment.complete()
+            last = segment, recovered.end_offset
+            if recovered.has_markers:
+                rebuild_transactions(segments, index, self.snapshots, self.log_start_offset)
+            if index < on_disk_count:
+                segment.sync()
+                is_made_anew = True
+            if recovered.is_cut and index >= first_unflushed:
+                # What is missing was never known to be on disk; below the recovery point damage costs its own segment
+                # only.
+                for later in segments[index + 1 :]:
+                    _remove(env, later)
+                del segments[index + 1 :]
+                break
+        if is_made_anew:
+            env.files.sync(self.directory)
+        return last
 
 
 def _first_unflushed(segments: list[Segment], recovery_point: int) -> int:
