@@ -460,7 +460,12 @@ def read_int64s(buf: memoryview, pos: int, count: int) -> list[int]:
 
 def write_int32s(values: list[int], out: WireBuffer) -> None:
     """Write int32 elements."""
-    out += struct.pack(f">{len(values)}i", *values)
+    # hot path: benchmarks/whole (metadata: three lists for each partition, mostly of a few replicas, one, or none)
+    count = len(values)
+    if count == 1:
+        out += _pack_int32(values[0])
+    elif count:
+        out += struct.pack(f">{count}i", *values)
 
 
 def write_int64s(values: list[int], out: WireBuffer) -> None:

@@ -6,7 +6,7 @@ LEADER_NOT_AVAILABLE until it is there.
 Source: protocol guide, Metadata; semantics, Metadata.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from barnabas.cluster.image import ClusterImage, PartitionState
 from barnabas.core.error_code import ErrorCode
@@ -24,6 +24,8 @@ from barnabas.requests.slices import MORE, MOST_ELEMENTS_AT_ONCE, Step, Steps
 from barnabas.requests.table import Handler
 
 NO_LEADER = -1
+# Some 20 µs of a slice, which ends by time: what is looked at less often costs less.
+_PARTITIONS_PER_STEP = 20
 
 # Bits are 1 << operation code. Without an authorizer, everything that the resource knows is allowed.
 _CLUSTER_OPERATIONS = sum(1 << code for code in (5, 7, 8, 9, 10, 11, 12))
@@ -70,13 +72,16 @@ def _respond(
     operations = _TOPIC_OPERATIONS if request.include_topic_authorized_operations else _NOT_ASKED
     if len(known) + sum(map(image.partition_count, known)) > MOST_ELEMENTS_AT_ONCE:
         ctx.is_large = True
+    reachable = {broker.broker_id for broker in image.brokers.values() if listener_name in broker.endpoints}
     topics = []
     for name in known:
         partitions = []
-        for index, state in image.topics.get(name, {}).items():
-            partitions.append(_partition(image, listener_name, ctx.api_version, index, state))
-            if ctx.is_large:
+        for number, (index, state) in enumerate(image.topics.get(name, {}).items(), 1):
+            partitions.append(_partition(image, reachable, ctx.api_version, index, state))
+            if ctx.is_large and number % _PARTITIONS_PER_STEP == 0:
                 yield MORE
+        if ctx.is_large:
+            yield MORE
         topics.append(
             MetadataResponseTopic(
                 ErrorCode.NONE,
@@ -111,14 +116,14 @@ def _brokers(image: ClusterImage, listener_name: str) -> list[MetadataResponseBr
 
 
 def _partition(
-    image: ClusterImage, listener_name: str, api_version: int, index: int, state: PartitionState
+    image: ClusterImage, reachable: Collection[int], api_version: int, index: int, state: PartitionState
 ) -> MetadataResponsePartition:
     replicas, isr = list(state.replicas), list(state.isr)
-    error_code = _leader_error(image, listener_name, api_version, state)
+    error_code = ErrorCode.NONE if state.leader in reachable else _leader_error(image, api_version, state)
     if api_version == 0:
         # The oldest clients take every listed replica for a live one.
-        replicas = [replica for replica in replicas if _is_reachable(image, listener_name, replica)]
-        isr = [replica for replica in isr if _is_reachable(image, listener_name, replica)]
+        replicas = [replica for replica in replicas if replica in reachable]
+        isr = [replica for replica in isr if replica in reachable]
         if not error_code and (len(replicas) < len(state.replicas) or len(isr) < len(state.isr)):
             return MetadataResponsePartition(
                 ErrorCode.REPLICA_NOT_AVAILABLE, index, state.leader, state.leader_epoch, replicas, isr
@@ -127,17 +132,10 @@ def _partition(
     return MetadataResponsePartition(error_code, index, leader, state.leader_epoch, replicas, isr, list(state.offline))
 
 
-def _leader_error(image: ClusterImage, listener_name: str, api_version: int, state: PartitionState) -> ErrorCode:
-    if _is_reachable(image, listener_name, state.leader):
-        return ErrorCode.NONE
+def _leader_error(image: ClusterImage, api_version: int, state: PartitionState) -> ErrorCode:
     if state.leader in image.brokers and api_version >= 6:
         return ErrorCode.LISTENER_NOT_FOUND
     return ErrorCode.LEADER_NOT_AVAILABLE
-
-
-def _is_reachable(image: ClusterImage, listener_name: str, broker_id: int) -> bool:
-    broker = image.brokers.get(broker_id)
-    return broker is not None and listener_name in broker.endpoints
 
 
 def refuse(ctx: RequestContext, request: MetadataRequest, error_code: ErrorCode) -> MetadataResponse:
