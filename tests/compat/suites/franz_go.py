@@ -12,7 +12,7 @@ from tests.compat.suites.suite import Place, Suite
 _KGO = go_modules.GoPackage("franz-go", "github.com/twmb/franz-go/pkg/kgo")
 _RECORDS, _LONG_RECORDS = 20_000, 500_000
 """The second is the suite's own number."""
-_LIMIT_S, _LONG_LIMIT_S = 600, 3600
+_LIMIT_S, _LONG_LIMIT_S = 300, 3600
 
 
 def _prepare() -> None:
@@ -26,9 +26,7 @@ def _run(_part: str, place: Place) -> dict[str, str]:
         "KGO_TEST_RECORDS": str(_LONG_RECORDS if place.is_long else _RECORDS),
         "KGO_LOG_LEVEL": "none",
     }
-    # There are no transactions yet, and it waits for ever.
-    arguments = ["-test.skip=^TestTxnEtl$"]
-    return go_modules.run(_KGO, place, environment, _LONG_LIMIT_S if place.is_long else _LIMIT_S, arguments)
+    return go_modules.run(_KGO, place, environment, _LONG_LIMIT_S if place.is_long else _LIMIT_S)
 
 
 _848 = "the protocol for groups of Kafka 4 (KIP-848)"
@@ -47,5 +45,4 @@ SUITE = Suite(
         "TestSCRAMAuth*": "only where SCRAM is set up",
         "TestIssueProduceBrokerTooOldFailsRecords": "only where Produce before v3 is gone (Kafka 4)",
     },
-    gaps={"*/static": "no static members yet"},
 )

@@ -10,8 +10,9 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.compat.suites.suite import CACHE, FAILED, PASSED, SKIPPED, Place, SuiteError, ToolMissingError, tail
@@ -28,11 +29,14 @@ class GoPackage:
         module: Which directory under `go/` pins its version.
         path: Its import path.
         tags: Build tags.
+        changed: Files of its source that are compiled differently: what makes of the old text the new one. `path` is
+            then that of the module.
     """
 
     module: str
     path: str
     tags: str = ""
+    changed: Mapping[str, Callable[[str], str]] = field(default_factory=dict)
 
     def built(self) -> Path:
         """Return its test binary, built first where it is missing.
@@ -40,22 +44,68 @@ class GoPackage:
         Raises:
             SuiteError: Go is missing, or could not fetch or build it.
         """
-        pins = _MODULES / self.module
-        digest = hashlib.sha256((pins / "go.mod").read_bytes() + self.path.encode() + self.tags.encode()).hexdigest()
-        binary = CACHE / self.module / f"{self.path.rpartition('/')[2]}-{digest[:12]}.test"
-        if binary.exists():
-            return binary
-        binary.parent.mkdir(parents=True, exist_ok=True)
-        with (binary.parent / "lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not binary.exists():
-                _go("test", "-c", "-mod=readonly", f"-tags={self.tags}", "-o", f"{binary}.new", self.path, folder=pins)
-                Path(f"{binary}.new").rename(binary)
-        return binary
+        if not self.changed:
+            return _built(_MODULES / self.module, self.module, self.path, ("test", "-c", f"-tags={self.tags}"))
+        texts = {name: change((self.source() / name).read_text()) for name, change in self.changed.items()}
+        with tempfile.TemporaryDirectory(prefix="module-") as folder:
+            # Go replaces no file of its module cache (-overlay), but a module by a directory.
+            shutil.copytree(_MODULES / self.module, folder, dirs_exist_ok=True)
+            changed = Path(folder) / "changed"
+            shutil.copytree(self.source(), changed)
+            for name, text in texts.items():
+                (changed / name).chmod(0o644)
+                (changed / name).write_text(text)
+            _go("mod", "edit", f"-replace={self.path}=./changed", folder=Path(folder))
+            command = ("test", "-c", f"-tags={self.tags}")
+            return _built(Path(folder), self.module, self.path, command, variant="".join(texts.values()))
 
     def source(self) -> Path:
         """Return the directory of its source, in which its tests run."""
         return Path(_go("list", "-mod=readonly", "-f", "{{.Dir}}", self.path, folder=_MODULES / self.module).strip())
+
+
+@dataclass(frozen=True, slots=True)
+class GoProgram:
+    """A program that a suite needs.
+
+    Attributes:
+        module: Which directory under `go/` pins its version.
+        path: Its import path.
+    """
+
+    module: str
+    path: str
+
+    def built(self) -> Path:
+        """Return its binary, built first where it is missing.
+
+        Raises:
+            SuiteError: Go is missing, or could not fetch or build it.
+        """
+        return _built(_MODULES / self.module, self.module, self.path, ("build",))
+
+
+def _built(pins: Path, module: str, path: str, command: Sequence[str], variant: str = "") -> Path:
+    """Return what `go <command>` makes of a package, made first where it is missing.
+
+    Args:
+        pins: The directory of go.mod.
+        module: Of the pins; names the directory of what is built.
+        path: The package.
+        command: `build` or `test -c`, and options.
+        variant: What else decides about the result.
+    """
+    digest = hashlib.sha256((pins / "go.mod").read_bytes() + f"{path} {command} {variant}".encode()).hexdigest()
+    binary = CACHE / module / f"{path.rpartition('/')[2]}-{digest[:12]}"
+    if binary.exists():
+        return binary
+    binary.parent.mkdir(parents=True, exist_ok=True)
+    with (binary.parent / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not binary.exists():
+            _go(*command, "-mod=readonly", "-o", f"{binary}.new", path, folder=pins)
+            Path(f"{binary}.new").rename(binary)
+    return binary
 
 
 def go() -> str:

@@ -62,8 +62,6 @@ def _prepare(archive: sdists.SourceDistribution) -> None:
 
 
 _AUTHORIZER = "their brokers have an authorizer; without one Kafka answers SECURITY_DISABLED"
-_NO_TRANSACTIONS = "there are no transactions yet"
-_NOT_SERVED = "not served yet"
 _NEWER = "APIs of Kafka 4"
 NEW = Suite(
     name="kafka-python",
@@ -79,15 +77,6 @@ NEW = Suite(
         "*::test_describe_topic_partitions*": _NEWER,
         "*::test_list_config_resources*": _NEWER,
         "*::test_kafka_consumer_offsets_for_time_old": "for Kafka before 0.10.1",
-    },
-    gaps={
-        "*::test_alter_*": _NOT_SERVED,
-        "*::test_create_partitions": _NOT_SERVED,
-        "*::test_delete_groups*": _NOT_SERVED,
-        "*::test_describe_log_dirs": _NOT_SERVED,
-        "*::test_elect_leaders": _NOT_SERVED,
-        "*::test_list_partition_reassignments": _NOT_SERVED,
-        "*::test_transactional_*": _NO_TRANSACTIONS,
     },
 )
 OLD = Suite(
@@ -106,10 +95,5 @@ OLD = Suite(
     skips={
         "*::test_kafka_version_infer": "for Kafka before 2.6.1",
         "*::test_kafka_consumer_offsets_for_time_old": "for Kafka before 0.10.1",
-    },
-    gaps={
-        "*::test_delete_consumergroups*": _NOT_SERVED,
-        "*::test_describe_consumer_group_does_not_exist": "FindCoordinator waits for __consumer_offsets",
-        "*::test_transactional_*": _NO_TRANSACTIONS,
     },
 )

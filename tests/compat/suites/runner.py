@@ -18,12 +18,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.compat.suites import franz_go, kafka_python
+from tests.compat.suites import franz_go, kafka_go, kafka_python, sarama
 from tests.compat.suites.suite import Place, Suite, SuiteError
 from tools.kafka.jars import ROOT
 from tools.kafka.server import ONE_BROKER, KafkaServer
 
-SUITES = {suite.name: suite for suite in (franz_go.SUITE, kafka_python.NEW, kafka_python.OLD)}
+SUITES = {
+    suite.name: suite for suite in (franz_go.SUITE, kafka_python.NEW, kafka_python.OLD, kafka_go.SUITE, sarama.SUITE)
+}
 KAFKA, BARNABAS = "kafka", "barnabas"
 
 
@@ -60,14 +62,15 @@ def play(suite: Suite, target: str, output: Path, is_long: bool = False) -> dict
 @contextmanager
 def _broker(suite: Suite, target: str) -> Iterator[str]:
     """Start a broker with a suite's settings, and give its `host:port`."""
-    settings = dict(suite.settings)
+    host = "localhost" if suite.port else "127.0.0.1"
     if target == KAFKA:
-        with KafkaServer(config=settings, port=suite.port) as kafka:
+        settings = {"listeners": f"PLAINTEXT://{host}:{suite.port}"} if suite.port else {}
+        with KafkaServer(config={**suite.settings, **settings}, port=suite.port) as kafka:
             yield kafka.bootstrap_servers
         return
     from barnabas.testing import Broker
 
-    with Broker(config={**ONE_BROKER, **settings}, port=suite.port) as broker:
+    with Broker(config={**ONE_BROKER, **suite.settings}, host=host, port=suite.port) as broker:
         yield broker.bootstrap_servers
 
 
@@ -93,7 +96,7 @@ def main() -> None:
         _raise_loopback()
     results: dict[str, str] = {}
     for part in suite.parts:
-        with _broker(suite, arguments.target) as bootstrap_servers:
+        with suite.beside(), _broker(suite, arguments.target) as bootstrap_servers:
             results |= suite.run(part, Place(bootstrap_servers, arguments.output, arguments.long))
     arguments.results.write_text(json.dumps(results))
 

@@ -6,6 +6,7 @@ so is a test that runs on one broker alone.
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -49,9 +50,11 @@ class Suite:
         prepare: Fetches and builds what is missing; needs the network.
         parts: Names of the parts that get a broker of their own each.
         run: Runs a part against a broker, and gives the result of each test.
+        is_quick: Whether its short form takes less than three minutes, and is among the tests that are always run.
+        beside: What runs beside the broker, from before it starts.
         settings: Of the broker, above `ONE_BROKER`: what the suite's authors set for theirs.
-        port: The port that the suite's tests name, or 0 if they can be told another one. Such a suite runs in a network
-            namespace of its own, where every port is free.
+        port: The port of `localhost` that the suite's tests name, or 0 if they can be told another one. Such a suite
+            runs in a network namespace of its own, where every port is free.
         fails: Tests that fail on Kafka 2.7.2 too, by pattern, and why.
         skips: Tests that are skipped on Kafka 2.7.2 too, by pattern, and why.
         gaps: Tests that fail on Barnabas alone, by pattern, and what is missing. They may pass.
@@ -63,6 +66,8 @@ class Suite:
     prepare: Callable[[], None]
     run: Callable[[str, Place], dict[str, str]]
     parts: tuple[str, ...] = ("",)
+    is_quick: bool = True
+    beside: Callable[[], AbstractContextManager[None]] = nullcontext
     settings: Mapping[str, str] = field(default_factory=dict)
     port: int = 0
     fails: Mapping[str, str] = field(default_factory=dict)
