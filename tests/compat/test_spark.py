@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaException, Producer
 
 from tests.compat.clients import Client, Message
 from tests.compat.clients.librdkafka import LibrdkafkaClient
@@ -128,6 +128,39 @@ def test_available_now_reads_all_in_batches_of_the_size_asked_for(
     assert query.awaitTermination(PATIENCE_S)
     assert values(spark.read.parquet(str(tmp_path / "table"))) == list(range(1_000))
     assert [progress.numInputRows for progress in query.recentProgress] == [300, 300, 300, 100]
+
+
+def test_committed_records_alone_are_read_from_topics_with_transactions(
+    spark: SparkSession, cluster: RunningBroker, librdkafka: Client, name: str, tmp_path: Path
+) -> None:
+    librdkafka.create_topic(name, 1, {})
+    settings = {"bootstrap.servers": cluster.bootstrap_servers, "transactional.id": name}
+    producer = Producer(settings)
+    producer.init_transactions(PATIENCE_S)
+
+    def write_numbers(start: int) -> None:
+        producer.begin_transaction()
+        for number in range(start, start + 10):
+            producer.produce(name, b"%d" % number)
+        producer.flush(PATIENCE_S)
+
+    write_numbers(0)
+    producer.commit_transaction(PATIENCE_S)
+    write_numbers(10)
+    producer.abort_transaction(PATIENCE_S)
+    write_numbers(20)
+    committed = reader(spark, cluster, name).option("kafka.isolation.level", "read_committed")
+    # The open transaction holds readers back; who reads all sees the aborted records, too.
+    assert values(committed.load()) == list(range(10))
+    assert values(reader(spark, cluster, name).load()) == list(range(30))
+    # Behind each transaction an offset belongs to its marker: a stream must not wait for a record there.
+    streamed = start(spark, cluster, name, tmp_path, **{"kafka.isolation.level": "read_committed"})
+    query = streamed.trigger(availableNow=True).start()
+    assert query.awaitTermination(PATIENCE_S)
+    producer.commit_transaction(PATIENCE_S)
+    query = streamed.trigger(availableNow=True).start()
+    assert query.awaitTermination(PATIENCE_S)
+    assert values(spark.read.parquet(str(tmp_path / "table"))) == [*range(10), *range(20, 30)]
 
 
 def test_stream_goes_on_after_it_was_stopped_and_the_broker_was_killed(
