@@ -3,12 +3,14 @@
     alter [validate] <type>:<name> key=value … [| …]        AlterConfigs
     change [validate] <type>:<name> <change> … [| …]        IncrementalAlterConfigs
     describe <type>:<name> key …                            DescribeConfigs, with synonyms
+    write <entity> <settings as JSON>                       to the registry, by hand, with a notification
 
 Types are the protocol's numbers: 2 topic, 4 broker, 8 broker logger. A change is `key=value` (set), `-key` (delete),
 `key+=value` (append), `key-=value` (subtract) or `key?=value` (no operation that there is); the value `<null>` stands
-for null. Lines are split as a shell does. Both versions of a request take turns.
+for null. Lines are split as a shell does. The length of a line decides on the version of its request.
 """
 
+import json
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 
@@ -28,17 +30,26 @@ Nodes = Callable[[], Mapping[str, str]]
 """What the nodes of entities, and of notifications of changes, hold now, by path."""
 
 
-def play(bootstrap_servers: str, lines: Sequence[str], nodes: Nodes) -> list[str]:
-    """Send what the lines say, one after the other.
+Write = Callable[[str, Mapping[str, str]], object]
+"""Writes the settings of an entity to the registry, with a notification."""
+
+
+def play(bootstrap_servers: str, lines: Sequence[str], nodes: Nodes, write: Write) -> list[str]:
+    """Do what the lines say, one after the other.
 
     Returns:
         Each line, followed by its answers and by the nodes that are other than before.
     """
     told = []
     before = nodes()
-    for number, line in enumerate(lines):
+    for line in lines:
         told.append(line)
-        told += [f"    {answer}" for answer in _answers(bootstrap_servers, line, number % 2)]
+        if line.startswith("write "):
+            _, entity, settings = line.split(" ", 2)
+            write(entity, json.loads(settings))
+            before = nodes()
+            continue
+        told += [f"    {answer}" for answer in _answers(bootstrap_servers, line, len(line) % 2)]
         after = nodes()
         told += [
             f"    {'changes' if '/changes/' in path else path} {data}"

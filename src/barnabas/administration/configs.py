@@ -146,7 +146,7 @@ class ConfigAdmin:
 
     def _altered_broker(self, resource: ConfigResource, update: Update, now: dict[str, str]) -> dict[str, str]:
         layer = Layer.THIS_BROKER if resource.name else Layer.ALL_BROKERS
-        # What somebody else wrote there and can't be goes with the first change.
+        # What somebody else wrote there and can't be set goes with the first change.
         readable, _ = decode_passwords(self._live.config, now)
         settable, _ = only_settable(layer, readable)
         overrides = update(settable)

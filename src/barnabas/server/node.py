@@ -115,6 +115,8 @@ class Node:
         self._listeners = BrokerListeners(config, env, self._log_executor)
         self.routes: RouteTable | None = None
         self._warned_topics: set[str] = set()
+        # What is wrong with the settings of a topic, as it was told last.
+        self._left_out: dict[str, list[str]] = {}
         self._logs: LogManager | None = None
         self._registry: Registry | None = None
         self._controller: Controller | None = None
@@ -366,9 +368,12 @@ class Node:
 
     def _topic_config(self, topic: str) -> TopicConfig:
         config, reasons = TopicConfig.from_broker(self.config).with_possible(self._view.topic_overrides(topic))
-        for reason in reasons:
-            # differs from Kafka (impossible-topic-setting): there the partition fails.
-            log.warning("a setting of topic %s is left out: %s", topic, reason)
+        if reasons != self._left_out.get(topic, []):
+            # Not for each partition again.
+            self._left_out[topic] = reasons
+            for reason in reasons:
+                # differs from Kafka (impossible-topic-setting): there the partition fails.
+                log.warning("a setting of topic %s is left out: %s", topic, reason)
         if config.ignored_format is not None and topic not in self._warned_topics:
             self._warned_topics.add(topic)
             log.warning(
@@ -433,6 +438,7 @@ class Node:
     def _on_image(self, change: ImageChange) -> None:
         for topic in change.deleted_topics:
             self._configs.forget(f"{paths.TOPICS}/{topic}")
+            self._left_out.pop(topic, None)
         if change.deleted_topics and self._groups is not None:
             self._groups.on_topics_deleted(change.deleted_topics)
 

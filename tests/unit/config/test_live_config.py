@@ -118,14 +118,20 @@ def test_what_can_not_be_set_is_told_in_one_line_and_ignored(caplog: pytest.LogC
         )
         settings.set_overrides(Layer.THIS_BROKER, {"broker.id": "1", "num.io.threads": "9"})
     assert [record.getMessage() for record in caplog.records] == [
-        "of what was set for all brokers while the broker runs, some is ignored: impossible: message.max.bytes; "
-        "only in the file: num.partitions; only for one broker: ssl.provider",
+        "of what was set for all brokers while the broker runs, some is ignored: only in the file: num.partitions; "
+        "only for one broker: ssl.provider; impossible: message.max.bytes",
         "of what was set for this broker while the broker runs, some is ignored: only in the file: broker.id; "
         "without effect here: num.io.threads",
     ]
     config = settings.config
     assert (config.log_retention_bytes, config.num_partitions, config.message_max_bytes) == (9, 1, 1048588)
-    assert config.default_overrides == {"log.retention.bytes": "9"}
+    # As Kafka describes what is set and is not so.
+    assert config.default_overrides == {"message.max.bytes": "abc", "log.retention.bytes": "9"}
+    (entry,) = describe_broker(config, ["message.max.bytes"])
+    assert line("broker", entry) == (
+        "broker message.max.bytes=1048588 source=3 read-only=False sensitive=False type=3 "
+        "synonyms={3:message.max.bytes=abc, 5:message.max.bytes=1048588}"
+    )
 
 
 def test_threads_can_be_any_number_at_the_start_and_half_or_twice_as_many_later() -> None:

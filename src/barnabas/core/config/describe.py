@@ -96,8 +96,14 @@ def describe_broker_defaults(config: BrokerConfig, names: Collection[str] | None
 
 
 def describe_topic(config: TopicConfig, names: Collection[str] | None = None) -> list[ConfigEntry]:
-    """Describe a topic's settings; only those in `names` unless it is None or empty (unknown ones are left out)."""
-    return [_topic_entry(config, setting) for name, setting in TOPIC_SETTINGS.items() if not names or name in names]
+    """Describe a topic's settings; only those in `names` unless it is None or empty (what is nowhere is left out)."""
+    entries = [_topic_entry(config, setting) for name, setting in TOPIC_SETTINGS.items() if not names or name in names]
+    for name in sorted(config.overrides.keys() - TOPIC_SETTINGS.keys()):
+        if not names or name in names:
+            # Somebody else wrote it; it might be a secret.
+            synonym = ConfigSynonym(name, None, ConfigSource.TOPIC)
+            entries.append(ConfigEntry(name, None, ConfigSource.TOPIC, False, True, [synonym], 0))
+    return entries
 
 
 def _broker_entry(config: BrokerConfig, name: str) -> ConfigEntry:

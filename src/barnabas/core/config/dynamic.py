@@ -67,7 +67,7 @@ def check_settable(layer: Layer, overrides: Mapping[str, str]) -> None:
 
 
 def only_settable(layer: Layer, overrides: Mapping[str, str]) -> tuple[dict[str, str], dict[str, list[str]]]:
-    """What can be set of what another program may have written to the registry.
+    """What can be set of what another program may have written to the registry, be its value possible or not.
 
     Returns:
         That, and the names of the rest by the reason for which they are left out.
@@ -75,7 +75,7 @@ def only_settable(layer: Layer, overrides: Mapping[str, str]) -> tuple[dict[str,
     kept: dict[str, str] = {}
     left_out: dict[str, list[str]] = {}
     for name, text in overrides.items():
-        reason = _obstacle(layer, name, text)
+        reason = _obstacle(layer, name)
         if reason is None:
             kept[name] = text
         else:
@@ -89,7 +89,16 @@ def has_known_value(name: str) -> bool:
     return setting is not None and setting.extra != READ_ONLY
 
 
-def _obstacle(layer: Layer, name: str, text: str) -> str | None:
+def is_possible(name: str, text: str) -> bool:
+    """Whether a setting can have a value; what nobody knows can have any."""
+    try:
+        _check_value(name, text)
+    except ConfigError:
+        return False
+    return True
+
+
+def _obstacle(layer: Layer, name: str) -> str | None:
     """Why a setting can't be set while the broker runs; None where it can, or nothing is known of it."""
     if _is_read_only(name):
         return "only in the file"
@@ -97,11 +106,6 @@ def _obstacle(layer: Layer, name: str, text: str) -> str | None:
         return "only for one listener"
     if layer is Layer.ALL_BROKERS and _is_for_one_broker(name):
         return "only for one broker"
-    # differs from Kafka (impossible-broker-setting): it says that it ignores this one, and then applies none.
-    try:
-        _check_value(name, text)
-    except ConfigError:
-        return "impossible"
     return None
 
 

@@ -19,7 +19,7 @@ import logging
 from collections.abc import Callable, Collection, Mapping
 
 from barnabas.core.config.broker import BrokerConfig
-from barnabas.core.config.dynamic import READ_ONLY, Layer, check_settable, has_known_value, only_settable
+from barnabas.core.config.dynamic import READ_ONLY, Layer, check_settable, has_known_value, is_possible, only_settable
 from barnabas.core.config.settings import (
     BROKER_SETTINGS,
     attribute_name,
@@ -137,7 +137,8 @@ class LiveConfig:
         texts = dict(self._static)
         for layer in (for_all, for_this):
             for name, text in layer.items():
-                if not has_known_value(name):
+                # differs from Kafka (impossible-broker-setting): it says that it ignores this one, and applies none.
+                if not has_known_value(name) or not is_possible(name, text):
                     continue
                 # Where log.retention.ms is set, Kafka describes log.retention.hours with its default.
                 for synonym in PRECEDENCE.get(name, (name,)):
@@ -153,10 +154,13 @@ class LiveConfig:
 
 
 def _kept(layer: Layer, overrides: Mapping[str, str], unreadable: list[str]) -> dict[str, str]:
-    """What can be set in a layer; what is not among it is told in one line."""
+    """What can be set in a layer, and is described; what of it is not, or does nothing, is told in one line."""
     kept, left_out = only_settable(layer, overrides)
     if unreadable:
         left_out["can't be decrypted with password.encoder.secret"] = unreadable
+    impossible = [name for name, text in kept.items() if not is_possible(name, text)]
+    if impossible:
+        left_out["impossible"] = impossible
     without_effect = [name for name in kept if name_for_any(name) not in LIVE_SETTINGS]
     if without_effect:
         left_out["without effect here"] = without_effect

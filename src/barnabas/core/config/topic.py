@@ -75,12 +75,10 @@ class TopicConfig(TopicFields):
             ConfigError: Unknown or impossible; the message is the one that Kafka answers. ConfigValueError where it is
                 about one value.
         """
-        config = TopicConfig(self.broker, overrides)
-        for name, text in overrides.items():
-            setting = TOPIC_SETTINGS.get(name)
-            if setting is None:
-                raise ConfigError(f"Unknown topic config name: {name}")
-            setattr(config, attribute_name(name), parse_named(name, setting, text))
+        unknown = next((name for name in overrides if name not in TOPIC_SETTINGS), None)
+        if unknown is not None:
+            raise ConfigError(f"Unknown topic config name: {unknown}")
+        config = self.with_stored(overrides)
         # Among themselves, as Kafka does: what the broker's settings are must not make every topic impossible.
         least_ms, most_ms = (
             int(getattr(config, attribute_name(name)) if name in overrides else TOPIC_SETTINGS[name].default or 0)
@@ -90,6 +88,19 @@ class TopicConfig(TopicFields):
             raise ConfigError(
                 f"conflict topic config setting min.compaction.lag.ms ({least_ms}) > max.compaction.lag.ms ({most_ms})"
             )
+        return config
+
+    def with_stored(self, overrides: Mapping[str, str]) -> "TopicConfig":
+        """The same, with names that nobody knows, and whether they fit each other or not: as they are described.
+
+        Raises:
+            ConfigValueError: Impossible.
+        """
+        config = TopicConfig(self.broker, overrides)
+        for name, text in overrides.items():
+            setting = TOPIC_SETTINGS.get(name)
+            if setting is not None:
+                setattr(config, attribute_name(name), parse_named(name, setting, text))
         return config
 
     def with_possible(self, overrides: Mapping[str, str]) -> tuple["TopicConfig", list[str]]:

@@ -12,7 +12,7 @@ from barnabas.administration.topic_rules import check_name
 from barnabas.core.config import TopicConfig
 from barnabas.core.config.describe import ConfigEntry, describe_broker, describe_broker_defaults, describe_topic
 from barnabas.core.error_code import ErrorCode
-from barnabas.core.errors import KafkaError
+from barnabas.core.errors import ConfigError, KafkaError
 from barnabas.core.pending import Pending
 from barnabas.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
@@ -68,8 +68,12 @@ def _describe(
         result.configs = _find(ctx, request, resource)
     except KafkaError as error:
         result.error_code = error.code
-        # An unknown topic is told without words, as Kafka does.
-        result.error_message = "" if error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION else error.message
+        result.error_message = error.message
+        if error.code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            # Told without words, as Kafka does.
+            result.error_message = ""
+        elif error.code == ErrorCode.UNKNOWN_SERVER_ERROR:
+            result.error_message = None
     return result
 
 
@@ -97,7 +101,11 @@ def _topic_config(ctx: RequestContext, topic: str) -> TopicConfig:
     cluster = ctx.services.cluster
     if topic not in cluster.image.topics:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    return TopicConfig.from_broker(ctx.services.config).with_overrides(cluster.topic_overrides(topic))
+    try:
+        return TopicConfig.from_broker(ctx.services.config).with_stored(cluster.topic_overrides(topic))
+    except ConfigError:
+        # Somebody else wrote what can't be: Kafka has no better answer.
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR) from None
 
 
 def _check_broker(ctx: RequestContext, name: str, expected: str) -> None:
