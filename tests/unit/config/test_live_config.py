@@ -150,3 +150,15 @@ def test_what_was_refused_is_applied_once_it_fits() -> None:
     assert settings.config.log_cleaner_threads == 1
     settings.set_overrides(Layer.THIS_BROKER, {"log.cleaner.threads": "2", "log.cleaner.dedupe.buffer.size": "3000000"})
     assert settings.config.log_cleaner_threads == 2
+
+
+def test_an_impossible_limit_of_moves_between_directories_limits_nothing() -> None:
+    settings = live()
+    name, config = "replica.alter.log.dirs.io.max.bytes.per.second", settings.config
+    assert config.replica_alter_log_dirs_io_max_bytes_per_second == (1 << 63) - 1
+    settings.set_overrides(Layer.THIS_BROKER, {name: "x"})
+    assert config.replica_alter_log_dirs_io_max_bytes_per_second == (1 << 63) - 1
+    settings.set_overrides(Layer.ALL_BROKERS, {name: "5"})
+    assert config.replica_alter_log_dirs_io_max_bytes_per_second == 5
+    settings.set_overrides(Layer.THIS_BROKER, {name: "7"})
+    assert config.replica_alter_log_dirs_io_max_bytes_per_second == 7

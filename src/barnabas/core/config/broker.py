@@ -8,6 +8,7 @@ minutes, else hours.
 Source: Apache Kafka 2.7 documentation, broker configs; schemas/configs.json.
 """
 
+import contextlib
 from collections.abc import Collection, Mapping
 
 from barnabas.core.config import listeners as _listeners
@@ -98,9 +99,12 @@ class BrokerConfig(BrokerFields):
     def replica_alter_log_dirs_io_max_bytes_per_second(self) -> int:
         """How fast logs move between directories; it is never in a file, and set while the broker runs alone."""
         name = "replica.alter.log.dirs.io.max.bytes.per.second"
-        text = self.broker_overrides.get(name, self.default_overrides.get(name))
         setting = BROKER_DYNAMIC_ONLY_SETTINGS[name]
-        value = setting.default_value if text is None else parse(setting, text)
+        value = setting.default_value
+        for overrides in (self.default_overrides, self.broker_overrides):
+            # What somebody else wrote and can't be is kept, but has no effect.
+            with contextlib.suppress(ConfigError):
+                value = parse(setting, overrides[name]) if name in overrides else value
         assert isinstance(value, int)
         return value
 
