@@ -126,9 +126,9 @@ def topic(cluster: RunningBroker, name: str) -> str:
     return name
 
 
-def create(broker: RunningBroker, name: str, **settings: str) -> None:
+def create(broker: RunningBroker, name: str, partition_count: int = 2, **settings: str) -> None:
     configs = [CreatableTopicConfig(key.replace("_", "."), value) for key, value in settings.items()]
-    request = CreateTopicsRequest([CreatableTopic(name, 2, 1, configs=configs)], 30_000, False)
+    request = CreateTopicsRequest([CreatableTopic(name, partition_count, 1, configs=configs)], 30_000, False)
     assert {topic.error_code for topic in ask(broker.bootstrap_servers, request, 4).topics} == {0}
 
 
