@@ -163,6 +163,28 @@ def test_consumer_group_command_shows_members(cluster: RunningBroker, tool: Tool
         assert "Assignments can only be reset if the group" in result.stdout
 
 
+def test_consumer_group_command_deletes(cluster: RunningBroker, tool: Tool, name: str) -> None:
+    tool(TOPICS, "--create", "--topic", name)
+    tool(PRODUCER, "--topic", name, stdin="1\n")
+    tool(CONSUMER, "--topic", name, "--group", name, "--from-beginning", "--max-messages", "1")
+    delete_offsets = ("--delete-offsets", "--group", name, "--topic", name)
+    # The group goes with the last of its offsets.
+    assert table(tool(GROUPS, *delete_offsets))[-1] == [name, "0", "Successful"]
+    assert name not in tool(GROUPS, "--list").split()
+    tool(CONSUMER, "--topic", name, "--group", name, "--from-beginning", "--max-messages", "1")
+    with member_of(cluster, name, name):
+        deadline = time.monotonic() + PATIENCE_S
+        while "Stable" not in tool(GROUPS, "--describe", "--group", name, "--state"):
+            assert time.monotonic() < deadline
+        kept = tool(GROUPS, *delete_offsets)
+        assert "GroupSubscribedToTopicException" in kept, kept
+        assert "GroupNotEmptyException" in tool(GROUPS, "--delete", "--group", name)
+    deadline = time.monotonic() + PATIENCE_S
+    while "were successful" not in tool(GROUPS, "--delete", "--group", name):
+        assert time.monotonic() < deadline
+    assert name not in tool(GROUPS, "--list").split()
+
+
 def test_consumer_group_command_on_a_group_that_is_not_there(cluster: RunningBroker, name: str) -> None:
     result = run_tool(GROUPS, "--bootstrap-server", cluster.bootstrap_servers, "--describe", "--group", name)
     assert f"Consumer group '{name}' does not exist." in result.stdout
