@@ -93,3 +93,9 @@ def test_of_a_partition_that_is_named_twice_the_later_offset_counts(filled):
     (topic,) = filled.call(delete_records.HANDLER, 1, DeleteRecordsRequest(topics, 1_000)).topics
     assert [(each.partition_index, each.low_watermark) for each in topic.partitions] == [(0, 3)]
     assert filled.list_offsets("t", -2).offset == 3
+
+
+@pytest.mark.parametrize("version", range(3))
+def test_a_topic_without_partitions_is_not_answered(filled, version):
+    request = DeleteRecordsRequest([DeleteRecordsTopic("t", []), DeleteRecordsTopic("nope", [])], 1_000)
+    assert filled.call(delete_records.HANDLER, version, request).topics == []

@@ -38,7 +38,8 @@ def delete_records(ctx: RequestContext, request: DeleteRecordsRequest) -> Steps[
             results.append(DeleteRecordsPartitionResult(index, *_delete(ctx, name, index, offset)))
             if ctx.is_large:
                 yield MORE
-        topics.append(DeleteRecordsTopicResult(name, results))
+        if results:
+            topics.append(DeleteRecordsTopicResult(name, results))
     yield DeleteRecordsResponse(topics=topics)
 
 
