@@ -189,3 +189,15 @@ def test_partitions_of_all_sessions_are_bounded(monkeypatch):
     clock.advance(EVICTION_MS + 1)
     assert cache.add(session_of(10)), "what nobody uses gives way"
     assert cache.get(first) is None
+
+
+def test_a_session_of_the_same_size_does_not_take_anothers_slot():
+    clock = ManualClock()
+    cache = FetchSessions(1, clock, Random(1))
+    first = cache.add(session_of(3))
+    for epoch in (1, 2):
+        clock.advance(EVICTION_MS // 2 + 1)
+        assert isinstance(cache.go_on(first, epoch, {}, []), FetchSession)
+    assert (cache.add(session_of(2)), cache.add(session_of(3))) == (0, 0)
+    assert cache.add(session_of(4))
+    assert (cache.get(first), cache.eviction_count) == (None, 1)
