@@ -180,7 +180,7 @@ def test_consumer_group_command_deletes(cluster: RunningBroker, tool: Tool, name
         assert "GroupSubscribedToTopicException" in kept, kept
         assert "GroupNotEmptyException" in tool(GROUPS, "--delete", "--group", name)
     deadline = time.monotonic() + PATIENCE_S
-    while "were successful" not in tool(GROUPS, "--delete", "--group", name):
+    while "was successful" not in tool(GROUPS, "--delete", "--group", name):
         assert time.monotonic() < deadline
     assert name not in tool(GROUPS, "--list").split()
 
