@@ -48,7 +48,7 @@ from barnabas.groups.events import (
 from barnabas.groups.group import CommittedOffset, Group, GroupSettings, Phase
 from barnabas.groups.group_log import GroupLog
 from barnabas.groups.loading import read_groups
-from barnabas.groups.open_transactions import LateMarker
+from barnabas.groups.open_transactions import LateMarker, OpenTransactions
 from barnabas.groups.replies import Caller
 from barnabas.groups.storage import GROUP_VALUE_VERSION_WITH_INSTANCES
 from barnabas.groups.table import GroupTable
@@ -116,6 +116,11 @@ class GroupCoordinator:
             self._expiry.cancel()
         self._partitions.close()
         self._table.clear()
+
+    @property
+    def open_transactions(self) -> OpenTransactions:
+        """Which groups wait for which producer's marker; to be read only."""
+        return self._table.transactions
 
     def partition_for(self, group_id: str) -> int:
         """The partition of `__consumer_offsets` that a group belongs to; another broker may lead it."""
@@ -251,6 +256,9 @@ class GroupCoordinator:
         self._table.transactions.add(group.partition, event.producer_id, group_id)
         pending: Pending[ErrorCode] = Pending()
         self._table.happen(group, event, Caller(plain=pending))
+        if event.producer_id not in group.pending_transactions:
+            # Refused, or failed at once: no marker need find it.
+            self._table.transactions.discard(group.partition, event.producer_id, group_id)
         return pending
 
     def transaction_ended(self, producer_id: int, partition: int, is_committed: bool) -> None:

@@ -25,6 +25,9 @@ class OpenTransactions:
         self._group_ids: dict[int, dict[int, set[str]]] = {}
         self._late: dict[int, list[LateMarker]] = {}
 
+    def __len__(self) -> int:
+        return sum(map(len, self._group_ids.values()))
+
     def add(self, partition: int, producer_id: int, group_id: str) -> None:
         """A group has pending offsets of a producer."""
         self._group_ids.setdefault(partition, {}).setdefault(producer_id, set()).add(group_id)

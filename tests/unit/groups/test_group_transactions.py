@@ -267,6 +267,18 @@ def test_an_append_that_fails_leaves_nothing_to_end(service):
     assert offset_of(service.groups) is None
 
 
+def test_producers_that_are_refused_are_not_remembered(service):
+    for producer_id in range(10):
+        refused = TxnCommit(producer_id, 0, "stranger", 1, {T0: CommittedOffset(1)})
+        assert service.groups.txn_commit("g", refused).value is ErrorCode.UNKNOWN_MEMBER_ID
+        assert service.groups.txn_commit("g", TxnCommit(producer_id, 0, "", -1, {})).value is ErrorCode.NONE
+    assert len(service.groups.open_transactions) == 0
+    service.groups.txn_commit("g", event(5))
+    assert len(service.groups.open_transactions) == 1
+    write_marker(service, True)
+    assert len(service.groups.open_transactions) == 0
+
+
 class LaterExecutor:
     """Runs what it is given when told."""
 
