@@ -10,9 +10,12 @@ import pytest
 
 from barnabas.clients.admin import Admin, NewTopic
 from barnabas.clients.producer import Producer
+from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.passwords import decode_passwords
 from barnabas.protocol.messages.metadata import MetadataRequest
+from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.records.builder import BatchBuilder
 from barnabas.registry.znodes.configs import decode_config
 from tests.compat.raw import ask
 from tests.integration.live_broker import Running, play
@@ -74,7 +77,7 @@ def test_the_cleaner_goes_by_its_settings_at_once_with_more_threads(tmp_path: Pa
     play(tmp_path, story, SETTINGS)
 
 
-BROKER = 4
+TOPIC, BROKER = 2, 4
 TWO_LISTENERS = {
     "listeners": "A://127.0.0.1:0,B://127.0.0.1:0",
     "listener.security.protocol.map": "A:PLAINTEXT,B:PLAINTEXT",
@@ -262,6 +265,36 @@ def test_a_password_is_stored_encrypted_and_shown_to_nobody(tmp_path: Path, capl
     play(tmp_path, look, secret)
     assert f"settings changed: {name}=[hidden]" in caplog.text
     assert "hush-hush" not in caplog.text
+
+
+def test_what_topics_inherit_is_so_for_the_next_record(tmp_path: Path) -> None:
+    async def story(running: Running) -> None:
+        await running.create_topic("t", {})
+
+        async def produced() -> tuple[int, int]:
+            """The error, and the time at which it was appended: -1 where that does not count."""
+            builder = BatchBuilder()
+            builder.append(5, None, b"value")
+            records = PartitionProduceData(0, memoryview(bytearray(builder.build())))
+            request = ProduceRequest(None, -1, 10_000, [TopicProduceData("t", [records])])
+            answer = await asyncio.to_thread(ask, running.servers, request, 8)
+            (partition,) = answer.responses[0].partition_responses
+            return partition.error_code, partition.log_append_time_ms
+
+        assert await produced() == (ErrorCode.NONE, -1)
+        await running.alter(BROKER, "", {"log.message.timestamp.type": "LogAppendTime"})
+        error_code, append_time_ms = await produced()
+        assert (error_code, append_time_ms > 0) == (ErrorCode.NONE, True)
+        await running.alter(BROKER, "0", {"log.message.timestamp.type": "CreateTime", "min.insync.replicas": "2"})
+        assert await produced() == (ErrorCode.NOT_ENOUGH_REPLICAS, -1)
+        await running.alter(TOPIC, "t", {"min.insync.replicas": "1"})
+        assert await produced() == (ErrorCode.NONE, -1)
+        await running.alter(TOPIC, "t", {"message.timestamp.difference.max.ms": "1000"})
+        assert await produced() == (ErrorCode.INVALID_TIMESTAMP, -1)
+        await running.alter(TOPIC, "t", {"message.timestamp.difference.max.ms": None})
+        assert await produced() == (ErrorCode.NONE, -1)
+
+    play(tmp_path, story, {})
 
 
 async def until_told(running: Running, names: set[str]) -> dict[str, str]:
