@@ -75,6 +75,7 @@ def _encode(config: BrokerConfig, text: str, random_bytes: Callable[[int], bytes
         raise ConfigError(NO_SECRET)
     factory = config.password_encoder_keyfactory_algorithm or _KEY_FACTORY
     bits, iterations = config.password_encoder_key_length, config.password_encoder_iterations
+    # differs from Kafka (password-cipher): it has every cipher that its JVM has.
     if config.password_encoder_cipher_algorithm != CIPHER or bits not in _KEY_BITS:
         raise ConfigError(
             f"passwords are encrypted by {CIPHER} with a key of 128, 192 or 256 bits here, and not otherwise"

@@ -132,7 +132,7 @@ def _check_value(name: str, text: str) -> None:
     if setting is None or setting.extra == READ_ONLY:
         return
     if text and (setting.type == "class" or setting.name in _NAMES_CLASSES):
-        # Nothing of Java's is found here.
+        # differs from Kafka (java-classes): it loads them.
         raise ConfigValueError(
             f"Invalid value {text} for configuration {setting.name}: Class {text} could not be found."
         )
