@@ -15,6 +15,7 @@ from typing import NamedTuple, Protocol
 
 from barnabas.cluster.image import ClusterView
 from barnabas.core.error_code import ErrorCode
+from barnabas.core.internal_topics import TRANSACTION_STATE_TOPIC
 from barnabas.core.pending import Pending
 from barnabas.core.timers import Timers
 from barnabas.core.types import TopicPartition
@@ -117,10 +118,15 @@ class MarkerSender:
         """Put partitions before the brokers that lead them now."""
         if outcome.is_given_up or self._is_closed:
             return
+        image = self._cluster.image
+        if TRANSACTION_STATE_TOPIC not in image.topics:
+            # This broker was told what it leads, and not yet which topics there are: none of them is deleted.
+            self._timers.call_later(RETRY_MS, self._route, outcome, list(partitions))
+            return
         by_leader: dict[int, list[TopicPartition]] = {}
         retried, is_shorter = [], False
         for partition in sorted(partitions):
-            state = self._cluster.image.partition(*partition)
+            state = image.partition(*partition)
             if state is None:
                 # The topic was deleted.
                 outcome.left.discard(partition)

@@ -24,18 +24,19 @@ from barnabas.transactions.events import SendMarkers
 from barnabas.transactions.markers import RETRY_MS, MarkerSender
 
 ALL = {("t", 0): 1, ("t", 1): 2, ("u", 0): 1}
+STATE = {("__transaction_state", 0): 1}
 
 
 class Brokers:
     """Takes requests and answers them when it is told to."""
 
-    def __init__(self) -> None:
+    def __init__(self, leaders: dict[tuple[str, int], int]) -> None:
         self.clock = ManualClock()
         self.view = ClusterView("c")
         self.asked: list[tuple[int, WriteTxnMarkersRequest, Pending[WriteTxnMarkersResponse]]] = []
         self.done: list[int] = []
         self.sender = MarkerSender(self, self.view, self.clock)
-        self.lead(ALL)
+        self.lead(leaders)
 
     def send(self, broker_id, request, version, answer):
         pending: Pending[WriteTxnMarkersResponse] = Pending()
@@ -98,7 +99,7 @@ class Brokers:
 
 @pytest.fixture
 def brokers() -> Brokers:
-    return Brokers()
+    return Brokers(ALL | STATE)
 
 
 def test_each_leader_is_told_of_its_partitions(brokers: Brokers) -> None:
@@ -178,6 +179,17 @@ def test_a_deleted_topic_is_done_with(brokers: Brokers) -> None:
     assert brokers.done == []
     brokers.clock.advance(0)
     assert (brokers.done, brokers.asked) == ([7], [])
+
+
+def test_before_a_broker_knows_the_topics_none_counts_as_deleted() -> None:
+    brokers = Brokers({})
+    brokers.tell(places=[("t", 0)])
+    brokers.clock.advance(10 * RETRY_MS)
+    assert (brokers.done, brokers.asked) == ([], [])
+    brokers.lead(ALL | STATE)
+    brokers.clock.advance(RETRY_MS)
+    brokers.answer(1)
+    assert brokers.done == [7]
 
 
 def test_who_resigns_tells_nothing_more(brokers: Brokers) -> None:
