@@ -93,6 +93,7 @@ def _initialize(txn: Transaction, event: Initialize, now_ms: int) -> list[Effect
         return _give(txn, event, txn.producer_id, txn.producer_epoch + 1, txn.producer_epoch, now_ms)
     if expected_epoch == txn.last_producer_epoch:
         # It asks again, as it did not get the answer: nobody else can have become the producer since.
+        # differs from Kafka (last-epoch-asked-again): where that was the last epoch it answers UNKNOWN_SERVER_ERROR.
         return _give(txn, event, txn.producer_id, txn.producer_epoch, txn.last_producer_epoch, now_ms)
     return [Answer(ErrorCode.PRODUCER_FENCED)]
 

@@ -240,6 +240,12 @@ def test_exhausted_epochs_need_a_new_producer_id(expected: tuple[int, int] | Non
         assert story.do(Initialize(1, (PID, 32_766))) == Answer(E.PRODUCER_FENCED)
 
 
+def test_who_did_not_get_the_last_epoch_may_ask_again() -> None:
+    story = ready(producer_epoch=32_765)
+    for _ in range(2):
+        assert story.do(Initialize(1, (PID, 32_765))) == Answer(E.NONE, PID, 32_766)
+
+
 def test_the_last_epoch_is_for_fencing_alone() -> None:
     story = ready(producer_epoch=32_765)
     assert story.do(Initialize(1)) == Answer(E.NONE, PID, 32_766)
