@@ -27,6 +27,7 @@ from barnabas.registry.znodes.configs import decode_config, encode_config
 from barnabas.registry.zookeeper import ZooKeeperRegistry
 from barnabas.testing import Broker
 from tests.compat.conftest import RunningBroker
+from tests.compat.test_log_dirs import Place, until
 from tests.patience import PATIENCE_S
 from tools.kafka.java import run_tool
 from tools.kafka.server import KafkaServer
@@ -513,3 +514,50 @@ def test_one_broker_of_two_goes_and_comes_back(
     )
     assert ours == theirs
     check_files(data_dir)
+
+
+def test_logs_that_are_on_their_way_between_directories(
+    tmp_path: Path, zookeeper: ZooKeeper, start_kafka: StartKafka, start_barnabas: StartBarnabas
+) -> None:
+    """Half moved by the one, the rest by the other."""
+    directories = [tmp_path / "a", tmp_path / "b"]
+    log_dirs = ",".join(map(str, directories))
+    broker = start_barnabas(log_dirs)
+    here = Place(broker, directories)
+    here.move(here.first, ("moving", 0), ("moved", 0))
+    for topic in ("moved", "moving"):
+        create(broker, topic, 1, {"segment.bytes": "200000"})
+        produce(broker, topic, "barnabas", count=5000)
+    here.move(here.second, ("moved", 0))
+    here.wait_for("moved", 0, here.second)
+    here.throttle(100)
+    here.move(here.second, ("moving", 0))
+    until(lambda: (here.second, 0) in here.replicas("moving"))
+    written = read_each(broker, ["moved", "moving"])
+    broker.stop()
+    (copy,) = directories[1].glob("moving-0.*-future")
+
+    barnabas("release", *directories, "--zookeeper", zookeeper.connect, "--execute")
+    kafka = start_kafka(log_dirs, zookeeper.connect)
+    wait_for_topics(kafka, "moved", "moving", "__consumer_offsets")
+    there = Place(kafka, directories)
+    assert copy.is_dir()
+    there.throttle(1_000_000_000)
+    there.wait_for("moving", 0, there.second)
+    assert read_each(kafka, ["moved", "moving"]) == written
+    produce(kafka, "moved", "kafka", count=500)
+    there.throttle(100)
+    there.move(there.first, ("moved", 0))
+    until(lambda: (there.first, 0) in there.replicas("moved"))
+    written = read_each(kafka, ["moved", "moving"])
+    kafka.kill()
+
+    adopt_when_expired(*directories, "--zookeeper", zookeeper.connect)
+    barnabas("adopt", *directories, "--zookeeper", zookeeper.connect, "--execute")
+    broker.start()
+    here.throttle(1_000_000_000)
+    here.wait_for("moved", 0, here.first)
+    assert read_each(broker, ["moved", "moving"]) == written
+    broker.stop()
+    check_files(directories[0])
+    check_files(directories[1])
