@@ -2,7 +2,15 @@
 
 from pathlib import Path
 
+from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from barnabas.protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from tests.compat.conftest import StartBroker
+from tests.compat.raw import ask
 from tools.kafka.java import run_tool
 
 GOLDEN = Path(__file__).parents[1] / "golden/described-configs.txt"
@@ -15,6 +23,9 @@ SETTINGS = {
 }
 # What each run has of its own, and what only one of the two brokers is given.
 OWN = ("listeners=", "log.dirs=", "zookeeper.connect=", "zookeeper.session.timeout.ms=", "barnabas.")
+
+_TOPIC, _BROKER, _BROKER_LOGGER = 2, 4, 8
+_SET = 0
 
 
 def printed(bootstrap_servers: str, *entity: str) -> set[str]:
@@ -36,3 +47,29 @@ def test_every_setting_is_printed_with_its_value_and_its_synonyms(start_broker: 
     ours = printed(broker.bootstrap_servers, "--entity-type", "brokers", "--entity-name", "0")
     ours |= printed(broker.bootstrap_servers, "--entity-type", "topics", "--entity-name", "t")
     assert ours == expected
+
+
+def test_documentation_is_there_when_it_is_asked_for(start_broker: StartBroker) -> None:
+    """The words are each broker's own; which entries have any is the same."""
+    broker = start_broker(**SETTINGS, **{"listener.name.plaintext.max.connections": "50"})
+
+    def ask_for(request):
+        return ask(broker.bootstrap_servers, request, request.MAX_VERSION)
+
+    ask_for(CreateTopicsRequest([CreatableTopic("t", 1, 1)], 60_000))
+    rates = {f"{role}.replication.throttled.rate": "100000" for role in ("leader", "follower")}
+    changes = [AlterableConfig(name, _SET, rate) for name, rate in rates.items()]
+    changed = ask_for(IncrementalAlterConfigsRequest([AlterConfigsResource(_BROKER, "0", changes)]))
+    assert changed.responses[0].error_code == 0
+    resources = [DescribeConfigsResource(kind, name, None) for kind, name in ((_TOPIC, "t"), (_BROKER, "0"))]
+    resources.append(DescribeConfigsResource(_BROKER_LOGGER, "0", None))
+    for is_wanted in (False, True):
+        answer = ask_for(DescribeConfigsRequest(resources, include_documentation=is_wanted))
+        topic, own, loggers = ({each.name: each.documentation for each in result.configs} for result in answer.results)
+        assert set(loggers.values()) == {""}
+        if is_wanted:
+            assert [name for name, text in topic.items() if not text] == []
+            undocumented = {*rates, "listener.name.plaintext.max.connections"}
+            assert {name for name, text in own.items() if not text} == undocumented
+        else:
+            assert {*topic.values(), *own.values()} == {None}

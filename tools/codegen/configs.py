@@ -16,14 +16,9 @@ import sys
 from pathlib import Path
 
 from barnabas.core.config.broker import SINGLE_BROKER_PROPERTIES
+from barnabas.core.config.documentation import TEXTS
 from barnabas.core.config.settings import BROKER_SETTINGS, TOPIC_SETTINGS, Setting, allowed, format_value
-from barnabas.core.config.support import (
-    HONOURED,
-    PARTLY_HONOURED,
-    REFUSED,
-    TOPIC_WITHOUT_EFFECT,
-    WITHOUT_EFFECT,
-)
+from barnabas.core.config.support import NO_EFFECT, TOPIC_WITHOUT_EFFECT, WORKS, status
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLES = ROOT / "src/barnabas/core/config/tables.py"
@@ -139,8 +134,8 @@ def _formatted(source: str) -> str:
 
 _DOCUMENT_HEAD = """# Settings
 
-Generated from `schemas/configs.json`, `schemas/barnabas-configs.json` and `core/config/support.py` by
-`scripts/generate`.
+Generated from `schemas/configs.json`, `schemas/barnabas-configs.json` and, in `core/config/`, `documentation.py` and
+`support.py` by `scripts/generate`.
 
 `barnabas broker server.properties` takes Kafka's own file. Names, types, defaults and checks are those of Kafka 2.7.2.
 A setting that does not exist, or a value that cannot be, is one line that names file, line, setting and what is
@@ -158,8 +153,8 @@ brokers or for one, `per-broker` for one only. What is set so wins over the file
 stands in the cluster's registry as Kafka's brokers have it in ZooKeeper (`/config/brokers/<default>` and
 `/config/brokers/<id>`, topics' own in `/config/topics`), and takes effect at once, also for topics that inherit it; the
 three settings about listeners do not, here. A number of threads can change to half or twice of what it is in one step.
-DescribeConfigs tells each value's source, and all others that it won over. The admin API that sets them is not there
-yet.
+DescribeConfigs tells each value's source, all others that it won over, and what the setting is for, in the words of the
+tables below.
 
 Without a file the broker has these settings, and Kafka's defaults for the rest:
 
@@ -183,23 +178,24 @@ column. What has no effect is about what a single broker never does.
 def _document(broker: list[Json], topic: list[Json]) -> str:
     single = "\n".join(f"{name}={value}" for name, value in SINGLE_BROKER_PROPERTIES.items())
     lines = [_DOCUMENT_HEAD.format(single=single)]
-    lines += ["## Broker settings", "", "| setting | default | allowed | update mode | status |"]
-    lines.append("| --- | --- | --- | --- | --- |")
+    lines += ["## Broker settings", "", "| setting | what for | default | allowed | update mode | status |"]
+    lines.append("| --- | --- | --- | --- | --- | --- |")
     for name in sorted(str(entry["name"]) for entry in broker):
         setting = BROKER_SETTINGS[name]
         lines.append(
-            f"| `{name}` | {_shown(setting)} | {_allowed(setting)} | {BROKER_SETTINGS[name].extra} | {_status(name)} |"
+            f"| `{name}` | {TEXTS[name]} | {_shown(setting)} | {_allowed(setting)} | {setting.extra} | {status(name)} |"
         )
     lines += [
         _TOPIC_HEAD,
-        "| setting | default | broker's setting | allowed | status |",
-        "| --- | --- | --- | --- | --- |",
+        "| setting | what for | default | broker's setting | allowed | status |",
+        "| --- | --- | --- | --- | --- | --- |",
     ]
     for name in (str(entry["name"]) for entry in topic):
         setting = TOPIC_SETTINGS[name]
-        status = "no effect" if name in TOPIC_WITHOUT_EFFECT else "works"
+        told = NO_EFFECT if name in TOPIC_WITHOUT_EFFECT else WORKS
         fallback = f"`{setting.extra}`" if setting.extra in BROKER_SETTINGS else ""
-        lines.append(f"| `{name}` | {_shown(setting)} | {fallback} | {_allowed(setting)} | {status} |")
+        what_for = TEXTS[setting.extra]
+        lines.append(f"| `{name}` | {what_for} | {_shown(setting)} | {fallback} | {_allowed(setting)} | {told} |")
     return "\n".join(lines) + "\n"
 
 
@@ -211,16 +207,6 @@ def _shown(setting: Setting) -> str:
 def _allowed(setting: Setting) -> str:
     choices = setting.choices or ()
     return f"a version from {choices[0]} to {choices[-1]}" if len(choices) > 20 else allowed(setting)
-
-
-def _status(name: str) -> str:
-    if name in HONOURED:
-        return "works"
-    if name in PARTLY_HONOURED:
-        return PARTLY_HONOURED[name]
-    if name in REFUSED:
-        return REFUSED[name]
-    return "no effect" if name in WITHOUT_EFFECT or name.startswith("zookeeper.") else "not yet"
 
 
 def main() -> None:

@@ -9,6 +9,7 @@ import pytest
 from barnabas.administration.leadership import LeadershipAdmin
 from barnabas.administration.producer_ids import ProducerIds
 from barnabas.administration.topic_rules import NewTopic
+from barnabas.core.config.documentation import TEXTS
 from barnabas.core.config.dynamic import Layer
 from barnabas.core.config.live import LiveConfig
 from barnabas.core.error_code import ErrorCode
@@ -443,6 +444,7 @@ def test_describe_configs(version: int) -> None:
                 DescribeConfigsResource(1, "x", None),
             ],
             include_synonyms=version >= 1,
+            include_documentation=version >= 3,
         )
         answer = await client.ask(describe_configs.HANDLER, version, request)
         assert [(each.resource_type, each.resource_name, each.error_code) for each in answer.results] == [
@@ -470,7 +472,13 @@ def test_describe_configs(version: int) -> None:
             assert (retention.synonyms[0].name, retention.synonyms[0].source) == ("retention.ms", 1)
             assert broker.configs[0].config_source == 4
         if version >= 3:
-            assert (retention.config_type, retention.documentation) == (5, None)
+            assert (retention.config_type, retention.documentation) == (5, TEXTS["log.retention.ms"])
+            told = [everything, some, broker, defaults]
+            assert [each.name for result in told for each in result.configs if not each.documentation] == []
+            assert [each.documentation for each in logger.configs] == [""]
+            request.include_documentation = False
+            answer = await client.ask(describe_configs.HANDLER, version, request)
+            assert {each.documentation for result in answer.results[:-2] for each in result.configs} == {None}
 
     play_with_client(story, num_partitions="1")
 

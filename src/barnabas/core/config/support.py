@@ -172,6 +172,20 @@ TOPIC_WITHOUT_EFFECT = frozenset(
 )
 
 
+WORKS, NO_EFFECT, NOT_YET = "works", "no effect", "not yet"
+
+
+def status(name: str) -> str:
+    """What becomes of a broker's setting, in words: `works`, which part of it does, or why it does not."""
+    if name in HONOURED:
+        return WORKS
+    if name in PARTLY_HONOURED:
+        return PARTLY_HONOURED[name]
+    if name in REFUSED:
+        return REFUSED[name]
+    return NO_EFFECT if name in WITHOUT_EFFECT or name.startswith("zookeeper.") else NOT_YET
+
+
 def startup_warning(config: BrokerConfig) -> str | None:
     """One line on what a person set and does nothing, or None."""
     missing, ineffective = [], []

@@ -4,7 +4,7 @@ Source: protocol guide, DescribeConfigs; semantics, configs.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from barnabas.administration import broker_loggers
 from barnabas.administration.configs import ConfigResourceType
@@ -83,12 +83,12 @@ def _find(
     name, keys = resource.resource_name, resource.configuration_keys
     if resource.resource_type == ConfigResourceType.TOPIC:
         check_name(name)
-        return _shape_all(request, describe_topic(_topic_config(ctx, name), keys))
+        return _shape_all(request, describe_topic(_topic_config(ctx, name), keys), _topic_document)
     if resource.resource_type == ConfigResourceType.BROKER:
         if not name:
-            return _shape_all(request, describe_broker_defaults(ctx.services.config, keys))
+            return _shape_all(request, describe_broker_defaults(ctx.services.config, keys), _broker_document)
         _check_broker(ctx, name, " or empty string,")
-        return _shape_all(request, describe_broker(ctx.services.config, keys))
+        return _shape_all(request, describe_broker(ctx.services.config, keys), _broker_document)
     if resource.resource_type == ConfigResourceType.BROKER_LOGGER:
         if not name:
             raise KafkaError(ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
@@ -118,7 +118,22 @@ def _check_broker(ctx: RequestContext, name: str, expected: str) -> None:
         )
 
 
-def _shape_all(request: DescribeConfigsRequest, entries: list[ConfigEntry]) -> list[DescribeConfigsResourceResult]:
+def _topic_document(name: str) -> str | None:
+    # differs from Kafka (setting-documentation): the texts are our own. They are loaded when somebody asks.
+    from barnabas.core.config.documentation import document_topic_setting
+
+    return document_topic_setting(name)
+
+
+def _broker_document(name: str) -> str | None:
+    from barnabas.core.config.documentation import document_broker_setting
+
+    return document_broker_setting(name)
+
+
+def _shape_all(
+    request: DescribeConfigsRequest, entries: list[ConfigEntry], document: Callable[[str], str | None]
+) -> list[DescribeConfigsResourceResult]:
     return [
         DescribeConfigsResourceResult(
             entry.name,
@@ -132,8 +147,7 @@ def _shape_all(request: DescribeConfigsRequest, entries: list[ConfigEntry]) -> l
             if request.include_synonyms
             else [],
             entry.type_code,
-            # differs from Kafka (setting-documentation): the settings' documentation is not carried in the broker.
-            None,
+            document(entry.name) if request.include_documentation else None,
         )
         for entry in entries
     ]
@@ -141,7 +155,7 @@ def _shape_all(request: DescribeConfigsRequest, entries: list[ConfigEntry]) -> l
 
 def _loggers(keys: Sequence[str] | None) -> list[DescribeConfigsResourceResult]:
     return [
-        DescribeConfigsResourceResult(name, level, config_source=_LOGGER_SOURCE, documentation=None)
+        DescribeConfigsResourceResult(name, level, config_source=_LOGGER_SOURCE, documentation="")
         for name, level in broker_loggers.levels().items()
         if not keys or name in keys
     ]
