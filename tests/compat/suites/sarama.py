@@ -118,7 +118,6 @@ SUITE = Suite(
         "TestReadOnlyAndAllCommittedMessages": "by its authors",
     },
     gaps={
-        "TestFuncAdminDescribeConfig": "settings without their documentation",
         "TestFuncAdminQuotas": "no quotas yet",
     },
 )
