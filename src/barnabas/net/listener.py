@@ -22,6 +22,8 @@ _ACCEPTS_PER_TURN = 64
 _TICK_MS = 1_000
 # Who is silent for so long holds no receive buffer any more: of what an idle connection takes that is four fifths.
 _RESTING_TICKS = 10
+# Looking at thousands of silent connections each second would cost more than everything else that an idle broker does.
+_TICKS_BETWEEN_RESTS = 5
 _PAUSE_MS = 500
 _NO_DESCRIPTOR = "no file descriptor is left for a new connection: raise the limit (ulimit -n)"
 _NO_MEMORY = "no memory is left for a new connection"
@@ -67,6 +69,8 @@ class Listener:
         self._timer: Timer | None = None
         self._is_closed = False
         self._peak_count = 0
+        # Nobody is idle for too long before this tick.
+        self._next_idle_tick = 0
         self.tick = 0
 
     def start(self, new_handler: Callable[[Connection], FrameHandler], reactor: Reactor) -> None:
@@ -199,15 +203,27 @@ class Listener:
         if self._peak_count - len(self._connections) >= _GONE_CONNECTIONS:
             self._peak_count = len(self._connections)
             give_memory_back()
-        # Each once while it is silent: its tick is passed once.
-        resting_tick = self.tick - _RESTING_TICKS
-        rested_count = sum(each.last_active_tick == resting_tick and each.rest() for each in self._connections)
+        if self.tick % _TICKS_BETWEEN_RESTS == 0:
+            self._let_rest()
+        if self._max_idle_ms >= 0 and self.tick >= self._next_idle_tick:
+            self._close_idle(self._max_idle_ms // _TICK_MS + 1)
+
+    def _let_rest(self) -> None:
+        # Each once while it is silent: one of these ticks is its last.
+        last_tick = self.tick - _RESTING_TICKS
+        first_tick = last_tick - _TICKS_BETWEEN_RESTS + 1
+        rested_count = sum(
+            first_tick <= each.last_active_tick <= last_tick and each.rest() for each in self._connections
+        )
         if rested_count >= _GONE_CONNECTIONS:
             give_memory_back()
-        max_idle_ms = self._max_idle_ms
-        if max_idle_ms < 0:
-            return
-        oldest_tick = self.tick - max_idle_ms // _TICK_MS - 1
+
+    def _close_idle(self, most_ticks: int) -> None:
+        """Close who said nothing for longer than so many ticks."""
+        oldest_tick = self.tick - most_ticks
         idle = [each for each in self._connections if each.last_active_tick < oldest_tick and not each.is_parked]
         for connection in idle:
-            connection.close(f"idle for longer than connections.max.idle.ms={max_idle_ms}")
+            connection.close(f"idle for longer than connections.max.idle.ms={self._max_idle_ms}")
+        # A parked one is active when it goes on.
+        left = (each.last_active_tick for each in self._connections if not each.is_parked)
+        self._next_idle_tick = min(left, default=self.tick) + most_ticks + 1

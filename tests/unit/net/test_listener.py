@@ -165,7 +165,7 @@ def test_who_is_silent_holds_no_buffer_and_is_heard_when_it_speaks_again():
     peer, speaking = MemoryPeer(), MemoryPeer()
     house.acceptor.knock(peer, speaking)
     peer.say(b"\0\0\0\5first")
-    for _ in range(12):
+    for _ in range(15):
         house.clock.advance(1_000)
         speaking.say(b"\0\0\0\0")
     first, second = house.connections
