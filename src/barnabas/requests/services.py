@@ -4,10 +4,11 @@ By itself because `context.py` is compiled, where a dataclass can't have fields 
 checker alone.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from barnabas.core.error_code import ErrorCode
+from barnabas.requests.encoded_metadata import TopicParts
 
 if TYPE_CHECKING:
     from barnabas.administration.configs import ConfigAdmin
@@ -43,6 +44,7 @@ class Services:
         fetch_sessions: What readers asked for and were told last.
         cold_reads: Reads what is not in the page cache; without it the event loop waits for the disk.
         configs: Changes settings; without it nobody can.
+        topic_parts: What Metadata said of topics, encoded.
     """
 
     config: "BrokerConfig"
@@ -67,6 +69,7 @@ class Services:
     fetch_sessions: "FetchSessions"
     cold_reads: "ColdReads | None" = None
     configs: "ConfigAdmin | None" = None
+    topic_parts: TopicParts = field(default_factory=TopicParts)
 
     def absence_of(self, topic_partition: tuple[str, int]) -> ErrorCode:
         """What a client is told of a partition that is not hosted here: to look for its leader, if there is one."""

@@ -24,6 +24,7 @@ class Handler:
         refuse: Takes the context, the request and an error code; gives the answer when the request failed as a whole:
             the error in every place where a client of that version looks for one.
         goes_on: Whether a large request is carried out to its end though its peer has left: it changes something.
+        response_class: Whose encoders encode the answers, where that is not the API's own; they encode those too.
     """
 
     request_class: type[Message]
@@ -32,6 +33,7 @@ class Handler:
     handle: Callable[[RequestContext, Any], object]
     refuse: Callable[[RequestContext, Any, ErrorCode], object]
     goes_on: bool = False
+    response_class: type[Message] | None = None
 
     @property
     def api_key(self) -> int:
@@ -139,7 +141,7 @@ class RouteTable:
 
     def _route(self, handler: Handler, version: int, handle: Callable[[RequestContext, Any], object]) -> Route:
         decode = handler.request_class.DECODERS[version]
-        response = self._response_class(handler.api_key)
+        response = handler.response_class or self._response_class(handler.api_key)
         encode = response.ENCODERS[version]
         if decode is None or encode is None:
             raise ValueError(f"{handler.request_class.SCHEMA_NAME} has no version {version}")

@@ -1,15 +1,16 @@
 """Metadata (API key 3, v0-9): which brokers are alive, which topics there are, who leads their partitions.
 
 A topic that is asked for by name and does not exist is created on the way where that is allowed; its metadata says
-LEADER_NOT_AVAILABLE until it is there.
+LEADER_NOT_AVAILABLE until it is there. A topic's part of the answer is encoded once, and kept (`encoded_metadata.py`).
 
 Source: protocol guide, Metadata; semantics, Metadata.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 
 from barnabas.cluster.image import ClusterImage, PartitionState
 from barnabas.core.error_code import ErrorCode
+from barnabas.core.executor import submit
 from barnabas.core.internal_topics import INTERNAL_TOPICS
 from barnabas.protocol.messages.metadata import (
     MetadataRequest,
@@ -19,6 +20,7 @@ from barnabas.protocol.messages.metadata import (
     MetadataResponseTopic,
 )
 from barnabas.requests.context import RequestContext
+from barnabas.requests.encoded_metadata import KindOfParts, MetadataAnswer, encoded_topic
 from barnabas.requests.fanout import in_slices
 from barnabas.requests.slices import MORE, MOST_ELEMENTS_AT_ONCE, Step, Steps
 from barnabas.requests.table import Handler
@@ -26,6 +28,9 @@ from barnabas.requests.table import Handler
 NO_LEADER = -1
 # Some 20 µs of a slice, which ends by time: what is looked at less often costs less.
 _PARTITIONS_PER_STEP = 20
+# A kept part is found in a tenth of a microsecond or two.
+_KEPT_PER_STEP = 100
+_MOST_KEPT_AT_ONCE = 5_000
 
 # Bits are 1 << operation code. Without an authorizer, everything that the resource knows is allowed.
 _CLUSTER_OPERATIONS = sum(1 << code for code in (5, 7, 8, 9, 10, 11, 12))
@@ -67,35 +72,40 @@ def metadata(ctx: RequestContext, request: MetadataRequest) -> Steps[MetadataRes
 def _respond(
     ctx: RequestContext, request: MetadataRequest, known: Sequence[str], errors: Mapping[str, ErrorCode]
 ) -> Steps[MetadataResponse]:
-    image = ctx.services.cluster.image
+    services = ctx.services
+    image = services.cluster.image
     listener_name = ctx.connection.listener_name
-    operations = _TOPIC_OPERATIONS if request.include_topic_authorized_operations else _NOT_ASKED
-    if len(known) + sum(map(image.partition_count, known)) > MOST_ELEMENTS_AT_ONCE:
+    with_operations = request.include_topic_authorized_operations
+    kind = services.topic_parts.of(image, ctx.api_version, listener_name, with_operations)
+    if len(known) > _MOST_KEPT_AT_ONCE:
         ctx.is_large = True
-    reachable = {broker.broker_id for broker in image.brokers.values() if listener_name in broker.endpoints}
+    parts: list[bytes] = []
+    missing: list[tuple[int, str]] = []
+    missing_elements = 0
+    for number, name in enumerate(known):
+        partitions = image.topics.get(name, {})
+        part = kind.find(name, partitions)
+        if part is None:
+            missing.append((number, name))
+            missing_elements += 1 + len(partitions)
+            part = b""
+        parts.append(part)
+        if ctx.is_large and number % _KEPT_PER_STEP == 0:
+            yield MORE
+    if missing_elements > MOST_ELEMENTS_AT_ONCE:
+        ctx.is_large = True
+    for number, name in missing:
+        parts[number] = yield from _encode(ctx, image, kind, name, with_operations)
     topics = []
-    for name in known:
-        partitions = []
-        for number, (index, state) in enumerate(image.topics.get(name, {}).items(), 1):
-            partitions.append(_partition(image, reachable, ctx.api_version, index, state))
-            if ctx.is_large and number % _PARTITIONS_PER_STEP == 0:
-                yield MORE
-        if ctx.is_large:
-            yield MORE
-        topics.append(
-            MetadataResponseTopic(
-                ErrorCode.NONE,
-                name,
-                is_internal=name in INTERNAL_TOPICS,
-                partitions=partitions,
-                topic_authorized_operations=operations,
-            )
-        )
     for name, error_code in errors.items():
-        topics.append(MetadataResponseTopic(error_code, name, is_internal=name in INTERNAL_TOPICS))
+        topic = MetadataResponseTopic(error_code, name, is_internal=name in INTERNAL_TOPICS)
+        if parts:
+            parts.append(encoded_topic(ctx.api_version, topic))
+        else:
+            topics.append(topic)
         if ctx.is_large:
             yield MORE
-    yield MetadataResponse(
+    answer = MetadataAnswer(
         brokers=_brokers(image, listener_name),
         cluster_id=image.cluster_id,
         controller_id=image.controller_id,
@@ -104,6 +114,39 @@ def _respond(
         if request.include_cluster_authorized_operations
         else _NOT_ASKED,
     )
+    answer.parts = parts
+    yield answer
+
+
+def _encode(
+    ctx: RequestContext, image: ClusterImage, kind: KindOfParts, name: str, with_operations: bool
+) -> Generator[Step, None, bytes]:
+    """Make a topic's part of the answer, and keep it."""
+    api_version = ctx.api_version
+    states = image.topics.get(name, {})
+    partitions = []
+    for number, (index, state) in enumerate(states.items(), 1):
+        partitions.append(_partition(image, kind.reachable, api_version, index, state))
+        if ctx.is_large and number % _PARTITIONS_PER_STEP == 0:
+            yield MORE
+    topic = MetadataResponseTopic(
+        ErrorCode.NONE,
+        name,
+        is_internal=name in INTERNAL_TOPICS,
+        partitions=partitions,
+        topic_authorized_operations=_TOPIC_OPERATIONS if with_operations else _NOT_ASKED,
+    )
+    if len(partitions) > MOST_ELEMENTS_AT_ONCE:
+        # By itself too long for a turn of the loop.
+        encoding = submit(ctx.services.slices.codec, lambda: encoded_topic(api_version, topic))
+        yield Step(encoding)
+        part = encoding.value
+    else:
+        if ctx.is_large:
+            yield MORE
+        part = encoded_topic(api_version, topic)
+    kind.keep(name, states, part)
+    return part
 
 
 def _brokers(image: ClusterImage, listener_name: str) -> list[MetadataResponseBroker]:
@@ -148,4 +191,4 @@ def refuse(ctx: RequestContext, request: MetadataRequest, error_code: ErrorCode)
     )
 
 
-HANDLER = Handler(MetadataRequest, 0, 9, metadata, refuse)
+HANDLER = Handler(MetadataRequest, 0, 9, metadata, refuse, response_class=MetadataAnswer)
