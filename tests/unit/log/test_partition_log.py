@@ -7,7 +7,10 @@ import pytest
 
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import StorageError
-from barnabas.records.batch import BatchHeader, batches, is_crc_valid, read_header
+from barnabas.core.types import TopicPartition
+from barnabas.log.appends.prepared import OwnBatches
+from barnabas.log.startup.recovery import open_log
+from barnabas.records.batch import BatchHeader, batches, is_crc_valid, read_header, set_max_timestamp
 from barnabas.records.record import iterate_records
 from barnabas.testing.manual_executor import ManualExecutor
 
@@ -63,6 +66,30 @@ def test_own_appends_may_hold_several_batches(log, make_batch):
     assert (result.base_offset, result.last_offset) == (0, 5)
     assert [each.base_offset for each in headers_of(log)] == [0, 2, 3]
     assert read_offsets(log, 2) == [2, 3]
+
+
+@pytest.mark.parametrize("timestamp_type", ["CreateTime", "LogAppendTime"])
+def test_an_own_batch_alone_leaves_what_it_leaves_among_others(
+    env, tmp_path, topic_config, make_batch, clock, timestamp_type
+):
+    # One that is no producer's takes the way of clients' batches; by the other each is taken apart.
+    def files_of(name, append):
+        config = topic_config(index_interval_bytes=150, message_timestamp_type=timestamp_type)
+        log = open_log(env, TopicPartition("t", 0), tmp_path / name, config)
+        for number in range(9):
+            result = append(log, make_batch(1 + number % 3, timestamp_ms=(5, 9, 7)[number % 3]))
+            assert (result.last_offset + 1, result.error_code) == (log.log_end_offset, ErrorCode.NONE)
+        reads = [read_offsets(log, offset) for offset in range(18)]
+        log.close()
+        return reads, {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()}
+
+    def taken_apart(log, batch):
+        if timestamp_type == "LogAppendTime":
+            set_max_timestamp(batch, 0, len(batch), clock.now_ms(), is_log_append_time=True)
+        return log.place(OwnBatches(batch, -1), 3)
+
+    alone = files_of("alone", lambda log, batch: log.append(batch, 3, is_client=False))
+    assert alone == files_of("apart", taken_apart)
 
 
 def test_a_partial_batch_after_the_first_is_cut_off(log, make_batch):
