@@ -25,7 +25,7 @@ from barnabas.protocol.messages.offset_commit_key import OffsetCommitKey
 from barnabas.protocol.messages.offset_commit_value import OffsetCommitValue
 from barnabas.protocol.wire import Message, WireBuffer
 from barnabas.records.batch import Codec
-from barnabas.records.builder import BatchBuilder
+from barnabas.records.builder import BatchBuilder, one_record_batch
 
 LEGACY_OFFSET_KEY_TYPE = 0
 OFFSET_KEY_TYPE = OffsetCommitKey.API_KEY
@@ -38,11 +38,19 @@ _GROUP_VALUE_VERSION_WITH_STATE_TIME = 2
 GROUP_VALUE_VERSION_WITH_INSTANCES = 3
 _KEY_VERSION = 0
 _TRANSACTIONAL_SEQUENCE = 0
+# A member of an enum is looked up in its class each time.
+_NO_CODEC = Codec.NONE
 
 # What one batch of tombstones may take: far below any sensible max.message.bytes.
 _TOMBSTONE_BATCH_BYTES = 256 * 1024
 
 _PREFIX = Struct(">h")
+# Around the strings of a committed offset's key and value: prefix, and what stands before the length of the next one.
+_OFFSET_KEY_START = Struct(">hh")
+_LENGTH = Struct(">h")
+_PARTITION = Struct(">i")
+_OFFSET_VALUE_START = Struct(">hqih")
+_COMMIT_TIMESTAMP = Struct(">q")
 
 
 class OffsetKey(NamedTuple):
@@ -59,9 +67,18 @@ class GroupKey(NamedTuple):
 
 
 def encode_offset_key(group_id: str, topic_partition: TopicPartition) -> bytes:
-    """The key of a committed offset."""
-    key = OffsetCommitKey(group_id, topic_partition.topic, topic_partition.partition)
-    return _prefixed(OFFSET_KEY_TYPE, key, _KEY_VERSION)
+    """The key of a committed offset: an `OffsetCommitKey`, put together here because every commit needs one."""
+    # hot path: scripts/bench --whole --only commits
+    group, topic = group_id.encode(), topic_partition.topic.encode()
+    return b"".join(
+        (
+            _OFFSET_KEY_START.pack(OFFSET_KEY_TYPE, len(group)),
+            group,
+            _LENGTH.pack(len(topic)),
+            topic,
+            _PARTITION.pack(topic_partition.partition),
+        )
+    )
 
 
 def encode_group_key(group_id: str) -> bytes:
@@ -76,8 +93,13 @@ def encode_offset_value(committed: CommittedOffset, reader: KafkaVersion = NEWES
         committed: The offset.
         reader: The oldest Kafka that must be able to read it (inter.broker.protocol.version).
     """
-    value = OffsetCommitValue(committed.offset, NO_EPOCH, committed.metadata, committed.commit_timestamp_ms)
     version = reader.offset_value_version
+    if version == _OFFSET_VALUE_VERSION_WITH_EPOCH and committed.expire_timestamp_ms == NO_TIMESTAMP:
+        # hot path: scripts/bench --whole --only commits (an `OffsetCommitValue` of version 3, as nearly all are)
+        metadata = committed.metadata.encode()
+        start = _OFFSET_VALUE_START.pack(version, committed.offset, committed.leader_epoch, len(metadata))
+        return start + metadata + _COMMIT_TIMESTAMP.pack(committed.commit_timestamp_ms)
+    value = OffsetCommitValue(committed.offset, NO_EPOCH, committed.metadata, committed.commit_timestamp_ms)
     if committed.expire_timestamp_ms != NO_TIMESTAMP:
         version = _OFFSET_VALUE_VERSION_WITH_EXPIRY
     if version == _OFFSET_VALUE_VERSION_WITH_EXPIRY:
@@ -140,6 +162,10 @@ def offsets_batch(
 ) -> bytearray:
     """The batch that stores the offsets of one commit; of a transaction with a producer id."""
     is_transactional = producer_id != NO_PRODUCER_ID
+    if len(offsets) == 1 and codec is _NO_CODEC and not is_transactional:
+        ((topic_partition, committed),) = offsets.items()
+        key, value = encode_offset_key(group_id, topic_partition), encode_offset_value(committed, reader)
+        return one_record_batch(now_ms, key, value)
     # All batches of a producer begin with the same sequence: nobody counts them, and Kafka writes them so.
     base_sequence = _TRANSACTIONAL_SEQUENCE if is_transactional else NO_SEQUENCE
     builder = BatchBuilder(codec, producer_id, producer_epoch, base_sequence, is_transactional=is_transactional)

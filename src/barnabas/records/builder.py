@@ -6,6 +6,7 @@ Source: implementation page, message format.
 """
 
 from collections.abc import Iterable
+from struct import Struct
 
 from barnabas.core.types import NO_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE
 from barnabas.records.batch import (
@@ -19,6 +20,7 @@ from barnabas.records.batch import (
     Codec,
     set_crc,
 )
+from barnabas.records.crc import crc32c
 from barnabas.records.turns import extend
 
 Header = tuple[str, bytes | None]
@@ -27,6 +29,13 @@ Header = tuple[str, bytes | None]
 RECORD_OVERHEAD_BYTES = 5 + 1 + 10 + 5 + 5 + 5 + 5
 
 _NULL = b"\x01"
+_RECORD_START = b"\0\0\0"  # attributes and both deltas of the first record
+_NO_HEADERS = b"\0"
+
+# The header of a batch up to its CRC, and what the CRC covers of it; see `records/batch.py`.
+_UP_TO_CRC = Struct(">qiibI")
+_AFTER_CRC = Struct(">hiqqqhii")
+_BYTES_BEFORE_CRC_COUNTED = _UP_TO_CRC.size - LOG_OVERHEAD
 
 
 class BatchBuilder:
@@ -146,6 +155,22 @@ class BatchBuilder:
         extend(batch, payload)
         set_crc(batch, 0, len(batch))
         return batch
+
+
+def one_record_batch(timestamp_ms: int, key: bytes, value: bytes) -> bytearray:
+    """What `BatchBuilder` makes of one record, without codec, producer and headers, in a third of the time."""
+    # hot path: scripts/bench --whole --only commits (every commit of an offset)
+    body = b"".join((_RECORD_START, encode_varint(len(key)), key, encode_varint(len(value)), value, _NO_HEADERS))
+    covered = b"".join(
+        (
+            _AFTER_CRC.pack(0, 0, timestamp_ms, timestamp_ms, NO_PRODUCER_ID, NO_EPOCH, NO_SEQUENCE, 1),
+            encode_varint(len(body)),
+            body,
+        )
+    )
+    batch = bytearray(_UP_TO_CRC.pack(0, _BYTES_BEFORE_CRC_COUNTED + len(covered), NO_EPOCH, MAGIC, crc32c(covered)))
+    batch += covered
+    return batch
 
 
 def encode_varint(number: int) -> bytes:
