@@ -6,6 +6,7 @@ one.
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.pending import Pending
@@ -26,6 +27,16 @@ from barnabas.groups.events import (
 Reply = Answer | AnswerDeletion | AnswerJoin | AnswerSync | AwaitJoin | AwaitSync | FinishJoin | FinishSync
 
 
+def _for_nobody() -> Pending[Any]:
+    """An answer that nobody waits for: it has ended."""
+    pending: Pending[Any] = Pending()
+    pending.cancel()
+    return pending
+
+
+_FOR_NOBODY = _for_nobody()
+
+
 class Caller:
     """The pending answers of the request that brought an event; only the one of the request's kind is used."""
 
@@ -34,15 +45,15 @@ class Caller:
     def __init__(
         self,
         *,
-        join: Pending[JoinAnswer] | None = None,
-        sync: Pending[SyncAnswer] | None = None,
-        plain: Pending[ErrorCode] | None = None,
-        deletion: Pending[DeletionAnswer] | None = None,
+        join: Pending[JoinAnswer] = _FOR_NOBODY,
+        sync: Pending[SyncAnswer] = _FOR_NOBODY,
+        plain: Pending[ErrorCode] = _FOR_NOBODY,
+        deletion: Pending[DeletionAnswer] = _FOR_NOBODY,
     ) -> None:
-        self.join = join or Pending()
-        self.sync = sync or Pending()
-        self.plain = plain or Pending()
-        self.deletion = deletion or Pending()
+        self.join = join
+        self.sync = sync
+        self.plain = plain
+        self.deletion = deletion
 
 
 NOBODY = Caller()

@@ -44,6 +44,8 @@ class OffsetsToCommit(Generic[P]):
         Args:
             error_code: What is wrong with the whole commit: it holds for every partition that exists.
         """
+        if not self.errors:
+            return error_code
         own = self.errors.get(TopicPartition(topic, index), ErrorCode.NONE)
         return own if own is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION else error_code or own
 
