@@ -348,7 +348,9 @@ class GroupCoordinator:
         if not self._cluster.image.partition_count(GROUP_OFFSETS_TOPIC):
             # The number of partitions is not known yet: the group could be taken for one of another partition.
             return ErrorCode.NOT_COORDINATOR
-        partition = self.partition_for(group_id)
+        group = self._groups.get(group_id)
+        # Where it was stored it stays, also when the topic has grown; and its name need not be hashed each time.
+        partition = self.partition_for(group_id) if group is None else group.partition
         if self._partitions.owns(partition):
             return ErrorCode.NONE
         if self._partitions.loads(partition):
