@@ -172,7 +172,9 @@ class Pending(Generic[T]):
 def completed(value: T) -> Pending[T]:
     """A pending answer that is already there."""
     pending: Pending[T] = Pending()
-    pending.complete(value)
+    # As `complete` where nobody waits yet, without the call.
+    pending.is_done = True
+    pending._value = value
     return pending
 
 

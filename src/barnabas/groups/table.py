@@ -77,10 +77,13 @@ class GroupTable:
     def happen(self, group: Group, event: Event, caller: Caller = NOBODY) -> None:
         """Let one event happen to a group, and do what the group wants done."""
         now_ms = self._clock.now_ms()
+        effects = step(group, event, now_ms)
+        if not effects:
+            return
         group_id = group.group_id
         appends: list[Append] = []
         answers: list[Callable[[], object]] = []
-        for effect in step(group, event, now_ms):
+        for effect in effects:
             match effect:
                 case SetTimer(timer, deadline_ms):
                     self._deadlines.set((group_id, timer), deadline_ms - now_ms)
