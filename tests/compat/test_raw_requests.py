@@ -5,13 +5,15 @@ import time
 import pytest
 
 from barnabas.core.error_code import ErrorCode
+from barnabas.protocol.api_keys import APIS, ApiKey
+from barnabas.protocol.messages.api_versions import ApiVersionsRequest
 from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.records.builder import BatchBuilder
-from tests.compat.conftest import RunningBroker, StartBroker
+from tests.compat.conftest import TARGET, RunningBroker, StartBroker
 from tests.compat.raw import ask
 
 PATIENCE_S = 30
@@ -156,3 +158,28 @@ def test_groups_that_too_few_brokers_can_keep_are_refused_at_once(start_broker: 
         True,
         [],
     )
+
+
+# What a cluster of one broker without users does not serve yet.
+NOT_SERVED = {
+    *(ApiKey.LEADER_AND_ISR, ApiKey.STOP_REPLICA, ApiKey.UPDATE_METADATA, ApiKey.CONTROLLED_SHUTDOWN),
+    *(ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE),
+    *(ApiKey.CREATE_DELEGATION_TOKEN, ApiKey.RENEW_DELEGATION_TOKEN, ApiKey.EXPIRE_DELEGATION_TOKEN),
+    *(ApiKey.DESCRIBE_DELEGATION_TOKEN, ApiKey.DESCRIBE_CLIENT_QUOTAS, ApiKey.ALTER_CLIENT_QUOTAS),
+    *(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, ApiKey.ALTER_USER_SCRAM_CREDENTIALS),
+    *(ApiKey.ALTER_ISR, ApiKey.UPDATE_FEATURES),
+}
+
+
+@pytest.mark.parametrize("version", range(4))
+def test_what_is_served_is_offered_in_kafkas_versions(cluster: RunningBroker, version: int) -> None:
+    answer = ask(cluster.bootstrap_servers, ApiVersionsRequest("name", "1.0"), version)
+    offered = {each.api_key: (each.min_version, each.max_version) for each in answer.api_keys}
+    ranges = {key: (api.min_version, api.max_version) for key, api in APIS.items()}
+    served = {key: ranges[key] for key in offered if key in ranges}
+    assert offered == served
+    missing = {ApiKey(key) for key in ranges.keys() - offered.keys()}
+    assert missing == (set() if TARGET == "kafka" else NOT_SERVED)
+    assert (answer.error_code, answer.supported_features, answer.finalized_features) == (ErrorCode.NONE, [], [])
+    is_told = version == 3 and TARGET == "kafka"
+    assert answer.finalized_features_epoch == (0 if is_told else -1)

@@ -25,6 +25,8 @@ def api_versions(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersion
         and _SOFTWARE_NAME.fullmatch(request.client_software_version)
     ):
         return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
+    # differs from Kafka (finalized-features-epoch): 2.7's controller notes in the registry that no feature is finalized
+    # and says 0, the version of that node.
     return ApiVersionsResponse(api_keys=[ApiVersion(*each) for each in ctx.services.offered])
 
 
