@@ -141,6 +141,7 @@ class PartitionAdmin:
             raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, "The topic is queued for deletion.")
         try:
             # What could be no topic could be another path.
+            # differs from Kafka (partitions-of-no-name): it fails where the name is empty.
             check_name(name)
             data, stat = await self._registry.get(paths.topic(name))
         except (KafkaError, NoNodeError):

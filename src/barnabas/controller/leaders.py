@@ -43,6 +43,7 @@ _NOT_NEEDED = ElectionResult(ErrorCode.ELECTION_NOT_NEEDED, "Leader election not
 _UNKNOWN = ElectionResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
 _DELETING = ElectionResult(ErrorCode.INVALID_TOPIC_EXCEPTION, "The topic is being deleted")
 _REFUSALS = {
+    # differs from Kafka (election-without-a-first-leader): it never answers where the partition had none yet.
     Election.PREFERRED: (
         ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE,
         "Failed to elect leader for partition {} under strategy PreferredReplicaPartitionLeaderElectionStrategy",

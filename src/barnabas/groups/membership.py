@@ -53,6 +53,7 @@ def leave(group: Group, event: Leave, now_ms: int) -> list[Effect]:
     effects: list[Effect] = []
     if event.member_id in group.pending_member_ids:
         if event.group_instance_id is not None:
+            # differs from Kafka (pending-static-leave): the request fails as a whole there.
             return [Answer(ErrorCode.UNKNOWN_SERVER_ERROR)]
         effects.append(CancelTimer(event.member_id))
         _forget_pending(group, event.member_id, now_ms, effects)

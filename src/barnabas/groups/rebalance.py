@@ -25,6 +25,7 @@ from barnabas.groups.events import (
 )
 from barnabas.groups.group import Group, Member, Phase
 
+# differs from Kafka (repeated-rebalance-wait): it looks again at once, and again, where they asked for no time.
 _LEAST_REPEATED_WAIT_MS = 100
 """However short a rebalance timeout static members asked for: how often it is looked whether one of them is back."""
 
