@@ -1,6 +1,7 @@
 """A group of a broker, asked by bytes: what no client library would send."""
 
 import time
+import zlib
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol
 
@@ -49,6 +50,8 @@ class Group:
 
     def __init__(self, broker: HasAddress, group_id: str, executor: ThreadPoolExecutor) -> None:
         self.group_id = group_id
+        # Groups share partitions of the offsets topic, where a producer's epochs are remembered: to each its own.
+        self.producer_id = zlib.crc32(group_id.encode()) * 10
         self._servers = broker.bootstrap_servers
         self._executor = executor
         self.wait_for_coordinator()
@@ -128,7 +131,9 @@ class Group:
         request = OffsetCommitRequest(group_id, generation, member_id, topics=topics, **changes)
         return [each.error_code for topic in self.ask(request, version).topics for each in topic.partitions]
 
-    def txn_commit(self, topic: str, offset: int = 1, producer_id: int = 4711, epoch: int = 0, **changes: Any) -> Any:
+    def txn_commit(
+        self, topic: str, offset: int = 1, producer_id: int | None = None, epoch: int = 0, **changes: Any
+    ) -> Any:
         partitions = [
             TxnOffsetCommitRequestPartition(index, offset, committed_metadata=changes.pop("metadata", ""))
             for index in changes.pop("partitions", [0])
@@ -136,18 +141,24 @@ class Group:
         version = changes.pop("version", 3)
         topics = [TxnOffsetCommitRequestTopic(topic, partitions)]
         request = TxnOffsetCommitRequest(
-            self.group_id + "-x", changes.pop("group_id", self.group_id), producer_id, epoch, topics=topics, **changes
+            self.group_id + "-x",
+            changes.pop("group_id", self.group_id),
+            self.producer_id if producer_id is None else producer_id,
+            epoch,
+            topics=topics,
+            **changes,
         )
         (answered,) = self.ask(request, version).topics
         # Kafka answers them in any order.
         return [each.error_code for each in sorted(answered.partitions, key=lambda each: each.partition_index)]
 
-    def end_transaction(self, is_committed: bool, producer_id: int = 4711, epoch: int = 0) -> None:
+    def end_transaction(self, is_committed: bool, producer_id: int | None = None, epoch: int = 0) -> None:
         """Write a marker where the group is kept, as a transaction coordinator does."""
         metadata = self.ask(MetadataRequest([MetadataRequestTopic(name=GROUP_OFFSETS_TOPIC)], False), 4)
         partition = partition_of(self.group_id, len(metadata.topics[0].partitions))
         topics = [WritableTxnMarkerTopic(GROUP_OFFSETS_TOPIC, [partition])]
-        marker = WritableTxnMarker(producer_id, epoch, is_committed, topics, 0)
+        ended = self.producer_id if producer_id is None else producer_id
+        marker = WritableTxnMarker(ended, epoch, is_committed, topics, 0)
         (answer,) = self.ask(WriteTxnMarkersRequest([marker]), 0).markers
         assert [each.error_code for each in answer.topics[0].partitions] == [0]
 

@@ -363,8 +363,8 @@ def test_a_later_commit_stands_when_the_transaction_ends(group: Group, topic: st
 
 def test_each_producer_ends_its_own_transaction(group: Group, topic: str) -> None:
     assert group.txn_commit(topic, 2) == [0]
-    assert group.txn_commit(topic, 3, producer_id=4712) == [0]
-    group.end_transaction(False, producer_id=4712)
+    assert group.txn_commit(topic, 3, producer_id=group.producer_id + 1) == [0]
+    group.end_transaction(False, producer_id=group.producer_id + 1)
     assert group.fetch(topic, require_stable=True) == (ErrorCode.UNSTABLE_OFFSET_COMMIT, -1)
     group.end_transaction(True)
     group.wait_for_offset(topic, 2)
