@@ -20,12 +20,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from random import Random
 
-from barnabas.clients.admin import Admin
 from barnabas.clients.channel import Channel
 from barnabas.clients.pool import Pool
 from barnabas.core.error_code import ErrorCode as E
 from barnabas.core.errors import BarnabasError
-from barnabas.core.types import TopicPartition
 from barnabas.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 from barnabas.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
@@ -41,6 +39,11 @@ from barnabas.protocol.messages.list_offsets import (
     ListOffsetsRequest,
     ListOffsetsResponse,
     ListOffsetsTopic,
+)
+from barnabas.protocol.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestTopic,
+    OffsetFetchResponse,
 )
 from barnabas.protocol.messages.produce import (
     PartitionProduceData,
@@ -262,14 +265,27 @@ class TransactionHistory(History):
         violations += [f"{value} was never written" for value in visible if value not in known]
         violations += [f"{value} was seen and is gone" for value in sorted(self.seen - visible.keys())]
         for name in self.producer_names:
-            await self._check_offset(pool, name, [each for each in committed if each.name.startswith(f"{name}-")])
+            await self._check_offset(name, [each for each in committed if each.name.startswith(f"{name}-")])
 
-    async def _check_offset(self, pool: Pool, name: str, committed: list[Written]) -> None:
+    async def _check_offset(self, name: str, committed: list[Written]) -> None:
         expected = next((each.offset for each in reversed(committed) if each.offset is not None), None)
-        place = TopicPartition(TOPIC, 0)
-        found = await self._until_it_works(lambda: Admin(pool).committed_offsets(f"g-{name}", [place]))
-        if found.get(place) != expected:
-            self.outcome.violations.append(f"the offset of g-{name} is {found.get(place)}, not {expected}")
+        found = await self._until_it_works(lambda: self._committed_offset(f"g-{name}"))
+        if found != expected:
+            self.outcome.violations.append(f"the offset of g-{name} is {found}, not {expected}")
+
+    async def _committed_offset(self, group_id: str) -> int | None:
+        """What a group has committed, once no transaction decides about it any more."""
+        request = OffsetFetchRequest(group_id, [OffsetFetchRequestTopic(TOPIC, [0])], require_stable=True)
+        async with self._connected("admin") as channel:
+            for _ in range(_MOST_LOOKS):
+                answer = await channel.send(request, OffsetFetchResponse)
+                (partition,) = answer.topics[0].partitions
+                error_code = answer.error_code or partition.error_code
+                if error_code == E.NONE:
+                    return None if partition.committed_offset < 0 else partition.committed_offset
+                await asyncio.sleep(0.5)
+        self.outcome.violations.append(f"a transaction hangs in {group_id}: {E(error_code).name}")
+        return None
 
     async def _wait_until_stable(self, partition: int) -> None:
         async with self._connected("admin") as channel:
