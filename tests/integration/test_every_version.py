@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from barnabas.protocol.api_keys import FIRST_FLEXIBLE_VERSION, ApiKey, request_class, response_class
+from barnabas.protocol.messages.create_acls import CreateAclsRequest
 from barnabas.protocol.wire import WireBuffer
 from barnabas.requests.handlers import HANDLERS
 from barnabas.testing import Broker
@@ -103,6 +104,10 @@ def exchange(broker: Broker, api_key: int, version: int, request) -> Any:
     return exchange_bytes(broker, api_key, version, bytes(body))
 
 
+class ConnectionClosedError(Exception):
+    """The broker closed the connection instead of answering."""
+
+
 def exchange_bytes(broker: Broker, api_key: int, version: int, body: bytes) -> object:
     """Send the bytes of one request and decode its answer."""
     is_flexible = version >= FIRST_FLEXIBLE_VERSION[api_key]
@@ -112,7 +117,8 @@ def exchange_bytes(broker: Broker, api_key: int, version: int, body: bytes) -> o
         data = b""
         while len(data) < 4 or len(data) < 4 + struct.unpack_from(">i", data)[0]:
             more = sock.recv(65536)
-            assert more, broker.log_text()
+            if not more:
+                raise ConnectionClosedError(broker.log_text())
             data += more
     assert struct.unpack_from(">i", data, 4)[0] == 7
     start = 8 + (1 if is_flexible and api_key != ApiKey.API_VERSIONS else 0)
@@ -128,6 +134,19 @@ def test_it_answers(broker, api_key, version):
 
 @pytest.mark.parametrize(("api_key", "version"), CASES, ids=lambda value: str(int(value)))
 def test_it_answers_the_golden_requests(broker, api_key, version):
-    bodies = GOLDEN[api_key, version]
-    for body in bodies:
-        exchange_bytes(broker, api_key, version, body)
+    for body in GOLDEN[api_key, version]:
+        if api_key == ApiKey.CREATE_ACLS and names_what_it_calls_unknown(version, body):
+            # To Kafka, too, that is no request (tests/compat/test_acl_requests.py).
+            with pytest.raises(ConnectionClosedError):
+                exchange_bytes(broker, api_key, version, body)
+        else:
+            exchange_bytes(broker, api_key, version, body)
+
+
+def names_what_it_calls_unknown(version: int, body: bytes) -> bool:
+    """Whether a CreateAcls request has a code 0 where it says of what kind something is."""
+    request, _ = CreateAclsRequest.decode(version, memoryview(body))
+    return any(
+        0 in (each.resource_type, each.resource_pattern_type, each.operation, each.permission_type)
+        for each in request.creations
+    )

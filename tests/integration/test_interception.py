@@ -333,8 +333,8 @@ def test_the_newest_interception_acts_as_long_as_it_lasts(broker: Broker) -> Non
 
 
 def test_an_api_that_the_broker_does_not_serve_is_refused(broker: Broker) -> None:
-    with pytest.raises(ValueError, match="the broker does not serve TxnOffsetCommit"):
-        broker.on("TxnOffsetCommit").watch()
+    with pytest.raises(ValueError, match="the broker does not serve UpdateFeatures"):
+        broker.on("UpdateFeatures").watch()
     with pytest.raises(ValueError, match="'Prodce' is no API"):
         broker.on("Prodce")
     with pytest.raises(ValueError, match="NONE is no error"):
