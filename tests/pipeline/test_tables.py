@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -197,6 +198,25 @@ def test_one_of_two_that_take_themselves_for_the_same_run_goes_on(place: Place) 
     seen = place.open()
     assert offsets_in(seen) == list(range(start, start + 10))
     assert seen.progress("load") == progress_of("load", 1, start)
+
+
+def test_a_writer_whose_rows_were_removed_by_one_that_has_not_committed_yet_is_told(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    from pyspark.sql.functions import lit, udf
+
+    slow, fast = (open_table(spark, str(tmp_path / "table"), "parquet") for _ in range(2))
+
+    def begin_the_other(number: int) -> int:
+        # What it takes for a killed attempt's is removed while the rows of this one are being written.
+        shutil.rmtree(next((tmp_path / "_table.work" / "staging").iterdir()))
+        return number
+
+    rows = rows_at(spark, 0, 1).coalesce(1).withColumn("removed", udf(begin_the_other, "long")(lit(1)))
+    with pytest.raises(TableMovedError):
+        slow.append(rows, progress_of("load", 1, 10))
+    fast.append(rows_at(spark, 0, 10), progress_of("load", 1, 10))
+    assert offsets_in(fast) == list(range(10))
 
 
 @pytest.mark.parametrize(("format_name", "module"), [("delta", delta_lake), ("parquet", parquet)])

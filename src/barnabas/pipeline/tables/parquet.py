@@ -83,8 +83,10 @@ class ParquetTable:
         try:
             self._write(fitting, staged, partition_by)
         except Exception:
-            # One that took itself for the same run has come first, and has removed what this one was writing.
+            # One that took itself for the same run has removed what this one was writing: it came first, or will.
             check_sequence(self._commits.snapshot().runs.get(progress.run), progress, self._location)
+            if not self._commits.work.exists(staged):
+                raise moved(progress, self._location) from None
             raise
         note = self._note(snapshot, merged(schema, fitting.schema), partition_by, progress)
         name = commit_name(progress.run, progress.sequence)
