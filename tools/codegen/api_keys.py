@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tools.codegen.schema import Message, load_messages, snake_case
 
-_HEAD = '''"""The API keys of Kafka 2.7, their versions, and where their messages are.
+_HEAD = '''"""The API keys of Kafka 2.7 and those of our own, their versions, and where their messages are.
 
 Importing this is cheap: a message's module loads when its class is first asked for.
 
@@ -43,9 +43,19 @@ class Api:
         min_version, max_version: The range of Kafka 2.7.
         first_flexible_version: Where tagged fields begin; NEVER_FLEXIBLE when they do not.
         is_inter_broker: Spoken between brokers alone.
+        is_private: Barnabas alone knows it, and does not tell by ApiVersions.
     """
 
-    __slots__ = ("first_flexible_version", "is_inter_broker", "key", "max_version", "message", "min_version", "module")
+    __slots__ = (
+        "first_flexible_version",
+        "is_inter_broker",
+        "is_private",
+        "key",
+        "max_version",
+        "message",
+        "min_version",
+        "module",
+    )
 
     def __init__(
         self,
@@ -56,6 +66,7 @@ class Api:
         max_version: int,
         first_flexible_version: int,
         is_inter_broker: bool,
+        is_private: bool = False,
     ) -> None:
         self.key = key
         self.message = message
@@ -64,6 +75,7 @@ class Api:
         self.max_version = max_version
         self.first_flexible_version = first_flexible_version
         self.is_inter_broker = is_inter_broker
+        self.is_private = is_private
 
     @property
     def request_class_name(self) -> str:
@@ -121,6 +133,7 @@ class ApiFacts:
     name: str
     message: str
     is_inter_broker: bool
+    is_private: bool
     request: Message
 
     @property
@@ -132,7 +145,14 @@ def load_apis(root: Path) -> list[ApiFacts]:
     """The facts about every API, by key."""
     messages = load_messages(root / "schemas/messages")
     facts = [
-        ApiFacts(api["key"], api["name"], api["message"], api["interBroker"], messages[f"{api['message']}Request"])
+        ApiFacts(
+            api["key"],
+            api["name"],
+            api["message"],
+            api["interBroker"],
+            api.get("private", False),
+            messages[f"{api['message']}Request"],
+        )
         for api in json.loads((root / "schemas/apis.json").read_text())
     ]
     return sorted(facts, key=lambda api: api.key)
@@ -156,4 +176,5 @@ def _arguments(api: ApiFacts) -> list[str]:
         str(versions.high),
         str(flexible.low) if flexible else "NEVER_FLEXIBLE",
         str(api.is_inter_broker),
+        *(["True"] if api.is_private else []),
     ]

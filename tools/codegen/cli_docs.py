@@ -28,7 +28,7 @@ Generated from the commands by `scripts/generate`.
 go to stdout, all else (progress, remarks, errors) to stderr. On a terminal results are tables; in a pipe they are plain
 columns, and with `--json` JSON for scripts. An error is one line that says what to do, and exit code 1.
 
-All but `perf` work after a plain install and with any Kafka cluster; `perf` needs librdkafka
+All but `perf` and `mirror` work after a plain install and with any Kafka cluster; those need librdkafka
 (`pip install 'barnabas[clients]'`).
 
 | command | what it does |
@@ -42,6 +42,11 @@ _GROUPS = {name: module_of(name) for name in SUBCOMMANDS}
 _RUN_ELSEWHERE = {
     "barnabas adopt": "tests/integration/test_moving_runbook.py",
     "barnabas release": "tests/integration/test_moving_runbook.py",
+    "barnabas groups translate": "tests/integration/test_groups_translate.py",
+    "barnabas groups migrate": "tests/integration/test_groups_migrate.py",
+    "barnabas mirror": "tests/integration/test_mirror_command.py",
+    "barnabas acls": "tests/compat/test_cli_acls.py",
+    **{f"barnabas users {name}": "tests/compat/test_cli_users.py" for name in SUBCOMMANDS["users"]},
     "barnabas configs": "tests/compat/test_cli_configs.py",
     "barnabas perf produce": "tests/integration/test_cli.py",
     "barnabas perf consume": "tests/integration/test_cli.py",
@@ -52,12 +57,15 @@ _RUN_ELSEWHERE = {
     **{
         f"barnabas transactions {name}": "tests/compat/test_cli_transactions.py" for name in SUBCOMMANDS["transactions"]
     },
+    **{f"barnabas registry {name}": "tests/compat/test_registry_command.py" for name in SUBCOMMANDS["registry"]},
 }
 
 
 def _document() -> str:
     parts = [_HEAD]
-    parts += [f"| [`barnabas {name}`](#barnabas-{name}) | {text} |\n" for name, text in COMMANDS.items()]
+    parts += [
+        f"| [`barnabas {name}`](#barnabas-{name.replace(' ', '-')}) | {text} |\n" for name, text in COMMANDS.items()
+    ]
     parts += _broker()
     commands = getattr(typer.main.get_command(application(COMMANDS)), "commands")  # noqa: B009  # of a group, which typer does not export
     for name in _HELP:
@@ -106,7 +114,8 @@ def _arguments(options: argparse.ArgumentParser) -> Iterator[str]:
             continue
         text = (action.help or "") % {"default": action.default}
         if action.option_strings:
-            value = f" {action.metavar or action.dest.upper()}" if action.nargs != 0 else ""
+            name = action.metavar or action.dest.upper()
+            value = "" if action.nargs == 0 else f" [{name}]" if action.nargs == "?" else f" {name}"
             if action.choices:
                 value = f" {'|'.join(action.choices)}"
             yield _row(f"{action.option_strings[0]}{value}", text)

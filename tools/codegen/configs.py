@@ -162,9 +162,9 @@ Without a file the broker has these settings, and Kafka's defaults for the rest:
 {single}
 ```
 
-Two settings are refused instead of ignored, because ignoring them would open the broker to everybody or lose the
-cluster: `authorizer.class.name`, and `zookeeper.connect` unless `--embedded` is given (it is then ignored). Listeners
-other than PLAINTEXT are refused too.
+`authorizer.class.name` is refused instead of ignored, because ignoring it would open the broker to everybody. Listeners
+other than PLAINTEXT are refused too. Without `zookeeper.connect` the broker keeps the cluster's state itself, and the
+other settings about ZooKeeper have no effect ([zookeeper.md](zookeeper.md)).
 """
 
 _TOPIC_HEAD = """

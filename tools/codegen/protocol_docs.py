@@ -11,14 +11,15 @@ This page is generated from `schemas/` by `scripts/generate`.
 
 `barnabas.protocol` reads and writes every message below in every version of the column *versions*: those of Kafka 2.7,
 and no other. What a broker offers to clients is another matter: `ApiVersions` says it, and it never goes beyond this
-table. *flexible* is the first version with tagged fields (KIP-482).
+table. What is *private* is Barnabas's own, and `ApiVersions` does not name it: a client that knows of it asks, and
+Kafka closes the connection. *flexible* is the first version with tagged fields (KIP-482).
 
 A request other than Produce that holds more than 100,000 array elements is refused, and so is a count that cannot fit
 into the bytes that are left.
 
 ## APIs
 
-| key | API | versions | flexible | between brokers | module |
+| key | API | versions | flexible | spoken | module |
 | --: | --- | --- | --- | --- | --- |
 """
 
@@ -44,7 +45,7 @@ def _api_row(api: ApiFacts) -> str:
         api.message,
         str(api.request.versions),
         _flexible(api.request),
-        "yes" if api.is_inter_broker else "",
+        "between brokers" if api.is_inter_broker else "private" if api.is_private else "",
         f"`messages/{api.module}.py`",
     ]
     return f"| {' | '.join(cells)} |\n"

@@ -29,7 +29,8 @@ def table() -> str:
     for key in sorted(served):
         api, handler = APIS[key], served[key]
         offered = versions(handler.min_version, handler.max_version)
-        lines.append(f"| {api.message} ({key}) | {versions(api.min_version, api.max_version)} | {offered} |")
+        kafka = "–" if api.is_private else versions(api.min_version, api.max_version)
+        lines.append(f"| {api.message} ({key}) | {kafka} | {offered} |")
     return "\n".join(lines)
 
 

@@ -1,11 +1,11 @@
-"""The jars of Kafka 2.7.2 and its Streams, of four older brokers and of the newest Java client.
+"""The jars of Kafka 2.7.2 and its Streams, of four older brokers, of the newest Java client and of ZooKeeper's clients.
 
 They are fetched once into `.cache/kafka-jars/`.
 
 Layout: `.cache/kafka-jars/<set>-<first digits of the SHA-256 of pom.xml>/*.jar`. A directory is complete when it
 exists: it is filled under another name and renamed. A changed `pom.xml` names another directory.
 
-Source: Maven Central, through `pom.xml` beside this file.
+Source: Maven Central, through `pom.xml` and `clients.xml` beside this file.
 """
 
 import fcntl
@@ -20,11 +20,14 @@ CLIENTS_4 = "kafka-clients-4"
 STREAMS = "kafka-streams-2.7.2"
 OLD_KAFKAS = tuple(f"kafka-{version}" for version in ("0.10.2.2", "0.11.0.3", "1.1.1", "2.3.1"))
 """Brokers of older versions, whose directories are taken over and given back."""
-JAR_SETS = (KAFKA, CLIENTS_4, STREAMS, *OLD_KAFKAS)
+KAFKA_0_8 = "kafka-0.8.2.2"
+ZOOKEEPER_3_9 = "zookeeper-3.9"
+JAR_SETS = (KAFKA, CLIENTS_4, STREAMS, *OLD_KAFKAS, KAFKA_0_8, ZOOKEEPER_3_9)
 
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".cache"
 _POM = Path(__file__).with_name("pom.xml")
+_CLIENTS_POM = Path(__file__).with_name("clients.xml")
 
 
 class JarsError(Exception):
@@ -40,7 +43,8 @@ def directory(jar_set: str) -> Path:
     Raises:
         JarsError: Maven is not installed, or failed.
     """
-    return fetched(_POM, jar_set, CACHE / "kafka-jars")
+    pom = _CLIENTS_POM if jar_set in (KAFKA_0_8, ZOOKEEPER_3_9) else _POM
+    return fetched(pom, jar_set, CACHE / "kafka-jars")
 
 
 def fetched(pom: Path, jar_set: str, parent: Path) -> Path:

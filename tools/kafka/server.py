@@ -6,6 +6,7 @@ manager), so that a test can be run against either.
 
 import contextlib
 import os
+import random
 import shutil
 import signal
 import socket
@@ -23,6 +24,9 @@ from tools.kafka.java import start_java
 
 BROKER_JVM_OPTIONS = ("-Xmx1g", "-XX:+UseG1GC")
 _ZOOKEEPER_JVM_OPTIONS = ("-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+
+# Above those of well-known services; Linux gives what is from 32768 on to who asks for any port.
+_FIRST_PORT, _USUAL_FIRST_EPHEMERAL_PORT = 15_000, 32_768
 
 ONE_BROKER = {
     "broker.id": "0",
@@ -43,10 +47,22 @@ class ServerError(Exception):
 
 
 def free_port() -> int:
-    """Return a loopback port that nothing listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """Return a loopback port that nothing listens on now.
+
+    It is below those that the system gives to who asks for any: between this look and its use nobody else gets it by
+    chance.
+    """
+    while True:
+        port = random.SystemRandom().randrange(_FIRST_PORT, _first_ephemeral_port())
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+
+
+def _first_ephemeral_port() -> int:
+    with contextlib.suppress(OSError, ValueError):
+        return max(int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0]), _FIRST_PORT + 1_000)
+    return _USUAL_FIRST_EPHEMERAL_PORT
 
 
 def _is_zookeeper_ready(connection: socket.socket) -> bool:

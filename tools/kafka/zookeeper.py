@@ -4,6 +4,7 @@ import contextlib
 import socket
 import subprocess
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -27,10 +28,14 @@ class ZooKeeper:
 
     Args:
         directory: Where it keeps its data and its log; the caller's, and left behind.
+        config: Lines of its properties file beside its own.
+        jvm_options: Beside its own.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, config: Sequence[str] = (), jvm_options: Sequence[str] = ()) -> None:
         self.directory = directory
+        self._config = config
+        self._jvm_options = jvm_options
         self.port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -38,6 +43,13 @@ class ZooKeeper:
     def connect(self) -> str:
         """`host:port`, for zookeeper.connect."""
         return f"127.0.0.1:{self.port}"
+
+    @property
+    def pid(self) -> int:
+        """The server's process id."""
+        if self._process is None:
+            raise ServerError("ZooKeeper is not running")
+        return self._process.pid
 
     def start(self) -> None:
         """Start the server and wait until it answers."""
@@ -47,13 +59,14 @@ class ZooKeeper:
         config.write_text(
             f"dataDir={self.directory / 'data'}\nclientPort={self.port}\nclientPortAddress=127.0.0.1\n"
             "tickTime=500\nminSessionTimeout=1000\nmaxClientCnxns=0\n4lw.commands.whitelist=srvr\n"
+            + "".join(f"{line}\n" for line in self._config)
         )
         log = self.directory / "zookeeper.log"
         with log.open("ab") as output:
             process = self._process = start_java(
                 "org.apache.zookeeper.server.ZooKeeperServerMain",
                 str(config),
-                jvm_options=_JVM_OPTIONS,
+                jvm_options=[*_JVM_OPTIONS, *self._jvm_options],
                 stdout=output,
                 stderr=output,
             )
