@@ -1,4 +1,4 @@
-"""The API keys of Kafka 2.7, their versions, and where their messages are.
+"""The API keys of Kafka 2.7 and those of our own, their versions, and where their messages are.
 
 Importing this is cheap: a message's module loads when its class is first asked for.
 
@@ -75,6 +75,7 @@ class ApiKey(IntEnum):
     ALTER_USER_SCRAM_CREDENTIALS = 51
     ALTER_ISR = 56
     UPDATE_FEATURES = 57
+    EXPLAIN_QUOTAS = 10048
 
 
 class Api:
@@ -87,9 +88,19 @@ class Api:
         min_version, max_version: The range of Kafka 2.7.
         first_flexible_version: Where tagged fields begin; NEVER_FLEXIBLE when they do not.
         is_inter_broker: Spoken between brokers alone.
+        is_private: Barnabas alone knows it, and does not tell by ApiVersions.
     """
 
-    __slots__ = ("first_flexible_version", "is_inter_broker", "key", "max_version", "message", "min_version", "module")
+    __slots__ = (
+        "first_flexible_version",
+        "is_inter_broker",
+        "is_private",
+        "key",
+        "max_version",
+        "message",
+        "min_version",
+        "module",
+    )
 
     def __init__(
         self,
@@ -100,6 +111,7 @@ class Api:
         max_version: int,
         first_flexible_version: int,
         is_inter_broker: bool,
+        is_private: bool = False,
     ) -> None:
         self.key = key
         self.message = message
@@ -108,6 +120,7 @@ class Api:
         self.max_version = max_version
         self.first_flexible_version = first_flexible_version
         self.is_inter_broker = is_inter_broker
+        self.is_private = is_private
 
     @property
     def request_class_name(self) -> str:
@@ -199,6 +212,7 @@ _APIS = (
     ),
     Api(ApiKey.ALTER_ISR, "AlterIsr", "alter_isr", 0, 0, 0, True),
     Api(ApiKey.UPDATE_FEATURES, "UpdateFeatures", "update_features", 0, 0, 0, False),
+    Api(ApiKey.EXPLAIN_QUOTAS, "ExplainQuotas", "explain_quotas", 0, 0, NEVER_FLEXIBLE, False, True),
 )
 
 APIS: Final[dict[int, Api]] = {int(api.key): api for api in _APIS}
