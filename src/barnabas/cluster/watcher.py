@@ -9,6 +9,9 @@ handles the notifications that it has not seen yet in order, reads the nodes aga
 Whoever goes by the settings of one type of entity (`topics`, ...) subscribes to it and is told of each entity as it is
 at the start, and then whenever it is another than it was told last.
 
+Of a type that is watched also the nodes themselves are: who writes one and tells nobody is seen as well. There what is
+no node of settings (no JSON object with strings below `config`) changes nothing.
+
 Invariants:
 
 - Everything is done in one queue, a piece at a time: nobody is told of something older after something newer.
@@ -28,13 +31,24 @@ from barnabas.core.clock import Clock
 from barnabas.core.pending import Pending, Spawner
 from barnabas.core.timers import Timers
 from barnabas.registry import paths
-from barnabas.registry.store import EventType, NoNodeError, Registry, RegistryClosedError, RegistryError, WatchEvent
-from barnabas.registry.znodes.configs import decode_change, decode_config
+from barnabas.registry.store import (
+    EventType,
+    NoNodeError,
+    Registry,
+    RegistryClosedError,
+    RegistryError,
+    Watch,
+    WatchEvent,
+)
+from barnabas.registry.znodes.configs import decode_change, decode_config, decode_config_strictly
+from barnabas.registry.znodes.payload import MalformedError
 
 log = logging.getLogger(__name__)
 
 NOTIFICATION_LIFETIME_MS = 15 * 60 * 1000
 RETRY_BACKOFF_MS = 500
+# So many nodes are read together.
+_READ_TOGETHER = 500
 
 OverridesListener = Callable[[str, Mapping[str, str]], object]
 """Told of an entity, without its type, and of its settings; none where its node is gone."""
@@ -49,6 +63,12 @@ class ConfigWatcher:
         self._timers = timers
         self._spawner = spawner
         self._listeners: dict[str, list[OverridesListener]] = {}
+        self._watched_types: set[str] = set()
+        # Of these: which have a node, what was written since it was read, and where entities came or went.
+        self._known: set[str] = set()
+        self._written: dict[str, None] = {}
+        self._changed_lists: dict[str, None] = {}
+        self._malformed: dict[str, bytes | None] = {}
         self._queue: deque[tuple[Callable[[], Awaitable[None]], Pending[None]]] = deque()
         self._is_working = False
         self._is_look_due = False
@@ -60,9 +80,15 @@ class ConfigWatcher:
         # What was told last; entities without settings are left out.
         self._told: dict[str, dict[str, str]] = {}
 
-    def subscribe(self, entity_type: str, listener: OverridesListener) -> None:
-        """Tell `listener` of the settings of each entity of a type; before `start`."""
+    def subscribe(self, entity_type: str, listener: OverridesListener, *, is_watched: bool = False) -> None:
+        """Tell `listener` of the settings of each entity of a type; before `start`.
+
+        Args:
+            is_watched: Also of what is written without a notification. That takes two watches for each entity.
+        """
         self._listeners.setdefault(entity_type, []).append(listener)
+        if is_watched:
+            self._watched_types.add(entity_type)
 
     async def start(self) -> None:
         """Tell of every entity as it is, and begin to watch.
@@ -124,6 +150,18 @@ class ConfigWatcher:
             self._is_stale = True
         self._look_soon()
 
+    def _entity_written(self, event: WatchEvent) -> None:
+        """The watch of an entity's node."""
+        if event.type is not EventType.NONE:
+            self._written[paths.config_entity(event.path)] = None
+        self._changed(event)
+
+    def _list_changed(self, event: WatchEvent) -> None:
+        """The watch of a node below which entities are."""
+        if event.type is not EventType.NONE:
+            self._changed_lists[paths.config_entity(event.path)] = None
+        self._changed(event)
+
     def _look_soon(self) -> None:
         """Look for notifications in turn; however often it is asked for meanwhile."""
         if not self._is_look_due:
@@ -157,6 +195,26 @@ class ConfigWatcher:
             entity = await self._read_notification(name)
             if entity is not None:
                 changed[entity] = None
+        written, self._written = self._written, {}
+        lists, self._changed_lists = self._changed_lists, {}
+        try:
+            await self._take_over(changed, written, lists)
+        except RegistryError:
+            # They are to be seen still.
+            self._written = {**written, **self._written}
+            self._changed_lists = {**lists, **self._changed_lists}
+            raise
+        # Not before: what could not be read is still to be seen.
+        self._last_seen = max([self._last_seen, *map(_number, names)])
+        await self._delete_old()
+
+    async def _take_over(self, changed: dict[str, None], written: dict[str, None], lists: dict[str, None]) -> None:
+        """Read what may be another than it was.
+
+        Args:
+            changed, written: Entities with a notification, and those whose nodes were written.
+            lists: Where entities came or went.
+        """
         if self._is_stale:
             # Before: the session may be gone again while they are read.
             self._is_stale = False
@@ -165,12 +223,26 @@ class ConfigWatcher:
             except RegistryError:
                 self._is_stale = True
                 raise
-        else:
-            for entity in changed:
-                await self._read_changed(entity)
-        # Not before: what could not be read is still to be seen.
-        self._last_seen = max([self._last_seen, *map(_number, names)])
-        await self._delete_old()
+            return
+        come: dict[str, None] = {}
+        for each in lists:
+            come.update(dict.fromkeys(await self._new_entities(each)))
+        for entity in {**changed, **written, **come}:
+            await self._read_changed(entity)
+
+    async def _new_entities(self, list_name: str) -> list[str]:
+        """The entities below a node that were not there before; who comes next is told by a watch."""
+        names = await self._children(list_name)
+        entity_type, _, user = list_name.partition("/")
+        if entity_type == paths.USERS and user and "/" not in user:
+            # A user: below it is where its clients are.
+            clients = f"{list_name}/{paths.CLIENTS}"
+            return await self._new_entities(clients) if paths.CLIENTS in names else []
+        found = [each for each in (f"{list_name}/{name}" for name in names) if each not in self._known]
+        if list_name == paths.USERS:
+            for each in list(found):
+                found += await self._new_entities(each)
+        return found
 
     async def _new_notifications(self) -> list[str]:
         """The notifications that were not seen yet, in order; who comes after them is told by a watch."""
@@ -223,13 +295,29 @@ class ConfigWatcher:
         """Read every entity that somebody subscribed to, and tell of those that are others than were told."""
         there: set[str] = set()
         for entity_type in self._listeners:
-            for entity in await self._entities(entity_type):
-                there.add(entity)
-                overrides = await self._read(entity)
-                if is_start or overrides != self._told.get(entity, {}):
-                    self._tell(entity, overrides)
+            entities = await self._entities(entity_type)
+            there.update(entities)
+            watch = (lambda _: self._entity_written) if entity_type in self._watched_types else None
+            await self._read_together(entities, watch, is_start)
+        self._known &= there
         for entity in [each for each in self._told if each not in there]:
             self._tell(entity, {})
+
+    async def _read_together(self, entities: list[str], watch: Callable[[str], Watch] | None, is_start: bool) -> None:
+        """Read entities of one type and tell of those that are others than were told."""
+        for start in range(0, len(entities), _READ_TOGETHER):
+            some = entities[start : start + _READ_TOGETHER]
+            found = await self._registry.get_many([paths.config(entity) for entity in some], watch)
+            for entity, each in zip(some, found, strict=True):
+                if each is None:
+                    overrides = {}
+                elif watch is None:
+                    overrides = decode_config(each[0])
+                else:
+                    overrides = self._decode(entity, each[0])
+                    self._known.add(entity)
+                if is_start or overrides != self._told.get(entity, {}):
+                    self._tell(entity, overrides)
 
     async def _entities(self, entity_type: str) -> list[str]:
         """All entities of a type that have a node."""
@@ -240,21 +328,43 @@ class ConfigWatcher:
             found.append(entity)
             if entity_type == paths.USERS:
                 clients = f"{entity}/{paths.CLIENTS}"
-                found += [f"{clients}/{client}" for client in await self._children(clients)]
+                # Where they are watched, so is whether there will be any.
+                if entity_type not in self._watched_types or paths.CLIENTS in await self._children(entity):
+                    found += [f"{clients}/{client}" for client in await self._children(clients)]
         return found
 
     async def _children(self, entity: str) -> list[str]:
+        watch = self._list_changed if entity.partition("/")[0] in self._watched_types else None
         try:
-            return await self._registry.children(paths.config(entity))
+            return await self._registry.children(paths.config(entity), watch)
         except NoNodeError:
             return []
 
     async def _read(self, entity: str) -> dict[str, str]:
+        is_watched = entity.partition("/")[0] in self._watched_types
         try:
-            data, _ = await self._registry.get(paths.config(entity))
+            data, _ = await self._registry.get(paths.config(entity), self._entity_written if is_watched else None)
         except NoNodeError:
+            self._known.discard(entity)
+            self._malformed.pop(entity, None)
             return {}
-        return decode_config(data)
+        if not is_watched:
+            return decode_config(data)
+        self._known.add(entity)
+        return self._decode(entity, data)
+
+    def _decode(self, entity: str, data: bytes | None) -> dict[str, str]:
+        """What an entity's node says; where it says nothing that can be, what it said before."""
+        try:
+            overrides = decode_config_strictly(data)
+        except MalformedError as error:
+            # differs from Kafka (malformed-settings): they are taken for none there.
+            if self._malformed.get(entity) != data:
+                log.warning("the settings of %s stay what they were, the node is malformed: %s", entity, error)
+                self._malformed[entity] = data
+            return self._told.get(entity, {})
+        self._malformed.pop(entity, None)
+        return overrides
 
     def _tell(self, entity: str, overrides: dict[str, str]) -> None:
         if overrides:

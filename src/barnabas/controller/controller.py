@@ -5,7 +5,8 @@ handler reads the registry again (and sets the watch again), so that no change i
 
 Invariants:
 
-- A broker that is not the controller holds no state and sends nothing.
+- A broker that is not the controller holds no state and sends nothing. It is none while it has no connection to the
+  registry, and stands for election again once it has one, in a session in which it is registered.
 - A handler whose write is refused because the controller's epoch changed resigns. One that lost the connection to the
   registry does not know what it has done: it forgets all it knew and takes over again, as long as /controller is still
   this session's.
@@ -17,7 +18,7 @@ Source: semantics, controller; zookeeper.md, watchers of each node.
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from typing import Any, TypeVar, assert_never
 
@@ -25,7 +26,9 @@ from barnabas.controller.deletion import delete_nodes, is_blocked
 from barnabas.controller.election import Elected, current_controller, elect, still_elected
 from barnabas.controller.epoch_guard import ControllerMovedError
 from barnabas.controller.events import Event, QueueEvent, ReplicasDeleted, Signal, TopicSet
+from barnabas.controller.old_requests import elect_as_asked, reassign_as_asked
 from barnabas.controller.partitions import create_states, read_states, reassess
+from barnabas.controller.reading import assignment_of, read_topics
 from barnabas.controller.reassignment import Moving, complete_reassignments, reassignments
 from barnabas.controller.requests import (
     ControlResponse,
@@ -43,10 +46,14 @@ from barnabas.core.timers import Timers
 from barnabas.core.types import TopicPartition
 from barnabas.protocol.messages.stop_replica import StopReplicaResponse
 from barnabas.registry import paths
-from barnabas.registry.store import ConnectionLostError, NoNodeError, Registry, RegistryClosedError
+from barnabas.registry.store import (
+    ConnectionLostError,
+    NoNodeError,
+    Registry,
+    RegistryClosedError,
+    SessionState,
+)
 from barnabas.registry.znodes.brokers import decode_registration
-from barnabas.registry.znodes.payload import MalformedError
-from barnabas.registry.znodes.topics import TopicAssignment, decode_assignment
 
 log = logging.getLogger(__name__)
 
@@ -56,6 +63,18 @@ RECONNECT_BACKOFF_MS = 100
 TAKE_OVER_BACKOFF_MS = 1_000
 _DELETIONS_PER_TURN = 50
 _PARTITIONS_PER_TURN = 1_000
+
+
+async def _as_it_is() -> None:
+    return
+
+
+def _nothing() -> None:
+    return
+
+
+def _everybody(broker_id: int) -> bool:
+    return True
 
 
 class Controller:
@@ -70,11 +89,15 @@ class Controller:
         sender: Sender,
         listener_name: str,
         is_deletion_enabled: bool,
+        register: Callable[[], Awaitable[None]] = _as_it_is,
+        admits: Callable[[int], bool] = _everybody,
     ) -> None:
         """Args:
         sender: Owned by the controller from here on.
         listener_name: The listener that brokers use among each other.
         is_deletion_enabled: `delete.topic.enable`.
+        register: Makes sure that this broker is registered in this session.
+        admits: Whether a broker that is registered belongs to this cluster.
         """
         self._broker_id = broker_id
         self._registry = registry
@@ -83,6 +106,9 @@ class Controller:
         self._sender = sender
         self._listener_name = listener_name
         self._is_deletion_enabled = is_deletion_enabled
+        self._register = register
+        self._admits = admits
+        self._forget_session: Callable[[], None] = _nothing
         self._state: ControllerState | None = None
         self._events: asyncio.Queue[Event] = asyncio.Queue()
         self._task: asyncio.Task[None] | None = None
@@ -91,6 +117,16 @@ class Controller:
     def is_active(self) -> bool:
         """Whether this broker is the controller."""
         return self._state is not None
+
+    @property
+    def state(self) -> ControllerState | None:
+        """What the controller knows, to be read only; None while another broker is the controller."""
+        return self._state
+
+    @property
+    def waiting_count(self) -> int:
+        """How many events wait to be handled."""
+        return self._events.qsize()
 
     @property
     def epoch(self) -> int:
@@ -124,6 +160,7 @@ class Controller:
         Returns once this broker itself has done what it was told, so that its partitions are led and its view of
         the cluster is filled; at once when another broker is the controller.
         """
+        self._forget_session = self._registry.on_session(self._on_session)
         await self._handle(Signal.CONTROLLER_CHANGED)
         self._task = asyncio.get_running_loop().create_task(self._run())
         idle: Pending[None] = Pending()
@@ -132,11 +169,19 @@ class Controller:
 
     async def close(self) -> None:
         """Stop handling events. What the registry says of this controller ends with the session."""
+        self._forget_session()
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
         self._sender.close()
         self._state = None
+
+    def _on_session(self, state: SessionState) -> None:
+        if state is SessionState.CONNECTED:
+            self._events.put_nowait(Signal.CONTROLLER_CHANGED)
+        else:
+            # differs from Kafka (registry-lost): it is controller until the session expires.
+            self._resign()
 
     async def _run(self) -> None:
         while True:
@@ -194,6 +239,8 @@ class Controller:
                 await self._topics_changed(state)
             case Signal.DELETIONS_CHANGED:
                 await self._deletions_changed(state)
+            case Signal.ELECTION_ASKED | Signal.REASSIGNMENT_ASKED:
+                await self._do_as_asked_by_node(state, event)
             case TopicSet():
                 await self._topic_set(state, event.topic)
             case Asked():
@@ -209,6 +256,7 @@ class Controller:
     # Election and failover
 
     async def _stand_for_election(self) -> None:
+        await self._register()
         incumbent = await current_controller(self._registry, self._watch(Signal.CONTROLLER_CHANGED))
         if incumbent == (self._broker_id, self._registry.session_id):
             if self._state is not None:
@@ -232,10 +280,11 @@ class Controller:
 
     async def _take_over(self, state: ControllerState) -> None:
         """Read everything, tell everybody who is alive, and make every partition what it should be."""
+        self._drop_events()
         state.brokers = await self._read_brokers()
         deleting = await self._registry.children(paths.DELETE_TOPICS, self._watch(Signal.DELETIONS_CHANGED))
-        for topic in await self._registry.children(paths.BROKER_TOPICS, self._watch(Signal.TOPICS_CHANGED)):
-            await self._read_topic(state, topic)
+        topics = await self._registry.children(paths.BROKER_TOPICS, self._watch(Signal.TOPICS_CHANGED))
+        await read_topics(self._registry, state, topics, self._watch_topic)
         await read_states(self._registry, state, state.topics)
         if self._is_deletion_enabled:
             state.deleting = state.topics.keys() & set(deleting)
@@ -248,10 +297,25 @@ class Controller:
         self._send_leaders(state, state.brokers, known, is_new=False)
         self._send_metadata(state, state.brokers, known)
         self._tell_outcome(state, await complete_reassignments(self._registry, state, reassignments(state)))
+        if state.deleting:
+            # Who was to tell it may have been interrupted.
+            self._send_metadata(state, state.brokers, state.partitions(state.deleting))
         for topic in sorted(state.deleting):
             self._delete_replicas(state, topic)
         if state.deleting != set(deleting):
             await self._deletions_changed(state)
+        await self._do_as_asked_by_node(state, Signal.REASSIGNMENT_ASKED)
+        await self._do_as_asked_by_node(state, Signal.ELECTION_ASKED)
+
+    def _drop_events(self) -> None:
+        """Forget what the queue holds of what is read now; who is the controller, and what is asked for, stays."""
+        kept: dict[Event, None] = {}
+        while not self._events.empty():
+            event = self._events.get_nowait()
+            if isinstance(event, Asked) or event is Signal.CONTROLLER_CHANGED:
+                kept[event] = None
+        for event in kept:
+            self._events.put_nowait(event)
 
     def _resign(self) -> None:
         if self._state is None:
@@ -266,6 +330,8 @@ class Controller:
         names = await self._registry.children(paths.BROKER_IDS, self._watch(Signal.BROKERS_CHANGED))
         found: dict[int, LiveBroker] = {}
         for broker_id in sorted(int(name) for name in names if name.isdecimal()):
+            if not self._admits(broker_id):
+                continue
             try:
                 data, stat = await self._registry.get(paths.broker(broker_id), self._watch(Signal.BROKER_SET))
             except NoNodeError:
@@ -301,23 +367,8 @@ class Controller:
 
     # Topics
 
-    async def _read_topic(self, state: ControllerState, topic: str) -> bool:
-        assignment = await self._assignment(topic)
-        if assignment is not None:
-            state.topics[topic] = assignment
-            state.unled.add(topic)
-        return assignment is not None
-
-    async def _assignment(self, topic: str) -> TopicAssignment | None:
-        """What the registry says now, with a watch; None: the topic is gone, or what it says makes no sense."""
-        try:
-            data, _ = await self._registry.get(paths.topic(topic), self._watch(TopicSet(topic)))
-            return decode_assignment(data)
-        except NoNodeError:
-            return None
-        except MalformedError as error:
-            log.warning("topic %s is left out: %s is malformed (%s)", topic, paths.topic(topic), error)
-            return None
+    def _watch_topic(self, path: str) -> QueueEvent:
+        return self._watch(TopicSet(paths.name(path)))
 
     async def _topics_changed(self, state: ControllerState) -> None:
         names = set(await self._registry.children(paths.BROKER_TOPICS, self._watch(Signal.TOPICS_CHANGED)))
@@ -326,12 +377,7 @@ class Controller:
             state.forget_topic(topic)
         # Those whose first states could not be written (a full disk) are tried again with every change.
         unled = state.settle_unled()
-        found = []
-        for number, topic in enumerate(sorted(names - state.topics.keys()), 1):
-            if await self._read_topic(state, topic):
-                found.append(topic)
-            if number % _PARTITIONS_PER_TURN == 0:
-                await asyncio.sleep(0)
+        found = await read_topics(self._registry, state, sorted(names - state.topics.keys()), self._watch_topic)
         new = sorted([*unled, *found])
         if new:
             await read_states(self._registry, state, new)
@@ -348,7 +394,8 @@ class Controller:
 
     async def _topic_set(self, state: ControllerState, topic: str) -> None:
         """Somebody wrote a topic's node: partitions that it has more than before are made."""
-        known, found = state.topics.get(topic), await self._assignment(topic)
+        (node,) = await self._registry.get_many([paths.topic(topic)], self._watch_topic)
+        known, found = state.topics.get(topic), assignment_of(topic, node)
         if known is None or found is None or topic in state.deleting:
             return
         # Other brokers for a partition that is known are a reassignment, which is asked for by a request.
@@ -366,7 +413,7 @@ class Controller:
             if topic in state.deleting:
                 continue
             # A topic that was created and deleted in one breath may not have been read yet.
-            is_known = topic in state.topics or await self._read_topic(state, topic)
+            is_known = topic in state.topics or await read_topics(self._registry, state, [topic], self._watch_topic)
             if not is_known or not self._is_deletion_enabled:
                 await self._registry.delete(paths.delete_topic(topic))
                 continue
@@ -419,6 +466,10 @@ class Controller:
         outcome = await asked.work(self._registry, state)
         self._tell_outcome(state, outcome)
         asked.answer.complete(outcome.value)
+
+    async def _do_as_asked_by_node(self, state: ControllerState, event: Signal) -> None:
+        work = elect_as_asked if event is Signal.ELECTION_ASKED else reassign_as_asked
+        self._tell_outcome(state, await work(self._registry, state, self._watch(event)))
 
     def _tell_outcome(self, state: ControllerState, outcome: Outcome[Any]) -> None:
         if outcome.changed:

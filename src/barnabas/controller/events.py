@@ -16,6 +16,8 @@ class Signal(Enum):
     BROKER_SET = "a broker wrote its registration again: its endpoints changed"
     TOPICS_CHANGED = "a topic came or went"
     DELETIONS_CHANGED = "somebody asks for a topic to be deleted"
+    ELECTION_ASKED = "an old tool asks for preferred leaders to be elected"
+    REASSIGNMENT_ASKED = "an old tool asks for partitions to be reassigned"
 
 
 class ReplicasDeleted(NamedTuple):

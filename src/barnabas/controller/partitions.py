@@ -11,7 +11,7 @@ Source: semantics, controller (partition states); zookeeper.md, partition state.
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -22,6 +22,7 @@ from barnabas.registry import paths
 from barnabas.registry.store import (
     BadVersionError,
     CreateOp,
+    Found,
     NodeExistsError,
     NoNodeError,
     Op,
@@ -42,27 +43,31 @@ _PARTITIONS_PER_TURN = 500
 
 async def read_states(registry: Registry, state: ControllerState, topics: Iterable[str]) -> None:
     """Read the states of all partitions of these topics into memory; new partitions have none."""
-    read_count = 0
-    for topic in topics:
-        for partition in state.partitions_of(topic):
-            await _read_state(registry, state, partition)
-            read_count += 1
-            if read_count % _PARTITIONS_PER_TURN == 0:
-                await asyncio.sleep(0)
+    partitions = (partition for topic in topics for partition in state.partitions_of(topic))
+    while some := list(islice(partitions, _PARTITIONS_PER_TURN)):
+        await _read_some(registry, state, some)
+        await asyncio.sleep(0)
 
 
-async def _read_state(registry: Registry, state: ControllerState, partition: TopicPartition) -> None:
-    """Take over what the registry says of one partition."""
-    path = paths.partition_state(*partition)
-    try:
-        data, stat = await registry.get(path)
-        leadership = Leadership(decode_partition_state(data), stat.version)
-    except NoNodeError:
+async def _read_some(registry: Registry, state: ControllerState, partitions: Sequence[TopicPartition]) -> None:
+    """Take over what the registry says of some partitions."""
+    found = await registry.get_many([paths.partition_state(*partition) for partition in partitions])
+    for partition, node in zip(partitions, found, strict=True):
+        _take_over(state, partition, node)
+
+
+def _take_over(state: ControllerState, partition: TopicPartition, found: Found) -> None:
+    if found is None:
         state.leaders.pop(partition, None)
         state.unreadable.discard(partition)
         state.unled.add(partition.topic)
+        return
+    data, stat = found
+    try:
+        leadership = Leadership(decode_partition_state(data), stat.version)
     except MalformedError as error:
         # differs from Kafka (impossible-state): there the whole event fails, and with it all other partitions.
+        path = paths.partition_state(*partition)
         log.warning("partition %s is left as it is: %s is malformed (%s)", partition, path, error)
         state.leaders.pop(partition, None)
         state.unreadable.add(partition)
@@ -122,8 +127,9 @@ async def _create_partition_states(
     ops: list[Op] = []
     if await registry.exists(paths.partitions(topic)) is None:
         ops.append(CreateOp(paths.partitions(topic)))
-    for partition, node in nodes.items():
-        if await registry.exists(paths.partition(*partition)) is None:
+    there = await registry.get_many([paths.partition(*partition) for partition in nodes])
+    for (partition, node), found in zip(nodes.items(), there, strict=True):
+        if found is None:
             ops.append(CreateOp(paths.partition(*partition)))
         ops.append(CreateOp(paths.partition_state(*partition), encode_partition_state(node)))
     try:
@@ -206,7 +212,7 @@ async def change_state(
             (stat,) = await write_as_controller(registry, state.epoch_zk_version, [write])
         except (BadVersionError, NoNodeError):
             log.info("the state of partition %s was changed by its leader, or is gone: it is read again", partition)
-            await _read_state(registry, state, partition)
+            await _read_some(registry, state, [partition])
             continue
         assert isinstance(stat, Stat)
         state.leaders[partition] = Leadership(node, stat.version)

@@ -65,10 +65,11 @@ class KafkaError(BarnabasError):
 
     Attributes:
         code: The protocol's code.
-        message: What a person should read; the code's name when nothing better is known.
+        message: What a person should read; the code's name when nothing better is known, and empty where Kafka's
+            clients are told the code alone (None was given).
     """
 
-    def __init__(self, code: ErrorCode, message: str = "") -> None:
+    def __init__(self, code: ErrorCode, message: str | None = "") -> None:
         super().__init__(f"{code.name}: {message}" if message else code.name)
         self.code = code
-        self.message = message or code.name
+        self.message = "" if message is None else message or code.name

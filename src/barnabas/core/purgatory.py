@@ -44,7 +44,11 @@ class _Watched:
 
 
 class Purgatory:
-    """Holds delayed operations. Belongs to the event loop's thread."""
+    """Holds delayed operations. Belongs to the event loop's thread.
+
+    Attributes:
+        expired_count: How many came to their deadline.
+    """
 
     def __init__(self, timers: Timers, defer: Callable[[Callable[[], object]], object]) -> None:
         """Args:
@@ -53,6 +57,7 @@ class Purgatory:
         """
         self._timers = timers
         self._defer = defer
+        self.expired_count = 0
         self._by_key: dict[Hashable, dict[DelayedOperation, _Watched]] = {}
         # Those of very many keys: asked about each key, so that to begin and to end costs nothing for each.
         self._with_many: dict[DelayedOperation, _Watched] = {}
@@ -135,6 +140,7 @@ class Purgatory:
     def _expire(self, watched: _Watched) -> None:
         if watched.operation in self._waiting:
             self.forget(watched.operation)
+            self.expired_count += 1
             try:
                 watched.operation.expire()
             except Exception as error:

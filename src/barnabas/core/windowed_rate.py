@@ -1,58 +1,138 @@
-"""How often something happened lately: a few windows of time that are counted in turn. Pure.
+"""How much happened lately: a few windows of time that are counted in turn. Pure.
 
 A window ends with the first event after its time; as many are kept as there are samples, and those that are too old to
 count are emptied. The rate is what they hold, divided by the time since the oldest began, which counts as all windows
 but one at the least: so a burst at the beginning is not taken for a high rate.
 
-Source: semantics, quotas (rate); Kafka 2.7.2, org.apache.kafka.common.metrics.stats.Rate, SampledStat.
+Source: semantics, quotas (rate); Kafka 2.7.2, org.apache.kafka.common.metrics.stats.Rate, Avg, SampledStat.
 """
 
+from math import floor
 
-class WindowedRate:
-    """Counts events."""
+# What fits the field of an answer: 24 days.
+MOST_MS = 2**31 - 1
 
-    __slots__ = ("_counts", "_current", "_sample_count", "_starts_ms", "_window_ms")
+
+class Windows:
+    """Sums in windows of time.
+
+    Attributes:
+        sums: What each window holds.
+        current: The one that counts now.
+        total: What all of them hold together as of the last event or question.
+        due_ms: Before this time no window ends and none is too old: what is counted is added to the current window and
+            to the total, and nothing else happens.
+    """
+
+    __slots__ = ("_sample_count", "_starts_ms", "_window_ms", "current", "due_ms", "sums", "total")
 
     def __init__(self, window_ms: int, sample_count: int) -> None:
         self._window_ms = window_ms
         self._sample_count = sample_count
-        self._counts: list[float] = []
+        self.sums: list[float] = []
         self._starts_ms: list[int] = []
-        self._current = 0
+        self.current = 0
+        self.total: float = 0.0
+        self.due_ms = 0
 
     def record(self, now_ms: int, value: float = 1.0) -> None:
-        """Count an event."""
-        if not self._counts:
-            self._begin(0, now_ms)
-        elif now_ms - self._starts_ms[self._current] >= self._window_ms:
-            self._current = (self._current + 1) % self._sample_count
-            self._begin(self._current, now_ms)
-        self._counts[self._current] += value
+        """Count an event.
 
-    def excess_ms(self, now_ms: int, limit_per_s: float) -> int:
-        """How long nothing may happen for the rate to be at its limit again; 0: it is not above it."""
-        self._drop_old(now_ms)
-        elapsed_ms = self._elapsed_ms(now_ms)
-        if elapsed_ms <= 0:
-            return 0
-        rate = sum(self._counts) * 1_000 / elapsed_ms
-        return max(0, round((rate - limit_per_s) / limit_per_s * elapsed_ms))
+        Args:
+            now_ms: By a clock that never goes back.
+            value: What it adds; less than 0 takes back what was counted.
+        """
+        # hot path: benchmarks/load (every request of a client that has a quota)
+        if now_ms >= self.due_ms:
+            self._advance(now_ms)
+        self.sums[self.current] += value
+        self.total += value
+
+    def _advance(self, now_ms: int) -> None:
+        """Begin a new window where the last one's time is over, and forget those that are too old."""
+        starts_ms = self._starts_ms
+        if not starts_ms:
+            self._begin(0, now_ms)
+        elif now_ms - starts_ms[self.current] >= self._window_ms:
+            self.current = (self.current + 1) % self._sample_count
+            self._begin(self.current, now_ms)
+        self.forget_old(now_ms)
+
+    def forget_old(self, now_ms: int) -> None:
+        """Empty the windows that are too old to count."""
+        if now_ms < self.due_ms:
+            return
+        starts_ms = self._starts_ms
+        lifetime_ms = self._sample_count * self._window_ms
+        for index, start_ms in enumerate(starts_ms):
+            if now_ms - start_ms >= lifetime_ms:
+                self._begin(index, now_ms)
+        # Added up anew: what was added and taken back one by one may leave a rest of rounding.
+        self.total = sum(self.sums)
+        if starts_ms:
+            self.due_ms = min(starts_ms[self.current] + self._window_ms, min(starts_ms) + lifetime_ms)
 
     def _begin(self, index: int, now_ms: int) -> None:
-        if index < len(self._counts):
-            self._counts[index], self._starts_ms[index] = 0.0, now_ms
+        if index < len(self.sums):
+            self.sums[index], self._starts_ms[index] = 0.0, now_ms
         else:
-            self._counts.append(0.0)
+            self.sums.append(0.0)
             self._starts_ms.append(now_ms)
 
-    def _drop_old(self, now_ms: int) -> None:
-        for index, start_ms in enumerate(self._starts_ms):
-            if now_ms - start_ms >= self._sample_count * self._window_ms:
-                self._begin(index, now_ms)
 
-    def _elapsed_ms(self, now_ms: int) -> int:
-        if not self._starts_ms:
+class WindowedRate(Windows):
+    """How much happens in a second."""
+
+    __slots__ = ()
+
+    def rate_per_s(self, now_ms: int) -> float:
+        """What happens in a second; 0 where nothing was ever counted."""
+        measured_ms = self.measured_ms(now_ms)
+        return self.total / (measured_ms / 1_000) if measured_ms else 0.0
+
+    def measured_ms(self, now_ms: int) -> int:
+        """The time that the rate is taken over; 0 where nothing was ever counted."""
+        starts_ms = self._starts_ms
+        if not starts_ms:
             return 0
-        elapsed_ms = now_ms - min(self._starts_ms)
+        self.forget_old(now_ms)
+        elapsed_ms = now_ms - min(starts_ms)
         missing = self._sample_count - 1 - elapsed_ms // self._window_ms
-        return elapsed_ms + max(missing, 0) * self._window_ms
+        return elapsed_ms + missing * self._window_ms if missing > 0 else elapsed_ms
+
+    def excess_ms(self, now_ms: int, limit_per_s: float) -> int:
+        """How long nothing may happen for the rate to be at its limit again; 0: it is not above it.
+
+        Args:
+            limit_per_s: More than 0.
+        """
+        # hot path: benchmarks/load (every request of a client that has a quota)
+        measured_ms = self.measured_ms(now_ms)
+        if not measured_ms:
+            return 0
+        rate = self.total / (measured_ms / 1_000)
+        if rate <= limit_per_s:
+            return 0
+        # As Kafka rounds: a half is rounded up.
+        return floor(min((rate - limit_per_s) / limit_per_s * measured_ms, MOST_MS) + 0.5)
+
+
+class WindowedAverage:
+    """The average of what happened lately."""
+
+    __slots__ = ("_counts", "_sums")
+
+    def __init__(self, window_ms: int, sample_count: int) -> None:
+        self._sums = Windows(window_ms, sample_count)
+        self._counts = Windows(window_ms, sample_count)
+
+    def record(self, now_ms: int, value: float) -> None:
+        """Count an event."""
+        self._sums.record(now_ms, value)
+        self._counts.record(now_ms)
+
+    def average(self, now_ms: int) -> float | None:
+        """The average of the events that still count; None where there is none."""
+        self._sums.forget_old(now_ms)
+        self._counts.forget_old(now_ms)
+        return self._sums.total / self._counts.total if self._counts.total else None

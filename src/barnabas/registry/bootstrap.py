@@ -11,12 +11,21 @@ Source: zookeeper.md, created at broker start, broker registration.
 
 import asyncio
 import base64
+import contextlib
 from typing import TYPE_CHECKING
 
 from barnabas.core.dice import new_uuid
 from barnabas.core.errors import StartupError
 from barnabas.registry import paths
-from barnabas.registry.store import CreateOp, NodeExistsError, NoNodeError, Op, Registry, SetOp
+from barnabas.registry.store import (
+    BadVersionError,
+    CreateOp,
+    NodeExistsError,
+    NoNodeError,
+    Op,
+    Registry,
+    SetOp,
+)
 from barnabas.registry.znodes.brokers import BrokerRegistration, encode_registration
 from barnabas.registry.znodes.cluster import decode_cluster_id, encode_cluster_id
 from barnabas.registry.znodes.kafka_version import KafkaVersionNode, decode_kafka_version
@@ -90,37 +99,52 @@ async def generate_broker_id(registry: Registry, reserved_broker_max_id: int) ->
     return reserved_broker_max_id + stat.version
 
 
+class BrokerIdTakenError(StartupError):
+    """Another session registered a broker of this id."""
+
+
 async def update_registration(registry: Registry, broker: BrokerRegistration) -> None:
     """Write the registration of a broker anew, whose addresses are others now."""
     await registry.set(paths.broker(broker.broker_id), encode_registration(broker))
 
 
-async def register_broker(registry: Registry, broker: BrokerRegistration) -> int:
+async def register_broker(registry: Registry, broker: BrokerRegistration, previous_session: int = 0) -> int:
     """Announce a broker for as long as the session lives.
+
+    Args:
+        registry: The session.
+        broker: What to announce.
+        previous_session: One of this process that expired: a node that it left is made anew. 0: there was none.
 
     Returns:
         The broker epoch.
 
     Raises:
-        StartupError: Another live broker has this id.
+        BrokerIdTakenError: Another session has this id: a broker that is alive, or was a moment ago.
     """
     path = paths.broker(broker.broker_id)
-    data = encode_registration(broker)
-    try:
-        await registry.multi([CreateOp(path, None, is_ephemeral=True), SetOp(path, data, 0)])
-    except NodeExistsError:
-        stat = await registry.exists(path)
-        if stat is None:
-            return await register_broker(registry, broker)
-        if stat.ephemeral_owner != registry.session_id:
-            raise StartupError(
-                f"broker id {broker.broker_id} is taken by a broker that is alive; set another broker.id"
-            ) from None
-        await registry.set(path, data)
-    registered = await registry.exists(path)
-    if registered is None:
-        raise StartupError(f"the registration of broker {broker.broker_id} vanished while it was made")
-    return registered.czxid
+    ops: list[Op] = [CreateOp(path, None, is_ephemeral=True), SetOp(path, encode_registration(broker), 0)]
+    while True:
+        try:
+            await registry.multi(ops)
+        except NodeExistsError:
+            stat = await registry.exists(path)
+            if stat is None:
+                continue
+            if stat.ephemeral_owner == previous_session:
+                # ZooKeeper may keep it for a while after the session is gone (ZOOKEEPER-2985).
+                with contextlib.suppress(NoNodeError, BadVersionError):
+                    await registry.delete(path, stat.version)
+                continue
+            if stat.ephemeral_owner != registry.session_id:
+                raise BrokerIdTakenError(
+                    f"broker id {broker.broker_id} is taken by a broker that is alive; set another broker.id"
+                ) from None
+            await registry.set(path, encode_registration(broker))
+        registered = await registry.exists(path)
+        # The session may have expired in the meantime, and the node with it.
+        if registered is not None and registered.ephemeral_owner == registry.session_id:
+            return registered.czxid
 
 
 async def bootstrap(registry: Registry, dice: "Random") -> str:

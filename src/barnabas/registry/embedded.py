@@ -6,7 +6,10 @@ Invariants:
 - Changes that come together share a commit: while one is under way the next ones gather. Very many take several, so
   that others have their turns between.
 - A refusal is answered after the commit of what it was judged against.
-- Ephemeral nodes belong to the one session, which is this object: they are gone when it is opened again.
+- Ephemeral nodes are gone when it is opened again. They belong to the broker's session, which is this object, or to
+  one of those that `barnabas.zookeeper` keeps for other processes and whose changes come by `perform`.
+- What a transaction did is told to watches and observers before its author is answered, and before they are told of the
+  next one.
 
 Source: design page, registry.
 """
@@ -14,34 +17,59 @@ Source: design page, registry.
 import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from barnabas.core.clock import Clock
 from barnabas.core.executor import Executor
+from barnabas.registry.acl import Author
 from barnabas.registry.journal import Journal
 from barnabas.registry.store import (
     ANY_VERSION,
     CreateOp,
     DeleteOp,
     EventType,
+    Found,
     NoNodeError,
     Op,
     OpResult,
     RegistryClosedError,
     RegistryError,
+    SessionListener,
+    SessionListeners,
     SetOp,
     Stat,
     Watch,
     WatchEvent,
 )
-from barnabas.registry.tree import Stage, Tree, Znode
+from barnabas.registry.tree import Stage, Tree, TreeOp, Znode
 
 T = TypeVar("T")
 _Answer = asyncio.Future[list[OpResult]]
 
 # Some 15 ms of the event loop to stage, and as much to take over; a transaction of more is a commit of its own.
 _OPS_PER_COMMIT = 1_000
+
+
+class Outcome(NamedTuple):
+    """What became of a transaction.
+
+    Attributes:
+        zxid: Its number; where it was refused, that of the last one that it was judged against.
+        time_ms: When, as the times of its nodes have it.
+        result: What its operations gave, or why all of it was refused or failed.
+    """
+
+    zxid: int
+    time_ms: int
+    result: list[OpResult] | BaseException
+
+
+class _Transaction(NamedTuple):
+    ops: Sequence[TreeOp]
+    author: Author | None
+    answer: Callable[[Outcome], object]
 
 
 class CommitLog(Protocol):
@@ -75,12 +103,15 @@ class EmbeddedRegistry:
         self._clock = clock
         self._executor = executor
         self._session_id = max(1, clock.now_ms()) << 8
-        self._queue: deque[tuple[Sequence[Op], _Answer]] = deque()
+        self._queue: deque[_Transaction] = deque()
+        self._observers: list[Watch] = []
         self._is_flushing = False
         self._is_closed = False
         self._idle: asyncio.Future[None] | None = None
         self._data_watches: dict[str, dict[Watch, None]] = {}
         self._child_watches: dict[str, dict[Watch, None]] = {}
+        # It never ends before the process does.
+        self._session_listeners = SessionListeners()
 
     @classmethod
     async def open(cls, path: Path | None, clock: Clock, executor: Executor) -> "EmbeddedRegistry":
@@ -102,6 +133,36 @@ class EmbeddedRegistry:
     @property
     def session_id(self) -> int:
         return self._session_id
+
+    def on_session(self, listener: SessionListener) -> Callable[[], None]:
+        return self._session_listeners.add(listener)
+
+    @property
+    def tree(self) -> Tree:
+        """What is committed; to be read alone."""
+        return self._tree
+
+    def observe(self, observer: Watch) -> None:
+        """Tell somebody of all that happens from now on."""
+        self._observers.append(observer)
+
+    def perform(self, ops: Sequence[TreeOp], author: Author | None, answer: Callable[[Outcome], object]) -> None:
+        """Do all of it as one transaction, or nothing.
+
+        Args:
+            author: Whose session it is, and who is asked for permissions; None: the broker.
+            answer: Called once it is committed or refused, on the event loop and in the middle of a commit: it must
+                do no more than to note what came of it.
+
+        Raises:
+            RegistryClosedError: The registry was closed.
+        """
+        self._check_open("")
+        self._queue.append(_Transaction(ops, author, answer))
+        if not self._is_flushing:
+            self._is_flushing = True
+            # Not at once: what else this turn of the loop asks for goes into the same commit.
+            asyncio.get_running_loop().call_soon(self._flush)
 
     async def create(
         self, path: str, data: bytes | None = None, ephemeral: bool = False, sequence: bool = False
@@ -130,6 +191,16 @@ class EmbeddedRegistry:
             self._data_watches.setdefault(path, {})[watch] = None
         return node.data, node.stat()
 
+    async def get_many(self, wanted: Sequence[str], watch: Callable[[str], Watch] | None = None) -> list[Found]:
+        found: list[Found] = []
+        for path in wanted:
+            self._check_open(path)
+            node = self._tree.get(path)
+            if node is not None and watch is not None:
+                self._data_watches.setdefault(path, {})[watch(path)] = None
+            found.append(None if node is None else (node.data, node.stat()))
+        return found
+
     async def exists(self, path: str, watch: Watch | None = None) -> Stat | None:
         self._check_open(path)
         if watch is not None:
@@ -153,6 +224,7 @@ class EmbeddedRegistry:
             await self._idle
         self._data_watches.clear()
         self._child_watches.clear()
+        self._observers.clear()
         if self._journal is not None:
             await _run(self._executor, self._journal.close)
 
@@ -162,46 +234,47 @@ class EmbeddedRegistry:
 
     def _submit(self, ops: Sequence[Op]) -> _Answer:
         self._check_open(ops[0].path if ops else "")
-        loop = asyncio.get_running_loop()
-        answer: _Answer = loop.create_future()
-        self._queue.append((ops, answer))
-        if not self._is_flushing:
-            self._is_flushing = True
-            # Not at once: what else this turn of the loop asks for goes into the same commit.
-            loop.call_soon(self._flush)
+        answer: _Answer = asyncio.get_running_loop().create_future()
+        self.perform(ops, None, partial(_resolve, answer))
         return answer
 
     def _flush(self) -> None:
         """Stage what waits, as far as there is room in one commit, and commit it."""
-        queue: list[tuple[Sequence[Op], _Answer]] = []
+        queue: list[_Transaction] = []
         op_count = 0
         while self._queue and op_count < _OPS_PER_COMMIT:
             queue.append(self._queue.popleft())
-            op_count += len(queue[-1][0])
+            op_count += len(queue[-1].ops)
         if not queue:
             self._is_flushing = False
             if self._idle is not None:
                 self._idle.set_result(None)
             return
         stage = Stage(self._tree, self._session_id)
-        outcomes: list[tuple[_Answer, list[OpResult] | RegistryError]] = []
-        for ops, answer in queue:
+        # With each outcome, how many events there are up to it.
+        outcomes: list[tuple[_Transaction, Outcome, int]] = []
+        now_ms = self._clock.now_ms()
+        for transaction in queue:
+            result: list[OpResult] | BaseException
             try:
-                outcomes.append((answer, stage.apply(ops, self._clock.now_ms())))
+                result = stage.apply(transaction.ops, now_ms, transaction.author)
             except RegistryError as error:
-                outcomes.append((answer, error))
+                result = error
+            outcomes.append((transaction, Outcome(stage.zxid, now_ms, result), len(stage.events)))
 
         def committed(_: None) -> None:
             self._tree.commit(stage)
-            for event in stage.events:
-                self._notify(event)
-            for answer, outcome in outcomes:
-                _resolve(answer, outcome)
+            start = 0
+            for transaction, outcome, end in outcomes:
+                for event in stage.events[start:end]:
+                    self._notify(event)
+                start = end
+                transaction.answer(outcome)
             self._flush()
 
         def failed(error: BaseException) -> None:
-            for answer, _ in outcomes:
-                _resolve(answer, error)
+            for transaction, outcome, _ in outcomes:
+                transaction.answer(outcome._replace(result=error))
             self._flush()
 
         journal, zxid = self._journal, stage.zxid
@@ -219,7 +292,7 @@ class EmbeddedRegistry:
             watches = self._data_watches.pop(event.path, {})
             if event.type is EventType.DELETED:
                 watches |= self._child_watches.pop(event.path, {})
-        for watch in watches:
+        for watch in (*watches, *self._observers):
             try:
                 watch(event)
             except Exception as error:
@@ -229,13 +302,13 @@ class EmbeddedRegistry:
                 )
 
 
-def _resolve(answer: _Answer, outcome: list[OpResult] | BaseException) -> None:
+def _resolve(answer: _Answer, outcome: Outcome) -> None:
     if answer.done():
         return
-    if isinstance(outcome, BaseException):
-        answer.set_exception(outcome)
+    if isinstance(outcome.result, BaseException):
+        answer.set_exception(outcome.result)
     else:
-        answer.set_result(outcome)
+        answer.set_result(outcome.result)
 
 
 async def _run(executor: Executor, work: Callable[[], T]) -> T:

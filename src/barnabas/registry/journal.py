@@ -1,7 +1,10 @@
 """The file behind the embedded registry: one SQLite database that one process owns.
 
-    znode(path, data, czxid, mzxid, pzxid, ctime, mtime, version, created_count)   one row for each persistent node
-    meta(key, value)                                                               format, zxid
+    znode(path, data, czxid, mzxid, pzxid, ctime, mtime, version, created_count, aversion, acls)
+                        one row for each persistent node; acls: null (open to all) or JSON [[permissions, scheme, id]]
+    meta(key, value)    format, zxid
+
+Format 1 had neither `aversion` nor `acls`: it is changed to format 2 when it is opened.
 
 Invariants:
 
@@ -16,25 +19,32 @@ Everything here blocks; it runs in the registry's executor. Importing SQLite cos
 Source: design page, registry; SQLite documentation, write-ahead log without shared memory.
 """
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from barnabas.core.errors import StartupError, StorageError
+from barnabas.registry.acl import Acl, Acls
 from barnabas.registry.tree import Tree, Znode
 
 if TYPE_CHECKING:
     import sqlite3
 
-_FORMAT = 1
+_FORMAT = 2
 _SCHEMA = """
 CREATE TABLE znode (
     path TEXT PRIMARY KEY, data BLOB, czxid INTEGER, mzxid INTEGER, pzxid INTEGER,
-    ctime INTEGER, mtime INTEGER, version INTEGER, created_count INTEGER
+    ctime INTEGER, mtime INTEGER, version INTEGER, created_count INTEGER, aversion INTEGER, acls TEXT
 ) WITHOUT ROWID;
 CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER) WITHOUT ROWID;
 """
-_PUT = "INSERT OR REPLACE INTO znode VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_FROM_FORMAT_1 = (
+    "ALTER TABLE znode ADD COLUMN aversion INTEGER DEFAULT 0",
+    "ALTER TABLE znode ADD COLUMN acls TEXT",
+    "UPDATE meta SET value = 2 WHERE key = 'format'",
+)
+_PUT = "INSERT OR REPLACE INTO znode VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _DELETE = "DELETE FROM znode WHERE path = ?"
 _PUT_ZXID = "INSERT OR REPLACE INTO meta VALUES ('zxid', ?)"
 
@@ -89,7 +99,7 @@ class Journal:
             connection.executemany(
                 _PUT,
                 [
-                    (path, *node[:7], node.created_count)
+                    (path, *node[:7], node.created_count, node.aversion, _acls_text(node.acls))
                     for path, node in changes.items()
                     if node is not None and not node.ephemeral_owner
                 ],
@@ -116,9 +126,27 @@ def _load(connection: "sqlite3.Connection", path: Path) -> Tree:
         for statement in _SCHEMA.split(";"):
             connection.execute(statement)
         connection.execute("INSERT INTO meta VALUES ('format', ?), ('zxid', 0)", (_FORMAT,))
-    connection.execute("COMMIT")
     meta = dict(connection.execute("SELECT key, value FROM meta"))
+    if meta.get("format") == 1:
+        for statement in _FROM_FORMAT_1:
+            connection.execute(statement)
+        meta["format"] = _FORMAT
+    connection.execute("COMMIT")
     if meta.get("format") != _FORMAT:
         raise StartupError(f"the registry {path} has format {meta.get('format')}, this version reads {_FORMAT}")
-    rows = connection.execute("SELECT path, data, czxid, mzxid, pzxid, ctime, mtime, version, created_count FROM znode")
-    return Tree({row[0]: Znode(*row[1:]) for row in rows}, meta["zxid"])
+    rows = connection.execute(
+        "SELECT path, data, czxid, mzxid, pzxid, ctime, mtime, version, created_count, aversion, acls FROM znode"
+    )
+    nodes = {}
+    for row in rows:
+        node = Znode(*row[1:9])
+        nodes[row[0]] = node._replace(aversion=row[9], acls=() if row[10] is None else _acls(row[10]))
+    return Tree(nodes, meta["zxid"])
+
+
+def _acls_text(acls: Acls) -> str | None:
+    return json.dumps(acls, separators=(",", ":")) if acls else None
+
+
+def _acls(text: str) -> Acls:
+    return tuple(Acl(*each) for each in json.loads(text))

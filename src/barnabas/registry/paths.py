@@ -15,6 +15,8 @@ BROKER_SEQUENCE = "/brokers/seqid"
 CONTROLLER = "/controller"
 CONTROLLER_EPOCH = "/controller_epoch"
 DELETE_TOPICS = "/admin/delete_topics"
+PREFERRED_ELECTION = "/admin/preferred_replica_election"
+REASSIGNMENT = "/admin/reassign_partitions"
 CONFIG_TOPICS = "/config/topics"
 CONFIG_CLIENTS = "/config/clients"
 CONFIG_USERS = "/config/users"
@@ -29,10 +31,19 @@ ISR_CHANGES = "/isr_change_notification"
 LOG_DIR_EVENTS = "/log_dir_event_notification"
 PRODUCER_ID_BLOCK = "/latest_producer_id_block"
 CONSUMERS = "/consumers"
+DELEGATION_TOKENS = "/delegation_token/tokens"
+ACLS, PREFIXED_ACLS = "/kafka-acl", "/kafka-acl-extended/prefixed"
+"""Below them a node for each type of resource, and below that one for each pattern, literal or prefixed."""
+ACL_CHANGES, PREFIXED_ACL_CHANGES = "/kafka-acl-changes", "/kafka-acl-extended-changes"
+ACL_CHANGE_PREFIX = "acl_changes_"
 BARNABAS = "/barnabas"
 """What only the embedded registry has: none of it goes to ZooKeeper."""
 KAFKA_VERSION = "/barnabas/kafka_version"
 """Which Kafka must be able to read what is written."""
+
+DELEGATION_TOKENS = "/delegation_token/tokens"
+DELEGATION_TOKEN_CHANGES = "/delegation_token/token_changes"
+DELEGATION_TOKEN_CHANGE_PREFIX = "token_change_"
 
 PERSISTENT = (
     CONSUMERS,
@@ -76,12 +87,19 @@ def ancestors(path: str) -> list[str]:
 
 
 def is_valid(path: str) -> bool:
-    """Whether ZooKeeper would take this path: absolute, no empty, `.` or `..` element, no NUL."""
+    """Whether ZooKeeper would take this path: absolute, no empty, `.` or `..` element, none of some characters."""
     if path == ROOT:
         return True
-    if not path.startswith("/") or "\0" in path:
+    if not path.startswith("/") or not ((path.isascii() and path.isprintable()) or _has_good_characters(path)):
         return False
     return all(element not in ("", ".", "..") for element in path[1:].split("/"))
+
+
+def _has_good_characters(path: str) -> bool:
+    """Whether a path has no control characters, and none that UTF-16 needs two units for or keeps for special uses."""
+    return not any(
+        each < " " or "\x7f" <= each <= "\x9f" or "\ud800" <= each <= "\uf8ff" or each >= "\ufff0" for each in path
+    )
 
 
 def broker(broker_id: int) -> str:
@@ -113,8 +131,42 @@ def config(entity: str) -> str:
     return f"/config/{entity}"
 
 
+def config_entity(path: str) -> str:
+    """The entity, or what is above some, of a node below /config."""
+    return path.removeprefix("/config/")
+
+
 def topic_config(topic_name: str) -> str:
     return f"{CONFIG_TOPICS}/{topic_name}"
+
+
+def delegation_token(token_id: str) -> str:
+    return f"{DELEGATION_TOKENS}/{token_id}"
+
+
+def consumer_group(group_id: str) -> str:
+    """What the consumers of a group that live in ZooKeeper keep there."""
+    return f"{CONSUMERS}/{group_id}"
+
+
+def consumer_ids(group_id: str) -> str:
+    return f"{CONSUMERS}/{group_id}/ids"
+
+
+def consumer_id(group_id: str, consumer: str) -> str:
+    return f"{CONSUMERS}/{group_id}/ids/{consumer}"
+
+
+def consumer_owners(group_id: str) -> str:
+    return f"{CONSUMERS}/{group_id}/owners"
+
+
+def consumer_owner(group_id: str, topic_name: str, partition_index: int) -> str:
+    return f"{CONSUMERS}/{group_id}/owners/{topic_name}/{partition_index}"
+
+
+def consumer_offsets(group_id: str) -> str:
+    return f"{CONSUMERS}/{group_id}/offsets"
 
 
 def consumer_offset(group_id: str, topic_name: str, partition_index: int) -> str:

@@ -11,10 +11,11 @@ Source: ZooKeeper programmer's guide, data model, stat structure, watches; zooke
 """
 
 from collections.abc import Callable, Sequence
-from enum import IntEnum
+from enum import Enum, IntEnum
 from typing import NamedTuple, Protocol, TypeAlias
 
 from barnabas.core.errors import BarnabasError
+from barnabas.registry.acl import Acls
 
 ANY_VERSION = -1
 
@@ -24,11 +25,13 @@ class RegistryError(BarnabasError):
 
     Attributes:
         path: The node it was about.
+        op_index: Which operation of its transaction was refused.
     """
 
     def __init__(self, path: str) -> None:
         super().__init__(f"{type(self).__name__}: {path}")
         self.path = path
+        self.op_index = 0
 
 
 class NoNodeError(RegistryError):
@@ -53,6 +56,14 @@ class NoChildrenForEphemeralsError(RegistryError):
 
 class BadArgumentsError(RegistryError):
     """The path is none, or the root was to be deleted."""
+
+
+class NoAuthError(RegistryError):
+    """The node's list of permissions does not let this client do that."""
+
+
+class InvalidAclError(RegistryError):
+    """The list of permissions for the node is none."""
 
 
 class RegistryClosedError(RegistryError):
@@ -120,13 +131,33 @@ class WatchEvent(NamedTuple):
 Watch: TypeAlias = Callable[[WatchEvent], object]
 
 
+class SessionState(Enum):
+    """What becomes of a broker's session with the registry."""
+
+    SUSPENDED = "there is no connection; whether the session and its ephemeral nodes live on is not known"
+    EXPIRED = "another session began: the ephemeral nodes of the one before are gone, or go soon"
+    CONNECTED = "the registry answers again; after EXPIRED in another session, else in the same"
+
+
+SessionListener: TypeAlias = Callable[[SessionState], object]
+"""Told on the event loop, in order: SUSPENDED when a connection breaks, and when there is one again CONNECTED, with
+EXPIRED before it where the session did not outlive the interruption. Watches are told of the loss before CONNECTED."""
+
+Found: TypeAlias = "tuple[bytes | None, Stat] | None"
+"""A node's data and stat; None: there is no such node."""
+
+
 class CreateOp(NamedTuple):
-    """Create a node; with `is_sequence` the parent's counter is added to the path in ten digits."""
+    """Create a node; with `is_sequence` the parent's counter is added to the path in ten digits.
+
+    Who may do what with it is in `acls`; empty: everybody everything.
+    """
 
     path: str
     data: bytes | None = None
     is_ephemeral: bool = False
     is_sequence: bool = False
+    acls: Acls = ()
 
 
 class SetOp(NamedTuple):
@@ -165,8 +196,12 @@ class Registry(Protocol):
     def session_id(self) -> int:
         """The `ephemeral_owner` of the nodes that live as long as this session; never 0.
 
-        It is another one after the session expired, which shows in no other way than in the nodes that are gone.
+        It is another one after the session expired: see `on_session`.
         """
+        ...
+
+    def on_session(self, listener: SessionListener) -> Callable[[], None]:
+        """Tell a listener what becomes of the session from now on; what is returned ends that."""
         ...
 
     async def create(
@@ -193,6 +228,18 @@ class Registry(Protocol):
 
         Raises:
             NoNodeError: It is not there.
+        """
+        ...
+
+    async def get_many(self, wanted: Sequence[str], watch: Callable[[str], Watch] | None = None) -> list[Found]:
+        """Read nodes, many at a time where that is faster.
+
+        Args:
+            wanted: The nodes.
+            watch: Gives the watch of each path, as for `get`.
+
+        Returns:
+            What each path holds, in the order of `wanted`.
         """
         ...
 
@@ -242,3 +289,27 @@ class Registry(Protocol):
     async def close(self) -> None:
         """End the session: what was asked for before is finished, ephemeral nodes go."""
         ...
+
+
+class SessionListeners:
+    """Those who are told what becomes of one session."""
+
+    __slots__ = ("_listeners",)
+
+    def __init__(self) -> None:
+        self._listeners: dict[object, SessionListener] = {}
+
+    def add(self, listener: SessionListener) -> Callable[[], None]:
+        """See `Registry.on_session`."""
+        key = object()
+        self._listeners[key] = listener
+
+        def forget() -> None:
+            self._listeners.pop(key, None)
+
+        return forget
+
+    def tell(self, state: SessionState) -> None:
+        """Tell all, in the order in which they came."""
+        for listener in list(self._listeners.values()):
+            listener(state)

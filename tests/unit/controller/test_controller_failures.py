@@ -10,9 +10,10 @@ from barnabas.controller.controller import RECONNECT_BACKOFF_MS
 from barnabas.controller.sender import RETRY_BACKOFF_MS
 from barnabas.protocol.messages.leader_and_isr import LeaderAndIsrRequest
 from barnabas.registry import paths
-from barnabas.registry.store import ConnectionLostError, RegistryError, SetOp
+from barnabas.registry.store import ConnectionLostError, RegistryError, SessionState, SetOp
+from barnabas.registry.znodes.brokers import encode_registration
 from barnabas.registry.znodes.topics import PartitionStateNode, encode_partition_state
-from tests.unit.controller.harness import Cluster, play, settle, until
+from tests.unit.controller.harness import Cluster, play, registration, settle, until
 from tests.unit.controller.test_controller import leaders_of, put_topic
 
 
@@ -179,7 +180,7 @@ def metadata_topics_of(cluster: Cluster) -> dict[str, dict[int, int]]:
     ("operation", "fails_at"),
     [
         ("children", is_about("^/brokers/topics$")),
-        ("get", is_about("^/brokers/topics/t$")),
+        ("get_many", is_about("^/brokers/topics/t$")),
         ("exists", is_about("^/brokers/topics/t/partitions$")),
         ("multi", is_about("/state$")),
     ],
@@ -297,3 +298,80 @@ def test_an_epoch_that_is_none_ends_the_start_with_one_line() -> None:
 
     with pytest.raises(Exception, match="b'first' is no controller epoch"):
         play(first, second)
+
+
+def lose_watches(cluster: Cluster) -> None:
+    """What happens to them when the connection breaks."""
+    cluster.registry._child_watches.clear()
+    cluster.registry._data_watches.clear()
+
+
+def test_without_a_connection_there_is_no_controller_and_with_it_the_same_one_again() -> None:
+    async def story(cluster: Cluster) -> None:
+        await put_topic(cluster, "t", {0: [0]})
+        await until(lambda: cluster.view.image.has_leaders("t", 1))
+        cluster.registry._session_listeners.tell(SessionState.SUSPENDED)
+        assert not cluster.controller.is_active
+        lose_watches(cluster)
+        await put_topic(cluster, "meanwhile", {0: [0]})
+        await settle()
+        assert "meanwhile" not in cluster.view.image.topics
+        cluster.registry._session_listeners.tell(SessionState.CONNECTED)
+        await until(lambda: cluster.view.image.has_leaders("meanwhile", 1))
+        assert cluster.controller.epoch == 1
+        await put_topic(cluster, "later", {0: [0]})
+        await until(lambda: cluster.view.image.has_leaders("later", 1))
+
+    play(story)
+
+
+def test_in_another_session_the_broker_is_registered_before_it_stands_for_election() -> None:
+    async def story(cluster: Cluster) -> None:
+        steps = []
+
+        async def register() -> None:
+            steps.append(await cluster.registry.exists(paths.CONTROLLER) is not None)
+
+        await settle()
+        cluster.controller._register = register
+        cluster.registry._session_listeners.tell(SessionState.SUSPENDED)
+        lose_watches(cluster)
+        cluster.registry._session_id += 1
+        await cluster.registry.delete(paths.CONTROLLER)
+        cluster.registry._session_listeners.tell(SessionState.EXPIRED)
+        cluster.registry._session_listeners.tell(SessionState.CONNECTED)
+        await until(lambda: cluster.controller.is_active)
+        assert cluster.controller.epoch == 2
+        assert steps[0] is False
+
+    play(story)
+
+
+def test_a_broker_that_is_not_admitted_is_none() -> None:
+    async def story(cluster: Cluster) -> None:
+        cluster.controller._admits = lambda broker_id: broker_id != 1
+        await cluster.registry.create(paths.broker(1), encode_registration(registration(1)))
+        await cluster.add_broker(2)
+        await put_topic(cluster, "t", {0: [1, 2]})
+        await until(lambda: cluster.view.image.has_leaders("t", 1))
+        assert sorted(cluster.view.image.brokers) == [0, 2]
+        assert await cluster.state("t", 0) == PartitionStateNode(2, 0, (2,), 1)
+        assert 1 not in cluster.links
+
+    play(story)
+
+
+def test_a_deletion_that_was_asked_for_without_a_connection_is_told_to_all() -> None:
+    async def story(cluster: Cluster) -> None:
+        await cluster.add_broker(1)
+        await put_topic(cluster, "t", {0: [0, 1]})
+        await until(lambda: cluster.view.image.has_leaders("t", 1))
+        cluster.registry._session_listeners.tell(SessionState.SUSPENDED)
+        lose_watches(cluster)
+        await cluster.registry.create(paths.delete_topic("t"))
+        cluster.registry._session_listeners.tell(SessionState.CONNECTED)
+        await until(lambda: "t" not in cluster.view.image.topics)
+        await settle()
+        assert await cluster.registry.exists(paths.topic("t")) is None
+
+    play(story)

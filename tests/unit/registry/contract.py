@@ -21,6 +21,7 @@ from barnabas.registry.store import (
     NoNodeError,
     NotEmptyError,
     Registry,
+    SessionState,
     SetOp,
     Stat,
     WatchEvent,
@@ -82,6 +83,37 @@ class RegistryContract:
             await registry.set("/a", b"x")
             await registry.set("/a", None)
             assert (await registry.get("/a"))[0] is None
+
+        play(open_registry, story)
+
+    def test_many_nodes_are_read_in_the_order_asked_for_with_their_watches(self, open_registry: OpenRegistry) -> None:
+        async def story(registry: Registry) -> None:
+            names = [f"/n{number:03}" for number in range(100)]
+            await registry.multi([CreateOp(name, name.encode()) for name in names])
+            found = await registry.get_many([*names, "/missing", "/"])
+            assert [None if node is None else node[0] for node in found[:101]] == [*(it.encode() for it in names), None]
+            assert found[101] is not None
+            watchers = {name: Watcher() for name in ("/n001", "/n002", "/missing")}
+            await registry.get_many(list(watchers), watchers.__getitem__)
+            await registry.set("/n002", b"new")
+            assert await watchers["/n002"].told() == [WatchEvent(EventType.CHANGED, "/n002")]
+            await registry.create("/missing")
+            await registry.set("/n002", b"newer")
+            assert (watchers["/n001"].events, watchers["/missing"].events) == ([], [])
+            assert len(watchers["/n002"].events) == 1
+            assert await registry.get_many([]) == []
+
+        play(open_registry, story)
+
+    def test_a_session_that_lasts_tells_nobody_anything(self, open_registry: OpenRegistry) -> None:
+        async def story(registry: Registry) -> None:
+            told: list[SessionState] = []
+            forget = registry.on_session(told.append)
+            session_id = registry.session_id
+            await registry.create("/a", ephemeral=True)
+            assert (told, registry.session_id) == ([], session_id)
+            forget()
+            forget()
 
         play(open_registry, story)
 

@@ -8,9 +8,11 @@ import pytest
 
 from barnabas.core.errors import StartupError, StorageError
 from barnabas.core.executor import InlineExecutor, ThreadExecutor
-from barnabas.registry.embedded import EmbeddedRegistry
+from barnabas.registry.acl import Acl, Author
+from barnabas.registry.embedded import EmbeddedRegistry, Outcome
 from barnabas.registry.journal import Journal
-from barnabas.registry.store import CreateOp, NodeExistsError, RegistryClosedError, WatchEvent
+from barnabas.registry.store import CreateOp, EventType, NodeExistsError, RegistryClosedError, WatchEvent
+from barnabas.registry.tree import EndSessionOp, SetAclOp
 from barnabas.testing.manual_clock import ManualClock
 from tests.unit.registry.contract import OpenRegistry, RegistryContract
 
@@ -216,9 +218,9 @@ def test_a_later_format_is_refused(tmp_path: Path) -> None:
         path = tmp_path / "registry.sqlite"
         await (await EmbeddedRegistry.open(path, ManualClock(), InlineExecutor())).close()
         with sqlite3.connect(path) as connection:
-            connection.execute("UPDATE meta SET value = 2 WHERE key = 'format'")
+            connection.execute("UPDATE meta SET value = 3 WHERE key = 'format'")
         connection.close()
-        with pytest.raises(StartupError, match="format 2"):
+        with pytest.raises(StartupError, match="format 3"):
             await EmbeddedRegistry.open(path, ManualClock(), InlineExecutor())
 
     asyncio.run(story())
@@ -263,5 +265,83 @@ def test_what_was_answered_survives_a_copy_of_the_files_as_they_are(tmp_path: Pa
         assert stat.czxid == 3
         await again.close()
         assert os.listdir(killed) == ["registry.sqlite"]
+
+    asyncio.run(story())
+
+
+def test_a_file_of_the_first_format_is_read_and_kept(tmp_path: Path) -> None:
+    path = tmp_path / "registry.sqlite"
+    connection = sqlite3.connect(path)
+    connection.executescript(
+        """
+        CREATE TABLE znode (path TEXT PRIMARY KEY, data BLOB, czxid INTEGER, mzxid INTEGER, pzxid INTEGER,
+            ctime INTEGER, mtime INTEGER, version INTEGER, created_count INTEGER) WITHOUT ROWID;
+        CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER) WITHOUT ROWID;
+        INSERT INTO meta VALUES ('format', 1), ('zxid', 9);
+        INSERT INTO znode VALUES ('/', NULL, 0, 0, 5, 0, 0, 0, 1), ('/a', x'01', 5, 6, 5, 70, 80, 1, 0);
+        """
+    )
+    connection.close()
+
+    async def story() -> None:
+        for zxid in (10, 11):
+            registry = await EmbeddedRegistry.open(path, ManualClock(), InlineExecutor())
+            assert await registry.children("/") == ["a"]
+            stat = await registry.set("/a", b"2")
+            assert (stat.czxid, stat.mzxid, stat.ctime, stat.version, stat.aversion) == (5, zxid, 70, zxid - 8, 0)
+            await registry.close()
+
+    asyncio.run(story())
+
+
+def test_permissions_are_kept_in_the_file(tmp_path: Path) -> None:
+    async def story() -> None:
+        path = tmp_path / "registry.sqlite"
+        registry = await EmbeddedRegistry.open(path, ManualClock(), InlineExecutor())
+        mine = (Acl(31, "digest", "a:b"), Acl(1, "world", "anyone"))
+        registry.perform([CreateOp("/a", b"", acls=mine), SetAclOp("/a", mine[:1])], None, lambda outcome: None)
+        await registry.create("/b")
+        await registry.close()
+        journal, tree = Journal.open(path)
+        journal.close()
+        node, other = tree.get("/a"), tree.get("/b")
+        assert node is not None
+        assert other is not None
+        assert (node.acls, node.aversion) == (mine[:1], 1)
+        assert (other.acls, other.aversion) == ((), 0)
+
+    asyncio.run(story())
+
+
+def test_the_end_of_a_session_takes_its_nodes_those_too_that_are_not_committed_yet() -> None:
+    async def story() -> None:
+        registry = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
+        events: list[WatchEvent] = []
+        registry.observe(events.append)
+        outcomes: list[Outcome] = []
+        theirs, others = Author(1), Author(2)
+        registry.perform([CreateOp("/a", is_ephemeral=True)], theirs, outcomes.append)
+        registry.perform([CreateOp("/b", is_ephemeral=True)], others, outcomes.append)
+        await turn()
+        registry.perform([CreateOp("/c", is_ephemeral=True)], theirs, outcomes.append)
+        registry.perform([EndSessionOp(1)], theirs, outcomes.append)
+        await turn()
+        assert [outcome.zxid for outcome in outcomes] == [1, 2, 3, 4]
+        assert await registry.children("/") == ["b"]
+        assert registry.tree.owners() == [2]
+        assert [event.path for event in events if event.type is EventType.DELETED] == ["/a", "/c"]
+
+    asyncio.run(story())
+
+
+def test_each_author_is_answered_between_what_happened_before_and_after() -> None:
+    async def story() -> None:
+        registry = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
+        told: list[object] = []
+        registry.observe(lambda event: told.append(event.path) if event.type is EventType.CREATED else None)
+        for path in ("/a", "/b"):
+            registry.perform([CreateOp(path)], None, lambda outcome: told.append(outcome.zxid))
+        await turn()
+        assert told == ["/a", 1, "/b", 2]
 
     asyncio.run(story())

@@ -10,7 +10,7 @@ Source: zookeeper.md, configs; Kafka 2.7.2, DynamicConfigManager.
 from collections.abc import Mapping
 
 from barnabas.registry import paths
-from barnabas.registry.znodes.payload import dump, load, strings
+from barnabas.registry.znodes.payload import MalformedError, dump, load, load_strictly, strings
 
 
 def encode_config(overrides: Mapping[str, str]) -> bytes:
@@ -20,6 +20,23 @@ def encode_config(overrides: Mapping[str, str]) -> bytes:
 def decode_config(data: bytes | None) -> dict[str, str]:
     """The overrides of an entity."""
     return strings(load(data).get("config"))
+
+
+def decode_config_strictly(data: bytes | None) -> dict[str, str]:
+    """The overrides of an entity, where what is no node of settings must not be taken for none.
+
+    Raises:
+        MalformedError: It is neither null nor an object of strings below `config`.
+    """
+    if data is None:
+        return {}
+    config = load_strictly(data).get("config")
+    if not isinstance(config, dict):
+        raise MalformedError("no object below config")
+    for key, value in config.items():
+        if not isinstance(value, str):
+            raise MalformedError(f"{key[:40]!r} is no string")
+    return config
 
 
 def encode_change(entity_path: str) -> bytes:

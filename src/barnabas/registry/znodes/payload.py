@@ -26,7 +26,7 @@ def load(data: bytes | None) -> JsonObject:
         return {}
     try:
         value = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
 
@@ -39,7 +39,7 @@ def load_strictly(data: bytes | None) -> JsonObject:
     """
     try:
         value = json.loads(data or b"")
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise MalformedError(f"no JSON: {error}") from None
     if not isinstance(value, dict):
         raise MalformedError("no JSON object")

@@ -1,0 +1,57 @@
+"""Counts of values in buckets of a logarithmic scale: quantiles of what comes very often, for an addition each.
+
+A histogram is a list of `BUCKET_COUNT` ints, so that the hot path makes no call. Each power of two is divided in eight
+buckets; one is at most an eighth as wide as the values in it, so a quantile is wrong by 6 % at the most:
+
+    value += SHIFT
+    bits = value.bit_length()
+    buckets[(bits << 3) + ((value >> (bits - 4)) & 7)] += 1
+
+Invariant: counts only grow, so what came since some moment is the difference of two copies.
+
+Source: HdrHistogram's logarithmic buckets with linear parts.
+"""
+
+from collections.abc import Sequence
+
+BUCKET_COUNT = 64 << 3
+SHIFT = 8
+"""Added to each value, so that there are three bits below the first one."""
+
+
+def new_buckets() -> list[int]:
+    """An empty histogram, for values below 2^63."""
+    return [0] * BUCKET_COUNT
+
+
+def index_of(value: int) -> int:
+    """Where a value, 0 or more, is counted."""
+    value += SHIFT
+    bits = value.bit_length()
+    return (bits << 3) + ((value >> (bits - 4)) & 7)
+
+
+def middle_of(index: int) -> float:
+    """What the values of a bucket are taken for."""
+    bits, part = index >> 3, index & 7
+    return (8 + part + 0.5) * float(1 << (bits - 4)) - SHIFT
+
+
+def quantiles(buckets: Sequence[int], zero_count: int, shares: Sequence[float]) -> list[float]:
+    """The values below which these shares of all values lie; NaN where there are none.
+
+    Args:
+        zero_count: How many values were 0 and were not counted.
+        shares: From 0 to 1, ascending.
+    """
+    count = zero_count + sum(buckets)
+    if not count:
+        return [float("nan")] * len(shares)
+    found: list[float] = []
+    below, index = zero_count, -1
+    for share in shares:
+        while below < share * count:
+            index += 1
+            below += buckets[index]
+        found.append(0.0 if index < 0 else middle_of(index))
+    return found

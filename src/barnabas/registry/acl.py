@@ -1,0 +1,156 @@
+"""Who may do what with a node, as ZooKeeper says it: a list of permissions for identities. Pure.
+
+An identity is a scheme and an id in it. A client that connects is `ip:<its address>`; one that sent a user and a
+password is `digest:<user>:<digest>` too. The broker itself needs no permission.
+
+| scheme | id in a node's list | whom it means |
+| --- | --- | --- |
+| world | anyone | everybody |
+| auth | (none) | replaced by the client's own identities when the list is set |
+| digest | user:base64(SHA-1(user:password)) | who sent that user and password |
+| ip | address or address/bits | who connects from there |
+
+Invariant: an empty list stands for `OPEN_TO_ALL`, which is what ZooKeeper calls `world:anyone:cdrwa`.
+
+Source: ZooKeeper programmer's guide, access control using ACLs; ZooKeeper 3.5.9, PrepRequestProcessor.fixupACL and
+checkACL, DigestAuthenticationProvider, IPAuthenticationProvider.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+READ: Final = 1
+WRITE: Final = 2
+CREATE: Final = 4
+DELETE: Final = 8
+ADMIN: Final = 16
+ALL: Final = 31
+
+_ADDRESS_BITS = 32
+
+
+class Identity(NamedTuple):
+    """Somebody, as a scheme knows him."""
+
+    scheme: str
+    id: str
+
+
+class Acl(NamedTuple):
+    """What one identity may do: a sum of `READ` to `ADMIN`."""
+
+    permissions: int
+    scheme: str
+    id: str
+
+
+Acls = tuple[Acl, ...]
+
+OPEN_TO_ALL: Final[Acls] = (Acl(ALL, "world", "anyone"),)
+
+
+class Author(NamedTuple):
+    """The session that wants something, and who is behind it.
+
+    Attributes:
+        session_id: The owner of the ephemeral nodes that it makes.
+        identities: Whom its connection was found to be; None: the broker, whom no list stops.
+    """
+
+    session_id: int
+    identities: tuple[Identity, ...] | None = None
+
+
+def may(acls: Acls, permission: int, identities: Sequence[Identity] | None) -> bool:
+    """Whether somebody has one of some permissions.
+
+    Args:
+        acls: The node's list; empty: open to all.
+        permission: A sum of permissions, of which one is enough.
+        identities: Who asks; None: the broker.
+    """
+    if not acls or identities is None:
+        return True
+    for acl in acls:
+        if not acl.permissions & permission:
+            continue
+        if acl.scheme == "world" and acl.id == "anyone":
+            return True
+        if any(each.scheme == acl.scheme and _matches(acl.scheme, each.id, acl.id) for each in identities):
+            return True
+    return False
+
+
+def settled(acls: Iterable[Acl], identities: Sequence[Identity]) -> Acls | None:
+    """A list as it is kept for what a client sent: without doubles, `auth` replaced by who that is.
+
+    Returns:
+        None where ZooKeeper refuses the list: it is empty, or a scheme or id is unknown.
+    """
+    kept: list[Acl] = []
+    for acl in dict.fromkeys(acls):
+        if acl.scheme == "world" and acl.id == "anyone":
+            kept.append(acl)
+        elif acl.scheme == "auth":
+            # An address is no login.
+            own = [Acl(acl.permissions, *each) for each in identities if each.scheme != "ip"]
+            if not own:
+                return None
+            kept.extend(own)
+        elif (acl.scheme == "digest" and acl.id.rstrip(":").count(":") == 1) or (
+            acl.scheme == "ip" and _network(acl.id) is not None
+        ):
+            kept.append(acl)
+        else:
+            return None
+    if not kept:
+        return None
+    return () if tuple(kept) == OPEN_TO_ALL else tuple(kept)
+
+
+def without_digests(acls: Acls) -> Acls:
+    """A list as those see it who may read the node and not administer it."""
+    return tuple(
+        acl._replace(id=f"{acl.id.partition(':')[0]}:x") if acl.scheme == "digest" and ":" in acl.id else acl
+        for acl in acls
+    )
+
+
+def digest_identity(user_and_password: bytes) -> Identity:
+    """Who somebody is that sent `user:password`."""
+    # Here: a broker whose registry nobody else uses does without it.
+    from base64 import b64encode
+    from hashlib import sha1
+
+    user = user_and_password.partition(b":")[0].decode(errors="replace")
+    digest = b64encode(sha1(user_and_password, usedforsecurity=False).digest()).decode()
+    return Identity("digest", f"{user}:{digest}")
+
+
+def _matches(scheme: str, own_id: str, listed_id: str) -> bool:
+    if scheme != "ip":
+        return own_id == listed_id
+    listed, own = _network(listed_id), _network(own_id)
+    if listed is None or own is None:
+        return False
+    address, bits = listed
+    shift = _ADDRESS_BITS - bits
+    return address >> shift == own[0] >> shift
+
+
+def _network(text: str) -> tuple[int, int] | None:
+    """The number of an IPv4 address and how many of its bits count; None where a text is none."""
+    address, slash, bits_text = text.partition("/")
+    parts = address.split(".")
+    if len(parts) != 4 or not all(_is_number(part, 255) for part in parts):
+        return None
+    if slash and not _is_number(bits_text, _ADDRESS_BITS):
+        return None
+    number = 0
+    for part in parts:
+        number = number << 8 | int(part)
+    return number, int(bits_text) if slash else _ADDRESS_BITS
+
+
+def _is_number(text: str, most: int) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= 3 and int(text) <= most
