@@ -2,9 +2,9 @@
 
     Network.bind ─► Acceptor.accept ─► Channel ◄─ Network.connect
 
-`sockets.py` is the machine's own network; a simulation has another one. A channel that encrypts will be a second one
-over a socket: it has no `sendfile`, and may have to wait for the peer before it can send (`SSLWantReadError`), so
-whoever uses a channel takes BlockingIOError for "later".
+`sockets.py` is the machine's own network; a simulation has another one. A channel that encrypts (`tls_channel.py`)
+stands over another one: it has no `sendfile`, and may have to wait for the peer before it can send, so whoever uses a
+channel takes BlockingIOError for "later".
 
 Source: design page, network layer.
 """
@@ -68,6 +68,10 @@ class Channel(Protocol):
 
     def stop_writes(self) -> None:
         """No longer tell that the peer takes more."""
+        ...
+
+    def peer_certificate(self) -> bytes | None:
+        """What the peer has shown and proved to be its own, in DER; None: nothing, as always without TLS."""
         ...
 
     def close(self) -> None:

@@ -88,6 +88,8 @@ class Connection:
 
     Attributes:
         received_ns: When bytes arrived for the last time.
+        is_timed: Whether `network_ns` is counted.
+        network_ns: How long it took to receive and to send; whoever reads it may set it back.
         turns: Where to put what is to be done at the end of this turn of the loop.
     """
 
@@ -108,7 +110,9 @@ class Connection:
         "_pauses",
         "_recv_into",
         "handler",
+        "is_timed",
         "last_active_tick",
+        "network_ns",
         "peer_host",
         "peer_port",
         "received_ns",
@@ -146,7 +150,8 @@ class Connection:
         self._activity = activity
         self._on_close = on_close
         self.last_active_tick = activity.tick
-        self.received_ns = 0
+        self.received_ns = self.network_ns = 0
+        self.is_timed = False
         self.handler: FrameHandler | None = None
         self._pauses = 0
         self._in_turn = self._is_writing = self._is_reading = self._is_parked = self._is_closed = False
@@ -165,6 +170,19 @@ class Connection:
     def is_parked(self) -> bool:
         """Whether it waits for receive memory: its silence is ours."""
         return self._is_parked
+
+    def peer_certificate(self) -> bytes | None:
+        """The certificate that the peer came with, in DER; None: none. From the first frame on."""
+        return self._channel.peer_certificate()
+
+    @property
+    def max_frame_bytes(self) -> int:
+        """How large a frame may be; a larger one ends the connection."""
+        return self._buffer.max_frame_bytes
+
+    @max_frame_bytes.setter
+    def max_frame_bytes(self, max_frame_bytes: int) -> None:
+        self._buffer.max_frame_bytes = max_frame_bytes
 
     def pause(self, reason: int) -> None:
         """Hand up no further frame until `resume` (or, for an answer, `send`)."""
@@ -238,6 +256,7 @@ class Connection:
         if self._is_resting and not self._wake():
             return
         buffer = self._buffer
+        started_ns = self._now_ns() if self.is_timed else 0
         try:
             space = buffer.space()
             if not space:
@@ -258,6 +277,8 @@ class Connection:
             return
         self.last_active_tick = self._activity.tick
         self.received_ns = now_ns = self._now_ns()
+        if started_ns:
+            self.network_ns += now_ns - started_ns
         try:
             buffer.received(count)
         except MemoryError:
@@ -421,11 +442,14 @@ class Connection:
 
     def _flush(self) -> bool:
         """Send what is queued; True when all of it left."""
+        started_ns = self._now_ns() if self.is_timed else 0
         try:
             is_empty = self._outbox.flush()
         except OSError as error:
             self.close(str(error.strerror or error))
             return False
+        if started_ns:
+            self.network_ns += self._now_ns() - started_ns
         if is_empty and self.handler is not None:
             self.handler.on_sent()
         if is_empty == self._is_writing:

@@ -38,6 +38,9 @@ _LEAST_SPACE_BYTES = 4 * 1024
 # Up to here growing copies what has arrived: a fraction of a millisecond.
 COPIED_BUFFER_BYTES = 1024 * 1024
 
+# How a TLS handshake begins: its record type and version, then the length's first byte.
+_TLS_HELLOS = (0x160301, 0x160302, 0x160303)
+
 _SIZE = Struct(">i").unpack_from
 
 
@@ -46,9 +49,10 @@ class ReceiveBuffer:
 
     Attributes:
         start, end: Where what was received and not yet handed out as frames lies in the buffer; for looking at alone.
+        max_frame_bytes: As given; may change between frames.
     """
 
-    __slots__ = ("_buffer", "_capacity", "_max_frame_bytes", "_memory", "_view", "end", "extra_bytes", "start")
+    __slots__ = ("_buffer", "_capacity", "_memory", "_view", "end", "extra_bytes", "max_frame_bytes", "start")
 
     _buffer: "bytearray | mmap.mmap"
 
@@ -60,7 +64,7 @@ class ReceiveBuffer:
         Raises:
             MemoryError: As all that makes the buffer larger.
         """
-        self._max_frame_bytes = max_frame_bytes
+        self.max_frame_bytes = max_frame_bytes
         self._memory = memory
         self.start = self.end = 0
         self.extra_bytes = 0
@@ -116,7 +120,7 @@ class ReceiveBuffer:
         if self.end - self.start < 4:
             return 0
         size: int = _SIZE(self._view, self.start)[0]
-        return -(-(4 + size) // FIRST_BUFFER_BYTES) * FIRST_BUFFER_BYTES if size <= self._max_frame_bytes else 0
+        return -(-(4 + size) // FIRST_BUFFER_BYTES) * FIRST_BUFFER_BYTES if size <= self.max_frame_bytes else 0
 
     def space(self) -> memoryview:
         """Where the next received bytes go. Frames handed out before are void after this call.
@@ -154,8 +158,10 @@ class ReceiveBuffer:
         if available < 4:
             return None
         (size,) = _SIZE(self._buffer, start)
-        if size < 0 or size > self._max_frame_bytes:
-            raise ProtocolError(f"a frame of {size} bytes (socket.request.max.bytes is {self._max_frame_bytes})")
+        if size < 0 or size > self.max_frame_bytes:
+            if size >> 8 in _TLS_HELLOS:
+                raise ProtocolError("it speaks TLS, and this listener does not")
+            raise ProtocolError(f"a frame of {size} bytes (socket.request.max.bytes is {self.max_frame_bytes})")
         end = start + 4 + size
         if end > self.end:
             if end > self._capacity and start and 4 + size <= self._capacity:

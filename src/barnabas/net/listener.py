@@ -37,6 +37,7 @@ class Listener:
     Attributes:
         name: As in `listeners`.
         tick: Counts seconds.
+        accepted_count: How many connections there have been.
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class Listener:
         # Nobody is idle for too long before this tick.
         self._next_idle_tick = 0
         self.tick = 0
+        self.accepted_count = 0
 
     def start(self, new_handler: Callable[[Connection], FrameHandler], reactor: Reactor) -> None:
         """Listen and accept from now on.
@@ -151,6 +153,7 @@ class Listener:
             self._pause_accepting(_NO_MEMORY)
             return False
         self._peak_count = max(self._peak_count, len(self._connections))
+        self.accepted_count += 1
         return True
 
     def _may_come_in(self, quotas: ConnectionQuotas, peer: Channel, address: tuple[str, int]) -> bool:

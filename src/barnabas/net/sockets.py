@@ -63,6 +63,9 @@ class PlainChannel:
         self._is_writing = False
         self._loop.remove_writer(self._sock)
 
+    def peer_certificate(self) -> bytes | None:
+        return None
+
     def close(self) -> None:
         if self._is_reading:
             self._loop.remove_reader(self._sock)

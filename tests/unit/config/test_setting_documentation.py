@@ -34,8 +34,8 @@ def test_every_setting_that_is_described_has_a_short_text(document, names) -> No
 
 
 def test_what_does_not_work_says_so() -> None:
-    assert document_broker_setting("num.io.threads") == f"{TEXTS['num.io.threads']} In Barnabas: no effect."
-    assert document_broker_setting("zookeeper.connect").endswith("In Barnabas: refused; ignored with --embedded.")
+    assert document_broker_setting("queued.max.requests") == f"{TEXTS['queued.max.requests']} In Barnabas: no effect."
+    assert document_broker_setting("ssl.engine.factory.class").endswith("In Barnabas: refused.")
     assert document_broker_setting("sasl.login.class").endswith("In Barnabas: not implemented yet.")
     assert document_broker_setting("log.dirs") == TEXTS["log.dirs"]
     ineffective = {name for name in TOPIC_SETTINGS if document_topic_setting(name).endswith("In Barnabas: no effect.")}

@@ -58,11 +58,11 @@ def test_versions_may_be_short(defaults, version):
 
 def test_one_warning_names_what_does_nothing():
     broker = BrokerConfig.from_properties(
-        {"num.io.threads": "8", "quota.producer.default": "5", "zookeeper.sync.time.ms": "1", "num.partitions": "2"}
+        {"queued.max.requests": "8", "sasl.login.class": "a.B", "zookeeper.sync.time.ms": "1", "num.partitions": "2"}
     )
     assert startup_warning(broker) == (
-        "not implemented yet and ignored: quota.producer.default; "
-        "without effect here: num.io.threads, zookeeper.sync.time.ms"
+        "not implemented yet and ignored: sasl.login.class; "
+        "without effect here: queued.max.requests, zookeeper.sync.time.ms"
     )
     assert startup_warning(BrokerConfig.single_broker()) is None
 

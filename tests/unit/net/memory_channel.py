@@ -90,6 +90,9 @@ class MemoryPeer:
     def stop_writes(self) -> None:
         self.on_write = None
 
+    def peer_certificate(self) -> bytes | None:
+        return None
+
     def close(self) -> None:
         assert not self.is_closed, "once only"
         self.is_closed = True

@@ -156,6 +156,13 @@ def test_a_size_out_of_bounds_is_refused(size):
         feed(buffer, struct.pack(">i", size))
 
 
+@pytest.mark.parametrize("hello", [b"\x16\x03\x01\x02\x00\x01", b"\x16\x03\x03\x00\xf0\x01"])
+def test_a_peer_that_speaks_tls_is_told_from_its_first_bytes(hello):
+    buffer = ReceiveBuffer(LIMIT, ReceiveMemory(1 << 40))
+    with pytest.raises(ProtocolError, match="it speaks TLS, and this listener does not"):
+        feed(buffer, hello)
+
+
 def test_frames_are_writable_views():
     buffer = ReceiveBuffer(LIMIT, ReceiveMemory(1 << 40))
     space = buffer.space()

@@ -12,9 +12,10 @@ import contextlib
 from collections.abc import Collection, Mapping
 
 from barnabas.core.config import listeners as _listeners
-from barnabas.core.config.listeners import Endpoint, parse_counts_by_host
+from barnabas.core.config.listeners import Endpoint, parse_addresses, parse_counts_by_host
 from barnabas.core.config.properties import read_properties
 from barnabas.core.config.settings import (
+    AUTHORIZER_SETTINGS,
     BROKER_DYNAMIC_ONLY_SETTINGS,
     BROKER_SETTINGS,
     LISTENER_PREFIX,
@@ -48,6 +49,10 @@ SINGLE_BROKER_PROPERTIES: dict[str, str] = {
     "transaction.state.log.min.isr": "1",
     "group.initial.rebalance.delay.ms": "0",
 }
+
+
+AUTHORIZER_CLASSES = ("kafka.security.authorizer.AclAuthorizer", "kafka.security.auth.SimpleAclAuthorizer")
+"""Kafka's own authorizer, by both names that it has had."""
 
 
 class BrokerConfig(BrokerFields):
@@ -222,6 +227,10 @@ class BrokerConfig(BrokerFields):
             return format_value(self._own.get(name))
         return format_value(getattr(self, attribute_name(name)))
 
+    def of_authorizer(self, name: str) -> Value:
+        """The value of one of `AUTHORIZER_SETTINGS`, given or default."""
+        return self._own.get(name, AUTHORIZER_SETTINGS[name].default_value)
+
     def raw(self, name: str) -> Value:
         """The value of this one setting, given or default, even where another setting has precedence over it."""
         return self._own[name] if name in self._own else BROKER_SETTINGS[name].default_value
@@ -248,14 +257,14 @@ class _Place:
 def _find_setting(name: str, place: _Place) -> Setting:
     if (setting := BROKER_SETTINGS.get(name)) is not None:
         return setting
-    if (setting := BROKER_SETTINGS.get(name_for_any(name))) is not None:
+    if (setting := BROKER_SETTINGS.get(name_for_any(name)) or AUTHORIZER_SETTINGS.get(name)) is not None:
         return setting
     if name in BROKER_DYNAMIC_ONLY_SETTINGS:
         raise place.error(name, "can only be set while the broker runs, not in a file")
     from difflib import get_close_matches  # only for this error: start-up does not pay for it
 
     # differs from Kafka (unknown-setting): it only warns; a misspelt setting would silently keep its default.
-    near = get_close_matches(name, BROKER_SETTINGS, n=1, cutoff=0.8)
+    near = get_close_matches(name, (*BROKER_SETTINGS, *AUTHORIZER_SETTINGS), n=1, cutoff=0.8)
     raise place.error(name, "no such setting" + (f"; did you mean {near[0]}?" if near else " in Kafka 2.7"))
 
 
@@ -384,15 +393,31 @@ def _check_together(config: BrokerConfig, place: _Place) -> None:
         parse_counts_by_host(config.max_connections_per_ip_overrides)
     except ConfigError as error:
         raise place.error("max.connections.per.ip.overrides", str(error)) from None
+    for name, addresses, example in (
+        ("barnabas.http.listeners", config.barnabas_http_listeners, "127.0.0.1:9644"),
+        ("barnabas.registry.listeners", config.barnabas_registry_listeners, "127.0.0.1:2181"),
+    ):
+        try:
+            parse_addresses(addresses, example)
+        except ConfigError as error:
+            raise place.error(name, str(error)) from None
     require(
         config.connection_failed_authentication_delay_ms < config.connections_max_idle_ms,
         "connection.failed.authentication.delay.ms",
         f"must be less than connections.max.idle.ms ({config.connections_max_idle_ms})",
     )
     _check_versions(config, place)
-    # differs from Kafka (authorizer): an authorizer that would be ignored lets everybody in, so the broker does not
-    # start with one.
-    require(not config.authorizer_class_name, "authorizer.class.name", "is not implemented yet: remove it")
+    require(
+        not config.ssl_engine_factory_class,
+        "ssl.engine.factory.class",
+        "names a Java class: TLS comes from OpenSSL here",
+    )
+    # differs from Kafka (authorizer): it loads any class; one that would be ignored would let everybody in.
+    require(
+        config.authorizer_class_name in ("", *AUTHORIZER_CLASSES),
+        "authorizer.class.name",
+        f"must be empty (nobody is stopped) or {AUTHORIZER_CLASSES[0]}: no other authorizer is here",
+    )
 
 
 def _check_versions(config: BrokerConfig, place: _Place) -> None:

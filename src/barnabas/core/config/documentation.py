@@ -49,18 +49,44 @@ TEXTS = {
     "alter.log.dirs.replication.quota.window.size.seconds": (
         "How long each window is in which moves of replicas between directories are measured."
     ),
-    "authorizer.class.name": "The class that decides who may do what; empty for nobody being stopped.",
+    "authorizer.class.name": (
+        "Who decides who may do what: empty for nobody being stopped, or kafka.security.authorizer.AclAuthorizer, "
+        "which goes by access rules (docs/security.md)."
+    ),
     "auto.create.topics.enable": "Whether a topic is created when a client asks for one that does not exist.",
     "auto.leader.rebalance.enable": (
         "Whether leadership goes back by itself to the replica that comes first in a partition's list."
     ),
     "background.threads": "How many threads do what runs beside requests: retention, flushing, the renaming of files.",
+    "barnabas.http.listeners": (
+        "Where /metrics, /health and /ready are served by HTTP: host:port, or a port of this machine alone; several "
+        "divided by commas. Nobody has to log in there. Empty for nowhere."
+    ),
+    "barnabas.jaas.config.file": (
+        "A JAAS file, for Kafka's java.security.auth.login.config: sections KafkaServer say who may log in, Client "
+        "logs in to ZooKeeper. Unset, the one that KAFKA_OPTS names."
+    ),
+    "barnabas.metrics.max.entities": (
+        "How many topics, partitions and clients /metrics lists each; sums are of all, and "
+        "barnabas_metrics_left_out says how many are left out."
+    ),
     "barnabas.record.validation": (
         "What is checked of produced batches that nothing has to be rewritten in: headers is the batch's header and "
         "CRC, full is each record too."
     ),
+    "barnabas.registry.listeners": (
+        "Where ZooKeeper's clients find the cluster's state that this broker keeps: host:port, or a port of this "
+        "machine alone; several divided by commas. Whoever connects may change it. Empty for nowhere."
+    ),
     "barnabas.request.max.array.elements": (
         "How many array elements a request may have in all; the connection of a larger one is closed."
+    ),
+    "barnabas.ssl.crl.location": (
+        "A file with lists of revoked certificates, in PEM: a client with one of these is refused. It is read again "
+        "when it changes; a list that has expired refuses everybody."
+    ),
+    "barnabas.ssl.handshake.timeout.ms": (
+        "How long a client may take for the handshake of TLS, in milliseconds; then its connection is closed."
     ),
     "broker.id": (
         "The number of this broker; each broker of a cluster has its own. -1 for one that is made up at the first "
@@ -371,6 +397,20 @@ TEXTS = {
         "Which share of a credential's life is added by chance before it is renewed (OAUTHBEARER)."
     ),
     "sasl.mechanism.inter.broker.protocol": "The SASL mechanism that brokers use among themselves.",
+    "sasl.oauthbearer.clock.skew.seconds": "How far the clock of who makes tokens may be off, in seconds.",
+    "sasl.oauthbearer.expected.audience": "Whom tokens must be for: one of these; empty for anybody.",
+    "sasl.oauthbearer.expected.issuer": "Who must have made a token (its claim iss); empty for anybody with a key.",
+    "sasl.oauthbearer.jwks.endpoint.refresh.ms": "How often public keys for tokens are read again, in milliseconds.",
+    "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms": (
+        "The longest pause before public keys that could not be read are tried again, in milliseconds."
+    ),
+    "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms": (
+        "The first pause before public keys that could not be read are tried again, in milliseconds; it doubles."
+    ),
+    "sasl.oauthbearer.jwks.endpoint.url": (
+        "Where the public keys (JWKS) are by which tokens are judged: a URL with https, http or file."
+    ),
+    "sasl.oauthbearer.sub.claim.name": "The claim of a token that holds the user's name.",
     "sasl.server.callback.handler.class": "The class that gives a server of SASL what it is asked for.",
     "security.inter.broker.protocol": (
         "The security protocol that brokers use among themselves, where inter.broker.listener.name is not set."

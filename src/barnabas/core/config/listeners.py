@@ -20,6 +20,7 @@ from barnabas.core.errors import ConfigError
 
 _LISTENER = re.compile(r"(.*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]+)")
 _HOST = re.compile(r"[0-9a-zA-Z\-%._:]+")
+_PLAIN_ADDRESS = re.compile(r"(?:(?:\[([0-9a-fA-F:.%]+)\]|([0-9a-zA-Z\-._]*)):)?([0-9]{1,5})")
 _COUNT = re.compile(r"-?[0-9]{1,9}")
 SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
@@ -65,10 +66,26 @@ def parse_listeners(text: str, protocols: Mapping[str, str]) -> list[Endpoint]:
         if name not in protocols:
             raise ConfigError(f"listener {name} has no security protocol: add it to listener.security.protocol.map")
         protocol = protocols[name]
-        if protocol != "PLAINTEXT":
-            raise ConfigError(f"{item!r} needs {protocol}, which is not implemented yet: use a PLAINTEXT listener")
         endpoints.append(Endpoint(name, match[2], int(match[3]), protocol))
     return endpoints
+
+
+def parse_addresses(items: list[str], example: str) -> list[tuple[str, int]]:
+    """Read `barnabas.http.listeners` and their like: `host:port`, or a port alone, which is one of this machine only.
+
+    Args:
+        example: One, for who gives none.
+    """
+    addresses: list[tuple[str, int]] = []
+    for item in items:
+        match = _PLAIN_ADDRESS.fullmatch(item)
+        if match is None or int(match[3]) > 65535:
+            raise ConfigError(f"{item!r} must be host:port or a port, for example {example}")
+        addresses.append((match[1] or match[2] or "127.0.0.1", int(match[3])))
+    fixed = [address for address in addresses if address[1]]
+    if len(set(fixed)) != len(fixed):
+        raise ConfigError("names an address twice")
+    return addresses
 
 
 def parse_counts_by_host(text: str) -> dict[str, int]:

@@ -55,7 +55,7 @@ class LiveConfig:
         is_serving: From now on the number of threads changes by half at the most.
     """
 
-    __slots__ = ("_listeners", "_static", "config", "is_serving")
+    __slots__ = ("_checks", "_listeners", "_static", "config", "is_serving")
 
     def __init__(self, config: BrokerConfig) -> None:
         """Args:
@@ -64,11 +64,16 @@ class LiveConfig:
         self.config = config
         self.is_serving = False
         self._static = dict(config.explicit)
+        self._checks: list[Callable[[BrokerConfig], object]] = []
         self._listeners: list[tuple[frozenset[str], Callable[[], object]]] = []
 
     def subscribe(self, names: Collection[str], listener: Callable[[], object]) -> None:
         """Tell `listener` when one of some settings has changed; once, however many of them did."""
         self._listeners.append((frozenset(names), listener))
+
+    def subscribe_check(self, check: Callable[[BrokerConfig], object]) -> None:
+        """Ask before something is set by request; who raises ConfigError refuses it."""
+        self._checks.append(check)
 
     def set_overrides(self, layer: Layer, overrides: Mapping[str, str]) -> None:
         """Take over what is set while the broker runs, instead of what was set in that layer before.
@@ -111,9 +116,11 @@ class LiveConfig:
         check_settable(layer, overrides)
         config = self.config
         if layer is Layer.ALL_BROKERS:
-            self._settled(overrides, config.broker_overrides)
+            settled = self._settled(overrides, config.broker_overrides)
         else:
-            self._settled(config.default_overrides, overrides)
+            settled = self._settled(config.default_overrides, overrides)
+        for check in self._checks:
+            check(settled)
 
     def _shown(self, name: str) -> str:
         setting = find_broker_setting(name)

@@ -62,6 +62,13 @@ def _by_name(rows: tuple[Row, ...]) -> dict[str, Setting]:
 BROKER_SETTINGS: dict[str, Setting] = _by_name(BROKER)
 BROKER_DYNAMIC_ONLY_SETTINGS: dict[str, Setting] = _by_name(BROKER_DYNAMIC_ONLY)
 TOPIC_SETTINGS: dict[str, Setting] = _by_name(TOPIC)
+AUTHORIZER_SETTINGS: dict[str, Setting] = _by_name(
+    (
+        ("super.users", "string", "", None, None, None, "medium", "read-only"),
+        ("allow.everyone.if.no.acl.found", "boolean", False, None, None, None, "medium", "read-only"),
+    )
+)
+"""What Kafka's authorizer reads of the file beside what Kafka declares; no value of theirs is ever described."""
 
 
 LISTENER_PREFIX = "listener.name."

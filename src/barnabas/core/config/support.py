@@ -12,22 +12,38 @@ Invariant: what is called honoured is what the code reads; tests/docs/test_setti
 """
 
 from barnabas.core.config.broker import BrokerConfig
+from barnabas.core.config.settings import name_for_any
 
 HONOURED = frozenset(
     [
         "advertised.host.name",
         "advertised.listeners",
         "advertised.port",
+        "authorizer.class.name",
         "auto.create.topics.enable",
         "background.threads",
+        "barnabas.http.listeners",
+        "barnabas.jaas.config.file",
+        "barnabas.metrics.max.entities",
         "barnabas.record.validation",
+        "barnabas.registry.listeners",
         "barnabas.request.max.array.elements",
+        "barnabas.ssl.crl.location",
+        "barnabas.ssl.handshake.timeout.ms",
         "broker.id",
         "broker.id.generation.enable",
         "broker.rack",
         "compression.type",
+        "connection.failed.authentication.delay.ms",
         "connections.max.idle.ms",
+        "connections.max.reauth.ms",
+        "controller.quota.window.num",
+        "controller.quota.window.size.seconds",
         "default.replication.factor",
+        "delegation.token.expiry.check.interval.ms",
+        "delegation.token.expiry.time.ms",
+        "delegation.token.master.key",
+        "delegation.token.max.lifetime.ms",
         "delete.topic.enable",
         "fetch.max.bytes",
         "group.initial.rebalance.delay.ms",
@@ -103,13 +119,43 @@ HONOURED = frozenset(
         "password.encoder.secret",
         "port",
         "queued.max.request.bytes",
+        "quota.consumer.default",
+        "quota.producer.default",
+        "quota.window.num",
+        "quota.window.size.seconds",
         "replica.high.watermark.checkpoint.interval.ms",
         "request.timeout.ms",
         "reserved.broker.max.id",
+        "sasl.enabled.mechanisms",
+        "sasl.jaas.config",
+        "sasl.mechanism.inter.broker.protocol",
+        "sasl.oauthbearer.clock.skew.seconds",
+        "sasl.oauthbearer.expected.audience",
+        "sasl.oauthbearer.expected.issuer",
+        "sasl.oauthbearer.jwks.endpoint.refresh.ms",
+        "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms",
+        "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms",
+        "sasl.oauthbearer.jwks.endpoint.url",
+        "sasl.oauthbearer.sub.claim.name",
         "security.inter.broker.protocol",
         "socket.receive.buffer.bytes",
         "socket.request.max.bytes",
         "socket.send.buffer.bytes",
+        "ssl.cipher.suites",
+        "ssl.client.auth",
+        "ssl.enabled.protocols",
+        "ssl.endpoint.identification.algorithm",
+        "ssl.key.password",
+        "ssl.keystore.certificate.chain",
+        "ssl.keystore.key",
+        "ssl.keystore.location",
+        "ssl.keystore.password",
+        "ssl.keystore.type",
+        "ssl.principal.mapping.rules",
+        "ssl.truststore.certificates",
+        "ssl.truststore.location",
+        "ssl.truststore.password",
+        "ssl.truststore.type",
         "transaction.abort.timed.out.transaction.cleanup.interval.ms",
         "transaction.max.timeout.ms",
         "transaction.remove.expired.transaction.cleanup.interval.ms",
@@ -118,17 +164,34 @@ HONOURED = frozenset(
         "transaction.state.log.replication.factor",
         "transaction.state.log.segment.bytes",
         "transactional.id.expiration.ms",
+        "zookeeper.clientCnxnSocket",
+        "zookeeper.connect",
+        "zookeeper.connection.timeout.ms",
+        "zookeeper.max.in.flight.requests",
+        "zookeeper.session.timeout.ms",
+        "zookeeper.set.acl",
+        "zookeeper.ssl.cipher.suites",
+        "zookeeper.ssl.client.enable",
+        "zookeeper.ssl.enabled.protocols",
+        "zookeeper.ssl.endpoint.identification.algorithm",
+        "zookeeper.ssl.keystore.password",
+        "zookeeper.ssl.protocol",
     ]
 )
 
-PARTLY_HONOURED = {
-    "quota.window.num": "works for max.connection.creation.rate; there are no other quotas yet",
-    "quota.window.size.seconds": "works for max.connection.creation.rate; there are no other quotas yet",
+PARTLY_HONOURED: dict[str, str] = {
+    "num.io.threads": "works with num.network.threads: how much `request_percentage` of 100 is of all time",
+    "num.network.threads": "works with num.io.threads: how much `request_percentage` of 100 is of all time",
+    "zookeeper.ssl.crl.enable": "works as false; true is refused",
+    "zookeeper.ssl.keystore.location": "works with PEM",
+    "zookeeper.ssl.keystore.type": "works with PEM",
+    "zookeeper.ssl.ocsp.enable": "works as false; true is refused",
+    "zookeeper.ssl.truststore.location": "works with PEM",
+    "zookeeper.ssl.truststore.type": "works with PEM",
 }
 
 REFUSED = {
-    "authorizer.class.name": "refused",
-    "zookeeper.connect": "refused; ignored with `--embedded`",
+    "ssl.engine.factory.class": "refused",
 }
 
 WITHOUT_EFFECT = frozenset(
@@ -142,8 +205,6 @@ WITHOUT_EFFECT = frozenset(
         "fetch.purgatory.purge.interval.requests",
         "leader.imbalance.check.interval.seconds",
         "leader.imbalance.per.broker.percentage",
-        "num.io.threads",
-        "num.network.threads",
         "num.replica.fetchers",
         "offsets.load.buffer.size",
         "producer.purgatory.purge.interval.requests",
@@ -158,8 +219,15 @@ WITHOUT_EFFECT = frozenset(
         "replica.socket.timeout.ms",
         "socket.connection.setup.timeout.max.ms",
         "socket.connection.setup.timeout.ms",
+        "ssl.keymanager.algorithm",
+        "ssl.protocol",
+        "ssl.provider",
+        "ssl.secure.random.implementation",
+        "ssl.trustmanager.algorithm",
         "transaction.state.log.load.buffer.size",
         "unclean.leader.election.enable",
+        "zookeeper.ssl.truststore.password",
+        "zookeeper.sync.time.ms",
     ]
 )
 
@@ -183,14 +251,16 @@ def status(name: str) -> str:
         return PARTLY_HONOURED[name]
     if name in REFUSED:
         return REFUSED[name]
-    return NO_EFFECT if name in WITHOUT_EFFECT or name.startswith("zookeeper.") else NOT_YET
+    return NO_EFFECT if name in WITHOUT_EFFECT else NOT_YET
 
 
 def startup_warning(config: BrokerConfig) -> str | None:
     """One line on what a person set and does nothing, or None."""
     missing, ineffective = [], []
     for name in sorted(config.given):
-        if name in WITHOUT_EFFECT or name.startswith("zookeeper."):
+        if name_for_any(name) in HONOURED:
+            continue
+        if name in WITHOUT_EFFECT or (name.startswith("zookeeper.") and not config.zookeeper_connect):
             ineffective.append(name)
         elif name not in HONOURED and name not in PARTLY_HONOURED:
             missing.append(name)

@@ -344,8 +344,22 @@ BROKER: tuple[Row, ...] = (
     ("zookeeper.ssl.truststore.password", "password", None, None, None, None, "medium", "read-only"),
     ("zookeeper.ssl.truststore.type", "string", None, None, None, None, "medium", "read-only"),
     ("zookeeper.sync.time.ms", "int", 2000, None, None, None, "low", "read-only"),
+    ("barnabas.http.listeners", "list", "", None, None, None, "medium", "read-only"),
+    ("barnabas.jaas.config.file", "string", None, None, None, None, "medium", "read-only"),
+    ("barnabas.metrics.max.entities", "int", 1000, 0, None, None, "low", "read-only"),
     ("barnabas.record.validation", "string", "headers", None, None, ("headers", "full"), "low", "read-only"),
     ("barnabas.request.max.array.elements", "int", 100000, 1, None, None, "low", "read-only"),
+    ("sasl.oauthbearer.clock.skew.seconds", "int", 30, 0, None, None, "low", "read-only"),
+    ("sasl.oauthbearer.expected.audience", "list", None, None, None, None, "low", "read-only"),
+    ("sasl.oauthbearer.expected.issuer", "string", None, None, None, None, "low", "read-only"),
+    ("sasl.oauthbearer.jwks.endpoint.refresh.ms", "long", 3600000, 1000, None, None, "low", "read-only"),
+    ("sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms", "long", 10000, 1, None, None, "low", "read-only"),
+    ("sasl.oauthbearer.jwks.endpoint.retry.backoff.ms", "long", 100, 1, None, None, "low", "read-only"),
+    ("sasl.oauthbearer.jwks.endpoint.url", "string", None, None, None, None, "medium", "read-only"),
+    ("sasl.oauthbearer.sub.claim.name", "string", "sub", None, None, None, "low", "read-only"),
+    ("barnabas.ssl.crl.location", "string", None, None, None, None, "medium", "per-broker"),
+    ("barnabas.ssl.handshake.timeout.ms", "int", 10000, 1, None, None, "low", "read-only"),
+    ("barnabas.registry.listeners", "list", "", None, None, None, "medium", "read-only"),
 )
 
 BROKER_DYNAMIC_ONLY: tuple[Row, ...] = (
@@ -505,8 +519,14 @@ class BrokerFields:
         "auto_create_topics_enable",
         "auto_leader_rebalance_enable",
         "background_threads",
+        "barnabas_http_listeners",
+        "barnabas_jaas_config_file",
+        "barnabas_metrics_max_entities",
         "barnabas_record_validation",
+        "barnabas_registry_listeners",
         "barnabas_request_max_array_elements",
+        "barnabas_ssl_crl_location",
+        "barnabas_ssl_handshake_timeout_ms",
         "broker_id",
         "broker_id_generation_enable",
         "broker_rack",
@@ -654,6 +674,14 @@ class BrokerFields:
         "sasl_login_refresh_window_factor",
         "sasl_login_refresh_window_jitter",
         "sasl_mechanism_inter_broker_protocol",
+        "sasl_oauthbearer_clock_skew_seconds",
+        "sasl_oauthbearer_expected_audience",
+        "sasl_oauthbearer_expected_issuer",
+        "sasl_oauthbearer_jwks_endpoint_refresh_ms",
+        "sasl_oauthbearer_jwks_endpoint_retry_backoff_max_ms",
+        "sasl_oauthbearer_jwks_endpoint_retry_backoff_ms",
+        "sasl_oauthbearer_jwks_endpoint_url",
+        "sasl_oauthbearer_sub_claim_name",
         "sasl_server_callback_handler_class",
         "security_inter_broker_protocol",
         "security_providers",
@@ -932,8 +960,22 @@ class BrokerFields:
         zookeeper_ssl_truststore_password: str | None
         zookeeper_ssl_truststore_type: str | None
         zookeeper_sync_time_ms: int
+        barnabas_http_listeners: list[str]
+        barnabas_jaas_config_file: str | None
+        barnabas_metrics_max_entities: int
         barnabas_record_validation: str
         barnabas_request_max_array_elements: int
+        sasl_oauthbearer_clock_skew_seconds: int
+        sasl_oauthbearer_expected_audience: list[str] | None
+        sasl_oauthbearer_expected_issuer: str | None
+        sasl_oauthbearer_jwks_endpoint_refresh_ms: int
+        sasl_oauthbearer_jwks_endpoint_retry_backoff_max_ms: int
+        sasl_oauthbearer_jwks_endpoint_retry_backoff_ms: int
+        sasl_oauthbearer_jwks_endpoint_url: str | None
+        sasl_oauthbearer_sub_claim_name: str
+        barnabas_ssl_crl_location: str | None
+        barnabas_ssl_handshake_timeout_ms: int
+        barnabas_registry_listeners: list[str]
 
 
 class TopicFields:
