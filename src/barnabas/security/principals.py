@@ -20,3 +20,15 @@ class Principal(NamedTuple):
 
 # The principal of connections through a listener without authentication.
 ANONYMOUS = Principal(USER, "ANONYMOUS")
+
+
+def parse_principal(text: str) -> Principal:
+    """A principal from `User:alice`; only the first colon counts.
+
+    Raises:
+        ValueError: There is none.
+    """
+    kind, colon, name = text.partition(":")
+    if not colon:
+        raise ValueError(f"expected a string in format principalType:principalName but got {text}")
+    return Principal(kind, name)

@@ -1,0 +1,243 @@
+"""`barnabas users`: who logs in with SCRAM; on a cluster that runs, or before it does."""
+
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Annotated, Final, NamedTuple, TypeVar
+
+from barnabas.cli.connection import client_settings, connect
+from barnabas.cli.options import (
+    DEFAULT_SERVER,
+    AsJson,
+    BootstrapServer,
+    CommandConfig,
+    Option,
+    TimeoutMs,
+    paragraphs,
+    run_async,
+)
+from barnabas.cli.output import Cell, note, print_json, print_table
+from barnabas.cli.users_before import StoredUsers
+from barnabas.clients.admin_users import NewCredential, UserAdmin
+from barnabas.core.dice import system_dice
+from barnabas.core.errors import BarnabasError
+from barnabas.security.sasl.mechanism import SCRAM_SHA_512
+from barnabas.security.sasl.scram import LEAST_ITERATIONS, SCRAM_MECHANISMS, ScramMechanism
+
+T = TypeVar("T")
+
+HELP = paragraphs(
+    """Show and change the users that log in with SCRAM.
+
+A cluster that runs is asked at --bootstrap-server. Where users must be there before its brokers start, as brokers log
+in at each other with SCRAM, --log-dir names the data directory of a stopped broker that keeps the cluster's state
+itself, --zookeeper a ZooKeeper. Users of PLAIN stand in each broker's settings.
+"""
+)
+LIST_HELP = paragraphs(
+    """List all users with SCRAM credentials.
+
+Example:
+
+  barnabas users list
+"""
+)
+DESCRIBE_HELP = paragraphs(
+    """Show the mechanisms of one user, with their iterations.
+
+Example:
+
+  barnabas users describe --user alice
+"""
+)
+ADD_HELP = paragraphs(
+    """Give a user a password, a new user or another password.
+
+The password is asked for, or read from the first line of a file or of standard input (--password-file -): on a command
+line others could read it. It is never sent, nor stored: only what it can be checked by is.
+
+Example:
+
+  echo secret | barnabas users add --user alice --password-file -
+"""
+)
+DELETE_HELP = paragraphs(
+    """Take a user's credentials away; quotas and access rules of that name stay.
+
+Example:
+
+  barnabas users delete --user alice
+"""
+)
+
+# As the server computes when it is asked for more by hand, too.
+_MOST_ITERATIONS: Final = 16_384
+_SALT_BYTES: Final = 24
+_MOST_PASSWORD_CHARACTERS: Final = 10_000
+
+User = Annotated[str, Option("--user", metavar="NAME", help="The user, as he logs in.")]
+Mechanism = Annotated[
+    list[str] | None,
+    Option("--mechanism", metavar="NAME", help=f"{' or '.join(SCRAM_MECHANISMS)}. May be repeated."),
+]
+LogDir = Annotated[
+    str | None, Option("--log-dir", metavar="DIRECTORY", help="The data directory of a broker that is stopped.")
+]
+ZooKeeper = Annotated[
+    str | None, Option("--zookeeper", metavar="HOST:PORT/CHROOT", help="A ZooKeeper, as in zookeeper.connect.")
+]
+
+
+def list_users(
+    log_dir: LogDir = None,
+    zookeeper: ZooKeeper = None,
+    bootstrap_server: BootstrapServer = DEFAULT_SERVER,
+    command_config: CommandConfig = None,
+    timeout: TimeoutMs = None,
+    as_json: AsJson = False,
+) -> None:
+    where = _Where(log_dir, zookeeper, bootstrap_server, command_config, timeout)
+    _show(where.run(lambda users: users.describe()), as_json)
+
+
+def describe(
+    user: User,
+    log_dir: LogDir = None,
+    zookeeper: ZooKeeper = None,
+    bootstrap_server: BootstrapServer = DEFAULT_SERVER,
+    command_config: CommandConfig = None,
+    timeout: TimeoutMs = None,
+    as_json: AsJson = False,
+) -> None:
+    where = _Where(log_dir, zookeeper, bootstrap_server, command_config, timeout)
+    _show(where.run(lambda users: users.describe([user])), as_json)
+
+
+def add(
+    user: User,
+    mechanism: Mechanism = None,
+    iterations: Annotated[
+        int,
+        Option(
+            "--iterations",
+            min=LEAST_ITERATIONS,
+            max=_MOST_ITERATIONS,
+            metavar="N",
+            help=f"How hard the password is to guess from what is stored (default: {LEAST_ITERATIONS}).",
+        ),
+    ] = LEAST_ITERATIONS,
+    password_file: Annotated[
+        str | None, Option("--password-file", metavar="FILE", help="Its first line is the password; - for stdin.")
+    ] = None,
+    log_dir: LogDir = None,
+    zookeeper: ZooKeeper = None,
+    bootstrap_server: BootstrapServer = DEFAULT_SERVER,
+    command_config: CommandConfig = None,
+    timeout: TimeoutMs = None,
+) -> None:
+    mechanisms = _mechanisms(mechanism) or [SCRAM_MECHANISMS[SCRAM_SHA_512]]
+    password = _password(password_file)
+    dice = system_dice()
+    credentials = [NewCredential.make(each, password, iterations, dice.randbytes(_SALT_BYTES)) for each in mechanisms]
+    where = _Where(log_dir, zookeeper, bootstrap_server, command_config, timeout)
+    where.run(lambda users: users.set(user, credentials), creates=True)
+    note(f"User {user} can log in with {', '.join(each.name for each in mechanisms)}.")
+
+
+def delete(
+    user: User,
+    mechanism: Mechanism = None,
+    log_dir: LogDir = None,
+    zookeeper: ZooKeeper = None,
+    bootstrap_server: BootstrapServer = DEFAULT_SERVER,
+    command_config: CommandConfig = None,
+    timeout: TimeoutMs = None,
+) -> None:
+    wanted = _mechanisms(mechanism)
+
+    async def work(users: UserAdmin | StoredUsers) -> list[ScramMechanism]:
+        mechanisms = wanted or [SCRAM_MECHANISMS[name] for name in (await users.describe([user]))[user]]
+        await users.delete(user, mechanisms)
+        return mechanisms
+
+    deleted = _Where(log_dir, zookeeper, bootstrap_server, command_config, timeout).run(work)
+    note(f"User {user} can't log in with {', '.join(each.name for each in deleted)} any more.")
+
+
+class _Where(NamedTuple):
+    """Whose users: what the options of all these commands say."""
+
+    log_dir: str | None
+    zookeeper: str | None
+    bootstrap_server: str
+    command_config: str | None
+    timeout_ms: int | None
+
+    def run(self, work: Callable[[UserAdmin | StoredUsers], Awaitable[T]], *, creates: bool = False) -> T:
+        """Do something with the users of a cluster that runs, or of one that does not.
+
+        Args:
+            creates: Whether there may be no registry yet.
+        """
+        if self.log_dir is not None and self.zookeeper is not None:
+            raise BarnabasError("--log-dir and --zookeeper are two places: name one")
+        return run_async(self._do(work, creates))
+
+    async def _do(self, work: Callable[[UserAdmin | StoredUsers], Awaitable[T]], creates: bool) -> T:
+        if self.log_dir is not None or self.zookeeper is not None:
+            from barnabas.migration.held_registry import opened  # what others have no use for
+
+            path = None if self.log_dir is None else Path(self.log_dir)
+            async with opened(path, self.zookeeper, creates=creates) as registry:
+                return await work(StoredUsers(registry))
+        settings = client_settings("barnabas-users", self.command_config, self.timeout_ms)
+        async with connect(self.bootstrap_server, settings, UserAdmin) as admin:
+            return await work(admin)
+
+
+def _mechanisms(names: list[str] | None) -> list[ScramMechanism]:
+    for name in names or []:
+        if name not in SCRAM_MECHANISMS:
+            raise BarnabasError(f"--mechanism {name}: must be {' or '.join(SCRAM_MECHANISMS)}")
+    return [SCRAM_MECHANISMS[name] for name in dict.fromkeys(names or [])]
+
+
+def _password(file: str | None) -> str:
+    """The password. Raises BarnabasError where there is none."""
+    if file is not None and file != "-":
+        with open(file, encoding="utf-8") as opened_file:
+            password = opened_file.readline(_MOST_PASSWORD_CHARACTERS)
+    elif file is None and sys.stdin is not None and sys.stdin.isatty():
+        from getpass import getpass
+
+        password = getpass("Password: ")
+        if getpass("Once more: ") != password:
+            raise BarnabasError("the two are not the same")
+    elif sys.stdin is not None:
+        password = sys.stdin.readline(_MOST_PASSWORD_CHARACTERS)
+    else:
+        password = ""
+    password = password.rstrip("\r\n")
+    if not password:
+        raise BarnabasError("there is no password: write it in the first line of --password-file or of standard input")
+    return password
+
+
+def _show(described: dict[str, dict[str, int]], as_json: bool) -> None:
+    rows: list[dict[str, Cell]] = [
+        {"user": user, "mechanism": mechanism, "iterations": iterations}
+        for user, credentials in sorted(described.items())
+        for mechanism, iterations in credentials.items()
+    ]
+    if as_json:
+        print_json(rows)
+    else:
+        print_table(["user", "mechanism", "iterations"], [list(row.values()) for row in rows])
+
+
+SUBCOMMANDS: Final = {
+    "list": (list_users, LIST_HELP),
+    "describe": (describe, DESCRIBE_HELP),
+    "add": (add, ADD_HELP),
+    "delete": (delete, DELETE_HELP),
+}

@@ -1,0 +1,56 @@
+"""What a broker keeps of a user's SCRAM password, and how it stands in the registry.
+
+    "SCRAM-SHA-256": "salt=<Base64>,stored_key=<Base64>,server_key=<Base64>,iterations=4096"
+
+The fields may come in any order.
+
+Source: RFC 5802, section 3; zookeeper.md, configs; Kafka 2.7.2, ScramCredentialUtils.
+"""
+
+from base64 import b64decode, b64encode
+from typing import NamedTuple
+
+from barnabas.core.errors import ConfigError
+
+_FIELDS = frozenset(["salt", "stored_key", "server_key", "iterations"])
+
+
+class ScramCredential(NamedTuple):
+    """What a broker knows of a user's password."""
+
+    salt: bytes
+    stored_key: bytes
+    server_key: bytes
+    iterations: int
+
+    def __repr__(self) -> str:
+        return f"ScramCredential(iterations={self.iterations})"
+
+
+def encode_credential(credential: ScramCredential) -> str:
+    """A credential as it stands in the registry."""
+    return (
+        f"salt={b64encode(credential.salt).decode()},stored_key={b64encode(credential.stored_key).decode()},"
+        f"server_key={b64encode(credential.server_key).decode()},iterations={credential.iterations}"
+    )
+
+
+def decode_credential(text: str) -> ScramCredential:
+    """The credential of such a text.
+
+    Raises:
+        ConfigError: It is none; tells nothing of what stands there.
+    """
+    fields = dict(item.split("=", 1) for item in text.split(",") if "=" in item)
+    if fields.keys() != _FIELDS or text.count(",") != len(_FIELDS) - 1:
+        raise ConfigError("a SCRAM credential has salt, stored_key, server_key and iterations")
+    try:
+        salt, stored_key, server_key = (
+            b64decode(fields[name], validate=True) for name in ("salt", "stored_key", "server_key")
+        )
+        iterations = int(fields["iterations"])
+    except ValueError:
+        raise ConfigError("a SCRAM credential holds Base64 and a number") from None
+    if not (salt and stored_key and server_key and 0 < iterations < 1 << 31):
+        raise ConfigError("a SCRAM credential has a part that is empty or out of range")
+    return ScramCredential(salt, stored_key, server_key, iterations)

@@ -1,0 +1,67 @@
+"""How connections of one listener log in: which mechanisms there are, against what they check, and how often it worked.
+
+Source: security page, SASL; Kafka 2.7.2, SaslChannelBuilder, Selector's metrics.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from barnabas.security.sasl.mechanism import SaslServer
+
+NewServer = Callable[[], SaslServer]
+
+
+@dataclass(slots=True)
+class LoginCounts:
+    """What became of the logins of a listener, since the broker's start; for Kafka's metrics.
+
+    Attributes:
+        no_reauthentication_count: Successful ones of clients that do not know how to log in again.
+        expired_connection_count: Connections closed as their session was over.
+    """
+
+    success_count: int = 0
+    failure_count: int = 0
+    reauthentication_success_count: int = 0
+    reauthentication_failure_count: int = 0
+    no_reauthentication_count: int = 0
+    expired_connection_count: int = 0
+
+
+class ListenerLogins:
+    """The mechanisms of one listener.
+
+    Attributes:
+        mechanisms: Their names, in the order of the setting.
+        counts: Of this listener.
+        failure_delay_ms: How long the answer to a failed login is held back.
+    """
+
+    def __init__(
+        self, servers: Mapping[str, NewServer], max_reauth_ms: Mapping[str, int], failure_delay_ms: Callable[[], int]
+    ) -> None:
+        """Args:
+        servers: For each mechanism, what begins a login.
+        max_reauth_ms: For each mechanism, how long a session lasts (connections.max.reauth.ms); 0: for ever.
+        """
+        self._servers = dict(servers)
+        self._max_reauth_ms = dict(max_reauth_ms)
+        self.failure_delay_ms = failure_delay_ms
+        self.mechanisms: Sequence[str] = tuple(servers)
+        self.counts = LoginCounts()
+
+    def new_server(self, mechanism: str) -> SaslServer:
+        """Begin a login by one of the mechanisms."""
+        return self._servers[mechanism]()
+
+    def session_lifetime_ms(self, mechanism: str, now_ms: int, expires_ms: int | None) -> int:
+        """How long a session that begins now lasts; 0: for ever.
+
+        Args:
+            now_ms, expires_ms: Now, and when what the client proved itself with runs out, since the epoch.
+        """
+        lifetime_ms = self._max_reauth_ms[mechanism]
+        if expires_ms is not None:
+            # With connections.max.reauth.ms=0 not even a token's end ends the session, as in Kafka.
+            lifetime_ms = min(lifetime_ms, expires_ms - now_ms)
+        return max(0, lifetime_ms)

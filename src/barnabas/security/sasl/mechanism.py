@@ -1,0 +1,97 @@
+"""What both sides of a login share: the mechanisms' names, the two protocols, and how a login fails.
+
+    server    answer(response) -> challenge     until `is_complete`; then `identity` says who it is
+    client    first() -> response, answer(challenge) -> response     until `is_complete`
+
+Source: RFC 4422 (SASL); security page, SASL.
+"""
+
+from typing import NamedTuple, Protocol
+
+from barnabas.core.errors import BarnabasError
+
+PLAIN = "PLAIN"
+SCRAM_SHA_256 = "SCRAM-SHA-256"
+SCRAM_SHA_512 = "SCRAM-SHA-512"
+OAUTHBEARER = "OAUTHBEARER"
+GSSAPI = "GSSAPI"
+
+MECHANISMS = (PLAIN, SCRAM_SHA_256, SCRAM_SHA_512, OAUTHBEARER)
+"""Those that are there, as Kafka names them."""
+
+
+class LoginError(BarnabasError):
+    """A login failed.
+
+    Attributes:
+        is_told: Whether the other side may read the reason. Where it is not, the reason says something that only this
+            side's log may (that there is no such user, say).
+
+    It never holds a password, a token, a proof or a key.
+    """
+
+    def __init__(self, reason: str, is_told: bool = False) -> None:
+        super().__init__(reason)
+        self.is_told = is_told
+
+
+class Identity(NamedTuple):
+    """Who logged in.
+
+    Attributes:
+        name: The user.
+        token_id: The delegation token that it was done with; empty: none.
+        expires_ms: When what it was proved with runs out, in milliseconds since the epoch; None: never.
+    """
+
+    name: str
+    token_id: str = ""
+    expires_ms: int | None = None
+
+
+class SaslServer(Protocol):
+    """One login, seen from the broker.
+
+    Attributes:
+        is_complete: Whether it succeeded; no further response is expected.
+        identity: Who it is, once complete.
+    """
+
+    is_complete: bool
+    identity: Identity
+
+    def answer(self, response: bytes) -> bytes:
+        """Take what the client says and give the next challenge; never waits.
+
+        Raises:
+            LoginError: It failed.
+        """
+        ...
+
+
+class SaslClient(Protocol):
+    """One login, seen from the client:
+
+        response = client.first()
+        while not client.is_complete:
+            response = client.answer(challenge that the server gave for response)
+
+    What is given with the call that completes it is empty and not sent any more.
+
+    Attributes:
+        is_complete: Whether the server has accepted it and, where the mechanism allows, proved who it is itself.
+    """
+
+    is_complete: bool
+
+    def first(self) -> bytes:
+        """The first response; the client speaks first in all mechanisms here."""
+        ...
+
+    def answer(self, challenge: bytes) -> bytes:
+        """The next response.
+
+        Raises:
+            LoginError: The server is not who it claims to be, or says what makes no sense.
+        """
+        ...
