@@ -1,4 +1,6 @@
-"""Requests about ACLs, on a broker without an authorizer: the same on Kafka 2.7.2."""
+"""Requests about ACLs, on a broker with and without an authorizer: the same on Kafka 2.7.2."""
+
+from contextlib import ExitStack
 
 import pytest
 
@@ -6,7 +8,8 @@ from barnabas.core.error_code import ErrorCode as E
 from barnabas.protocol.messages.create_acls import AclCreation, CreateAclsRequest
 from barnabas.protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
 from barnabas.protocol.messages.describe_acls import DescribeAclsRequest
-from tests.compat.conftest import RunningBroker
+from tests.compat.acl_requests import CONFIG, GOLDEN, play
+from tests.compat.conftest import RunningBroker, _started
 from tests.compat.raw import ask
 
 VERSIONS = range(3)
@@ -82,3 +85,12 @@ def test_no_acl_is_deleted(cluster: RunningBroker, version: int) -> None:
     for place in numbers_in(version):
         for unknown in (0, 99):
             assert results(acl_filter(*ACL), acl_filter(*changed(ANYTHING, place, unknown))) == (0, [refused] * 2)
+
+
+def test_with_an_authorizer_every_request_is_answered_as_by_kafka() -> None:
+    lines = [line for line in GOLDEN.read_text().splitlines() if not line.startswith("#")]
+    expected = dict(zip(lines[::2], lines[1::2], strict=True))
+    with ExitStack() as stack:
+        told = {what: f"    {answer}" for what, answer in play(_started(stack, CONFIG).bootstrap_servers)}
+    assert {what: answer for what, answer in told.items() if answer != expected[what]} == {}
+    assert told.keys() == expected.keys()
