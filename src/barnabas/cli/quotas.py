@@ -1,0 +1,284 @@
+"""`barnabas quotas`: limits, what holds clients, who uses how much, and what another limit would have done."""
+
+import asyncio
+import time
+from typing import Annotated, Final
+
+from barnabas.cli.connection import client_settings, connect
+from barnabas.cli.options import (
+    DEFAULT_SERVER,
+    AsJson,
+    BootstrapServer,
+    CommandConfig,
+    Option,
+    TimeoutMs,
+    flag,
+    paragraphs,
+    run_async,
+    stop_on_signals,
+)
+from barnabas.cli.output import note, print_json
+from barnabas.cli.quota_options import (
+    ClientDefault,
+    ClientId,
+    User,
+    UserDefault,
+    changes_of,
+    entity_of,
+    kind_of,
+    limited_of,
+    show_limits,
+)
+from barnabas.cli.quota_views import PER_BROKER, show_explained, show_top
+from barnabas.clients.admin_quota_states import QuotaStateAdmin
+from barnabas.core.errors import BarnabasError
+
+HELP = paragraphs(
+    """Set quotas, and have them explained: what holds clients, who uses how much, what another limit would have done.
+
+Limits are per broker, and so is what `explain`, `top` and `simulate` show. These three are answered by Barnabas alone;
+limits are Kafka's own, and kafka-configs sets them as well.
+"""
+)
+LIST_HELP = paragraphs(
+    """List all limits, from the first level to the last: the first one that is for a client is in force.
+
+Example:
+
+  barnabas quotas list
+"""
+)
+SET_HELP = paragraphs(
+    """Set limits of a user, a client id, or a user's client id; they are in force within a second.
+
+With the same options `barnabas quotas simulate` tells what they would do.
+
+Example:
+
+  barnabas quotas set --user alice --client-id importer --set producer_byte_rate=1000000
+"""
+)
+DELETE_HELP = paragraphs(
+    """Delete limits: all of the one that is named, or those of --name.
+
+Example:
+
+  barnabas quotas delete --user alice --client-id importer --name producer_byte_rate
+"""
+)
+EXPLAIN_HELP = paragraphs(
+    """Show which limits hold a user's clients of one id, and why.
+
+All nine levels, which of them is in force, what was measured over the quota's windows, for how long a request would be
+held now, who shares the limit, and whether clients wait so long. What is not named is this command's own: everybody may
+ask about himself.
+
+Example:
+
+  barnabas quotas explain --user alice --client-id importer
+"""
+)
+TOP_HELP = paragraphs(
+    """Show who uses how much, who uses most first, again and again until Ctrl-C.
+
+Example:
+
+  barnabas quotas top --once
+"""
+)
+SIMULATE_HELP = paragraphs(
+    """Show what a limit would have done with the last hour's traffic.
+
+Who would have been held, how often and for how long. Nothing is changed. Limits that are in force already have shaped
+that traffic: without them there may have been more of it.
+
+Example:
+
+  barnabas quotas simulate --user alice --set producer_byte_rate=1000000
+"""
+)
+
+_LONGEST_S: Final = 3_600
+
+Setting = Annotated[
+    list[str] | None,
+    Option("--set", metavar="NAME=VALUE", help="A limit, as in kafka-configs. May be repeated."),
+]
+
+
+def list_limits(
+    bootstrap_server: BootstrapServer = DEFAULT_SERVER,
+    command_config: CommandConfig = None,
+    timeout: TimeoutMs = None,
+    as_json: AsJson = False,
+) -> None:
+    settings = client_settings("barnabas-quotas", command_config, timeout)
+
+    async def work() -> None:
+        async with connect(bootstrap_server, settings, QuotaStateAdmin) as admin:
+            limits = await admin.limits()
+        show_limits(limits.items(), as_json)
+
+    run_async(work())
+
+
+def set_limits(
+    setting: Setting = None,
+    user: User = None,
+    user_default: UserDefault = False,
+    client_id: ClientId = None,
+    client_default: ClientDefault = False,
+    bootstrap_server: BootstrapServer = DEFAULT_SERVER,
+    command_config: CommandConfig = None,
+    timeout: TimeoutMs = None,
+    as_json: AsJson = False,
+) -> None:
+    entity = entity_of(user, user_default, client_id, client_default)
+    changes = changes_of(setting or [])
+    settings = client_settings("barnabas-quotas", command_config, timeout)
+
+    async def work() -> None:
+        async with connect(bootstrap_server, settings, QuotaStateAdmin) as admin:
+            await admin.alter_limits(limited_of(entity), {kind.key: limit for kind, limit in changes.items()})
+
+    run_async(work())
+    if as_json:
+        print_json({"node": f"/config/{entity.path}", "set": {kind.key: limit for kind, limit in changes.items()}})
+        return
+    for kind, limit in changes.items():
+        print(f"Set {kind.key}={kind.text(limit)} for {entity}.")
+    note(PER_BROKER)
+
+
+def delete_limits(
+    user: User = None,
+    user_default: UserDefault = False,
+    client_id: ClientId = None,
+    client_default: ClientDefault = False,
+    name: Annotated[list[str] | None, Option("--name", metavar="NAME", help="This one alone. May be repeated.")] = None,
+    bootstrap_server: BootstrapServer = DEFAULT_SERVER,
+    command_config: CommandConfig = None,
+    timeout: TimeoutMs = None,
+    as_json: AsJson = False,
+) -> None:
+    entity = entity_of(user, user_default, client_id, client_default)
+    names = [kind_of(each, "--name").key for each in name or []]
+    settings = client_settings("barnabas-quotas", command_config, timeout)
+
+    async def work() -> list[str]:
+        async with connect(bootstrap_server, settings, QuotaStateAdmin) as admin:
+            known = (await admin.limits()).get(limited_of(entity), {})
+            found = [each for each in names or sorted(known) if each in known]
+            if found:
+                await admin.alter_limits(limited_of(entity), dict.fromkeys(found))
+            return found
+
+    deleted = run_async(work())
+    if as_json:
+        print_json({"node": f"/config/{entity.path}", "deleted": deleted})
+    elif deleted:
+        print(f"Deleted {', '.join(deleted)} of {entity}.")
+    else:
+        raise BarnabasError(f"there is no such limit of {entity}; `barnabas quotas list` shows those that there are")
+
+
+def explain(
+    user: User = None,
+    client_id: ClientId = None,
+    bootstrap_server: BootstrapServer = DEFAULT_SERVER,
+    command_config: CommandConfig = None,
+    timeout: TimeoutMs = None,
+    as_json: AsJson = False,
+) -> None:
+    settings = client_settings("barnabas-quotas", command_config, timeout)
+
+    async def work() -> None:
+        async with connect(bootstrap_server, settings, QuotaStateAdmin) as admin:
+            told = await admin.explain(user, client_id)
+        if as_json:
+            print_json(told)
+        else:
+            show_explained(told)
+
+    run_async(work())
+
+
+def top(
+    once: Annotated[bool, flag("--once", "Show it once.")] = False,
+    interval: Annotated[
+        int, Option("--interval", min=1, max=_LONGEST_S, metavar="SECONDS", help="How often it is shown anew.")
+    ] = 2,
+    seconds: Annotated[
+        int, Option("--seconds", min=1, max=_LONGEST_S, metavar="N", help="Average over the last N seconds.")
+    ] = 10,
+    count: Annotated[int, Option("--count", min=1, metavar="N", help="Show so many clients of each broker.")] = 20,
+    bootstrap_server: BootstrapServer = DEFAULT_SERVER,
+    command_config: CommandConfig = None,
+    timeout: TimeoutMs = None,
+    as_json: AsJson = False,
+) -> None:
+    settings = client_settings("barnabas-quotas", command_config, timeout)
+
+    async def work() -> None:
+        stopped = stop_on_signals()
+        async with connect(bootstrap_server, settings, QuotaStateAdmin) as admin:
+            while not stopped.is_set():
+                told = await admin.top(seconds)
+                if as_json:
+                    print_json(told)
+                else:
+                    show_top(told, count, is_live=not once)
+                if once:
+                    return
+                try:
+                    await asyncio.wait_for(stopped.wait(), interval)
+                except TimeoutError:
+                    continue
+
+    run_async(work())
+
+
+def simulate(
+    setting: Setting = None,
+    user: User = None,
+    user_default: UserDefault = False,
+    client_id: ClientId = None,
+    client_default: ClientDefault = False,
+    minutes: Annotated[
+        int, Option("--minutes", min=1, max=60, metavar="N", help="Of the last N minutes (default: 60).")
+    ] = 60,
+    bootstrap_server: BootstrapServer = DEFAULT_SERVER,
+    command_config: CommandConfig = None,
+    timeout: TimeoutMs = None,
+    as_json: AsJson = False,
+) -> None:
+    # Here: the others have no use for the windows.
+    from barnabas.cli.quota_simulation import show_simulated, simulated
+
+    entity = entity_of(user, user_default, client_id, client_default)
+    changes = changes_of(setting or [])
+    settings = client_settings("barnabas-quotas", command_config, timeout)
+
+    async def work() -> None:
+        async with connect(bootstrap_server, settings, QuotaStateAdmin) as admin:
+            told = await admin.recorded(None, None, minutes * 60)
+        begin_s = time.perf_counter()
+        found = [simulated(each, entity, changes) for each in told]
+        if as_json:
+            print_json([each.as_dict() for each in found])
+            return
+        for each in found:
+            show_simulated(each)
+        note(f"Simulated in {time.perf_counter() - begin_s:.1f} s; nothing was changed.")
+
+    run_async(work())
+
+
+SUBCOMMANDS: Final = {
+    "list": (list_limits, LIST_HELP),
+    "set": (set_limits, SET_HELP),
+    "delete": (delete_limits, DELETE_HELP),
+    "explain": (explain, EXPLAIN_HELP),
+    "top": (top, TOP_HELP),
+    "simulate": (simulate, SIMULATE_HELP),
+}

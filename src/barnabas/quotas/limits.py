@@ -1,0 +1,78 @@
+"""What can be limited, and the values that limits may have.
+
+| kind                | setting                    | type   | unit                                                   |
+| ------------------- | -------------------------- | ------ | ------------------------------------------------------ |
+| PRODUCE             | `producer_byte_rate`       | long   | bytes of produce requests per second                   |
+| FETCH               | `consumer_byte_rate`       | long   | bytes of fetch answers per second                      |
+| REQUEST             | `request_percentage`       | double | percent of the time of a thread of Kafka's; see below  |
+| CONTROLLER_MUTATION | `controller_mutation_rate` | double | partitions created and deleted per second              |
+
+What 100 percent are here, where there is one loop in the place of Kafka's threads, is in docs/quotas.md.
+
+Source: semantics, quotas; Kafka 2.7.2, org.apache.kafka.common.config.internals.QuotaConfigs.
+"""
+
+import re
+from enum import IntEnum
+
+MOST_LIMIT = 2**63 - 1
+"""The largest limit that there can be: Kafka's own word for none."""
+
+_LONG = re.compile(r"[+-]?[0-9]{1,40}")
+_DOUBLE = re.compile(r"[+-]?(?:[0-9]{1,400}(?:\.[0-9]{0,400})?|\.[0-9]{1,400})(?:[eE][+-]?[0-9]{1,4})?")
+
+
+class QuotaKind(IntEnum):
+    """What is limited."""
+
+    PRODUCE = 0
+    FETCH = 1
+    REQUEST = 2
+    CONTROLLER_MUTATION = 3
+
+    @property
+    def key(self) -> str:
+        """The name of its setting."""
+        return _KEYS[self]
+
+    @property
+    def is_long(self) -> bool:
+        """Whether its limits are whole numbers."""
+        return self < QuotaKind.REQUEST
+
+    def parse(self, text: str) -> float:
+        """Read a limit as it stands in the registry.
+
+        Raises:
+            ValueError: There can be no such limit; says why.
+        """
+        text = text.strip()
+        if not (_LONG if self.is_long else _DOUBLE).fullmatch(text):
+            raise ValueError(f"{self.key} is no {'whole number' if self.is_long else 'number'}: {text[:40]!r}")
+        limit = float(text)
+        self.check(limit)
+        return limit
+
+    def check(self, limit: float) -> None:
+        """Whether there can be such a limit.
+
+        Raises:
+            ValueError: There can't; says why.
+        """
+        # differs from Kafka (impossible-quota): it takes any number, and by a limit of 0 or less it holds nobody.
+        if not 0 < limit <= MOST_LIMIT:
+            raise ValueError(f"{self.key} must be more than 0 and at most {MOST_LIMIT}: {limit:g}")
+
+    def text(self, limit: float) -> str:
+        """A limit as it is written to the registry."""
+        return str(min(int(limit), MOST_LIMIT)) if self.is_long else repr(float(limit))
+
+
+_KEYS = {
+    QuotaKind.PRODUCE: "producer_byte_rate",
+    QuotaKind.FETCH: "consumer_byte_rate",
+    QuotaKind.REQUEST: "request_percentage",
+    QuotaKind.CONTROLLER_MUTATION: "controller_mutation_rate",
+}
+KINDS_BY_KEY = {key: kind for kind, key in _KEYS.items()}
+"""The kinds by the names of their settings."""

@@ -1,0 +1,46 @@
+"""A token bucket: what may happen at once, and how fast it may go on. Pure.
+
+It holds as many tokens as come in all windows together, is filled with so many per second as the limit says, and may be
+overdrawn by the last one that found any in it.
+
+Source: KIP-599; Kafka 2.7.2, org.apache.kafka.common.metrics.stats.TokenBucket, ControllerMutationQuotaManager.
+"""
+
+from math import floor, inf
+
+from barnabas.core.windowed_rate import MOST_MS
+
+
+class TokenBucket:
+    """Counts tokens. Whoever asks says what the limit is: it may change."""
+
+    __slots__ = ("_burst_s", "_tokens", "_updated_ms")
+
+    def __init__(self, burst_s: float) -> None:
+        """Args:
+        burst_s: In how many seconds it is filled.
+        """
+        self._burst_s = burst_s
+        # Full, whatever the limit is.
+        self._tokens = inf
+        self._updated_ms = 0
+
+    def tokens(self, now_ms: int, limit_per_s: float) -> float:
+        """How many there are; less than 0: it is overdrawn."""
+        added = limit_per_s * ((now_ms - self._updated_ms) / 1_000)
+        self._tokens = min(limit_per_s * self._burst_s, self._tokens + added)
+        self._updated_ms = now_ms
+        return self._tokens
+
+    def take(self, now_ms: int, limit_per_s: float, count: float) -> None:
+        """Take tokens, be they there or not."""
+        self._tokens = min(limit_per_s * self._burst_s, self.tokens(now_ms, limit_per_s) - count)
+
+    def wait_ms(self, now_ms: int, limit_per_s: float) -> int:
+        """How long it is overdrawn; 0: it is not."""
+        tokens = self.tokens(now_ms, limit_per_s)
+        return floor(min(-tokens / limit_per_s * 1_000, MOST_MS) + 0.5) if tokens < 0 else 0
+
+    def fill(self) -> None:
+        """Nobody counts tokens any more: whoever does so next finds it full."""
+        self._tokens = inf
