@@ -1,0 +1,71 @@
+"""An event loop on a thread of its own: what makes a synchronous API of one that waits.
+
+Invariants: what was started there is done, or was cancelled, once `run` is over, however that ends; nobody waits for a
+loop that was stopped.
+"""
+
+import asyncio
+import threading
+from collections.abc import Coroutine
+from concurrent.futures import CancelledError
+from typing import TypeVar
+
+from barnabas.api.errors import ClosedError
+
+T = TypeVar("T")
+
+
+class LoopThread:
+    """A thread that runs an event loop until it is stopped. It keeps no program alive."""
+
+    __slots__ = ("_is_stopped", "_lock", "_loop", "_thread")
+
+    def __init__(self, name: str) -> None:
+        """Start it. `name` is the thread's."""
+        self._loop = asyncio.new_event_loop()
+        self._lock = threading.Lock()
+        self._is_stopped = False
+        self._thread = threading.Thread(target=self._loop.run_forever, name=name, daemon=True)
+        self._thread.start()
+
+    def run(self, coroutine: Coroutine[object, object, T]) -> T:
+        """Run a coroutine there and wait for it; any thread may call this, and several at once.
+
+        Returns:
+            What it returns.
+
+        Raises:
+            ClosedError: The thread was stopped, before or meanwhile.
+            BaseException: What it raises; or Ctrl-C, which cancels it.
+        """
+        with self._lock:
+            if self._is_stopped:
+                coroutine.close()
+                raise ClosedError("it was closed")
+            future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        try:
+            return future.result()
+        except CancelledError:
+            raise ClosedError("it was closed meanwhile") from None
+        except BaseException:
+            future.cancel()
+            raise
+
+    def stop(self) -> None:
+        """Cancel what still runs there, and end the thread; harmless a second time."""
+        with self._lock:
+            if self._is_stopped:
+                return
+            self._is_stopped = True
+        # What was given to the loop before has begun when this begins.
+        asyncio.run_coroutine_threadsafe(_cancel_all(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
+async def _cancel_all() -> None:
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

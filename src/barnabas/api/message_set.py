@@ -1,0 +1,223 @@
+"""What a fetch answered for one partition: a run of messages, read as it is iterated.
+
+    messages = consumer.fetch("t", 0, offset)
+    for offset, next_offset, message in messages:
+        ...
+    offset = messages.next_offset
+
+The bytes are those of the broker's log, in whatever format it keeps: messages of magic 0 and 1, alone or many in one
+that is compressed, or record batches of magic 2. The broker may cut the last one where the fetch size ends.
+
+Invariants:
+
+- Nothing is decoded, unpacked or checked before it is asked for; a set may be iterated any number of times.
+- A message is given whole, after its checksum was compared, or not at all; what is cut off at the end is left out.
+- Offsets ascend, and none is below the one that was asked for: what a compressed message or a batch holds before it is
+  left out. So are the markers of transactions, which are no messages; what aborted transactions wrote is not.
+
+Source: implementation document, messages and message sets; legacy-0.7.md (a fetch ends in a partial message);
+log format facts.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from barnabas.api.broker_errors import BrokerError, InvalidMessageError
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.types import NO_OFFSET
+from barnabas.records.batch import INT32, LOG_OVERHEAD, MAGIC, MAGIC_POSITION, Buffer, Codec, is_crc_valid, read_header
+from barnabas.records.errors import CorruptRecordsError
+from barnabas.records.formats import batches_of_any_magic, read_any_header
+from barnabas.records.legacy import is_message_crc_valid, to_record, unwrap
+from barnabas.records.record import MAX_UNCOMPRESSED_BYTES, Record, RecordHeaders, iterate_records
+
+_SIZE_POSITION = 8
+
+
+class Message(NamedTuple):
+    """One message.
+
+    Attributes:
+        key: None: it has none.
+        payload: None: it is null, which deletes its key in a compacted topic.
+        timestamp_ms: When it was made or, as the topic says, appended; -1 in magic 0, which knows no times.
+        headers: Names and values; only magic 2 has them.
+        magic: The version of the format that it is kept in.
+    """
+
+    key: bytes | None
+    payload: bytes | None
+    timestamp_ms: int
+    headers: RecordHeaders
+    magic: int
+
+
+class MessageAndOffset(NamedTuple):
+    """A message and its place in the log.
+
+    Attributes:
+        offset: Its own.
+        next_offset: Where to go on reading behind it.
+        message: What it is.
+    """
+
+    offset: int
+    next_offset: int
+    message: Message
+
+
+class MessageSet:
+    """The messages of one partition from an offset on.
+
+    Attributes:
+        data: The bytes as they came.
+        fetch_offset: The offset that was asked for.
+        high_watermark: The end of what consumers may read, when the broker answered; -1: not known.
+        error: Why the partition could not be read; None: it could. It is raised where the set is iterated.
+    """
+
+    __slots__ = ("_max_bytes", "data", "error", "fetch_offset", "high_watermark")
+
+    def __init__(
+        self,
+        data: Buffer = b"",
+        fetch_offset: int = 0,
+        *,
+        high_watermark: int = NO_OFFSET,
+        error: BrokerError | None = None,
+        max_bytes: int = MAX_UNCOMPRESSED_BYTES,
+    ) -> None:
+        """Args:
+        max_bytes: How large a compressed message or batch may become when it is unpacked.
+        """
+        self.data = memoryview(data)
+        self.fetch_offset = fetch_offset
+        self.high_watermark = high_watermark
+        self.error = error
+        self._max_bytes = max_bytes
+
+    def __iter__(self) -> Iterator[MessageAndOffset]:
+        """Walk the messages.
+
+        Raises:
+            BrokerError: The partition could not be read.
+            InvalidMessageError: While iterating, at the first message that is damaged; those before it were given.
+        """
+        self.raise_for_error()
+        return self._messages()
+
+    def __repr__(self) -> str:
+        return f"MessageSet({self.size_in_bytes} bytes from offset {self.fetch_offset}, error={self.error!r})"
+
+    @property
+    def size_in_bytes(self) -> int:
+        """All that came, with what is cut off at the end."""
+        return len(self.data)
+
+    @property
+    def valid_bytes(self) -> int:
+        """How many of the bytes are whole messages or batches; only their sizes are looked at.
+
+        Raises:
+            InvalidMessageError: A size that no message has.
+        """
+        return sum(map(len, self._batches()))
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether the end is cut off. Raises InvalidMessageError."""
+        return self.valid_bytes < self.size_in_bytes
+
+    @property
+    def wanted_bytes(self) -> int | None:
+        """How large the message or batch is whose end is cut off; None: none is, or it is not known.
+
+        Raises:
+            InvalidMessageError: A size that no message has.
+        """
+        cut = self.data[self.valid_bytes :]
+        if len(cut) < LOG_OVERHEAD:
+            return None
+        size: int = INT32.unpack_from(cut, _SIZE_POSITION)[0]
+        return LOG_OVERHEAD + size
+
+    @property
+    def next_offset(self) -> int:
+        """Where to go on reading when all of it is read; `fetch_offset` where nothing whole is in it.
+
+        It may be above the last message's: markers of transactions, and what compaction took, have offsets too.
+
+        Raises:
+            InvalidMessageError: A size that no message has.
+        """
+        last = self.fetch_offset - 1
+        for batch in self._batches():
+            last = max(last, read_any_header(batch).last_offset)
+        return last + 1
+
+    def raise_for_error(self) -> None:
+        """Raise the partition's error, if it has one. Raises BrokerError."""
+        if self.error is not None:
+            raise self.error
+
+    def _batches(self) -> Iterator[memoryview]:
+        try:
+            yield from batches_of_any_magic(self.data)
+        except CorruptRecordsError as error:
+            raise self._invalid(error) from error
+
+    def _messages(self) -> Iterator[MessageAndOffset]:
+        for batch in self._batches():
+            try:
+                if batch[MAGIC_POSITION] == MAGIC:
+                    yield from self._of_batch(batch)
+                else:
+                    yield from self._of_message(batch)
+            except CorruptRecordsError as error:
+                raise self._invalid(error) from error
+
+    def _of_batch(self, batch: memoryview) -> Iterator[MessageAndOffset]:
+        header = read_header(batch)
+        # Before anything it says is believed: what is passed over must not be passed over by mistake.
+        if not is_crc_valid(batch, 0, len(batch)):
+            raise CorruptRecordsError(f"batch {header.base_offset} has a wrong CRC")
+        if header.last_offset < self.fetch_offset or header.is_control:
+            return
+        yield from self._numbered(iterate_records(batch, self._max_bytes), MAGIC, header.last_offset + 1)
+
+    def _of_message(self, data: memoryview) -> Iterator[MessageAndOffset]:
+        header = read_any_header(data)
+        if not is_message_crc_valid(data, 0, len(data)):
+            raise CorruptRecordsError(f"message {header.last_offset} has a wrong CRC")
+        if header.last_offset < self.fetch_offset:
+            return
+        is_wrapper = header.codec != Codec.NONE
+        yield from self._numbered(self._inner(data, is_wrapper), header.magic, header.last_offset + 1)
+
+    def _inner(self, data: memoryview, is_wrapper: bool) -> Iterator[Record]:
+        for inner in unwrap(data, self._max_bytes):
+            if inner.magic >= MAGIC:
+                raise CorruptRecordsError(f"magic {inner.magic} of message {inner.offset} in a message set")
+            if is_wrapper and not is_message_crc_valid(inner.data, 0, len(inner.data)):
+                raise CorruptRecordsError(f"message {inner.offset} has a wrong CRC")
+            yield to_record(inner)
+
+    def _numbered(self, records: Iterable[Record], magic: int, end_offset: int) -> Iterator[MessageAndOffset]:
+        """Give records as messages; behind the last one reading goes on at `end_offset`."""
+        last: Record | None = None
+        for record in records:
+            if last is not None:
+                yield _given(last, last.offset + 1, magic)
+            last = record if record.offset >= self.fetch_offset else None
+        if last is not None:
+            yield _given(last, max(last.offset + 1, end_offset), magic)
+
+    def _invalid(self, error: CorruptRecordsError) -> InvalidMessageError:
+        return InvalidMessageError(
+            ErrorCode.CORRUPT_MESSAGE, f"what was fetched from offset {self.fetch_offset} is damaged: {error}"
+        )
+
+
+def _given(record: Record, next_offset: int, magic: int) -> MessageAndOffset:
+    message = Message(record.key, record.value, record.timestamp_ms, record.headers, magic)
+    return MessageAndOffset(record.offset, next_offset, message)

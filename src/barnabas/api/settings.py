@@ -1,0 +1,227 @@
+"""The documented settings of a client API: how one is declared, and how a program's mapping becomes values.
+
+Each API has one table. A setting has one name, the newest that is documented (0.8.2), and those that it had before
+(0.7) as aliases:
+
+    TABLE = SettingsTable("producer", (
+        Declared("queue.buffering.max.ms", "int", 5_000, "How long a message waits, in ms.", ("queue.time",), least=0),
+    ))
+    TABLE.read({"queue.time": 200}).integer("queue.buffering.max.ms")    # 200
+
+Invariants:
+
+- A name that no table has is refused, and so is one that is documented but cannot be done here.
+- What is given by both of a setting's names is the same value, or refused.
+- No value of a setting is in an error unless it can't be a secret: logins and key stores are checked by
+  `barnabas.clients.security`.
+
+Source: configuration documents of 0.7 and 0.8.2; legacy-0.7.md.
+"""
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Final, NamedTuple
+
+from barnabas.core.config.settings import Setting, Value, allowed, parse
+from barnabas.core.errors import ConfigError
+from barnabas.security.tls.settings import CLIENT_SETTINGS
+
+SECURITY_SETTINGS: Final = ("security.protocol", "sasl.mechanism", "sasl.jaas.config", *CLIENT_SETTINGS)
+"""How brokers are reached: Kafka's newer names, as what is older knew no security."""
+
+_CLASS: Final = "class"
+
+
+class Declared(NamedTuple):
+    """One documented setting.
+
+    Attributes:
+        name: The newest documented.
+        type: boolean, short, int, long, double, list, string; class: a dotted path, or the object itself.
+        default: None: it has none.
+        description: What it does here, for the documents: a sentence or two, with the unit.
+        aliases: What it was called before.
+        least, greatest: Bounds of a number, both included.
+        choices: All that it may be, where that is a list of words.
+        refusal: Why it can't be given at all, and what to do instead; empty: it can.
+    """
+
+    name: str
+    type: str
+    default: str | int | float | bool | None
+    description: str
+    aliases: tuple[str, ...] = ()
+    least: float | None = None
+    greatest: float | None = None
+    choices: tuple[str, ...] | None = None
+    refusal: str = ""
+
+    @property
+    def setting(self) -> Setting:
+        """The same as the rest of the package knows settings."""
+        kind = "string" if self.type == _CLASS else self.type
+        return Setting(self.name, kind, self.default, self.least, self.greatest, self.choices, "medium", "")
+
+    @property
+    def allowed(self) -> str:
+        """What it may be, in words for a person."""
+        return "a dotted path, or an object" if self.type == _CLASS else allowed(self.setting)
+
+
+@dataclass(slots=True, frozen=True)
+class Settings:
+    """What a program gave, and the defaults of what it did not.
+
+    Attributes:
+        given: The settings that were given, by their newest name.
+        security: Those of `SECURITY_SETTINGS` that were given, as text; some are secrets.
+    """
+
+    given: frozenset[str]
+    security: Mapping[str, str] = field(repr=False)
+    _values: Mapping[str, object] = field(repr=False)
+
+    def integer(self, name: str) -> int:
+        """The value of a short, int or long."""
+        value = self._values[name]
+        assert isinstance(value, int)
+        return value
+
+    def number(self, name: str) -> float:
+        """The value of a double."""
+        value = self._values[name]
+        assert isinstance(value, float | int)
+        return float(value)
+
+    def boolean(self, name: str) -> bool:
+        value = self._values[name]
+        assert isinstance(value, bool)
+        return value
+
+    def text(self, name: str) -> str:
+        """The value of a string; empty where it has none."""
+        value = self._values[name]
+        assert value is None or isinstance(value, str)
+        return value or ""
+
+    def items(self, name: str) -> list[str]:
+        """The value of a list; empty where it has none."""
+        value = self._values[name]
+        assert value is None or isinstance(value, list)
+        return list(value or ())
+
+    def given_object(self, name: str) -> object:
+        """The value of a class: a dotted path, an object, or None."""
+        return self._values[name]
+
+
+class SettingsTable:
+    """All settings of one API."""
+
+    __slots__ = ("_api", "_names", "settings")
+
+    def __init__(self, api: str, settings: Iterable[Declared]) -> None:
+        """Args:
+        api: What errors call it, such as `producer`.
+        settings: One of each name.
+
+        Raises:
+            ValueError: Two have a name in common.
+        """
+        self._api = api
+        self.settings = tuple(settings)
+        self._names: dict[str, Declared] = {}
+        for declared in self.settings:
+            for name in (declared.name, *declared.aliases):
+                if name in self._names:
+                    raise ValueError(f"{name} is declared twice")
+                self._names[name] = declared
+
+    def read(self, config: Mapping[str, object]) -> Settings:
+        """Turn what a program gave into values.
+
+        Args:
+            config: By documented names, old or new; text (as of a properties file), numbers and booleans; None is as
+                if it were not there.
+
+        Raises:
+            ConfigError: A name is unknown, a value cannot be, or two names of one setting disagree.
+        """
+        values: dict[str, object] = {each.name: each.setting.default_value for each in self.settings}
+        security: dict[str, str] = {}
+        given: dict[str, str] = {}
+        for name, value in config.items():
+            if value is None:
+                continue
+            if name in SECURITY_SETTINGS:
+                security[name] = _as_text(value)
+                continue
+            declared = self._find(name)
+            parsed = _parse(declared, name, value)
+            before = given.setdefault(declared.name, name)
+            if before != name and parsed != values[declared.name]:
+                raise ConfigError(f"{before} and {name} are one setting of the {self._api}, and disagree")
+            values[declared.name] = parsed
+        return Settings(frozenset(given), security, values)
+
+    def _find(self, name: str) -> Declared:
+        declared = self._names.get(name)
+        if declared is None:
+            known = [*self._names, *SECURITY_SETTINGS]
+            by_form = {_plain_form(each): each for each in known}
+            nearest = by_form[difflib.get_close_matches(_plain_form(name), by_form, 1, 0)[0]]
+            raise ConfigError(f"{name} is no setting of the {self._api}: did you mean {nearest}?")
+        if declared.refusal:
+            raise ConfigError(f"{name} can't be set: {declared.refusal}")
+        return declared
+
+
+def _plain_form(name: str) -> str:
+    """What names are compared by: which case and which marks divide the words is forgotten first."""
+    return name.lower().replace("-", ".").replace("_", ".")
+
+
+def _as_text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _parse(declared: Declared, name: str, value: object) -> object:
+    if declared.type == _CLASS:
+        return value.strip() if isinstance(value, str) else value
+    if isinstance(value, list | tuple) and declared.type == "list":
+        value = ",".join(map(str, value))
+    if not isinstance(value, str | int | float):
+        raise ConfigError(f"{name} has to be {declared.allowed}, and not of type {type(value).__name__}")
+    text = _as_text(value)
+    try:
+        parsed: Value = parse(declared.setting, text)
+    except ConfigError as error:
+        raise ConfigError(f"{name}={text}: {error}; it has to be {declared.allowed}") from None
+    return parsed
+
+
+def load(name: str, value: object, known: Mapping[str, object]) -> object:
+    """What a setting of type class names.
+
+    Args:
+        name: Of the setting, for errors.
+        value: An object is what it is; text is a dotted path, `package.module.Name`.
+        known: What goes by a name of its own: Java's names of what is built in, for properties files that have them.
+
+    Raises:
+        ConfigError: There is no such module, or no such name in it.
+    """
+    if not isinstance(value, str):
+        return value
+    if value in known:
+        return known[value]
+    module_name, _, attribute = value.replace(":", ".").rpartition(".")
+    try:
+        if not module_name:
+            raise ConfigError(f"{name}={value}: it has to be a dotted path: package.module.Name")
+        found: object = getattr(import_module(module_name), attribute)
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(f"{name}={value}: {error}") from error
+    return found

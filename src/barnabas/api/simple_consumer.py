@@ -1,0 +1,241 @@
+"""The simple consumer: one connection to one broker, and no state but that.
+
+    with SimpleConsumer("127.0.0.1", 9092) as consumer:
+        offset = consumer.get_offsets_before("t", 0, EARLIEST_TIME)[0]
+        for offset, next_offset, message in consumer.fetch("t", 0, offset):
+            print(message.payload)
+
+Source: design and implementation documents, the simple consumer API.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Self
+
+from barnabas.api.async_simple_consumer import (
+    DEFAULT_MAX_MESSAGE_SIZE,
+    EARLIEST_TIME,
+    IN_ZOOKEEPER,
+    LATEST_TIME,
+    AsyncSimpleConsumer,
+    FetchRequest,
+    OffsetAndMetadata,
+    Offsets,
+)
+from barnabas.api.errors import ClosedError
+from barnabas.api.loop_thread import LoopThread
+from barnabas.api.message_set import Message, MessageAndOffset, MessageSet
+from barnabas.api.simple_consumer_settings import overridden
+from barnabas.clients.environment import ClientEnvironment
+from barnabas.core.types import TopicPartition
+
+__all__ = [
+    "EARLIEST_TIME",
+    "IN_ZOOKEEPER",
+    "LATEST_TIME",
+    "FetchRequest",
+    "Message",
+    "MessageAndOffset",
+    "MessageSet",
+    "OffsetAndMetadata",
+    "SimpleConsumer",
+]
+
+
+class SimpleConsumer:
+    """Reads from one broker the partitions that it leads, and keeps offsets there for groups.
+
+    It connects when it is asked for something first. Where the connection breaks, or an answer does not come in time,
+    it connects again and asks once more; what fails then is raised. Any thread may use it, and several at once: the
+    broker answers one after the other. A program that has an event loop uses `AsyncSimpleConsumer`.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        socket_timeout_ms: int | None = None,
+        buffer_size: int | None = None,
+        client_id: str | None = None,
+        config: Mapping[str, object] | None = None,
+        *,
+        max_message_size: int = DEFAULT_MAX_MESSAGE_SIZE,
+        broker_version: str | None = None,
+        env: ClientEnvironment | None = None,
+    ) -> None:
+        """Args:
+        host, port: Of the broker.
+        socket_timeout_ms: How long to wait for an answer; `socket.timeout.ms` by its documented name.
+        buffer_size: Bytes that the system holds of what was received; `socket.receive.buffer.bytes`.
+        client_id: What the broker calls the program; `client.id`.
+        config: Settings by their documented names, those of security among them; where one is also an
+            argument, the argument counts.
+        max_message_size: How large a fetch may become for a message that does not fit, in bytes, at most 255 MiB. One
+            that newer brokers give whole may be larger.
+        broker_version: Of the broker, such as `0.8.1`, where it is before 0.10: it can't be asked. None: it is asked,
+            and who does not answer that is taken for a 0.8.2.
+        env: The world; the machine's own by default.
+
+        Raises:
+            ConfigError: A setting that is unknown, or cannot be.
+        """
+        given = {
+            "socket.timeout.ms": socket_timeout_ms,
+            "socket.receive.buffer.bytes": buffer_size,
+            "client.id": client_id,
+        }
+        settings = overridden(config or {}, {name: value for name, value in given.items() if value is not None})
+        self._address = f"{host}:{port}"
+        self._consumer = AsyncSimpleConsumer(
+            host, port, settings, max_message_size=max_message_size, broker_version=broker_version, env=env
+        )
+        self._loop: LoopThread | None = LoopThread(f"simple-consumer-{self._address}")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection, and fail what still waits for it; harmless a second time."""
+        loop, self._loop = self._loop, None
+        if loop is not None:
+            loop.run(self._consumer.close())
+            loop.stop()
+
+    # --- messages
+
+    def fetch(
+        self,
+        request: FetchRequest | str,
+        partition: int = 0,
+        offset: int = 0,
+        max_size: int = 0,
+        *,
+        max_wait_ms: int | None = None,
+        min_bytes: int | None = None,
+    ) -> MessageSet:
+        """Fetch messages of one partition from an offset on.
+
+        Args:
+            request: Which; or the topic, and the arguments behind it.
+            max_size: How many bytes at the most; 0: `fetch.message.max.bytes`. It grows for a message that does not
+                fit.
+            max_wait_ms: How long the broker may wait for `min_bytes`; `fetch.wait.max.ms` by default.
+            min_bytes: `fetch.min.bytes` by default.
+
+        Returns:
+            What there is; nothing at the end of the log. Damage in it is found when it is read.
+
+        Raises:
+            OffsetOutOfRangeError: The log begins behind the offset, or ends before it.
+            NotLeaderError, UnknownTopicOrPartitionError: Another broker leads the partition; or there is none.
+            MessageSizeTooLargeError: The message at the offset takes more than `max_message_size`.
+            BrokerError: The broker refuses for another reason, or can't be reached.
+            ClosedError: The consumer was closed.
+            ValueError: `max_wait_ms` is above the time for an answer.
+        """
+        return self._run().run(
+            self._consumer.fetch(request, partition, offset, max_size, max_wait_ms=max_wait_ms, min_bytes=min_bytes)
+        )
+
+    def multifetch(
+        self, requests: Sequence[FetchRequest], *, max_wait_ms: int | None = None, min_bytes: int | None = None
+    ) -> list[MessageSet]:
+        """Fetch messages of several partitions in one request.
+
+        Args:
+            requests: Which; each partition once.
+            max_wait_ms, min_bytes: As of `fetch`; all partitions count together.
+
+        Returns:
+            A set for each, in the order of the requests. The error of one partition waits in its set.
+
+        Raises:
+            BrokerError: The broker refuses all of it, or can't be reached.
+            ClosedError: The consumer was closed.
+            ValueError: A partition is named twice, or `max_wait_ms` is above the time for an answer.
+        """
+        return self._run().run(self._consumer.multifetch(requests, max_wait_ms=max_wait_ms, min_bytes=min_bytes))
+
+    # --- offsets of the log
+
+    def get_offsets_before(self, topic: str, partition: int, time: int, max_offsets: int = 1) -> list[int]:
+        """Offsets where segments of the log begin that were last written to before a time.
+
+        Args:
+            time: In ms since 1970; or `LATEST_TIME`, with which the end of the log is the first, or `EARLIEST_TIME`.
+            max_offsets: How many at the most.
+
+        Returns:
+            Descending; none where all was written later.
+
+        Raises:
+            UnsupportedVersionError: Brokers from Kafka 4 on tell the ends of the log alone.
+            BrokerError: As from `fetch`.
+            ClosedError: The consumer was closed.
+        """
+        return self._run().run(self._consumer.get_offsets_before(topic, partition, time, max_offsets))
+
+    # --- offsets of groups
+
+    def commit_offsets(self, group_id: str, offsets: Offsets, *, version: int = IN_ZOOKEEPER) -> None:
+        """Keep how far a group has read.
+
+        Args:
+            offsets: The next offset to be read of each partition, with a text where that is wanted.
+            version: Of the request: 0 keeps them in ZooKeeper, without the text, through any broker; 1 and later in
+                Kafka, through the group's coordinator alone.
+
+        Raises:
+            NotCoordinatorError: Another broker coordinates the group.
+            UnsupportedVersionError: The broker does not know this version.
+            BrokerError: Some were not kept: its `partitions` says which, and the others were. Or as from `fetch`.
+            ClosedError: The consumer was closed.
+        """
+        self._run().run(self._consumer.commit_offsets(group_id, offsets, version=version))
+
+    def fetch_offsets(
+        self, group_id: str, partitions: Iterable[TopicPartition | tuple[str, int]], *, version: int = IN_ZOOKEEPER
+    ) -> dict[TopicPartition, OffsetAndMetadata]:
+        """How far a group has read.
+
+        Args:
+            version: As of `commit_offsets`: what is kept in one place is not found in the other.
+
+        Returns:
+            The offset of each partition; -1 where none is kept, or there is no such partition.
+
+        Raises:
+            BrokerError: As from `commit_offsets`.
+            ClosedError: The consumer was closed.
+        """
+        return self._run().run(self._consumer.fetch_offsets(group_id, partitions, version=version))
+
+    # --- who to ask
+
+    def find_leader(self, topic: str, partition: int) -> tuple[str, int]:
+        """Host and port of the broker that leads a partition: the one to fetch from.
+
+        Raises:
+            LeaderNotAvailableError, UnknownTopicOrPartitionError: Nobody does; there is no such partition.
+            BrokerError: The broker can't be reached.
+            ClosedError: The consumer was closed.
+        """
+        return self._run().run(self._consumer.find_leader(topic, partition))
+
+    def find_coordinator(self, group_id: str) -> tuple[str, int]:
+        """Host and port of the broker that keeps a group's offsets: the one for version 1 and later.
+
+        Raises:
+            CoordinatorNotAvailableError: Not yet.
+            UnsupportedVersionError: The broker is older than 0.8.2, and keeps none.
+            BrokerError: The broker can't be reached.
+            ClosedError: The consumer was closed.
+        """
+        return self._run().run(self._consumer.find_coordinator(group_id))
+
+    def _run(self) -> LoopThread:
+        if self._loop is None:
+            raise ClosedError(f"the consumer of {self._address} was closed")
+        return self._loop
