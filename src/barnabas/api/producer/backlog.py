@@ -1,0 +1,77 @@
+"""What an async producer has not sent yet: how much, what of it goes next, and when. Neither threads nor a clock.
+
+Invariants:
+
+- Queued and unsettled messages together are no more than `size`: what was handed to the connections and has no answer
+  takes room as what was not.
+- Messages leave in the order in which they came; the parts of a `ProducerData` that is divided stay in order, too.
+
+Source: configuration document of 0.7, queue.size, queue.time, batch.size.
+"""
+
+from collections import deque
+
+from barnabas.api.producer.data import ProducerData
+
+
+class Backlog:
+    """Owned by who holds the lock of `EventQueue`.
+
+    Attributes:
+        size: How many messages it takes.
+        queued: How many nobody has taken.
+        unsettled: How many were taken, and have no answer.
+    """
+
+    __slots__ = ("_batch_size", "_data", "_wait_ms", "queued", "size", "unsettled")
+
+    def __init__(self, size: int, batch_size: int, wait_ms: int) -> None:
+        """Args:
+        batch_size: How many messages make a batch full; never more than there is room for.
+        wait_ms: How long a message waits for its batch to be full.
+        """
+        self.size = size
+        self.queued = self.unsettled = 0
+        self._batch_size = min(batch_size, size)
+        self._wait_ms = wait_ms
+        # Each with when it came.
+        self._data: deque[tuple[ProducerData, int]] = deque()
+
+    @property
+    def room(self) -> int:
+        """For how many messages there is room."""
+        return self.size - self.queued - self.unsettled
+
+    @property
+    def has_full_batch(self) -> bool:
+        return self.queued >= self._batch_size
+
+    def add(self, data: ProducerData, now_ms: int) -> None:
+        """Queue what there is room for."""
+        self._data.append((data, now_ms))
+        self.queued += len(data.messages)
+
+    def due_in_ms(self, now_ms: int) -> int | None:
+        """In how many ms a batch goes, full or not; 0: now; None: there is nothing."""
+        if not self._data:
+            return None
+        if self.has_full_batch:
+            return 0
+        return max(0, self._data[0][1] + self._wait_ms - now_ms)
+
+    def take(self) -> list[ProducerData]:
+        """The next batch, or what there is of it: it counts as unsettled."""
+        batch: list[ProducerData] = []
+        left = self._batch_size
+        while left and self._data:
+            data, came_ms = self._data.popleft()
+            count = len(data.messages)
+            if count > left:
+                self._data.appendleft((ProducerData(data.topic, data.key, data.messages[left:]), came_ms))
+                data, count = ProducerData(data.topic, data.key, data.messages[:left]), left
+            batch.append(data)
+            left -= count
+        taken = self._batch_size - left
+        self.queued -= taken
+        self.unsettled += taken
+        return batch

@@ -1,0 +1,99 @@
+"""Messages on their way: encoded, of one topic and key, to one partition; and those of them that did not arrive."""
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+from barnabas.api.producer.data import ProducerData
+from barnabas.api.producer.encoders import Encoder, encode, encode_all
+from barnabas.api.producer.errors import MessageTooLargeError
+
+if TYPE_CHECKING:
+    from confluent_kafka import KafkaError, Message
+
+
+class Chunk:
+    """Some messages that go together.
+
+    Attributes:
+        key: As it was given, for the partitioner; None: any partition will do.
+        key_bytes: As it is stored.
+        failures: Where those that did not arrive are noted, of all chunks of a delivery.
+    """
+
+    __slots__ = ("failures", "key", "key_bytes", "number", "topic", "values")
+
+    def __init__(self, topic: str, key: object, key_bytes: bytes | None, values: Sequence[bytes | None]) -> None:
+        self.topic = topic
+        self.key = key
+        self.key_bytes = key_bytes
+        self.values = values
+        self.number = 0
+        self.failures: list[Failure] = []
+
+    def note(self, error: "KafkaError | None", message: "Message") -> None:
+        """A message did not arrive."""
+        if error is not None:
+            self.failures.append(Failure(self, message.value(), error.code(), error.str()))
+
+    def fail(self, values: Iterable[bytes | None], code: int, reason: str) -> None:
+        """Messages were not even handed over."""
+        self.failures += [Failure(self, value, code, reason) for value in values]
+
+
+class Failure(NamedTuple):
+    """A message that did not arrive.
+
+    Attributes:
+        code: librdkafka's or a broker's.
+    """
+
+    chunk: Chunk
+    value: bytes | None
+    code: int
+    reason: str
+
+
+def gathered(failures: Iterable[Failure]) -> list[Chunk]:
+    """The messages of failures as new chunks, in the order in which they were sent."""
+    in_order = sorted(failures, key=lambda failure: failure.chunk.number)
+    return [
+        Chunk(chunk.topic, chunk.key, chunk.key_bytes, [failure.value for failure in group])
+        for chunk, group in groupby(in_order, key=lambda failure: failure.chunk)
+    ]
+
+
+def as_data(chunks: Iterable[Chunk]) -> list[ProducerData]:
+    """Chunks as what was sent: encoded."""
+    return [ProducerData(chunk.topic, chunk.key_bytes, chunk.values) for chunk in chunks]
+
+
+class Encoding:
+    """Makes chunks of what is to be sent."""
+
+    def __init__(self, encoder: Encoder, key_encoder: Encoder, largest_bytes: int) -> None:
+        """Args:
+        largest_bytes: max.message.size.
+        """
+        self._encoder = encoder
+        self._key_encoder = key_encoder
+        self._largest_bytes = largest_bytes
+
+    def chunk(self, data: ProducerData) -> Chunk:
+        """Encode messages.
+
+        Raises:
+            EncodingError: An encoder can't.
+            MessageTooLargeError: One is larger than max.message.size.
+        """
+        key = encode(self._key_encoder, data.key)
+        values = encode_all(self._encoder, data.messages)
+        try:
+            largest = max(map(len, values), default=0)  # type: ignore[arg-type]  # None is looked at below
+        except TypeError:
+            largest = max((len(value) for value in values if value is not None), default=0)
+        if (size := largest + len(key or b"")) > self._largest_bytes:
+            raise MessageTooLargeError(
+                f"a message of {size} bytes for {data.topic}: max.message.size is {self._largest_bytes}"
+            )
+        return Chunk(data.topic, data.key, key, values)

@@ -1,0 +1,138 @@
+"""librdkafka's side of a producer: one instance for topics that are compressed, one for those that are not.
+
+Invariants:
+
+- Nobody is called for a message that was acknowledged.
+- All is used in one thread at a time: the producer's own, or that of whoever holds its lock.
+
+Source: librdkafka's INTRODUCTION.md and CONFIGURATION.md.
+"""
+
+import logging
+from collections.abc import Callable
+
+from confluent_kafka import KafkaError, KafkaException, Producer
+
+from barnabas.api.producer.chunk import Chunk
+from barnabas.api.producer.settings import ProducerConfig
+from barnabas.core.clock import Clock
+from barnabas.core.errors import ConfigError
+
+log = logging.getLogger(__name__)
+
+
+class Connections:
+    """The connections to the brokers, made when they are first needed.
+
+    Attributes:
+        trouble: What librdkafka last said of the connections since somebody set this to None.
+    """
+
+    def __init__(self, config: ProducerConfig, servers: Callable[[], str], clock: Clock) -> None:
+        """Args:
+        servers: Whom to ask for the brokers, when connections are made.
+        """
+        self._config = config
+        self._servers = servers
+        self._clock = clock
+        self._producers: dict[str, Producer] = {}
+        self._servers_used = ""
+        self._made_ms = 0
+        self._request_count = 0
+        self.trouble: KafkaError | None = None
+
+    @property
+    def unsettled(self) -> int:
+        """How many messages were handed over and have no answer."""
+        return sum(map(len, self._producers.values()))
+
+    def open(self) -> None:
+        """Make the first connections. Raises ConfigError: librdkafka can't do with the settings."""
+        if not self._producers:
+            self._make("none" if self._config.compressed_topics else self._config.codec)
+
+    @property
+    def are_worn(self) -> bool:
+        """Whether reconnect.interval or reconnect.time.interval.ms asks for new ones, or the brokers are others."""
+        if not self._producers:
+            return False
+        if self.have_moved:
+            return True
+        number = self._config.settings.integer
+        requests, ms = number("reconnect.interval"), number("reconnect.time.interval.ms")
+        return (0 <= requests <= self._request_count) or (0 <= ms <= self._clock.monotonic_ms() - self._made_ms)
+
+    @property
+    def have_moved(self) -> bool:
+        """Whether the brokers to ask are no longer those that were asked."""
+        return bool(self._producers) and self._current_servers() != self._servers_used
+
+    def _current_servers(self) -> str:
+        """Where ZooKeeper has no broker left, those that were there may come back."""
+        return self._servers() or self._servers_used
+
+    def of(self, topic: str) -> Producer:
+        """The instance whose messages are compressed as the topic's are."""
+        codec = self._config.codec if self._config.is_compressed(topic) else "none"
+        found = self._producers.get(codec)
+        return self._make(codec) if found is None else found
+
+    def _make(self, codec: str) -> Producer:
+        if not self._producers:
+            self._servers_used, self._made_ms = self._current_servers(), self._clock.monotonic_ms()
+            self._request_count = 0
+        options = self._config.librdkafka(self._servers_used, codec)
+        try:
+            made = Producer({**options, "error_cb": self._note, "delivery.report.only.error": True, "logger": log})
+        except KafkaException as error:
+            raise ConfigError(f"librdkafka can't do with the settings: {error.args[0].str()}") from None
+        self._producers[codec] = made
+        return made
+
+    def _note(self, error: KafkaError) -> None:
+        self.trouble = error
+
+    def hand_over(self, chunk: Chunk, partition: int) -> None:
+        """Give messages to librdkafka; waits while its own queue is full. What it refuses is noted as failed."""
+        producer = self.of(chunk.topic)
+        self._request_count += 1
+        produce, topic, key, note = producer.produce, chunk.topic, chunk.key_bytes, chunk.note
+        for value in chunk.values:
+            # hot path: benchmarks/clients (every message): arguments by position take a third less.
+            try:
+                produce(topic, value, key, partition, note)
+            except BufferError:
+                self._make_room(producer)
+                produce(topic, value, key, partition, note)
+            except KafkaException as error:
+                chunk.fail([value], error.args[0].code(), error.args[0].str())
+
+    def _make_room(self, producer: Producer) -> None:
+        limit = max(10_000, self._config.settings.integer("queue.buffering.max.messages"))
+        while len(producer) >= limit:
+            producer.poll(0.1)
+
+    def poll(self) -> None:
+        """Hear what there is to hear."""
+        for producer in self._producers.values():
+            producer.poll(0)
+
+    def wait(self, timeout_s: float) -> None:
+        """Have everything sent, and wait for the answers, at the most for so long."""
+        for producer in self._producers.values():
+            if len(producer):
+                producer.flush(timeout_s)
+
+    def give_up(self) -> None:
+        """Give up what was not sent: its senders are told. What was sent still has its answer."""
+        for producer in self._producers.values():
+            producer.purge(in_queue=True, in_flight=False)
+
+    def abandon(self) -> None:
+        """Give up everything that has no answer."""
+        for producer in self._producers.values():
+            producer.purge(in_queue=True, in_flight=True)
+
+    def drop(self) -> None:
+        """Let go of all connections; nothing may be unsettled."""
+        self._producers.clear()

@@ -1,0 +1,26 @@
+"""What is given to a producer: messages of one topic and key.
+
+Source: design document of 0.7, "Producer APIs" (ProducerData); 0.8's KeyedMessage is one of one message.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class ProducerData:
+    """Messages that go to one partition of a topic, in this order.
+
+    Attributes:
+        key: What the partition is chosen by, and what the messages are stored with; None: there is none.
+        messages: What `serializer.class` makes bytes of; None is a message without a value, which compaction takes for
+            the end of its key.
+    """
+
+    topic: str
+    key: object = None
+    messages: Sequence[object] = ()
+
+    def __post_init__(self) -> None:
+        if isinstance(self.messages, str | bytes | bytearray | memoryview):
+            raise TypeError(f"messages is a sequence of messages, not one of type {type(self.messages).__name__}")

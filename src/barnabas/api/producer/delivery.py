@@ -1,0 +1,247 @@
+"""Sends chunks to the brokers, tries again what can be tried again, and says what was given up.
+
+    begin ─► begin ─► … ─► finish          an async producer hands over batch by batch, and finishes where one fails
+    begin ─► finish                        a sync one waits for each
+
+How a failure is met, by who has to:
+
+| failure | what is done |
+| --- | --- |
+| an answer that may be another one later, a lost connection | librdkafka tries the same partition again, in order |
+| no broker is there, or a partition has no leader | what was not sent is taken back, and placed anew |
+| any other answer of a broker | it is final |
+
+What is placed anew goes by partitions that were asked for again: messages without a key go to one with a leader. Both
+are done `message.send.max.retries` times, after `retry.backoff.ms` each time.
+
+Invariants:
+
+- What is placed anew stays in order; what librdkafka tries again does where max.in.flight.requests.per.connection is 1.
+- A message is acknowledged, or among the failed. It may be stored and among the failed, or stored twice, where a
+  connection broke after it was sent.
+
+Source: configuration document of 0.8.2, message.send.max.retries, retry.backoff.ms; DefaultEventHandler of 0.8.2.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from confluent_kafka import KafkaError
+
+from barnabas.api.producer.chunk import Chunk, Failure, as_data, gathered
+from barnabas.api.producer.connections import Connections
+from barnabas.api.producer.errors import PartitionerError, SendError
+from barnabas.api.producer.metadata import Metadata, MetadataError
+from barnabas.api.producer.partitioners import Partitioner
+from barnabas.core.clock import Clock
+
+if TYPE_CHECKING:
+    from random import Random
+
+# What did not fail for a broker's answer.
+_TRIED_AGAIN = {
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+    KafkaError._PURGE_QUEUE,
+    KafkaError._TRANSPORT,
+    KafkaError._UNKNOWN_PARTITION,
+    KafkaError._UNKNOWN_TOPIC,
+}
+# How long to wait before looking whether there is anybody to wait for; twice as long each time.
+_FIRST_STEP_S, _LONGEST_STEP_S = 0.1, 2.0
+# For how long no answer comes before somebody looks.
+_STUCK_MS = 500
+
+
+class Delivery:
+    """Owned by one thread at a time."""
+
+    def __init__(
+        self,
+        connections: Connections,
+        metadata: Metadata,
+        partitioner: Partitioner,
+        dice: "Random",
+        pause: Callable[[float], object],
+        clock: Clock,
+        retries: int,
+        backoff_s: float,
+    ) -> None:
+        """Args:
+        dice: Which partition messages without a key go to.
+        pause: Waits for so many seconds.
+        """
+        self._connections = connections
+        self._metadata = metadata
+        self._partitioner = partitioner
+        self._dice = dice
+        self._pause = pause
+        self._clock = clock
+        self._retries = retries
+        self._backoff_s = backoff_s
+        self._failures: list[Failure] = []
+        # Where what is unsettled went.
+        self._under_way: set[tuple[str, int]] = set()
+        self._number = 0
+        # When the number of unsettled messages was another for the last time.
+        self._unsettled_before = self._moved_ms = 0
+
+    @property
+    def unsettled(self) -> int:
+        """How many messages have no answer."""
+        return self._connections.unsettled
+
+    @property
+    def has_failures(self) -> bool:
+        """Whether something is known to have failed."""
+        return bool(self._failures)
+
+    @property
+    def is_in_trouble(self) -> bool:
+        """Whether `finish` has something to do that waiting does not: something failed, or no answer comes."""
+        if self._failures:
+            return True
+        unsettled = self._connections.unsettled
+        if unsettled != self._unsettled_before:
+            self._unsettled_before, self._moved_ms = unsettled, self._clock.monotonic_ms()
+        is_stuck = self._clock.monotonic_ms() - self._moved_ms >= _STUCK_MS
+        return unsettled > 0 and (is_stuck or self._connections.trouble is not None)
+
+    def open(self) -> None:
+        """Connect. Raises ConfigError: the settings can't be."""
+        self._connections.open()
+
+    def begin(self, chunks: Sequence[Chunk], *, may_raise: bool = False) -> None:
+        """Hand chunks to librdkafka; what fails at once is told by `finish`.
+
+        Args:
+            may_raise: What the partitioner raises is raised, and nothing is handed over; else its chunk has failed.
+
+        Raises:
+            PartitionerError: The partitioner takes no such key, or names no partition.
+        """
+        if not self._connections.unsettled:
+            self._under_way.clear()
+            self._connections.trouble = None
+            if self._connections.are_worn:
+                self._connections.drop()
+        for chunk in chunks:
+            self._number += 1
+            chunk.number, chunk.failures = self._number, self._failures
+        failed_before = len(self._failures)
+        try:
+            placed = self._placed(chunks, may_raise)
+        except BaseException:
+            # Its chunks are no business of `finish`.
+            del self._failures[failed_before:]
+            raise
+        for chunk, partition in placed:
+            self._under_way.add((chunk.topic, partition))
+            self._connections.hand_over(chunk, partition)
+
+    def _placed(self, chunks: Sequence[Chunk], may_raise: bool) -> list[tuple[Chunk, int]]:
+        """Where each goes; those of which nobody knows it have failed."""
+        placed: list[tuple[Chunk, int]] = []
+        # Messages without a key that go together stay together: batches are large, and the next go elsewhere.
+        keyless: dict[str, int] = {}
+        # Asked once: were the answer another one for a later chunk, that would overtake those before it.
+        unknown: dict[str, MetadataError] = {}
+        for chunk in chunks:
+            try:
+                if chunk.topic not in unknown:
+                    partitions = self._metadata.partitions(chunk.topic)
+            except MetadataError as error:
+                unknown[chunk.topic] = error
+            if chunk.topic in unknown:
+                chunk.fail(chunk.values, unknown[chunk.topic].code, str(unknown[chunk.topic]))
+                continue
+            if chunk.key is None:
+                partition = keyless.get(chunk.topic, -1)
+                if partition < 0:
+                    choice = partitions.led or range(partitions.partition_count)
+                    number = self._dice.randrange(len(choice)) if len(choice) > 1 else 0
+                    partition = keyless[chunk.topic] = choice[number]
+            else:
+                try:
+                    partition = self._partition_of(chunk, partitions.partition_count)
+                except Exception as error:
+                    # The program's own code, and maybe in the producer's own thread.
+                    if may_raise:
+                        raise
+                    reason = f"{type(error).__name__}: {error}"
+                    chunk.fail(chunk.values, KafkaError._INVALID_ARG, reason)
+                    continue
+            placed.append((chunk, partition))
+        return placed
+
+    def _partition_of(self, chunk: Chunk, partition_count: int) -> int:
+        partition = self._partitioner.partition(chunk.key, partition_count)
+        if not 0 <= partition < partition_count:
+            raise PartitionerError(
+                f"{type(self._partitioner).__name__} gave {partition} for a key of {chunk.topic}, which has "
+                f"{partition_count} partitions"
+            )
+        return partition
+
+    def poll(self) -> None:
+        """Hear what became of what is under way."""
+        self._connections.poll()
+
+    def close(self) -> None:
+        """Let go of the connections; everything is finished."""
+        self._connections.drop()
+
+    def finish(self) -> None:
+        """Wait until everything has its answer, and try again what can be.
+
+        Raises:
+            SendError: Messages were given up.
+        """
+        tries, given_up = 1, list[Failure]()
+        while True:
+            self._settle()
+            failed, self._failures = self._failures, []
+            again = [failure for failure in failed if failure.code in _TRIED_AGAIN]
+            given_up += [failure for failure in failed if failure.code not in _TRIED_AGAIN]
+            if not again:
+                break
+            if tries > self._retries:
+                given_up += again
+                break
+            self._pause(self._backoff_s)
+            self._metadata.forget()
+            if self._connections.have_moved:
+                self._connections.drop()
+            tries += 1
+            self.begin(gathered(again))
+        if given_up:
+            raise SendError(as_data(gathered(given_up)), self._reason(given_up[-1]), tries)
+
+    def _reason(self, failure: Failure) -> str:
+        if failure.code != KafkaError._PURGE_QUEUE:
+            return failure.reason
+        trouble = self._connections.trouble
+        return "no broker takes them" + (f": {trouble.str()}" if trouble is not None else "")
+
+    def _settle(self) -> None:
+        """Wait for all answers; where there is nobody to give them, take back what was not sent."""
+        step_s = _FIRST_STEP_S
+        while before := self._connections.unsettled:
+            self._connections.wait(step_s)
+            unsettled = self._connections.unsettled
+            if unsettled < before and self._connections.trouble is None:
+                step_s = _FIRST_STEP_S
+            elif unsettled and self._has_nobody_to_wait_for():
+                self._connections.give_up()
+            else:
+                step_s = min(2 * step_s, _LONGEST_STEP_S)
+
+    def _has_nobody_to_wait_for(self) -> bool:
+        """Whether no broker can be reached, or something is under way to a partition without a leader."""
+        if not self._metadata.is_anybody_there():
+            return True
+        self._metadata.forget()
+        try:
+            return any(partition not in self._metadata.partitions(topic).led for topic, partition in self._under_way)
+        except MetadataError:
+            return True

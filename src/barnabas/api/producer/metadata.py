@@ -1,0 +1,173 @@
+"""Which partitions a topic has, and which of them can be written, for as long as that is worth remembering.
+
+Source: configuration document of 0.8.2, topic.metadata.refresh.interval.ms; kafka.producer.BrokerPartitionInfo.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from confluent_kafka import KafkaError, KafkaException
+
+from barnabas.api.errors import ApiError
+from barnabas.api.producer.connections import Connections
+from barnabas.api.producer.reach import is_anybody_there
+from barnabas.api.producer.settings import ProducerConfig
+from barnabas.core.clock import Clock
+
+if TYPE_CHECKING:
+    from confluent_kafka.admin import TopicMetadata
+
+# How long to wait for an answer before asking whether there is anybody to give it; twice as long each time, as an
+# answer that comes later is lost.
+_FIRST_STEP_S = 0.2
+# How long to wait before asking again for a topic that is being made.
+_BEING_MADE_S = 0.02
+
+
+class MetadataError(ApiError):
+    """No broker says which partitions a topic has.
+
+    Attributes:
+        code: What the broker said; LEADER_NOT_AVAILABLE where nobody said anything.
+    """
+
+    def __init__(self, message: str, code: int = KafkaError.LEADER_NOT_AVAILABLE) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class TopicPartitions(NamedTuple):
+    """A topic's partitions.
+
+    Attributes:
+        partition_count: How many there are.
+        led: Those that have a leader.
+    """
+
+    partition_count: int
+    led: tuple[int, ...]
+
+
+class ClusterView(Protocol):
+    """What is known of the cluster beside what its brokers say: ZooKeeper's tree, or nothing."""
+
+    def servers(self) -> str:
+        """`host:port,...`: whom to ask."""
+        ...
+
+    def partition_count(self, topic: str) -> int:
+        """How many partitions a topic has; 0: it is not known, or not there."""
+        ...
+
+    def change_count(self) -> int:
+        """How often the cluster has changed: when this is another number, what was asked before may be stale."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class StaticBrokers:
+    """The view of a producer with a fixed list of brokers."""
+
+    def __init__(self, servers: str) -> None:
+        self._servers = servers
+
+    def servers(self) -> str:
+        return self._servers
+
+    def partition_count(self, topic: str) -> int:
+        return 0
+
+    def change_count(self) -> int:
+        return 0
+
+    def close(self) -> None:
+        pass
+
+
+class Metadata:
+    """Topics' partitions, as the brokers tell them."""
+
+    def __init__(
+        self,
+        config: ProducerConfig,
+        connections: Connections,
+        view: ClusterView,
+        clock: Clock,
+        pause: Callable[[float], object],
+    ) -> None:
+        """Args:
+        connections: Where the brokers are asked.
+        pause: Waits for so many seconds.
+        """
+        self._pause = pause
+        self._refresh_ms = config.settings.integer("topic.metadata.refresh.interval.ms")
+        self._timeout_ms = config.settings.integer("request.timeout.ms")
+        self._connect_timeout_s = config.settings.integer("connect.timeout.ms") / 1000
+        self._connections = connections
+        self._view = view
+        self._clock = clock
+        self._known: dict[str, tuple[TopicPartitions, int]] = {}
+        self._changes_seen = 0
+        self._addresses: set[str] = set()
+
+    def partitions(self, topic: str) -> TopicPartitions:
+        """The partitions of a topic, which is created where brokers create topics by themselves.
+
+        Raises:
+            MetadataError: No broker answers, or the topic has none.
+        """
+        if (changes := self._view.change_count()) != self._changes_seen:
+            self._known.clear()
+            self._changes_seen = changes
+        found = self._known.get(topic)
+        if found is not None and (self._refresh_ms < 0 or self._clock.monotonic_ms() < found[1] + self._refresh_ms):
+            return found[0]
+        partitions = self._ask(topic)
+        # The brokers hear of new partitions a moment after ZooKeeper has them: they are asked again next time.
+        if partitions.partition_count >= self._view.partition_count(topic):
+            self._known[topic] = partitions, self._clock.monotonic_ms()
+        return partitions
+
+    def forget(self) -> None:
+        """Something failed: all has to be asked for again."""
+        self._known.clear()
+
+    def is_anybody_there(self) -> bool:
+        """Whether one of the brokers takes connections."""
+        return is_anybody_there({*self._view.servers().split(","), *self._addresses} - {""}, self._connect_timeout_s)
+
+    def _ask(self, topic: str) -> TopicPartitions:
+        told, ends_ms = self._answer(topic), self._clock.monotonic_ms() + self._timeout_ms
+        while _is_being_made(told) and self._clock.monotonic_ms() < ends_ms:
+            # By this very question: no message was sent that could be tried again.
+            self._pause(_BEING_MADE_S)
+            told = self._answer(topic)
+        if told.error is not None:
+            raise MetadataError(f"{topic}: {told.error.str()}", told.error.code())
+        if not told.partitions:
+            raise MetadataError(f"{topic} has no partitions")
+        led = tuple(sorted(number for number, each in told.partitions.items() if each.leader >= 0))
+        return TopicPartitions(len(told.partitions), led)
+
+    def _answer(self, topic: str) -> "TopicMetadata":
+        """Ask until a broker answers, none can be reached, or request.timeout.ms is over."""
+        producer, ends_ms = self._connections.of(topic), self._clock.monotonic_ms() + self._timeout_ms
+        step_s = _FIRST_STEP_S
+        while True:
+            try:
+                answer = producer.list_topics(topic, step_s)
+                self._addresses = {f"{each.host}:{each.port}" for each in answer.brokers.values()}
+                told: TopicMetadata = answer.topics[topic]
+                return told
+            except KafkaException as error:
+                is_over = self._connections.have_moved or self._clock.monotonic_ms() >= ends_ms
+                if is_over or not self.is_anybody_there():
+                    text = error.args[0].str()
+                    raise MetadataError(f"no broker says which partitions {topic} has: {text}") from None
+                step_s *= 2
+
+
+def _is_being_made(told: "TopicMetadata") -> bool:
+    """Whether the topic is there, and its partitions are not yet."""
+    return told.error is not None and told.error.code() == KafkaError.LEADER_NOT_AVAILABLE and not told.partitions

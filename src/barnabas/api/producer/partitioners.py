@@ -1,0 +1,97 @@
+"""Which partition a key goes to: `partitioner.class`.
+
+| class | hash |
+| --- | --- |
+| DefaultPartitioner | Java's `hashCode` of the key, as Kafka's producers of that time: text, whole numbers, bytes |
+| Murmur2Partitioner | murmur2 of the key's bytes, as Kafka's producers since 0.8.2's new one |
+
+The partition is the hash without its sign, modulo the number of partitions. Messages without a key are no partitioner's
+business.
+
+Source: Kafka 0.8.2, kafka.producer.DefaultPartitioner and ByteArrayPartitioner; Java's String, Long, Arrays.hashCode.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Final, Protocol, runtime_checkable
+
+from barnabas.api.producer.encoders import instance
+from barnabas.api.producer.errors import PartitionerError
+from barnabas.api.settings import load
+from barnabas.clients.partitioner import partition_for_key
+from barnabas.core.errors import ConfigError
+
+_MASK = 0xFFFFFFFF
+_SIGN = 0x80000000
+_CACHED_KEYS = 10_000
+
+
+@runtime_checkable
+class Partitioner(Protocol):
+    """Chooses partitions for keys."""
+
+    def partition(self, key: object, partition_count: int) -> int:
+        """From 0 to `partition_count` - 1; the key is as it was given to `send`, and never None."""
+        ...
+
+
+class DefaultPartitioner:
+    """Where Kafka's producers of that time put the same key."""
+
+    def partition(self, key: object, partition_count: int) -> int:
+        code = hash_code(key)
+        # As Java's abs of 32 bits, but for the one value that it leaves negative.
+        return (0 if code == _SIGN else _MASK + 1 - code if code & _SIGN else code) % partition_count
+
+
+class Murmur2Partitioner:
+    """Where today's clients put the same key; text is hashed as UTF-8."""
+
+    def partition(self, key: object, partition_count: int) -> int:
+        if isinstance(key, str):
+            key = key.encode()
+        if not isinstance(key, bytes):
+            raise PartitionerError(f"Murmur2Partitioner hashes bytes and text and not {type(key).__name__}")
+        return partition_for_key(key, partition_count)
+
+
+def hash_code(key: object) -> int:
+    """Java's hash of a key, as 32 bits without sign.
+
+    Raises:
+        PartitionerError: Of that type there is none: Python's own differs from process to process.
+    """
+    if isinstance(key, str | bytes):
+        return _sequence_hash(key)
+    if isinstance(key, int):
+        return (key ^ key >> 32) & _MASK if not -_SIGN <= key < _SIGN else key & _MASK
+    raise PartitionerError(f"no hash for a key of type {type(key).__name__}: set partitioner.class")
+
+
+@lru_cache(_CACHED_KEYS)
+def _sequence_hash(key: str | bytes) -> int:
+    if isinstance(key, bytes):
+        code, items = 1, (byte - 256 if byte > 127 else byte for byte in key)
+        return _folded(code, items)
+    text = key.encode("utf-16-be", "surrogatepass")
+    return _folded(0, (text[at] << 8 | text[at + 1] for at in range(0, len(text), 2)))
+
+
+def _folded(code: int, items: Iterable[int]) -> int:
+    for item in items:
+        code = code * 31 + item & _MASK
+    return code
+
+
+JAVA_NAMES: Final[Mapping[str, object]] = {
+    "kafka.producer.DefaultPartitioner": DefaultPartitioner,
+    "kafka.producer.ByteArrayPartitioner": DefaultPartitioner,
+}
+
+
+def new_partitioner(value: object, config: Mapping[str, object]) -> Partitioner:
+    """The partitioner that `partitioner.class` names, or is. Raises ConfigError."""
+    made = instance(load("partitioner.class", value, JAVA_NAMES), config)
+    if not isinstance(made, Partitioner):
+        raise ConfigError(f"partitioner.class={value}: a partitioner has a method partition(key, partition_count)")
+    return made
