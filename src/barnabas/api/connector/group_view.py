@@ -1,0 +1,72 @@
+"""What a member knows of its group and cluster when it works out who owns what. Pure.
+
+Source: implementation document, distribution; Kafka 0.8.2.2, AssignmentContext and TopicCount.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from barnabas.api.connector.assignment import STRATEGIES, Assignment
+from barnabas.api.connector.topic_filter import BlackList, TopicFilter, WhiteList
+from barnabas.registry.znodes.consumers import ConsumerThread, Pattern, Subscription
+
+
+@dataclass(slots=True, frozen=True)
+class GroupView:
+    """One look at the registry.
+
+    Attributes:
+        subscriptions: What each registered consumer reads.
+        topics: All topics of the cluster; needed where somebody has a list.
+        partitions: The partitions of the topics that this member reads.
+        has_brokers: Whether a broker is registered at all.
+    """
+
+    subscriptions: Mapping[str, Subscription]
+    topics: Collection[str]
+    partitions: Mapping[str, Collection[int]]
+    has_brokers: bool
+
+
+def topics_of(subscription: Subscription, topics: Collection[str], excludes_internal: bool) -> dict[str, int]:
+    """The topics that a consumer reads now, with its number of streams.
+
+    Args:
+        subscription: What it subscribed to; topics that it names need not be there.
+        topics: All topics of the cluster.
+        excludes_internal: Whether no list covers internal topics (exclude.internal.topics).
+
+    Raises:
+        ConfigError: An expression that can't be told in Python.
+    """
+    if subscription.pattern is Pattern.STATIC:
+        return dict(subscription.streams)
+    ((regex, count),) = subscription.streams.items()
+    wanted: TopicFilter = WhiteList(regex) if subscription.pattern is Pattern.WHITE_LIST else BlackList(regex)
+    return {topic: count for topic in topics if wanted.allows(topic, excludes_internal=excludes_internal)}
+
+
+def threads_of(view: GroupView, consumer: str, excludes_internal: bool) -> dict[str, list[ConsumerThread]]:
+    """The threads of the group that read each topic of one consumer. Raises ConfigError, as `topics_of`."""
+    read = {
+        name: topics_of(subscription, view.topics, excludes_internal)
+        for name, subscription in view.subscriptions.items()
+    }
+    return {
+        topic: [ConsumerThread(name, number) for name, topics in read.items() for number in range(topics.get(topic, 0))]
+        for topic in read.get(consumer, ())
+    }
+
+
+def share_of(consumer: str, view: GroupView, strategy: str, excludes_internal: bool) -> Assignment:
+    """What a consumer owns by the group's rule.
+
+    Args:
+        strategy: A value of partition.assignment.strategy.
+
+    Raises:
+        UnevenSubscriptionsError: The rule can't be applied to this group.
+        ConfigError: As from `topics_of`.
+    """
+    owners = STRATEGIES[strategy](view.partitions, threads_of(view, consumer, excludes_internal))
+    return {partition: thread for partition, thread in owners.items() if thread.consumer == consumer}

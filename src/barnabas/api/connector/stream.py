@@ -1,0 +1,258 @@
+"""A stream: the messages of some partitions, one after the other, for one thread of the program.
+
+Chunks (what one fetch gave of one partition) wait in a queue, as they came. They are unpacked when the program gets to
+them, in its thread.
+
+Invariants:
+
+- A message is given only while its partition is owned: `OwnedPartition.release` and `KafkaStream.__next__` exclude each
+  other, so that what is stored as consumed is just what was given.
+- The consumed offset is the one behind the last message given.
+
+Source: design document, the consumer; Kafka 0.8.2.2, ConsumerIterator and PartitionTopicInfo.
+"""
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from queue import Empty, SimpleQueue
+from typing import Generic, NamedTuple, TypeVar
+
+from barnabas.api.connector.decoders import Decoder
+from barnabas.api.connector.errors import ConsumerTimeoutError
+from barnabas.api.message_set import MessageAndOffset, MessageSet
+from barnabas.core.types import NO_OFFSET, TopicPartition
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class MessageAndMetadata(Generic[K, V]):
+    """One message and where it was.
+
+    Attributes:
+        topic: Its topic.
+        partition: Its partition, a number.
+        offset: Its own; a program that reads on later begins at `next_offset`.
+        raw_key, raw_message: As they came; None: null.
+        timestamp_ms: When it was made or appended; -1: not known.
+        headers: Names and values, in their order; what was made before Kafka 0.11 has none.
+    """
+
+    __slots__ = (
+        "_key_decoder",
+        "_value_decoder",
+        "headers",
+        "next_offset",
+        "offset",
+        "partition",
+        "raw_key",
+        "raw_message",
+        "timestamp_ms",
+        "topic",
+    )
+
+    def __init__(
+        self, source: TopicPartition, given: MessageAndOffset, key_decoder: Decoder[K], value_decoder: Decoder[V]
+    ) -> None:
+        self.topic, self.partition = source
+        self.offset, self.next_offset, message = given
+        self.raw_key = message.key
+        self.raw_message = message.payload
+        self.timestamp_ms = message.timestamp_ms
+        self.headers = message.headers
+        self._key_decoder = key_decoder
+        self._value_decoder = value_decoder
+
+    @property
+    def key(self) -> K | None:
+        """The key, decoded now; None: null. Raises what the decoder raises."""
+        return None if self.raw_key is None else self._key_decoder.from_bytes(self.raw_key)
+
+    @property
+    def message(self) -> V | None:
+        """The message, decoded now; None: null. Raises what the decoder raises."""
+        return None if self.raw_message is None else self._value_decoder.from_bytes(self.raw_message)
+
+    def __repr__(self) -> str:
+        return f"MessageAndMetadata({self.topic}-{self.partition} at {self.offset})"
+
+
+class Sink:
+    """What partitions are read into; the part of a stream that is the fetchers' business.
+
+    Attributes:
+        lock: Held where a message is given, and where a partition is released.
+    """
+
+    def __init__(self, most_chunks: int, note_room: Callable[[], object]) -> None:
+        """Args:
+        most_chunks: How many chunks may wait before nothing more is fetched (queued.max.message.chunks).
+        note_room: Called in the program's thread when there is room again.
+        """
+        self.lock = threading.Lock()
+        self._most_chunks = most_chunks
+        self._note_room = note_room
+        self._is_full = False
+        self._chunks: SimpleQueue[_Chunk | BaseException | None] = SimpleQueue()
+        # What the program is in the middle of.
+        self._chunk: _Chunk | None = None
+        self._messages: Iterator[MessageAndOffset] = iter(())
+        self._is_ended = False
+
+    @property
+    def has_room(self) -> bool:
+        """Whether more may be fetched; if not, `note_room` will be called."""
+        if self._chunks.qsize() < self._most_chunks:
+            return True
+        # In this order: the program may take one between.
+        self._is_full = True
+        return self._chunks.qsize() < self._most_chunks
+
+    def put(self, source: "OwnedPartition", messages: MessageSet) -> None:
+        """Add a chunk."""
+        self._chunks.put(_Chunk(source, messages))
+
+    def fail(self, error: BaseException) -> None:
+        """Have the program's thread raise an error, once, when it has got so far."""
+        self._chunks.put(error)
+
+    def clear(self) -> None:
+        """Forget all chunks: their partitions were released."""
+        kept: list[BaseException | None] = []
+        with contextlib.suppress(Empty):
+            while True:
+                waiting = self._chunks.get_nowait()
+                if not isinstance(waiting, _Chunk):
+                    kept.append(waiting)
+        for each in kept:
+            self._chunks.put(each)
+
+    def end(self) -> None:
+        """Nothing more comes."""
+        self._is_ended = True
+        self._chunks.put(None)
+
+    def _take(self, timeout_s: float | None) -> "tuple[OwnedPartition, MessageAndOffset] | None":
+        """The next message; None: there are no more. Raises ConsumerTimeoutError, and what `fail` was given."""
+        while True:
+            with self.lock:
+                given = self._take_current()
+            if given is not None:
+                return given
+            if self._is_ended:
+                return None
+            try:
+                chunk = self._chunks.get(timeout=timeout_s)
+            except Empty:
+                assert timeout_s is not None
+                raise ConsumerTimeoutError(f"no message within {timeout_s * 1000:.0f} ms") from None
+            if self._is_full:
+                self._is_full = False
+                self._note_room()
+            if isinstance(chunk, BaseException):
+                raise chunk
+            if chunk is not None:
+                with self.lock:
+                    self._chunk, self._messages = chunk, iter(chunk.messages)
+
+    def _take_current(self) -> "tuple[OwnedPartition, MessageAndOffset] | None":
+        if self._chunk is None:
+            return None
+        source, messages = self._chunk
+        if not source.is_released:
+            try:
+                given = next(self._messages, None)
+            except Exception:
+                # What is damaged can't be passed over: nobody knows where the next one begins.
+                self._chunk = None
+                source.is_failed = True
+                raise
+            except BaseException:
+                # An interrupt; the walk died of it, and is taken up where it was.
+                self._messages = iter(MessageSet(messages.data, max(source.consumed_offset, messages.fetch_offset)))
+                raise
+            if given is not None:
+                source.consumed_offset = given.next_offset
+                return source, given
+        self._chunk = None
+        return None
+
+
+class OwnedPartition:
+    """A partition from its claim to its release.
+
+    Attributes:
+        name: Which.
+        sink: Where its messages go.
+        fetch_offset: The next to be fetched; -1: where auto.offset.reset says.
+        consumed_offset: The next to be given to the program, which is what is stored; -1: not known yet.
+        is_released: It is another's, or may be.
+        is_failed: It is not read any more.
+    """
+
+    __slots__ = ("consumed_offset", "fetch_offset", "is_failed", "is_released", "name", "sink")
+
+    def __init__(self, name: TopicPartition, sink: Sink, offset: int = NO_OFFSET) -> None:
+        self.name = name
+        self.sink = sink
+        self.fetch_offset = offset
+        self.consumed_offset = offset
+        self.is_released = False
+        self.is_failed = False
+
+    def begin_at(self, offset: int) -> None:
+        """Where its first message is, if that was not known before."""
+        with self.sink.lock:
+            if self.consumed_offset < 0:
+                self.consumed_offset = offset
+
+    def release(self) -> int:
+        """Give nothing more of it to the program. Returns the consumed offset, which is final; -1: not known."""
+        with self.sink.lock:
+            self.is_released = True
+            return self.consumed_offset
+
+
+class _Chunk(NamedTuple):
+    source: OwnedPartition
+    messages: MessageSet
+
+
+class KafkaStream(Sink, Generic[K, V]):
+    """An iterator of messages, for one thread. It ends when the connector is shut down."""
+
+    def __init__(
+        self,
+        most_chunks: int,
+        note_room: Callable[[], object],
+        timeout_ms: int,
+        key_decoder: Decoder[K],
+        value_decoder: Decoder[V],
+    ) -> None:
+        """Args:
+        timeout_ms: How long a message is waited for (consumer.timeout.ms); -1: for ever.
+        """
+        super().__init__(most_chunks, note_room)
+        self._timeout_s = None if timeout_ms < 0 else timeout_ms / 1000
+        self._key_decoder = key_decoder
+        self._value_decoder = value_decoder
+
+    def __iter__(self) -> "KafkaStream[K, V]":
+        return self
+
+    def __next__(self) -> MessageAndMetadata[K, V]:
+        """The next message; it counts as consumed from here on.
+
+        Raises:
+            StopIteration: The connector was shut down.
+            ConsumerTimeoutError: None came in time; the stream goes on.
+            BrokerError: A partition can't be read; the stream goes on with others.
+        """
+        taken = self._take(self._timeout_s)
+        if taken is None:
+            # For whoever asks again.
+            self._chunks.put(None)
+            raise StopIteration
+        source, given = taken
+        return MessageAndMetadata(source.name, given, self._key_decoder, self._value_decoder)

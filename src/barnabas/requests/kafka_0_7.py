@@ -1,0 +1,142 @@
+"""Recognises clients of Kafka 0.7 by what they send, and says in the log that they can't be served.
+
+Their wire is another one: no version, no correlation id, and the type of a request is all that stands before its body.
+Where the topic's length is read as a version such a request is nearly always one that nobody serves, or malformed.
+
+    int16 type | 0 Produce, 1 Fetch, 4 Offsets: one body | 2 MultiFetch, 3 MultiProduce: int16 count, bodies
+
+| body    | fields                                                              |
+| ------- | ------------------------------------------------------------------- |
+| Produce | topic, int32 partition (-1: any), int32 size, so many bytes         |
+| Fetch   | topic, int32 partition, int64 offset, int32 max size                |
+| Offsets | topic, int32 partition, int64 time (-1, -2 or in ms), int32 count   |
+
+A topic is an int16 length and so many letters, digits, dots, underscores and hyphens.
+
+Invariant: only a frame that is all of this, to its last byte, is taken for one; it is looked at once it is refused. Of
+very many bodies the first ones are enough: the event loop waits for it.
+
+Source: legacy-0.7.md, wire.
+"""
+
+import logging
+import re
+from struct import Struct, error
+from typing import Final
+
+from barnabas.core.errors import ProtocolError
+
+log = logging.getLogger(__name__)
+
+_INT16: Final = Struct(">h")
+_INT32: Final = Struct(">i")
+# Partition and size; partition, offset or time, and a size or count.
+_PRODUCE: Final = Struct(">ii")
+_FETCH: Final = Struct(">iqi")
+_NAMES: Final = ("Produce", "Fetch", "MultiFetch", "MultiProduce", "Offsets")
+_OF_PRODUCE: Final = (0, 3)
+_OF_SEVERAL: Final = (2, 3)
+_MOST_BODIES: Final = 500
+_LEAST_TIME: Final = -2
+_ANY_PARTITION: Final = -1
+# Above what any topic or log of 0.7 had, and years after its time: random numbers are larger.
+_MOST_PARTITIONS: Final = 1 << 16
+_MOST_OFFSET: Final = 1 << 48
+_TOPIC: Final = re.compile(rb"[a-zA-Z0-9._-]{1,255}")
+
+SILENCE_MS: Final = 600_000
+"""How long nothing more is said of an address."""
+MOST_ADDRESSES: Final = 1_000
+"""Of how many it is known when something was said."""
+
+
+def request_of_0_7(frame: memoryview) -> str | None:
+    """What a client of Kafka 0.7 asks for with a frame; None: it is no such request.
+
+    Args:
+        frame: The request without its size.
+
+    Returns:
+        For a person: the request's name and the first topic.
+    """
+    try:
+        (kind,) = _INT16.unpack_from(frame)
+        if not 0 <= kind < len(_NAMES):
+            return None
+        count, position = 1, _INT16.size
+        if kind in _OF_SEVERAL:
+            (count,) = _INT16.unpack_from(frame, position)
+            position += _INT16.size
+        first_topic = ""
+        for _ in range(min(count, _MOST_BODIES)):
+            topic, position = _read_body(frame, position, kind)
+            first_topic = first_topic or topic
+    except (error, ValueError):
+        return None
+    is_whole = position == len(frame) or count > _MOST_BODIES
+    return f"{_NAMES[kind]} of topic {first_topic}" if first_topic and is_whole else None
+
+
+def _read_body(frame: memoryview, position: int, kind: int) -> tuple[str, int]:
+    """The topic of one body, and where it ends.
+
+    Raises:
+        ValueError: It is none.
+        struct.error: It is cut off.
+    """
+    (length,) = _INT16.unpack_from(frame, position)
+    end = position + _INT16.size + max(length, 0)
+    topic = bytes(frame[position + _INT16.size : end])
+    if _TOPIC.fullmatch(topic) is None:
+        raise ValueError("no topic")
+    if kind in _OF_PRODUCE:
+        partition, size = _PRODUCE.unpack_from(frame, end)
+        end += _PRODUCE.size + size
+        is_right = _ANY_PARTITION <= partition < _MOST_PARTITIONS and size >= 0
+    else:
+        partition, offset, size = _FETCH.unpack_from(frame, end)
+        end += _FETCH.size
+        is_right = 0 <= partition < _MOST_PARTITIONS and _LEAST_TIME <= offset < _MOST_OFFSET and size >= 0
+    if not is_right or end > len(frame):
+        raise ValueError("no such request")
+    return topic.decode(), end
+
+
+class ClientsOf07:
+    """Who was told of in the log, and when."""
+
+    __slots__ = ("_said_ms",)
+
+    def __init__(self) -> None:
+        self._said_ms: dict[str, int] = {}
+
+    def refusal(self, frame: memoryview, reason: ProtocolError, host: str, now_ms: int) -> ProtocolError:
+        """Why a connection closes whose frame is refused.
+
+        Args:
+            frame: The request without its size.
+            reason: What is wrong with it as a request of today's.
+            host: The peer's address.
+            now_ms: A monotonic time.
+
+        Returns:
+            The same; of a client of Kafka 0.7 one without a word, as the log has its line, now or from before.
+        """
+        request = request_of_0_7(frame)
+        if request is None:
+            return reason
+        # differs from Kafka (kafka-0-7-clients): it logs the same error for each connection, and not whose it is.
+        said = self._said_ms
+        if now_ms - said.get(host, now_ms - SILENCE_MS) >= SILENCE_MS:
+            # The last one is the youngest.
+            said.pop(host, None)
+            said[host] = now_ms
+            if len(said) > MOST_ADDRESSES:
+                del said[next(iter(said))]
+            log.warning(
+                "a client of Kafka 0.7 at %s wants %s: the protocol of 0.7 is not served, its connections are closed; "
+                "programs need a client of Kafka 0.8 or later",
+                host,
+                request,
+            )
+        return ProtocolError("")
