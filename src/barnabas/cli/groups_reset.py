@@ -9,12 +9,16 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Final
 
 from barnabas.cli.output import note, print_json, print_table
 from barnabas.clients.admin import EARLIEST, LATEST, Admin
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.types import TopicPartition
+
+# So many members are named where a group has some.
+_NAMED: Final = 10
 
 
 @dataclass(slots=True)
@@ -54,11 +58,16 @@ async def reset_offsets(
     """
     planned, failures = {}, []
     for name in names:
-        state = (await admin.describe_group(name)).state
-        if state in ("Empty", "Dead"):
+        described = await admin.describe_group(name)
+        if described.state in ("Empty", "Dead"):
             planned[name] = await _plan(admin, name, topics, reset)
         else:
-            failures.append(f"group {name} is {state}: stop its consumers before its offsets are reset")
+            members = [member.member_id for member in described.members]
+            others = f" and {len(members) - _NAMED} others" if len(members) > _NAMED else ""
+            failures.append(
+                f"group {name} is {described.state}: stop its consumers before its offsets are reset "
+                f"({', '.join(members[:_NAMED])}{others})"
+            )
     if execute:
         for name, new_offsets in planned.items():
             await admin.commit_offsets(name, new_offsets)
@@ -80,13 +89,17 @@ async def _plan(admin: Admin, name: str, topics: Sequence[str] | None, reset: Re
         if not partitions:
             raise BarnabasError(f"group {name} has no offsets: say which topics with --topic")
         wanted = await _wanted(admin, name, partitions, committed, reset)
+    return await within_logs(admin, wanted)
+
+
+async def within_logs(admin: Admin, wanted: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+    """Offsets within what the logs hold; says which were not. Raises KafkaError."""
     first, end = await admin.offsets(wanted, EARLIEST), await admin.offsets(wanted, LATEST)
+    bounded = {part: min(max(offset, first[part]), end[part]) for part, offset in wanted.items()}
     for partition, offset in wanted.items():
-        bounded = min(max(offset, first[partition]), end[partition])
-        if bounded != offset:
-            note(f"New offset {offset} of {partition} is outside the log: it becomes {bounded}.")
-            wanted[partition] = bounded
-    return wanted
+        if bounded[partition] != offset:
+            note(f"New offset {offset} of {partition} is outside the log: it becomes {bounded[partition]}.")
+    return bounded
 
 
 async def _wanted(

@@ -1,0 +1,147 @@
+"""Who commits where: what can be told by watching the offsets of both sides.
+
+A consumer of 0.8.2 commits
+
+    offsets.storage=zookeeper                       to ZooKeeper, where an offset has changed
+    offsets.storage=kafka, dual.commit.enabled=true   to Kafka, then the same to ZooKeeper
+    offsets.storage=kafka, dual.commit.enabled=false  to Kafka
+
+so an offset that moves on one side and is not followed on the other tells which; one that does not move tells nothing,
+as a partition without traffic does not, nor a consumer that owns none.
+
+Invariants:
+
+- A commit to both is not taken for one to one side because it was seen half-way: what counts is whether a side has come
+  to where the other one was a sample before.
+- What moved before a partition came to its owner is not that owner's evidence.
+
+Source: Kafka 0.8.2.2, ZookeeperConsumerConnector.commitOffsets.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from itertools import takewhile
+from typing import NamedTuple
+
+from barnabas.core.types import TopicPartition
+from barnabas.registry.consumer_groups import StoredOffset
+
+
+class Commits(Enum):
+    """Where commits were seen."""
+
+    ZOOKEEPER = "zookeeper"
+    BOTH = "both"
+    KAFKA = "kafka"
+    MIXED = "mixed"
+    SILENT = "-"
+    """None was seen, or nothing that tells where."""
+
+
+class Sample(NamedTuple):
+    """Both sides at one time; ZooKeeper was read before Kafka.
+
+    Attributes:
+        owners: The consumer that owns each partition.
+        zookeeper: What ZooKeeper has.
+        kafka: What Kafka has.
+    """
+
+    owners: Mapping[TopicPartition, str]
+    zookeeper: Mapping[TopicPartition, StoredOffset]
+    kafka: Mapping[TopicPartition, int]
+
+
+@dataclass(slots=True, frozen=True)
+class PartitionEvidence:
+    """One partition, as it was at last and as it moved.
+
+    Attributes:
+        owner: The consumer that had it at last; None: nobody.
+        zookeeper, kafka: What each side holds; None: nothing.
+        commits: Where commits were seen.
+        is_behind_in_kafka: Kafka lacks what ZooKeeper has, and not only because a commit is under way.
+        is_behind_in_zookeeper: The other way round.
+    """
+
+    partition: TopicPartition
+    owner: str | None
+    zookeeper: int | None
+    kafka: int | None
+    commits: Commits
+    is_behind_in_kafka: bool = False
+    is_behind_in_zookeeper: bool = False
+
+
+def partition_evidence(samples: Sequence[Sample]) -> list[PartitionEvidence]:
+    """What is to be told of each partition that either side has an offset of, or that has an owner.
+
+    Args:
+        samples: In the order of time; at least one.
+    """
+    last = samples[-1]
+    found = []
+    for partition in sorted({*last.owners, *last.zookeeper, *last.kafka}):
+        owner = last.owners.get(partition)
+        own = _of_owner(samples, partition, owner)
+        stored = [sample.zookeeper.get(partition) for sample in own]
+        offsets = [None if each is None else each.offset for each in stored]
+        in_kafka = [sample.kafka.get(partition) for sample in own]
+        found.append(
+            PartitionEvidence(
+                partition,
+                owner,
+                offsets[-1],
+                in_kafka[-1],
+                _commits(stored, in_kafka),
+                not _has_followed(offsets, in_kafka[-1]),
+                not _has_followed(in_kafka, offsets[-1]),
+            )
+        )
+    return found
+
+
+def together(commits: Iterable[Commits]) -> Commits:
+    """What one consumer, or a whole group, does, by what its partitions tell."""
+    told = {each for each in commits if each is not Commits.SILENT}
+    return Commits.SILENT if not told else told.pop() if len(told) == 1 else Commits.MIXED
+
+
+def _of_owner(samples: Sequence[Sample], partition: TopicPartition, owner: str | None) -> list[Sample]:
+    """The samples since a partition came to its owner.
+
+    In each the owners are read first, and an owner commits before it gives a partition up: what it has is its owner's.
+    """
+    own = takewhile(lambda sample: sample.owners.get(partition) == owner, reversed(samples))
+    return list(own)[::-1]
+
+
+def _commits(stored: Sequence[StoredOffset | None], in_kafka: Sequence[int | None]) -> Commits:
+    offsets = [None if each is None else each.offset for each in stored]
+    # A node that is written counts, also with the same offset.
+    in_zookeeper_at, in_kafka_at = _moves(stored), _moves(in_kafka)
+    if in_zookeeper_at and in_kafka_at:
+        is_both = _has_followed(offsets, in_kafka[-1]) and _has_followed(in_kafka, offsets[-1])
+        return Commits.BOTH if is_both else Commits.MIXED
+    moves = in_zookeeper_at or in_kafka_at
+    last = len(stored) - 1
+    # The other side may be about to follow. Or it was first, before the first sample. Or the same was committed there
+    # once more, which nobody sees in Kafka: a consumer's first commit is made even where nothing has changed.
+    if not moves or moves == [last] or offsets[-1] == in_kafka[-1]:
+        return Commits.SILENT
+    return Commits.ZOOKEEPER if in_zookeeper_at else Commits.KAFKA
+
+
+def _moves(values: Sequence[object]) -> list[int]:
+    """The samples that are not as the one before."""
+    return [index for index in range(1, len(values)) if values[index] != values[index - 1]]
+
+
+def _has_followed(leading: Sequence[int | None], following: int | None) -> bool:
+    """Whether one side has come to where the other was a sample before, and is still, or beyond."""
+    wanted = leading[-2:]
+    if None in wanted:
+        return leading[-1] is None or len(leading) > 1
+    reached = min(each for each in wanted if each is not None)
+    return following is not None and following >= reached

@@ -1,0 +1,243 @@
+"""`barnabas groups migrate`: a group's offsets on their way from ZooKeeper into Kafka, or back."""
+
+import asyncio
+import math
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Annotated, Final
+
+from barnabas.api.offset_migration.evidence import PartitionEvidence, partition_evidence
+from barnabas.api.offset_migration.standing import STEP_TEXTS, Side, Standing, Step, standing
+from barnabas.api.offset_migration.watch import watch
+from barnabas.cli.connection import client_settings
+from barnabas.cli.groups_zookeeper import zookeeper_admin
+from barnabas.cli.options import AsJson, CommandConfig, Option, TimeoutMs, flag, paragraphs, run_async
+from barnabas.cli.output import note, print_json, print_table
+from barnabas.clients.admin import Admin
+from barnabas.core.errors import BarnabasError, KafkaError
+from barnabas.registry.store import Registry
+
+HELP = paragraphs(
+    """Move the offsets of a group of old consumers from ZooKeeper into Kafka, or back, while it runs.
+
+Nothing is changed here: the settings of the consumers do that, in two steps with a restart of one consumer after the
+other in each. --plan shows where the group stands and what comes next: who commits where, by what moves on the two
+sides within --watch-ms, and what each side holds. --verify says whether the next step is safe, and why not: exit code
+0 or 1.
+
+Examples:
+
+  barnabas groups migrate --group report --zookeeper localhost:2181 --plan
+
+  barnabas groups migrate --group report --zookeeper localhost:2181 --verify --step kafka-alone
+
+  barnabas groups migrate --group report --zookeeper localhost:2181 --to zookeeper --plan --json
+"""
+)
+
+_SAMPLE_S: Final = 1.0
+# One interval of 0.8.2's commits (auto.commit.interval.ms), and the samples around it.
+_WATCH_MS: Final = 65_000
+_COLUMNS: Final = ("topic", "partition", "zookeeper", "kafka", "ahead", "commits seen", "owner")
+
+
+def groups_migrate(
+    group: Annotated[str, Option("--group", metavar="NAME", help="The group.")],
+    zookeeper: Annotated[
+        str,
+        Option("--zookeeper", metavar="HOST:PORT/CHROOT", help="Where its consumers live, as in zookeeper.connect."),
+    ],
+    plan: Annotated[bool, flag("--plan", "Show where the group stands, and what comes next.")] = False,
+    verify: Annotated[bool, flag("--verify", "Say whether the next step is safe: exit code 0 or 1.")] = False,
+    to: Annotated[
+        str, Option("--to", metavar="SIDE", help="Where the offsets are to be: kafka, or zookeeper to go back.")
+    ] = "kafka",
+    step: Annotated[
+        str | None,
+        Option(
+            "--step",
+            metavar="STEP",
+            help="With --verify: also fail unless this is the next step (dual-commit, kafka-alone, zookeeper-alone, "
+            "done).",
+        ),
+    ] = None,
+    watch_ms: Annotated[
+        int,
+        Option(
+            "--watch-ms",
+            min=0,
+            max=86_400_000,
+            metavar="MS",
+            help="How long to watch at the most: more than the consumers' auto.commit.interval.ms.",
+        ),
+    ] = _WATCH_MS,
+    allow_silent: Annotated[
+        bool,
+        flag("--allow-silent", "Who commits nothing meanwhile is no doubt: you know that it was restarted."),
+    ] = False,
+    bootstrap_server: Annotated[
+        str | None,
+        Option(
+            "--bootstrap-server",
+            metavar="HOST:PORT,...",
+            help="Brokers to ask (default: those that are registered in ZooKeeper).",
+        ),
+    ] = None,
+    command_config: CommandConfig = None,
+    timeout: TimeoutMs = None,
+    as_json: AsJson = False,
+) -> None:
+    if plan == verify:
+        raise BarnabasError("say what to do: --plan or --verify")
+    side = _side(to)
+    expected = _step(step, verify)
+    settings = client_settings("barnabas-groups", command_config, timeout)
+    sample_count = 2 + math.ceil(watch_ms / 1000 / _SAMPLE_S)
+
+    async def work() -> Standing:
+        async with zookeeper_admin(zookeeper, bootstrap_server, settings) as old:
+            kafka = Admin(old.pool, old.timeout_ms)
+            return await _look(old.registry, kafka, group, side, sample_count, allow_silent)
+
+    found = run_async(work())
+    if as_json:
+        print_json(_as_dict(group, found))
+    else:
+        _show(group, found)
+    reasons = [*found.reasons, *found.doubts]
+    if expected not in (None, found.step):
+        reasons.insert(0, f"the next step is {found.step.value}")
+    if verify and reasons:
+        raise BarnabasError(f"group {group}: {found.step.value} is not safe: {'; '.join(reasons)}")
+
+
+async def _look(
+    registry: Registry, admin: Admin, group: str, side: Side, sample_count: int, allow_silent: bool
+) -> Standing:
+    """Watch a group, and judge it. Raises BarnabasError: There is no such group on either side."""
+    watched = await watch(
+        registry,
+        admin,
+        group,
+        sample_count=sample_count,
+        wait=lambda: asyncio.sleep(_SAMPLE_S),
+    )
+    partitions = partition_evidence(watched.samples)
+    if not partitions and not watched.registered:
+        raise BarnabasError(f"group {group} has neither consumers nor offsets, here or in Kafka")
+    for problem in watched.problems:
+        note(f"Left out: {problem}")
+    new_members: list[str] = []
+    # Brokers before 0.9 have no such groups.
+    with suppress(KafkaError):
+        new_members = [member.member_id for member in (await admin.describe_group(group)).members]
+    return standing(
+        watched.registered,
+        await _existing(admin, partitions),
+        side,
+        new_members=new_members,
+        allows_silence=allow_silent,
+    )
+
+
+async def _existing(admin: Admin, partitions: list[PartitionEvidence]) -> list[PartitionEvidence]:
+    """Those whose topic there still is."""
+    known = await admin.topics(sorted({each.partition.topic for each in partitions})) if partitions else {}
+    there, gone = [], []
+    for each in partitions:
+        topic = known.get(each.partition.topic)
+        if topic is not None and each.partition.partition in topic.partitions:
+            there.append(each)
+        else:
+            gone.append(str(each.partition))
+    if gone:
+        note(f"Left out, as there are no such partitions any more: {', '.join(gone)}")
+    return there
+
+
+def _show(group: str, found: Standing) -> None:
+    print(f"Group {group}, to {found.to.value}: {found.phase.value}.")
+    if found.consumers:
+        print()
+        print_table(
+            ["consumer", "registered", "partitions", "commits to"],
+            [
+                [each.name, _time(each.registered_ms), each.partition_count, each.commits.value]
+                for each in found.consumers
+            ],
+        )
+    if found.partitions:
+        print()
+        print_table(
+            _COLUMNS,
+            [
+                [*each.partition, each.zookeeper, each.kafka, _ahead(each), each.commits.value, each.owner]
+                for each in found.partitions
+            ],
+        )
+    print(f"\nNext: {found.step.value}: {STEP_TEXTS[found.step]}.")
+    if found.is_safe:
+        print("That is safe by what was seen.")
+    for reason in found.reasons:
+        print(f"Not safe: {reason}.")
+    for doubt in found.doubts:
+        print(f"In doubt: {doubt}.")
+
+
+def _as_dict(group: str, found: Standing) -> dict[str, object]:
+    return {
+        "group": group,
+        "to": found.to.value,
+        "phase": found.phase.name.lower(),
+        "next_step": found.step.value,
+        "is_safe": found.is_safe,
+        "reasons": list(found.reasons),
+        "doubts": list(found.doubts),
+        "consumers": [
+            {
+                "consumer": each.name,
+                "registered_ms": each.registered_ms,
+                "partitions": each.partition_count,
+                "commits": None if each.commits.value == "-" else each.commits.value,
+            }
+            for each in found.consumers
+        ],
+        "partitions": [
+            {
+                "topic": each.partition.topic,
+                "partition": each.partition.partition,
+                "zookeeper": each.zookeeper,
+                "kafka": each.kafka,
+                "ahead": _ahead(each),
+                "commits": None if each.commits.value == "-" else each.commits.value,
+                "owner": each.owner,
+            }
+            for each in found.partitions
+        ],
+    }
+
+
+def _ahead(each: PartitionEvidence) -> str | None:
+    return "zookeeper" if each.is_behind_in_kafka else "kafka" if each.is_behind_in_zookeeper else None
+
+
+def _time(time_ms: int | None) -> str | None:
+    return None if time_ms is None else f"{datetime.fromtimestamp(time_ms / 1000, UTC):%Y-%m-%d %H:%M:%S}"
+
+
+def _side(text: str) -> Side:
+    try:
+        return Side(text)
+    except ValueError:
+        raise BarnabasError(f"--to {text}: there are kafka and zookeeper") from None
+
+
+def _step(text: str | None, is_verifying: bool) -> Step | None:
+    if text is None:
+        return None
+    if not is_verifying:
+        raise BarnabasError("--step goes with --verify")
+    try:
+        return Step(text)
+    except ValueError:
+        raise BarnabasError(f"--step {text}: there are {', '.join(each.value for each in Step)}") from None

@@ -1,0 +1,352 @@
+"""`barnabas groups translate`: a group's offsets of one cluster become offsets of another that mirrors it.
+
+What is committed at the source is looked up in the target's offset table (`clients/mirror_offsets.py`). Where the
+target is mirrored back into the source under the same name, the two have records in different orders: then the group
+goes on before the first record of either that it has not read, and some that it has read come again.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Final
+
+from barnabas.cli.connection import client_settings, connect
+from barnabas.cli.groups_reset import parse_topics, within_logs
+from barnabas.cli.options import (
+    DEFAULT_SERVER,
+    AsJson,
+    BootstrapServer,
+    Option,
+    TimeoutMs,
+    flag,
+    paragraphs,
+    run_async,
+)
+from barnabas.cli.output import Cell, note, print_json, print_table
+from barnabas.clients.admin import EARLIEST, LATEST, Admin
+from barnabas.clients.batch_reader import read_batches
+from barnabas.clients.mirror_offsets import TABLE_TOPIC, Coverage, MirrorOffsets, SourcePartition
+from barnabas.clients.mirror_table import read_table
+from barnabas.core.errors import BarnabasError
+from barnabas.core.types import TopicPartition
+
+HELP = paragraphs(
+    """Let a group go on in a cluster that another one is mirrored into.
+
+Reads the group's offsets at --bootstrap-server and the offset table that `barnabas pipeline mirror` keeps at
+--target-bootstrap-server, and shows where in the target the group would go on: nothing is skipped, and nothing read
+again that the group has committed. Only --execute commits that in the target, where the group must have no running
+consumers. Stop its consumers at the source first. What they have committed and the mirror has not brought over yet
+would be read again: --wait gives the mirror time.
+
+Examples:
+
+  barnabas groups translate --group report --target-bootstrap-server other:9092
+
+  barnabas groups translate --group report --target-bootstrap-server other:9092 --wait 60 --execute
+"""
+)
+
+_LOOK_AGAIN_S: Final = 0.5
+
+
+@dataclass(slots=True)
+class _Row:
+    """One partition of the group.
+
+    Attributes:
+        offset: What the group has committed at the source.
+        target: The partition that it is mirrored to.
+        new_offset: What it is to commit there.
+        coverage: What the table knows of `offset`.
+        position: How far the mirror has come.
+        begin: From where on the table knows the source.
+        is_both_ways: Whether the target is mirrored back into the same partition.
+    """
+
+    source: TopicPartition
+    offset: int
+    target: TopicPartition
+    new_offset: int
+    coverage: Coverage
+    position: int
+    begin: int
+    is_both_ways: bool
+    to_be_mirrored: int = 0
+
+
+def groups_translate(
+    target_bootstrap_server: Annotated[
+        str, Option("--target-bootstrap-server", metavar="HOST:PORT,...", help="Brokers of the cluster to go on in.")
+    ],
+    group: Annotated[str, Option("--group", metavar="NAME", help="The group.")],
+    to_group: Annotated[
+        str | None, Option("--to-group", metavar="NAME", help="Its name in the target, where that is another.")
+    ] = None,
+    topic: Annotated[
+        list[str] | None,
+        Option(
+            "--topic",
+            metavar="NAME[:0,1]",
+            help="A topic of the source, or some of its partitions; may be repeated (default: all that the group has "
+            "offsets of).",
+        ),
+    ] = None,
+    mirror: Annotated[
+        str | None, Option("--mirror", metavar="NAME", help="Which mirror, where several mirror the same topic.")
+    ] = None,
+    wait: Annotated[
+        int,
+        Option(
+            "--wait", min=0, max=86_400, metavar="S", help="Wait so long for the mirror to reach the group's offsets."
+        ),
+    ] = 0,
+    dry_run: Annotated[bool, flag("--dry-run", "Only show the offsets (the default).")] = False,
+    execute: Annotated[bool, flag("--execute", "Commit the offsets in the target.")] = False,
+    bootstrap_server: BootstrapServer = DEFAULT_SERVER,
+    source_config: Annotated[
+        str | None,
+        Option("--source-config", metavar="FILE", help="A properties file: how the source's brokers are reached."),
+    ] = None,
+    target_config: Annotated[
+        str | None, Option("--target-config", metavar="FILE", help="The same for the target's brokers.")
+    ] = None,
+    timeout: TimeoutMs = None,
+    as_json: AsJson = False,
+) -> None:
+    if dry_run and execute:
+        raise BarnabasError("--dry-run and --execute exclude each other")
+    source_settings = client_settings("barnabas-groups", source_config, timeout)
+    target_settings = client_settings("barnabas-groups", target_config, timeout)
+    name = to_group or group
+
+    async def work() -> None:
+        async with (
+            connect(bootstrap_server, source_settings, Admin) as source,
+            connect(target_bootstrap_server, target_settings, Admin) as target,
+        ):
+            committed = await _committed(source, group, topic)
+            translator = _Translator(source, target, mirror)
+            await _check_members(source, target, group, name)
+            rows = await translator.translate(committed, wait, is_strict=bool(topic))
+            new_offsets = await within_logs(target, {row.target: row.new_offset for row in rows})
+            for row in rows:
+                row.new_offset = new_offsets[row.target]
+            replaced = await target.committed_offsets(name, new_offsets)
+            if execute:
+                await target.commit_offsets(name, new_offsets)
+            _show(name, rows, as_json)
+            _warn(rows, replaced)
+            if not execute:
+                note("Nothing was changed: --execute does it.")
+
+    run_async(work())
+
+
+async def _committed(admin: Admin, group: str, topics: Sequence[str] | None) -> dict[TopicPartition, int]:
+    """What a group has committed of topics, or of all. Raises BarnabasError: nothing."""
+    committed = await admin.committed_offsets(group)
+    if not committed:
+        raise BarnabasError(f"group {group} has no offsets at the source; barnabas groups --list shows the groups")
+    if topics is None:
+        return committed
+    wanted = parse_topics(topics)
+    chosen = {
+        partition: offset
+        for partition, offset in committed.items()
+        if partition.topic in wanted and partition.partition in (wanted[partition.topic] or (partition.partition,))
+    }
+    for name, indexes in wanted.items():
+        missing = [index for index in indexes or () if TopicPartition(name, index) not in chosen]
+        if missing or not any(partition.topic == name for partition in chosen):
+            where = f"partition {name}-{missing[0]}" if missing else f"topic {name}"
+            raise BarnabasError(f"group {group} has no offset of {where} at the source")
+    return chosen
+
+
+async def _check_members(source: Admin, target: Admin, group: str, name: str) -> None:
+    """Raises BarnabasError: the target's group has members."""
+    state = (await target.describe_group(name)).state
+    if state not in ("Empty", "Dead"):
+        raise BarnabasError(f"group {name} is {state} in the target: stop its consumers there first")
+    state = (await source.describe_group(group)).state
+    if state not in ("Empty", "Dead"):
+        note(f"Warning: group {group} is {state} at the source: what it commits from now on is read again.")
+
+
+class _Translator:
+    """Looks offsets of one cluster up in the tables of both."""
+
+    def __init__(self, source: Admin, target: Admin, mirror: str | None) -> None:
+        self._source = source
+        self._target = target
+        self._mirror = mirror
+        self._offsets = MirrorOffsets()
+        self._read_to = 0
+        self._back_offsets = MirrorOffsets()
+        self._back_read_to = 0
+        self._source_id = ""
+        self._target_id = ""
+
+    async def translate(self, committed: Mapping[TopicPartition, int], wait_s: float, *, is_strict: bool) -> list[_Row]:
+        """The rows of partitions that are mirrored.
+
+        Args:
+            committed: The group's offsets at the source.
+            wait_s: For how long to wait for the mirror to reach them.
+            is_strict: A partition that is not mirrored is an error; else it is left out.
+
+        Raises:
+            BarnabasError: None is mirrored, or one is by several mirrors.
+        """
+        self._source_id, self._target_id = await _cluster_id(self._source), await _cluster_id(self._target)
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + wait_s
+        has_noted = False
+        while True:
+            rows, missing = await self._look(committed)
+            behind = [_distance(row) for row in rows if row.coverage is Coverage.AHEAD]
+            # A topic of which nothing is mirrored may never be, unless that is so of all.
+            topics = {row.source.topic for row in rows} or {partition.topic for partition in missing}
+            behind += [f"{partition} is not mirrored yet" for partition in missing if partition.topic in topics]
+            if not behind or loop.time() >= deadline:
+                break
+            if not has_noted:
+                note(f"Waiting up to {wait_s:g} s for the mirror: {', '.join(behind)}")
+                has_noted = True
+            await asyncio.sleep(_LOOK_AGAIN_S)
+        self._check(rows, missing, is_strict)
+        ends = await self._source.offsets([row.source for row in rows], LATEST)
+        for row in rows:
+            row.to_be_mirrored = max(ends[row.source] - row.position, 0)
+        return rows
+
+    async def _look(self, committed: Mapping[TopicPartition, int]) -> tuple[list[_Row], list[TopicPartition]]:
+        """The rows as the tables are now, and the partitions that are not mirrored."""
+        self._read_to = await read_table(self._target.pool, self._offsets, self._read_to)
+        self._back_read_to = await read_table(self._source.pool, self._back_offsets, self._back_read_to)
+        rows, missing = [], []
+        for partition, offset in sorted(committed.items()):
+            place = self._find(partition)
+            if place is None:
+                missing.append(partition)
+            else:
+                rows.append(await self._row(place, offset))
+        return rows, missing
+
+    def _check(self, rows: Sequence[_Row], missing: Sequence[TopicPartition], is_strict: bool) -> None:
+        if not self._offsets.places:
+            raise BarnabasError(
+                f"nothing is mirrored into the target: it has no offsets in a topic {TABLE_TOPIC}; "
+                "barnabas pipeline mirror writes them"
+            )
+        for partition in missing:
+            if is_strict:
+                raise BarnabasError(f"partition {partition} of the source is not mirrored into the target")
+            note(f"Left out: partition {partition} is not mirrored into the target.")
+        if not rows:
+            raise BarnabasError("nothing that the group has offsets of is mirrored into the target")
+
+    def _find(self, partition: TopicPartition) -> SourcePartition | None:
+        """Whose mirror brings a partition over. Raises BarnabasError: several do."""
+        found = [
+            place
+            for place in self._offsets.places
+            if place[1:] == (self._source_id, *partition) and self._mirror in (None, place.mirror)
+        ]
+        if len(found) > 1:
+            names = ", ".join(sorted(place.mirror for place in found))
+            raise BarnabasError(f"partition {partition} is mirrored by {names}: say whose offsets with --mirror NAME")
+        return found[0] if found else None
+
+    async def _row(self, place: SourcePartition, offset: int) -> _Row:
+        source = TopicPartition(place.topic, place.partition)
+        known = self._offsets.places[place]
+        translation = self._offsets.translate(place, offset)
+        assert translation is not None
+        target = TopicPartition(known.target_topic, place.partition)
+        new_offset, coverage = translation
+        if new_offset is None:
+            # All that will ever come stands behind what is there; and of what is there, the group has read nothing.
+            (new_offset,) = (await self._target.offsets([target], EARLIEST)).values()
+        back_offset = self._yet_to_be_read(target, source, offset)
+        if back_offset is not None:
+            new_offset = back_offset if translation.offset is None else min(new_offset, back_offset)
+        if coverage is Coverage.AHEAD and not await _has_records(self._source, source, known.position, offset):
+            coverage = Coverage.EXACT
+        return _Row(source, offset, target, new_offset, coverage, known.position, known.begin, back_offset is not None)
+
+    def _yet_to_be_read(self, target: TopicPartition, source: TopicPartition, offset: int) -> int | None:
+        """From where on a partition of the target has what did not come into the source below an offset of it.
+
+        None: the target's partition is not mirrored into the source's.
+        """
+        found = [
+            self._back_offsets.source_offset(place, offset)
+            for place, known in self._back_offsets.places.items()
+            if place[1:] == (self._target_id, *target) and known.target_topic == source.topic
+        ]
+        return min((each for each in found if each is not None), default=None)
+
+
+async def _cluster_id(admin: Admin) -> str:
+    """Raises BarnabasError: the cluster has none."""
+    metadata = await admin.retry(partial(admin.pool.metadata, []))
+    if metadata.cluster_id is None:
+        raise BarnabasError("a cluster tells no id: its brokers are older than 0.10.1")
+    return metadata.cluster_id
+
+
+async def _has_records(admin: Admin, partition: TopicPartition, start_offset: int, end_offset: int) -> bool:
+    """Whether there is more between two offsets than markers. A group may stand beyond the end of the log."""
+    (log_end_offset,) = (await admin.offsets([partition], LATEST)).values()
+    end_offset = min(end_offset, log_end_offset)
+    async for header, _ in read_batches(admin, partition, start_offset, end_offset):
+        if not header.is_control:
+            return True
+    return False
+
+
+def _distance(row: _Row) -> str:
+    return f"{row.source} is mirrored up to {row.position}, the group is at {row.offset}"
+
+
+def _show(group: str, rows: Sequence[_Row], as_json: bool) -> None:
+    if as_json:
+        print_json(
+            [
+                {
+                    "group": group,
+                    "topic": row.source.topic,
+                    "partition": row.source.partition,
+                    "offset": row.offset,
+                    "target_topic": row.target.topic,
+                    "new_offset": row.new_offset,
+                    "coverage": row.coverage.value,
+                    "to_be_mirrored": row.to_be_mirrored,
+                }
+                for row in rows
+            ]
+        )
+        return
+    columns = ["group", "topic", "partition", "offset", "target topic", "new offset", "to be mirrored"]
+    cells: list[list[Cell]] = [
+        [group, *row.source, row.offset, row.target.topic, row.new_offset, row.to_be_mirrored] for row in rows
+    ]
+    print_table(columns, cells)
+
+
+def _warn(rows: Sequence[_Row], replaced: Mapping[TopicPartition, int]) -> None:
+    for row in rows:
+        if replaced.get(row.target, row.new_offset) != row.new_offset:
+            note(f"The group's offset of {row.target} in the target was {replaced[row.target]}.")
+        if row.coverage is Coverage.AHEAD:
+            note(f"Warning: {_distance(row)}: what lies between is read again; --wait S waits for the mirror.")
+        elif row.coverage is Coverage.BEFORE:
+            note(
+                f"Warning: {row.source} is known from offset {row.begin} on, the group is at {row.offset}: what of "
+                "that is in the target is skipped."
+            )
+        if row.is_both_ways:
+            note(f"{row.source} is mirrored both ways: some of what the group has read may come again.")

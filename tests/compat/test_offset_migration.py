@@ -1,0 +1,21 @@
+"""Offsets of a group move from ZooKeeper to Kafka under load and back, as the documents have it; members die meanwhile.
+
+Kafka 0.8.2's high-level consumers, in Java, and ours are in one group.
+"""
+
+import pytest
+
+from tests.compat.old_consumers.migration import migrate
+from tests.compat.old_consumers.site import REGISTRIES
+
+
+def test_two_members_move_their_offsets_to_kafka_and_back() -> None:
+    outcome = migrate("embedded", seed=1, kinds=["java", "python"])
+    assert outcome.wrong == []
+    assert len(outcome.changes) == 4 * 2
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("registry", REGISTRIES)
+def test_six_members_move_their_offsets_to_kafka_and_back(registry: str) -> None:
+    assert migrate(registry, seed=2, kinds=["java", "python"] * 3).wrong == []
