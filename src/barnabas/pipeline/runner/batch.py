@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.events.parse import Format
@@ -12,7 +12,8 @@ from barnabas.pipeline.job import Job, Parameters, TopicInput
 from barnabas.pipeline.runner.cluster import mark_of
 from barnabas.pipeline.runner.dead_letters import DeadLetters
 from barnabas.pipeline.runner.evolving import conformed
-from barnabas.pipeline.runner.inputs import REASON, at_or_after, before, events_of, parse_records
+from barnabas.pipeline.runner.inputs import REASON, RecordParser, at_or_after, before, events_of
+from barnabas.pipeline.runner.limits import RECORD_OVERHEAD_BYTES
 from barnabas.pipeline.runner.outputs import TableWriter, TopicWriter, write_rows
 from barnabas.pipeline.runner.plan import Delivery
 from barnabas.pipeline.runner.positions import clamped
@@ -25,7 +26,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BatchReport:
-    """What one batch was: counts of records and dead letters, bytes of keys and values, seconds."""
+    """What one batch was: counts of records and dead letters, bytes of keys and values, seconds.
+
+    `sizes` are the bytes of its records by topic and partition, with what a broker stores beside keys and values;
+    it was read in `read_s` of its seconds, from `read_from_s` on.
+    """
 
     batch_id: int
     record_count: int
@@ -33,6 +38,9 @@ class BatchReport:
     payload_bytes: int
     duration_s: float
     ends: Offsets
+    sizes: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
+    read_from_s: float = 0.0
+    read_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +49,7 @@ class _Counted:
     dead_letter_count: int
     payload_bytes: int
     marks: dict[str, dict[int, Mark]]
+    sizes: dict[str, dict[int, int]]
 
 
 class BatchRunner:
@@ -78,7 +87,7 @@ class BatchRunner:
         self._job = job
         self._parameters = parameters
         self._inputs = inputs
-        self._event_format = event_format
+        self._parser = RecordParser(inputs, event_format)
         self._writers = writers
         self._topics = topics
         self._dead_letters = dead_letters
@@ -100,9 +109,11 @@ class BatchRunner:
         if self._until is not None:
             ends = clamped(ends, self._until)
             records = before(records, ends)
-        parsed = parse_records(records, self._inputs, self._event_format).persist()
+        parsed = self._parser.parse(records).persist()
         try:
+            read_from_s = time.monotonic()
             counted = _count(parsed)
+            read_s = time.monotonic() - read_from_s
             span = Span(starts, ends, counted.marks)
             frames, misfits = self._frames(parsed)
             misfit_count = sum(rows.count() for rows in misfits)
@@ -134,6 +145,9 @@ class BatchRunner:
             counted.payload_bytes,
             time.monotonic() - began_s,
             ends,
+            counted.sizes,
+            read_from_s - began_s,
+            read_s,
         )
 
     def _frames(self, parsed: DataFrame) -> tuple[dict[str, DataFrame], list[DataFrame]]:
@@ -165,11 +179,15 @@ def _count(parsed: DataFrame) -> _Counted:
         .collect()
     )
     marks: dict[str, dict[int, Mark]] = {}
+    sizes: dict[str, dict[int, int]] = {}
     for row in rows:
         marks.setdefault(row["_topic"], {})[row["_partition"]] = Mark(*row["mark"])
+        size = row["bytes"] + RECORD_OVERHEAD_BYTES * row["records"]
+        sizes.setdefault(row["_topic"], {})[row["_partition"]] = size
     return _Counted(
         sum(row["records"] for row in rows),
         sum(row["dead_letters"] for row in rows),
         sum(row["bytes"] for row in rows),
         marks,
+        sizes,
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from barnabas.pipeline.runner.positions import Extent, Marks
@@ -19,7 +19,11 @@ from barnabas.pipeline.tables.table import Mark, Offsets
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+SOURCE_REQUEST_TIMEOUT_MS = 10_000
+"""`request.timeout.ms` of Spark's sources, unless the options say something else."""
+
 _TIMEOUT_MS = 20_000
+_MARK_FETCH_BYTES = 1_024
 _CONSUMER_OPTIONS = re.compile(r"fetch\.|max\.poll\.|isolation\.level|auto\.offset|group\.|key\.|value\.|check\.crcs")
 
 
@@ -33,10 +37,10 @@ class NoSuchTopicError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class KafkaOptions:
-    """How to reach a cluster: `host:port,...` and Kafka's client options by their names."""
+    """How to reach a cluster: `host:port,...` and Kafka's client options by their names, some of which are secrets."""
 
     bootstrap_servers: str
-    options: Mapping[str, str]
+    options: Mapping[str, str] = field(repr=False)
 
     def for_spark(self) -> dict[str, str]:
         """Give them as options of Spark's connector."""
@@ -44,6 +48,14 @@ class KafkaOptions:
             "kafka.bootstrap.servers": self.bootstrap_servers,
             **{f"kafka.{name}": value for name, value in self.options.items()},
         }
+
+
+@dataclass(frozen=True, slots=True)
+class TopicConfig:
+    """A setting of a topic; `is_own` tells that it was set for this topic, and is not the cluster's."""
+
+    value: str | None
+    is_own: bool
 
 
 class Cluster:
@@ -117,6 +129,31 @@ class Cluster:
             if "TopicExistsException" not in str(error):
                 raise
 
+    def topic_configs(self, topics: Iterable[str]) -> dict[str, dict[str, TopicConfig]]:
+        """Give what holds for topics, by Kafka's names of settings; the topics must be there."""
+        resource = self._jvm.org.apache.kafka.common.config.ConfigResource
+        asked = self._list(resource(resource.Type.TOPIC, topic) for topic in topics)
+        described = self._ask(lambda admin: admin.describeConfigs(asked).all().get())
+        return {
+            each.name(): {
+                entry.name(): TopicConfig(entry.value(), entry.source().name() == "DYNAMIC_TOPIC_CONFIG")
+                for entry in self._jvm.java.util.ArrayList(described[each].entries())
+            }
+            for each in described
+        }
+
+    def add_partitions(self, topic: str, partition_count: int) -> None:
+        """Let a topic have so many partitions; one that has them already is left as it is."""
+        new_partitions = self._jvm.org.apache.kafka.clients.admin.NewPartitions
+        asked = self._jvm.java.util.HashMap()
+        asked.put(topic, new_partitions.increaseTo(partition_count))
+        try:
+            self._ask(lambda admin: admin.createPartitions(asked).all().get())
+        except ClusterUnavailableError:
+            # Another run may have done it.
+            if len(self.partitions([topic]).get(topic, ())) < partition_count:
+                raise
+
     def found_marks(self, marks: Marks) -> dict[str, dict[int, Mark]]:
         """Give what stands now at the offsets of marks; their offsets must be readable.
 
@@ -131,6 +168,9 @@ class Cluster:
         assigned = {topic: sorted(parts) for topic, parts in marks.items()}
         rows = (
             self._spark.read.format("kafka")
+            # One record of each partition is wanted, and all that comes with it counts against quotas.
+            .option("kafka.max.partition.fetch.bytes", _MARK_FETCH_BYTES)
+            .option("kafka.fetch.max.bytes", _MARK_FETCH_BYTES)
             .options(**self._options.for_spark())
             .option("assign", json.dumps(assigned))
             .option("startingOffsets", json.dumps(starts))

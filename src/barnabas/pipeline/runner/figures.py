@@ -32,12 +32,16 @@ _BATCH_BUCKETS_S = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
 
 @dataclass(slots=True)
 class Figures:
-    """What a run has done so far, since it was started; `lag` is by topic and partition."""
+    """What a run has done so far, since it was started; `lag` is by topic and partition.
+
+    `skipped_count` is a mirror's: records that have been in the target.
+    """
 
     run: str
     record_count: int = 0
     dead_letter_count: int = 0
     late_row_count: int = 0
+    skipped_count: int = 0
     batch_count: int = 0
     restart_count: int = 0
     refresh_count: int = 0
@@ -48,6 +52,7 @@ class Figures:
     positions: Offsets = field(default_factory=dict)
     lag: dict[str, dict[int, int]] = field(default_factory=dict)
     state: str = "starting"
+    limited_by: str = "nothing"
 
     @property
     def lag_count(self) -> int:
@@ -67,9 +72,11 @@ class Figures:
         """Say it in one line."""
         letters = f", {self.dead_letter_count:,} dead letters" if self.dead_letter_count else ""
         late = f", {self.late_row_count:,} late" if self.late_row_count else ""
+        skipped = f", {self.skipped_count:,} skipped" if self.skipped_count else ""
         return (
-            f"{self.run}: {self.record_count:,} records in {self.batch_count:,} batches{letters}{late}; the last took "
-            f"{self.batch_s:.1f} s ({self.records_per_s:,.0f} records/s); lag {self.lag_count:,}"
+            f"{self.run}: {self.record_count:,} records in {self.batch_count:,} batches{letters}{late}{skipped}; "
+            f"the last took {self.batch_s:.1f} s ({self.records_per_s:,.0f} records/s); lag {self.lag_count:,}; "
+            f"limited by {self.limited_by}"
         )
 
     def to_json(self) -> str:
@@ -81,6 +88,7 @@ class Figures:
                 "record_count": self.record_count,
                 "dead_letter_count": self.dead_letter_count,
                 "late_row_count": self.late_row_count,
+                "skipped_count": self.skipped_count,
                 "batch_count": self.batch_count,
                 "restart_count": self.restart_count,
                 "refresh_count": self.refresh_count,
@@ -90,6 +98,7 @@ class Figures:
                 "last_batch_time_s": round(self.last_batch_time_s, 3),
                 "positions": self.positions,
                 "lag": self.lag,
+                "limited_by": self.limited_by,
             }
         )
 

@@ -10,19 +10,20 @@ silently, and none is counted as an event with its fields null.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.events.parse import Format, parsed
 from barnabas.pipeline.job import PLACE, TopicInput
-from barnabas.pipeline.runner.cluster import KafkaOptions
-from barnabas.pipeline.tables.table import Offsets
+from barnabas.pipeline.runner.cluster import SOURCE_REQUEST_TIMEOUT_MS, KafkaOptions
+from barnabas.pipeline.runner.source_plan import SourcePlan
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 REASON = "_reason"
-_RECORD = (
+_MOST_ANSWER_BYTES = 52_428_800
+RECORD = (
     "key",
     "value",
     "topic AS _topic",
@@ -33,77 +34,103 @@ _RECORD = (
 
 
 def read_stream(
-    spark: SparkSession, kafka: KafkaOptions, starts: Offsets, max_offsets: int | None, is_per_partition: bool
+    spark: SparkSession, kafka: KafkaOptions, plans: Sequence[SourcePlan], columns: Sequence[str] = RECORD
 ) -> DataFrame:
     """Give the records of topics as a stream.
 
     Args:
         spark: The session.
         kafka: The cluster.
-        starts: Where to begin, with every partition of each topic; a partition that comes later begins at its start.
-        max_offsets: Of one source and trigger; None is no limit.
-        is_per_partition: Make one source per partition, so that the limit is each one's own. Partitions that come later
-            are not read then.
+        plans: The sources. One that is not assigned has every partition of each of its topics; a partition that comes
+            later begins at its start, and is not read by those that are assigned.
+        columns: SQL over those of Spark's source, headers included.
     """
-    if not is_per_partition:
-        return _source(spark, kafka, {"subscribe": ",".join(sorted(starts))}, starts, max_offsets)
-    frames = [
-        _source(spark, kafka, {"assign": json.dumps({topic: [number]})}, {topic: {number: offset}}, max_offsets)
-        for topic, partitions in sorted(starts.items())
-        for number, offset in sorted(partitions.items())
-    ]
+    frames = [_source(spark, kafka, plan, columns) for plan in plans]
     stream = frames[0]
     for frame in frames[1:]:
         stream = stream.unionAll(frame)
     return stream
 
 
-def _source(
-    spark: SparkSession, kafka: KafkaOptions, which: Mapping[str, str], starts: Offsets, max_offsets: int | None
-) -> DataFrame:
+def _source(spark: SparkSession, kafka: KafkaOptions, plan: SourcePlan, columns: Sequence[str]) -> DataFrame:
+    if plan.is_assigned:
+        assigned = {topic: sorted(partitions) for topic, partitions in plan.starts.items()}
+        which = {"assign": json.dumps(assigned)}
+    else:
+        which = {"subscribe": ",".join(sorted(plan.starts))}
+    sizes: dict[str, int] = {}
+    if plan.fetch_bytes is not None:
+        sizes = {"kafka.max.partition.fetch.bytes": plan.fetch_bytes, "kafka.fetch.max.bytes": plan.fetch_bytes}
+    if plan.fetch_wait_ms is not None:
+        # It never has enough, so the broker lets it wait.
+        sizes["kafka.fetch.max.bytes"] = sizes["kafka.fetch.min.bytes"] = _MOST_ANSWER_BYTES
+        sizes["kafka.fetch.max.wait.ms"] = plan.fetch_wait_ms
     reader = (
         spark.readStream.format("kafka")
         # A broker that is restarted is back in a second or two: ask again soon, and give up soon enough to tell.
         .option("kafka.reconnect.backoff.max.ms", 500)
-        .option("kafka.request.timeout.ms", 10_000)
+        .option("kafka.request.timeout.ms", SOURCE_REQUEST_TIMEOUT_MS)
         .option("kafka.default.api.timeout.ms", 20_000)
+        .options(**sizes)
         .options(**kafka.for_spark())
         .options(**which)
-        .option("startingOffsets", json.dumps(starts))
+        .option("startingOffsets", json.dumps(plan.starts))
         # What is lost is found and told before a query starts (`positions.py`); what is lost while it runs stops it.
         .option("failOnDataLoss", "true")
+        .option("includeHeaders", str("headers" in columns).lower())
     )
-    if max_offsets is not None:
-        reader = reader.option("maxOffsetsPerTrigger", max_offsets)
-    return reader.load().selectExpr(*_RECORD)
+    if plan.max_offsets is not None:
+        reader = reader.option("maxOffsetsPerTrigger", plan.max_offsets)
+    return reader.load().selectExpr(*columns)
 
 
-def parse_records(records: DataFrame, inputs: Mapping[str, TopicInput], event_format: Format) -> DataFrame:
-    """Read each record as an event of its topic.
+class RecordParser:
+    """Reads each record as an event of its topic.
 
-    Args:
-        records: Columns `key`, `value` and those of the place.
+    What that takes is put together once, when it is first needed: thousands of calls of the JVM, which took longer than
+    all else of a small batch.
+    """
+
+    def __init__(self, inputs: Mapping[str, TopicInput], event_format: Format) -> None:
+        """Args:
         inputs: By topic.
         event_format: json or avro.
+        """
+        self._inputs = inputs
+        self._event_format = event_format
+        self._columns: dict[str, Column] = {}
 
-    Returns:
-        The same columns; `_reason`; and for each input a struct of its event's fields, null in records of other topics.
-    """
-    from pyspark.sql import functions as F  # noqa: N812
+    def parse(self, records: DataFrame) -> DataFrame:
+        """Parse records.
 
-    reason: Column = F.lit(None).cast("string")
-    structs: dict[str, Column] = {}
-    for topic, declared in inputs.items():
-        if declared.event is None:
-            continue
-        struct, why = parsed(F.col("value"), declared.event, event_format)
-        if len(inputs) == 1:
-            structs[declared.name], reason = struct, why
-        else:
-            is_own = F.col("_topic") == topic
-            structs[declared.name] = F.when(is_own, struct)
-            reason = F.when(is_own, why).otherwise(reason)
-    return records.withColumns({REASON: reason, **structs})
+        Args:
+            records: Columns `key`, `value` and those of the place.
+
+        Returns:
+            The same columns; `_reason`; and for each input a struct of its event's fields, null in records of other
+            topics.
+        """
+        # hot path: benchmarks/pipeline (every batch)
+        if not self._columns:
+            self._columns = self._new_columns()
+        return records.withColumns(self._columns)
+
+    def _new_columns(self) -> dict[str, Column]:
+        from pyspark.sql import functions as F  # noqa: N812
+
+        reason: Column = F.lit(None).cast("string")
+        structs: dict[str, Column] = {}
+        for topic, declared in self._inputs.items():
+            if declared.event is None:
+                continue
+            struct, why = parsed(F.col("value"), declared.event, self._event_format)
+            if len(self._inputs) == 1:
+                structs[declared.name], reason = struct, why
+            else:
+                is_own = F.col("_topic") == topic
+                structs[declared.name] = F.when(is_own, struct)
+                reason = F.when(is_own, why).otherwise(reason)
+        return {REASON: reason, **structs}
 
 
 def events_of(parsed_records: DataFrame, topic: str, declared: TopicInput) -> DataFrame:

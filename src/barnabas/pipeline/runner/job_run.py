@@ -14,18 +14,23 @@ from typing import TYPE_CHECKING
 
 from barnabas.pipeline.job import PLACE, Job, Mode, Parameters, TableInput, TableOutput, TopicInput, TopicOutput
 from barnabas.pipeline.runner.batch import BatchReport, BatchRunner
+from barnabas.pipeline.runner.bounds import start_offsets
 from barnabas.pipeline.runner.checkpoint import Files, committed_offsets, planned_offsets, query_id, reposition
 from barnabas.pipeline.runner.cluster import Cluster, ClusterUnavailableError, NoSuchTopicError
 from barnabas.pipeline.runner.dead_letters import DeadLetters
 from barnabas.pipeline.runner.figures import Figures, Metrics
-from barnabas.pipeline.runner.inputs import events_of, parse_records, read_stream
-from barnabas.pipeline.runner.limits import RecordSize
+from barnabas.pipeline.runner.follower import Follower
+from barnabas.pipeline.runner.inputs import RecordParser, events_of, read_stream
 from barnabas.pipeline.runner.losses import DataLossError, find_losses, keep_losses, resume_offsets
 from barnabas.pipeline.runner.outputs import TableWriter, TopicWriter, open_tables
+from barnabas.pipeline.runner.pacer import Debt, Pacer
 from barnabas.pipeline.runner.plan import Bound, OnDataLoss, PlanError, RunPlan
 from barnabas.pipeline.runner.positions import Extents, earliest_of, is_reached, lag_of, merged
+from barnabas.pipeline.runner.query import QueryStoppedError, first_line, matching_topics
+from barnabas.pipeline.runner.reading import Reading
 from barnabas.pipeline.runner.refresh import refresh
 from barnabas.pipeline.runner.stand import Span, Stand
+from barnabas.pipeline.runner.writing import Writing, WritingStoppedError
 from barnabas.pipeline.tables.places import open_table
 from barnabas.pipeline.tables.table import Offsets, Progress, TableError
 
@@ -34,11 +39,11 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-_FIRST_RECORD_BYTES = 300.0
 _LAG_EVERY_S = 5.0
 _TOPICS_EVERY_S = 30.0
 _STATUS_FILE = "status.json"
 _STATUS_EVERY_S = 2.0
+_SETTLE_S = 30.0
 
 
 class JobRun:
@@ -52,6 +57,10 @@ class JobRun:
         metrics: Metrics,
         report: Callable[[Figures], None],
         warn: Callable[[str], None],
+        follower: Follower | None = None,
+        pacer: Pacer | None = None,
+        is_stopped: Callable[[], bool] = lambda: False,
+        run_count: int = 1,
     ) -> None:
         """Nothing is read or written yet.
 
@@ -62,6 +71,10 @@ class JobRun:
             metrics: Takes the figures.
             report: Called with the figures after each batch, in the batch's thread.
             warn: Told in one line what a person should know.
+            follower: Acts upon the derived tables; it is closed by whoever made it.
+            pacer: Keeps to the quotas of the run's user and client id; None: they are left to the brokers.
+            is_stopped: Asked while a write is held by a quota: whether the run is about to be stopped.
+            run_count: How many runs share the session's cores, this one included.
         """
         self.plan = plan
         self.figures = Figures(plan.run)
@@ -70,10 +83,14 @@ class JobRun:
         self._metrics = metrics
         self._report = report
         self._warn = warn
+        self._follower = follower
         self._parameters: Parameters = {**plan.job.defaults(), **plan.parameters}
         self._queries: list[StreamingQuery] = []
         self._files = Files(spark, plan.job_checkpoint)
-        self._record_size = RecordSize(_FIRST_RECORD_BYTES)
+        slot_count = max(1, spark.sparkContext.defaultParallelism // run_count)
+        stateless = not plan.job.keeps_state
+        self._reading = Reading(plan, pacer, is_divided=stateless, is_even=stateless, slot_count=slot_count)
+        self._writing = Writing(pacer, is_stopped)
         self._failure: Exception | None = None
         self._cluster_id = ""
         self._until: Offsets | None = None
@@ -98,10 +115,13 @@ class JobRun:
             TableError: a table can't be opened.
         """
         self._failure = None
+        if self._follower is not None:
+            self._follower.start()
         self._cluster_id = self._cluster.cluster_id()
         self._inputs = self._find_inputs()
         self._job = _expanded(self.plan.job, tuple(self._inputs))
         self._open_outputs()
+        self._reading.begin(self._inputs)
         extents = self._cluster.extents(self._inputs)
         if self._until is None:
             self._until = self._end_of(self.plan.until, extents)
@@ -119,7 +139,10 @@ class JobRun:
         Raises:
             TableError: a table refused what it was given.
             QueryStoppedError: a query has failed; `start` can be tried again.
+            Exception: the follower's, where it has one.
         """
+        if self._follower is not None:
+            self._follower.poll()
         now = time.monotonic()
         if now >= self._next_lag_s:
             self._measure_lag()
@@ -135,12 +158,14 @@ class JobRun:
             return True
         if self._until is not None and is_reached(self.figures.positions, self._until):
             return True
-        if self._record_size.has_moved and self.plan.limits.bytes_per_s:
-            self._restart("records have another size than before: the limit is set anew")
+        if why := self._reading.reason_to_restart():
+            self._restart(why)
         elif now >= self._next_topics_s:
             self._next_topics_s = now + _TOPICS_EVERY_S
             if set(self._find_inputs()) != set(self._inputs):
                 self._restart("there are other topics than before")
+            elif self._reading.leaves_out(self._extents):
+                self._restart("topics have more partitions than before")
         return False
 
     def refresh(self) -> None:
@@ -158,21 +183,28 @@ class JobRun:
         self._is_stale = False
         try:
             self._refresh()
+        except WritingStoppedError as error:
+            # What is left is not tried again at the end, but at the next start, which refreshes in any case.
+            self._warn(
+                f"{self.plan.run}: stopped while a quota held what it writes: {error}; the next start writes all"
+            )
         except (PySparkException, Py4JJavaError) as error:
             self._is_stale = True
-            raise QueryStoppedError(_first_line(error)) from error
+            raise QueryStoppedError(first_line(error)) from error
 
     def _refresh(self) -> None:
         began_s = time.monotonic()
         topics = {
-            output.name: TopicWriter(self._cluster, output, self.plan)
+            output.name: TopicWriter(self._cluster, output, self.plan, self._writing)
             for output in self._job.outputs
             if isinstance(output, TopicOutput) and self._is_derived(output)
         }
-        refresh(self._job, self._parameters, self._writers, self._derived, topics)
+        follow = self._follower.follow if self._follower is not None else None
+        refresh(self._job, self._parameters, self._writers, self._derived, topics, follow)
         self._last_refresh_s = time.monotonic()
         self.figures.refresh_s = self._last_refresh_s - began_s
         self.figures.refresh_count += 1
+        self.figures.limited_by = self._writing.limited_by or self.figures.limited_by
         self._metrics.refresh(self.plan.run, self.figures.refresh_s)
 
     def stop(self, timeout_s: float = 30.0) -> None:
@@ -180,6 +212,7 @@ class JobRun:
         deadline = time.monotonic() + timeout_s
         while self._is_busy and time.monotonic() < deadline and any(query.isActive for query in self._queries):
             time.sleep(0.02)
+        self._reading.end()
         for query in self._queries:
             query.stop()
         self._take_late_rows()
@@ -187,8 +220,10 @@ class JobRun:
         self.figures.state = "stopped"
 
     def finish(self) -> None:
-        """Do what is left when the queries have ended: derive, and note how far it came."""
+        """Do what is left when the queries have ended: derive, act upon it, and note how far it came."""
         self.refresh()
+        if self._follower is not None:
+            self._follower.settle(_SETTLE_S)
         self._measure_lag()
         self._write_status()
 
@@ -248,7 +283,7 @@ class JobRun:
                 else:
                     absent.append(topic)
                 continue
-            for topic in _matching(there, self.plan.any_topics):
+            for topic in matching_topics(there, self.plan.any_topics):
                 found[topic] = replace(declared, name=topic, topic=topic)
         if not found:
             wanted = ", ".join(absent or self.plan.any_topics)
@@ -278,7 +313,7 @@ class JobRun:
 
     def _topic_writers(self) -> dict[str, TopicWriter]:
         return {
-            output.name: TopicWriter(self._cluster, output, self.plan)
+            output.name: TopicWriter(self._cluster, output, self.plan, self._writing)
             for output in self._job.outputs
             if isinstance(output, TopicOutput) and not self._is_derived(output)
         }
@@ -299,17 +334,7 @@ class JobRun:
 
     def _initial(self, extents: Extents, is_first: bool) -> Offsets:
         """Give where partitions begin that the run has read nothing of yet."""
-        start = self.plan.start if is_first else Bound()
-        if start.time_ms is not None:
-            return self._cluster.offsets_at(extents, start.time_ms)
-        given = start.offsets or {}
-        return {
-            topic: {
-                number: given.get(topic, {}).get(number, extent.end_offset if start.is_latest else extent.start_offset)
-                for number, extent in partitions.items()
-            }
-            for topic, partitions in extents.items()
-        }
+        return start_offsets(self._cluster, self.plan.start if is_first else Bound(), extents)
 
     def _end_of(self, bound: Bound | None, extents: Extents) -> Offsets | None:
         if bound is None:
@@ -410,7 +435,9 @@ class JobRun:
         frames = self._job.transform({**self._event_streams(starts), **self._side_inputs()}, self._parameters)
         topics = self._topic_writers()
         self._queries = [
-            self._start_stateful(name, frames[name], checkpoints[name], topics) for name in names if name in frames
+            self._start_stateful(name, frames[name], checkpoints[name], topics, merged(starts, places[name] or {}))
+            for name in names
+            if name in frames
         ]
         if len(self._queries) < len(names):
             raise TableError(f"job {self._job.name} gives no rows for {', '.join(set(names) - set(frames))}")
@@ -436,13 +463,13 @@ class JobRun:
         frames = {}
         for topic, declared in self._inputs.items():
             records = self._records({topic: starts[topic]})
-            parsed = parse_records(records, {topic: declared}, self.plan.event_format)
+            parsed = RecordParser({topic: declared}, self.plan.event_format).parse(records)
             events = events_of(parsed, topic, declared)
             frames[declared.name] = events.withWatermark("time", f"{declared.watermark_s} seconds")
         return frames
 
     def _start_stateful(
-        self, name: str, rows: DataFrame, checkpoint: str, topics: Mapping[str, TopicWriter]
+        self, name: str, rows: DataFrame, checkpoint: str, topics: Mapping[str, TopicWriter], starts: Offsets
     ) -> StreamingQuery:
         files = Files(self._spark, checkpoint)
         tables = [writer for writer in self._writers.values() if self._job.rows_of(writer.declared) == name]
@@ -451,8 +478,9 @@ class JobRun:
             not tables and any(topic.declared.is_compacted for topic in own_topics)
         )
         opened: list[TableWriter] = []
+        at = {"": starts}
 
-        def do_batch(batch: DataFrame, batch_id: int) -> None:
+        def do_batch(batch: DataFrame, batch_id: int) -> Debt | None:
             if not opened:
                 # The state is the checkpoint's: another checkpoint is another writer.
                 for writer in tables:
@@ -468,38 +496,38 @@ class JobRun:
             finally:
                 batch.unpersist()
             self._is_stale = True
+            before, at[""] = at[""], merged(at[""], span.ends)
+            return self._reading.owe_offsets(before, span.ends)
 
         writer = rows.writeStream.outputMode("update" if is_update else "append").foreachBatch(self._guarded(do_batch))
         return self._start_query(writer, checkpoint, f"{self.plan.run}/{name}")
 
     def _records(self, starts: Offsets) -> DataFrame:
-        limits = self.plan.limits
-        source_count = sum(map(len, starts.values())) if limits.is_per_partition else 1
-        most = limits.offsets_per_trigger(self.plan.trigger_s, self._record_size.assume(), source_count)
-        return read_stream(self._spark, self.plan.kafka, starts, most, limits.is_per_partition)
+        return read_stream(self._spark, self.plan.kafka, self._reading.sources(starts))
 
     def _start_query(self, writer: DataStreamWriter, checkpoint: str, name: str) -> StreamingQuery:
         writer = writer.queryName(name).option("checkpointLocation", checkpoint)
         if self.plan.is_once:
             writer = writer.trigger(availableNow=True)
         else:
-            writer = writer.trigger(processingTime=f"{round(self.plan.trigger_s * 1000)} milliseconds")
+            writer = writer.trigger(processingTime=f"{round(self._reading.trigger_s() * 1000)} milliseconds")
         return writer.start()
 
     # While it runs.
 
-    def _guarded(self, do_batch: Callable[[DataFrame, int], None]) -> Callable[[DataFrame, int], None]:
+    def _guarded(self, do_batch: Callable[[DataFrame, int], Debt | None]) -> Callable[[DataFrame, int], None]:
         """Keep what a batch raises: Spark would give on its text alone."""
 
         def guarded(batch: DataFrame, batch_id: int) -> None:
             self._is_busy = True
             try:
-                do_batch(batch, batch_id)
+                debt = do_batch(batch, batch_id)
             except Exception as error:
                 self._failure = error
                 raise
             finally:
                 self._is_busy = False
+            self._reading.settle(debt)
 
         return guarded
 
@@ -515,7 +543,8 @@ class JobRun:
         self.figures.add(report)
         self.figures.positions = merged(self.figures.positions, report.ends)
         self._tell_lag()
-        self._record_size.measure(report.record_count, report.payload_bytes)
+        debt = self._reading.account(report)
+        self.figures.limited_by = self._reading.limited_by
         self._metrics.batch(self.plan.run, report)
         self._is_stale = True
         self._report(self.figures)
@@ -523,6 +552,7 @@ class JobRun:
             # Here, between two batches, as no commit of this run is under way.
             for writer in self._writers.values():
                 writer.table.compact()
+        self._reading.settle(debt)
 
     def _restart(self, why: str) -> None:
         self._warn(f"{self.plan.run}: {why}; starting again")
@@ -534,7 +564,7 @@ class JobRun:
             raise self._failure
         for query in self._queries:
             if not query.isActive and (error := query.exception()) is not None:
-                raise QueryStoppedError(_first_line(self._failure or error))
+                raise QueryStoppedError(first_line(self._failure or error))
 
     def _take_late_rows(self) -> None:
         """Count what Spark's state has refused as too late."""
@@ -569,10 +599,6 @@ class JobRun:
         self._files.write(_STATUS_FILE, self.figures.to_json())
 
 
-class QueryStoppedError(Exception):
-    """A query failed: one line with its reason."""
-
-
 def _expanded(job: Job, topics: tuple[str, ...]) -> Job:
     """Give a job that takes any topics as one for these: an output named `*` becomes one for each of them."""
     if not any(output.name == "*" for output in job.outputs):
@@ -599,20 +625,3 @@ def _told(back: Offsets, offsets: Offsets) -> list[str]:
         for topic, partitions in sorted(back.items())
         for number, offset in sorted(partitions.items())
     ]
-
-
-def _matching(there: list[str], wanted: tuple[str, ...]) -> list[str]:
-    import re
-
-    found = []
-    for topic in there:
-        for text in wanted:
-            is_pattern = len(text) > 2 and text.startswith("/") and text.endswith("/")
-            if re.fullmatch(text[1:-1], topic) if is_pattern else text == topic:
-                found.append(topic)
-                break
-    return found
-
-
-def _first_line(error: object) -> str:
-    return str(error).strip().partition("\n")[0] or type(error).__name__

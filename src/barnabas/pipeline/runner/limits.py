@@ -1,7 +1,8 @@
 """How fast a run may read: limits in bytes, records, and records per partition, as offsets per trigger.
 
-Spark's Kafka source paces itself by `maxOffsetsPerTrigger`: so many offsets at each trigger, over all partitions of the
-source, shared out by how much each has left. From that:
+These are the run's own, beside the quotas that brokers have for it (`pacer.py`). Spark's Kafka source paces itself by
+`maxOffsetsPerTrigger`: so many offsets at each trigger, over all partitions of the source, shared out by how much each
+has left. From that:
 
 | limit | becomes |
 | --- | --- |
@@ -45,6 +46,18 @@ class Limits:
         if self.records_per_s_per_partition:
             rates.append(self.records_per_s_per_partition)
         return max(1, int(min(rates) * trigger_s)) if rates else None
+
+    def strictest(self, record_bytes: float) -> str:
+        """Name the limit of those in all that holds, as its option; of a partition where there is none in all."""
+        in_all = {
+            f"--max-messages-per-s {self.records_per_s:,.0f}": self.records_per_s,
+            f"--max-bytes-per-s {self.bytes_per_s:,.0f}": self.bytes_per_s / record_bytes,
+        }
+        named = {text: rate for text, rate in in_all.items() if rate}
+        if named:
+            return min(named, key=lambda text: named[text])
+        rate = self.records_per_s_per_partition
+        return f"--max-rate-per-partition {rate:,.0f}" if rate else ""
 
     @property
     def is_per_partition(self) -> bool:

@@ -31,18 +31,18 @@ _COLUMNS = (
     "found_at TIMESTAMP, topic STRING, partition INT, start_offset BIGINT, end_offset BIGINT, reason STRING, "
     "resume_offset BIGINT"
 )
+_REMEDY = (
+    "run again with --on-data-loss continue to note these ranges in the table lost_ranges and go on behind them, or "
+    "rewind to where the topic still has its records (barnabas pipeline rewind)"
+)
 
 
 class DataLossError(Exception):
     """Records are gone before they were read, and the run is to stop then: says which, and what can be done."""
 
-    def __init__(self, run: str, losses: Sequence[LostRange]) -> None:
+    def __init__(self, run: str, losses: Sequence[LostRange], remedy: str = _REMEDY) -> None:
         lines = "\n".join(f"  {loss}" for loss in losses)
-        super().__init__(
-            f"{run}: records were lost before they were read:\n{lines}\n"
-            "run again with --on-data-loss continue to note these ranges in the table lost_ranges and go on behind "
-            "them, or rewind to where the topic still has its records (barnabas pipeline rewind)"
-        )
+        super().__init__(f"{run}: records were lost before they were read:\n{lines}\n{remedy}")
         self.losses = tuple(losses)
 
 

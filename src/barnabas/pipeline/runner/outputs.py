@@ -16,6 +16,7 @@ from barnabas.pipeline.runner.cluster import Cluster
 from barnabas.pipeline.runner.plan import Delivery, RunPlan
 from barnabas.pipeline.runner.positions import is_reached
 from barnabas.pipeline.runner.stand import Span, advanced, rebased
+from barnabas.pipeline.runner.writing import Writing
 from barnabas.pipeline.tables.places import open_table
 from barnabas.pipeline.tables.table import Offsets, Progress, Table, TableError
 
@@ -85,10 +86,11 @@ class TableWriter:
 class TopicWriter:
     """One topic of a job."""
 
-    def __init__(self, cluster: Cluster, declared: TopicOutput, plan: RunPlan) -> None:
+    def __init__(self, cluster: Cluster, declared: TopicOutput, plan: RunPlan, writing: Writing) -> None:
         self.declared = declared
         self.topic = plan.topic_of_output(declared)
         self._options = plan.kafka.for_spark()
+        self._writing = writing
         cluster.create_topic(self.topic, {"cleanup.policy": "compact"} if declared.is_compacted else {})
 
     def write(self, rows: DataFrame, gone: DataFrame | None = None) -> None:
@@ -100,7 +102,7 @@ class TopicWriter:
         records = rows.select(key, value.alias("value"))
         if gone is not None:
             records = records.unionAll(gone.select(key, F.lit(None).cast("string").alias("value")))
-        records.write.format("kafka").options(**self._options).option("topic", self.topic).save()
+        self._writing.save(records, self.topic, self._options)
 
 
 def table_location(tables: str, table_format: str, job: str, output: str) -> str:

@@ -57,10 +57,11 @@ class RunPlan:
         start: Where a run that has come nowhere yet begins.
         until: Where it ends; None: it goes on.
         is_once: End when all is read that was there at the start.
-        trigger_s: Seconds between batches, at least.
+        trigger_s: Seconds between batches, at least; None: one, and half of one where a quota holds the run.
         refresh_s: Seconds between two computations of what is derived, at least.
         give_up_s: How long the cluster may be away.
         compact_every: How many batches there are from one compaction of the tables to the next; 0: none.
+        keeps_quotas: Keep to the quotas of its user and client id by itself, so that no broker has to hold it.
     """
 
     job: Job
@@ -75,7 +76,7 @@ class RunPlan:
     start: Bound = field(default_factory=Bound)
     until: Bound | None = None
     is_once: bool = False
-    trigger_s: float = 1.0
+    trigger_s: float | None = None
     refresh_s: float = 10.0
     give_up_s: float = 120.0
     compact_every: int = 0
@@ -83,6 +84,7 @@ class RunPlan:
     on_data_loss: OnDataLoss = OnDataLoss.STOP
     delivery: Delivery = Delivery.EXACTLY_ONCE
     parameters: Mapping[str, Value] = field(default_factory=dict)
+    keeps_quotas: bool = True
 
     def topic_of_input(self, declared: TopicInput) -> str:
         """Name the topic of an input."""

@@ -7,7 +7,7 @@ which under their keys changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.job import Job, Parameters
@@ -26,6 +26,7 @@ def refresh(
     sources: Mapping[str, TableWriter],
     writers: Mapping[str, TableWriter],
     topics: Mapping[str, TopicWriter],
+    follow: Callable[[str, DataFrame], None] | None = None,
 ) -> None:
     """Compute and write what is derived.
 
@@ -35,6 +36,7 @@ def refresh(
         sources: The tables that `transform` fills.
         writers: The tables that `refresh` fills.
         topics: The topics that `refresh` fills.
+        follow: Called with each output's name and rows, before they are written: writing takes seconds.
     """
     assert job.refresh is not None
     tables = {name: writer.table.read() for name, writer in sources.items() if writer.table.exists()}
@@ -55,6 +57,8 @@ def refresh(
             raise TableError(f"job {job.name} declares output {name}, and its refresh gives no rows for it")
         rows = rows.persist()
         try:
+            if follow is not None:
+                follow(name, rows)
             for topic in by_rows.get(rows_name, ()):
                 _write_changes(rows, writer, topic)
             writer.write(rows, Span({}, offsets, {}), Delivery.EXACTLY_ONCE)

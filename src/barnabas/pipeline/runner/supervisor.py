@@ -1,15 +1,19 @@
-"""Runs several jobs in one session until they end or are stopped; starts again what a passing failure has stopped."""
+"""Runs jobs or mirrors in one session until they end or are stopped; starts again what has failed in passing."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, closing
+from typing import TYPE_CHECKING, Protocol
 
-from barnabas.pipeline.runner.cluster import Cluster, ClusterUnavailableError, NoSuchTopicError
+from barnabas.pipeline.runner.cluster import Cluster, ClusterUnavailableError, KafkaOptions, NoSuchTopicError
 from barnabas.pipeline.runner.figures import Figures, Metrics
-from barnabas.pipeline.runner.job_run import JobRun, QueryStoppedError
+from barnabas.pipeline.runner.follower import Follower
+from barnabas.pipeline.runner.job_run import JobRun
+from barnabas.pipeline.runner.pacer import Pacer
 from barnabas.pipeline.runner.plan import RunPlan
+from barnabas.pipeline.runner.query import QueryStoppedError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,10 +28,31 @@ class RunFailedError(Exception):
     """A job failed again and again: one line with its reason."""
 
 
-class _Supervised:
-    """One job, and how it fares."""
+class Run(Protocol):
+    """What is run: it can be started again after it has stopped.
 
-    def __init__(self, run: JobRun, give_up_s: float) -> None:
+    `start` and `poll` may raise what passes (a cluster that is away, a query that failed); anything else ends all runs.
+    """
+
+    figures: Figures
+
+    def start(self) -> None:
+        """Start where it stands."""
+
+    def poll(self) -> bool:
+        """Look after it; True when it has come to its end."""
+
+    def stop(self, timeout_s: float = 30.0) -> None:
+        """Stop, between two batches if the one under way ends in time."""
+
+    def finish(self) -> None:
+        """Do what is left when it has stopped in good order."""
+
+
+class _Supervised:
+    """One run, and how it fares."""
+
+    def __init__(self, run: Run, give_up_s: float) -> None:
         self.run = run
         self.is_running = False
         self.is_done = False
@@ -64,9 +89,9 @@ class _Supervised:
         self.is_running = False
         if time.monotonic() - self._last_success_s > self._give_up_s:
             raise RunFailedError(str(error)) from None
-        warn(f"{self.run.plan.run} stopped ({error}); starting it again in {self._retry_s:.0f} s")
+        warn(f"{self.run.figures.run} stopped ({error}); starting it again in {self._retry_s:.0f} s")
         self.run.figures.restart_count += 1
-        metrics.restart(self.run.plan.run)
+        metrics.restart(self.run.figures.run)
         self._retry_at_s = time.monotonic() + self._retry_s
         self._retry_s = min(2 * self._retry_s, _LONGEST_RETRY_S)
 
@@ -78,6 +103,7 @@ def run_jobs(
     report: Callable[[Figures], None],
     warn: Callable[[str], None],
     is_stopped: Callable[[], bool] = lambda: False,
+    followers: Mapping[str, Follower] | None = None,
 ) -> list[JobRun]:
     """Run jobs until all have ended, or are to stop; gives them, stopped.
 
@@ -88,31 +114,79 @@ def run_jobs(
         report: Called after each batch.
         warn: Told in one line what a person should know.
         is_stopped: Asked again and again: whether to end now, between two batches.
+        followers: What acts upon the derived tables of runs, by the run's name; closed at the end.
 
     Raises:
         DataLossError: records are gone before they were read, and the plan says to stop.
         TableError: a table refused what it was given.
         RunFailedError: a job has got nowhere for longer than its plan's `give_up_s`.
+        Exception: a follower's.
     """
-    clusters = [Cluster(spark, plan.kafka) for plan in plans]
-    jobs = [
-        _Supervised(JobRun(spark, plan, cluster, metrics, report, warn), plan.give_up_s)
-        for plan, cluster in zip(plans, clusters, strict=True)
-    ]
+    followers = followers or {}
+    with ExitStack() as stack:
+        for follower in followers.values():
+            stack.enter_context(closing(follower))
+        client_ids = [plan.kafka.options.get("client.id", "") for plan in plans]
+        runs = []
+        for plan in plans:
+            pacer = pacer_of(plan.kafka, client_ids, plan, warn)
+            if pacer is not None:
+                stack.enter_context(pacer)
+            cluster = stack.enter_context(closing(Cluster(spark, plan.kafka)))
+            own = followers.get(plan.run)
+            runs.append(JobRun(spark, plan, cluster, metrics, report, warn, own, pacer, is_stopped, len(plans)))
+        supervise(runs, [plan.give_up_s for plan in plans], metrics, warn, is_stopped)
+        return runs
+
+
+def supervise(
+    runs: Sequence[Run],
+    give_up_s: Sequence[float],
+    metrics: Metrics,
+    warn: Callable[[str], None],
+    is_stopped: Callable[[], bool],
+) -> None:
+    """Start runs, and start again what fails in passing, until all have ended or are to stop; all are stopped then.
+
+    Args:
+        runs: What to run.
+        give_up_s: For each, how long it may get nowhere.
+        metrics: Takes the figures.
+        warn: Told in one line what a person should know.
+        is_stopped: Asked again and again: whether to end now, between two batches.
+
+    Raises:
+        RunFailedError: a run has got nowhere for longer than that.
+    """
+    supervised = [_Supervised(run, patience_s) for run, patience_s in zip(runs, give_up_s, strict=True)]
     try:
-        while not all(job.is_done for job in jobs) and not is_stopped():
-            for job in jobs:
-                if not job.is_done:
-                    job.step(warn, metrics)
+        while not all(each.is_done for each in supervised) and not is_stopped():
+            for each in supervised:
+                if not each.is_done:
+                    each.step(warn, metrics)
             time.sleep(_POLL_S)
-        for job in jobs:
-            if job.is_running:
-                job.run.stop()
-                job.run.finish()
-        return [job.run for job in jobs]
+        for each in supervised:
+            if each.is_running:
+                each.run.stop()
+                each.run.finish()
     finally:
-        for job in jobs:
-            if job.is_running:
-                job.run.stop(0)
-        for cluster in clusters:
-            cluster.close()
+        for each in supervised:
+            if each.is_running:
+                each.run.stop(0)
+
+
+class KeepsQuotas(Protocol):
+    """What a plan says of quotas."""
+
+    @property
+    def run(self) -> str:
+        """What the run is called."""
+
+    @property
+    def keeps_quotas(self) -> bool:
+        """Whether it keeps to them by itself."""
+
+
+def pacer_of(kafka: KafkaOptions, peers: Sequence[str], plan: KeepsQuotas, warn: Callable[[str], None]) -> Pacer | None:
+    """Give what keeps a run to its quotas at one cluster; None where it is not to keep to them."""
+    return Pacer(kafka, lambda text: warn(f"{plan.run}: {text}"), peers) if plan.keeps_quotas else None

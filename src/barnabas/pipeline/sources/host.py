@@ -8,8 +8,7 @@
 | disk_read_bytes_per_s, disk_write_bytes_per_s | | of all disks together, since the last time |
 | network_bytes_per_s, network_received_bytes_per_s, network_sent_bytes_per_s | interface | since the last time |
 
-What is a difference is missing the first time, and when a counter has gone back. Ids: `<host>@<start in ms>:<tick>` and
-what is measured, so each start of a collector is a log of its own.
+What is a difference is missing the first time, and when a counter has gone back.
 
 Source: psutil's documentation: cpu_times, virtual_memory, disk_usage, net_io_counters.
 """
@@ -17,27 +16,16 @@ Source: psutil's documentation: cpu_times, virtual_memory, disk_usage, net_io_co
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol
 
-from barnabas.pipeline.events.types import EVENT_TYPES, EventType
-from barnabas.pipeline.sources.lines import SourceLine
-
-HOST_METRIC = EVENT_TYPES["host_metric"]
-HOST_EVENTS = (HOST_METRIC,)
+from barnabas.pipeline.events.types import HOST_METRIC
+from barnabas.pipeline.sources.ticks import Clock, Told
 
 # Not of this host's own, or always full.
 _UNREAL_FILE_SYSTEMS = frozenset(("squashfs", "overlay", "tmpfs", "devtmpfs", "iso9660", "fuse.snapfuse"))
-
-
-@dataclass(frozen=True, slots=True)
-class HostPlan:
-    """What to call the host, and how often to look."""
-
-    host: str
-    interval_s: float = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,19 +45,11 @@ class Counters:
     network: Mapping[str, tuple[int, int]]
 
 
-class Host(Protocol):
+class Host(Clock, Protocol):
     """The door to a host."""
 
     def look(self) -> Counters:
         """Read all counters."""
-        ...
-
-    def now(self) -> datetime:
-        """Tell the time."""
-        ...
-
-    def sleep(self, seconds: float) -> None:
-        """Wait."""
         ...
 
 
@@ -105,22 +85,27 @@ class ThisHost:
         time.sleep(seconds)
 
 
-def host_lines(plan: HostPlan, host: Host, is_stopped: Callable[[], bool] = lambda: False) -> Iterator[SourceLine]:
-    """Give a host's figures, one line per look, until `is_stopped`; a feeder must be allowed to append them."""
-    log = f"{plan.host}@{int(host.now().timestamp() * 1000)}"
-    before: Counters | None = None
-    tick = 0
-    while not is_stopped():
-        tick += 1
-        now, found = host.now(), host.look()
-        events: list[tuple[EventType, dict[str, object]]] = []
-        for metric, instance, value in figures(before, found):
-            what = f"{metric}:{instance}" if instance else metric
-            fields = {"id": f"{log}:{tick}:{what}", "time": now, "host": plan.host, "metric": metric, "value": value}
-            events.append((HOST_METRIC, {**fields, "instance": instance}))
-        yield SourceLine(log, tick, int(now.timestamp() * 1000), events, is_last_for_now=True)
-        before = found
-        host.sleep(plan.interval_s)
+class HostLook:
+    """Tells a host's figures, each time it is called; what is a difference is one to the time before."""
+
+    def __init__(self, name: str, host: Host) -> None:
+        """Args:
+        name: What the host is called in its events.
+        host: The door to it.
+        """
+        self._name = name
+        self._host = host
+        self._before: Counters | None = None
+
+    def __call__(self) -> list[Told]:
+        """Look once."""
+        found = self._host.look()
+        told: list[Told] = []
+        for metric, instance, value in figures(self._before, found):
+            fields = {"host": self._name, "metric": metric, "value": value, "instance": instance}
+            told.append((HOST_METRIC, f"{metric}:{instance}" if instance else metric, fields))
+        self._before = found
+        return told
 
 
 def figures(before: Counters | None, now: Counters) -> list[tuple[str, str | None, float]]:

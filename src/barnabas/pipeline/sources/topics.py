@@ -17,6 +17,7 @@ from typing import Protocol, Self, TypeVar
 
 from barnabas.clients import Admin, Consumer, Pool, Producer
 from barnabas.clients.admin import EARLIEST, LATEST, NewTopic
+from barnabas.clients.security import ClientSecurity
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.types import TopicPartition
@@ -89,13 +90,17 @@ class Topics(Protocol):
 class BrokerTopics:
     """Topics of a cluster, over the package's own clients; calls wait for their answers."""
 
-    def __init__(self, bootstrap_servers: str) -> None:
+    def __init__(self, bootstrap_servers: str, security: ClientSecurity | None = None) -> None:
         """Connections open when they are needed.
+
+        Args:
+            security: How; None: in the clear.
 
         Raises:
             BarnabasError: the address is no `host:port`.
         """
         self._bootstrap_servers = bootstrap_servers
+        self._security = security
         self._runner = asyncio.Runner()
         self._pool = self._new_pool()
         self._producer: Producer | None = None
@@ -136,7 +141,7 @@ class BrokerTopics:
             raise TopicUnavailableError(str(error)) from error
 
     def _new_pool(self) -> Pool:
-        return Pool(self._bootstrap_servers, "barnabas-feeder", connect_timeout_ms=_TIMEOUT_MS)
+        return Pool(self._bootstrap_servers, "barnabas-feeder", connect_timeout_ms=_TIMEOUT_MS, security=self._security)
 
     async def _create(self, partition_counts: Mapping[str, int]) -> dict[str, int]:
         found: dict[str, int] = {}

@@ -4,7 +4,13 @@ import argparse
 
 import pytest
 
-from barnabas.pipeline.commands.options import add_cluster_options, kafka_options, parse_bound, parse_time
+from barnabas.pipeline.commands.options import (
+    add_cluster_options,
+    feeder_security,
+    kafka_options,
+    parse_bound,
+    parse_time,
+)
 from barnabas.pipeline.runner.plan import Bound, PlanError
 
 
@@ -40,7 +46,10 @@ def options(*arguments):
 
 def test_client_options_are_kafkas_own(tmp_path):
     file = tmp_path / "client.properties"
-    file.write_text('# how we log in\nsecurity.protocol = SASL_SSL\n\nsasl.jaas.config=x required username="a";\n')
+    # A line goes on behind a backslash, as in Java.
+    file.write_text(
+        '# how we log in\nsecurity.protocol = SASL_SSL\n\nsasl.jaas.config=x required \\\n  username="a";\n'
+    )
     given = options("--command-config", str(file), "--kafka-option", "client.id=me", "--bootstrap-server", "h:1")
     assert given.for_spark() == {
         "kafka.bootstrap.servers": "h:1",
@@ -53,8 +62,35 @@ def test_client_options_are_kafkas_own(tmp_path):
 
 def test_what_is_no_option_is_told_with_its_line(tmp_path):
     file = tmp_path / "client.properties"
-    file.write_text("client.id=me\nnonsense\n")
-    with pytest.raises(PlanError, match=r"client.properties:2: no NAME=VALUE: 'nonsense'"):
+    file.write_text("client.id=me\nx=\\u12\n")
+    with pytest.raises(PlanError, match=r"client.properties:2"):
         options("--command-config", str(file))
+    with pytest.raises(PlanError, match="nowhere"):
+        options("--command-config", str(tmp_path / "nowhere"))
     with pytest.raises(PlanError, match="--kafka-option nonsense"):
         options("--kafka-option", "nonsense")
+
+
+def test_secrets_are_in_no_repr():
+    given = options("--kafka-option", 'sasl.jaas.config=x required password="swordfish";')
+    assert "swordfish" not in repr(given)
+
+
+def test_feeders_reach_brokers_by_the_same_options(tmp_path):
+    def security(*arguments):
+        parser = argparse.ArgumentParser()
+        add_cluster_options(parser)
+        return feeder_security(parser.parse_args(arguments))
+
+    assert security() is None
+    login = 'org.apache.kafka.common.security.plain.PlainLoginModule required username="a" password="b";'
+    given = security(
+        *("--kafka-option", "security.protocol=SASL_PLAINTEXT", "--kafka-option", "sasl.mechanism=PLAIN"),
+        *("--kafka-option", f"sasl.jaas.config={login}"),
+    )
+    assert given is not None
+    assert given.mechanism == "PLAIN"
+    with pytest.raises(PlanError, match=r"sasl\.mechanism=GSSAPI is not there"):
+        security("--kafka-option", "security.protocol=SASL_PLAINTEXT")
+    with pytest.raises(PlanError, match=r"/nowhere can't be used"):
+        security("--kafka-option", "security.protocol=SSL", "--kafka-option", "ssl.truststore.location=/nowhere")

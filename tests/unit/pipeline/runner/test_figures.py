@@ -13,7 +13,8 @@ def test_a_run_is_said_in_a_line():
     figures.add(REPORT)
     figures.lag = {"t": {0: 5, 1: 7}}
     assert figures.line() == (
-        "load: 1,000 records in 1 batches, 3 dead letters; the last took 0.5 s (2,000 records/s); lag 12"
+        "load: 1,000 records in 1 batches, 3 dead letters; the last took 0.5 s (2,000 records/s); lag 12; "
+        "limited by nothing"
     )
 
 

@@ -41,3 +41,11 @@ def test_the_size_of_records_is_measured_over_the_last_batches():
     size.measure(100, 100 * 1_100)
     assert 1_000 < size.mean_bytes < 1_100
     assert not size.has_moved
+
+
+def test_the_limit_that_holds_is_named_as_its_option():
+    limits = Limits(bytes_per_s=10_000, records_per_s=500)
+    assert limits.strictest(100.0) == "--max-bytes-per-s 10,000"
+    assert limits.strictest(10.0) == "--max-messages-per-s 500"
+    assert Limits(records_per_s_per_partition=1_200).strictest(100.0) == "--max-rate-per-partition 1,200"
+    assert Limits().strictest(100.0) == ""

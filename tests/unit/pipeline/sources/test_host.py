@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-from itertools import islice
+from datetime import UTC, datetime
 
 from barnabas.pipeline.events.encode import encode_json
-from barnabas.pipeline.sources.host import Counters, HostPlan, ThisHost, figures, host_lines
+from barnabas.pipeline.events.types import HOST_METRIC
+from barnabas.pipeline.sources.host import Counters, HostLook, ThisHost, figures
 
 FIRST = Counters(100.0, 50.0, 200.0, 40.0, {"/": 70.0, "/data": 10.0}, 1_000, 2_000, {"eth0": (500, 700)})
 SECOND = Counters(110.0, 55.0, 220.0, 41.0, {"/": 71.0}, 6_000, 2_000, {"eth0": (1_500, 2_700), "eth1": (1, 1)})
 
 
 class ScriptedHost:
-    """Gives what it is told to, and moves its clock by what is slept."""
+    """Gives what it is told to."""
 
     def __init__(self, *looks: Counters) -> None:
         self._looks = list(looks)
-        self._now = datetime(2026, 1, 1, tzinfo=UTC)
 
     def look(self) -> Counters:
         return self._looks.pop(0)
 
     def now(self) -> datetime:
-        return self._now
+        raise AssertionError("a look has no time")
 
     def sleep(self, seconds: float) -> None:
-        self._now += timedelta(seconds=seconds)
+        raise AssertionError("a look does not wait")
 
 
 def test_first_look_has_levels_alone() -> None:
@@ -60,20 +59,17 @@ def test_counter_that_has_gone_back_gives_no_rate() -> None:
     ]
 
 
-def test_each_look_is_a_line_of_events() -> None:
-    first, second = islice(host_lines(HostPlan("db1", 5.0), ScriptedHost(FIRST, SECOND)), 2)
-    assert (first.number, second.number, first.log) == (1, 2, "db1@1767225600000")
-    assert second.time_ms == 1767225605000
-    assert encode_json(*second.events[-1]).decode() == (
-        '{"type":"host_metric","version":1,"id":"db1@1767225600000:2:network_sent_bytes_per_s:eth0",'
-        '"time":"2026-01-01T00:00:05Z","host":"db1","metric":"network_sent_bytes_per_s","value":200.0,"instance":"eth0"}'
+def test_each_look_tells_events() -> None:
+    look = HostLook("db1", ScriptedHost(FIRST, SECOND))
+    first, second = look(), look()
+    assert first[1] == (
+        HOST_METRIC,
+        "disk_percent:/",
+        {"host": "db1", "metric": "disk_percent", "value": 70.0, "instance": "/"},
     )
-    ids = [fields["id"] for line in (first, second) for _, fields in line.events]
-    assert len(ids) == len(set(ids))
-
-
-def test_collector_stops_when_it_is_told_to() -> None:
-    assert list(host_lines(HostPlan("db1"), ScriptedHost(), is_stopped=lambda: True)) == []
+    event_type, what, fields = second[-1]
+    assert (what, fields["instance"]) == ("network_sent_bytes_per_s:eth0", "eth0")
+    assert encode_json(event_type, {"id": "1", "time": datetime(2026, 1, 1, tzinfo=UTC), **fields})
 
 
 def test_this_host_can_be_looked_at() -> None:

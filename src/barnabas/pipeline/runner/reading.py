@@ -1,0 +1,292 @@
+"""How a run reads: its sources as they are planned, the hold at each batch's end, and when to plan anew.
+
+How much a batch takes, and how long reading it takes at the least, is fixed when a query starts; how long it lasts is
+not. So the pacer's hold follows a limit that changes at once, and the query is started again only where its batches
+have become far too large or too small for the time that they should take.
+
+Under a quota a batch is read evenly in the time that its other work leaves: what comes at once is a burst, for which a
+part of the quota has to be left free.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable
+from typing import Protocol
+
+from barnabas.pipeline.runner.batch import BatchReport
+from barnabas.pipeline.runner.limits import Limits, RecordSize
+from barnabas.pipeline.runner.pace import AT_ONCE, Spread
+from barnabas.pipeline.runner.pacer import READ, Debt, Pacer, Used
+from barnabas.pipeline.runner.positions import Extents
+from barnabas.pipeline.runner.quota_watch import Sample
+from barnabas.pipeline.runner.source_plan import Fetching, SourcePlan, differ, leave_out, plan_sources
+from barnabas.pipeline.tables.table import Offsets
+
+TRIGGER_S = 1.0
+# Under a quota: where batches are read evenly, and where they are bursts, as those of a job with state.
+EVEN_TRIGGER_S, BURST_TRIGGER_S = 2.0, 0.5
+
+_FIRST_RECORD_BYTES = 300.0
+# What Spark needs beside the batch itself, and how much of a batch's time is to be left for it to be slower once.
+_PLANNING_S = 0.1
+_SPARE = 1.25
+# A batch is not read yet when its reading begins: Spark plans it and starts tasks.
+_READ_START_S = 0.25
+_MOST_LEARNT = 1.5
+# The work of a batch before there was one, and how much more of it there may be once where batches are read evenly.
+_WORK_S, _EVEN_SPARE = 0.8, 1.1
+# So much of a batch's time may be other work than reading it.
+_MOST_WORK = 0.5
+# Longer bursts would leave too much of a quota unused.
+_LONGEST_TRIGGER_S = 4.0
+_BATCH_WEIGHT = 0.3
+# From a run's first batches, in which classes are loaded and compiled, nothing is learnt.
+_FIRST_BATCH_COUNT = 2
+# A query goes on for so many batches and so long before it is planned anew.
+_LEAST_BATCH_COUNT, _LEAST_QUERY_S = 3, 10.0
+# A batch's time is doubled where batches need this part of it, and halved where they need that.
+_TOO_SLOW, _TOO_FAST = 1.2, 0.4
+_MOST_WIRE_RATIO = 20.0
+# A batch that holds so much of what it may was cut short by that.
+_FULL = 0.9
+
+
+class Paced(Protocol):
+    """What a plan says of a run's pace."""
+
+    @property
+    def limits(self) -> Limits:
+        """Its own."""
+
+    @property
+    def trigger_s(self) -> float | None:
+        """Seconds between batches, at least; None: by what holds it."""
+
+
+class Reading:
+    """The reading side of one run.
+
+    Attributes:
+        limited_by: What holds the run back, for people.
+    """
+
+    def __init__(
+        self,
+        plan: Paced,
+        pacer: Pacer | None,
+        *,
+        is_divided: bool = True,
+        is_even: bool = True,
+        slot_count: int = 1,
+    ) -> None:
+        """Args:
+        pacer: For the quotas of the run's user and client id; None: they are left to the brokers.
+        is_divided: Whether what each broker leads may be a source of its own (`plan_sources`).
+        is_even: Whether it is known when a batch was read, so that it may be read evenly.
+        slot_count: How many partitions the run reads at the same time, at the most.
+        """
+        self.limited_by = "nothing"
+        self._plan = plan
+        self._pacer = pacer
+        self._is_divided = is_divided
+        self._record_size = RecordSize(_FIRST_RECORD_BYTES)
+        self._wire_ratio = 1.0
+        self._sample: Sample | None = None
+        self._is_ratio_known = False
+        self._is_even = is_even
+        self._slot_count = slot_count
+        first_s = EVEN_TRIGGER_S if is_even else BURST_TRIGGER_S
+        self._interval_s = first_s if plan.trigger_s is None else plan.trigger_s
+        self._least_interval_s = min(self._interval_s, BURST_TRIGGER_S) if plan.trigger_s is None else plan.trigger_s
+        self._batch_s = 0.0
+        # Of a batch's time, what is no waiting for records.
+        self._work_s = _WORK_S
+        # Of reading a record, what is no waiting for it; and how long a batch waits in the query that runs.
+        self._record_s = self._planned_wait_s = self._query_wait_s = 0.0
+        self._batch_count = self._all_count = 0
+        self._began_s = 0.0
+        self._planned: list[list[SourcePlan]] = []
+        self._stopped = threading.Event()
+
+    def begin(self, topics: Iterable[str]) -> None:
+        """Before queries start: ask which quotas hold, and forget what was planned for earlier queries."""
+        if self._pacer is not None:
+            self._pacer.follow(topics)
+            self._pacer.refresh()
+        self._planned = []
+        self._batch_count = 0
+        self._began_s = time.monotonic()
+        self._stopped.clear()
+
+    def end(self) -> None:
+        """Hold nobody any more."""
+        self._stopped.set()
+
+    @property
+    def stopped(self) -> threading.Event:
+        """Whether nobody is to be held."""
+        return self._stopped
+
+    def sources(self, starts: Offsets) -> list[SourcePlan]:
+        """Plan the sources of one query."""
+        self._take_sample(starts)
+        plans = self._plan_now(starts, self._record_size.assume())
+        self._planned.append(plans)
+        self._query_wait_s = self._planned_wait_s if any(plan.fetch_wait_ms for plan in plans) else 0.0
+        return plans
+
+    @property
+    def record_bytes(self) -> float:
+        """Mean size of a record, as it is without compression."""
+        return self._record_size.mean_bytes
+
+    def trigger_s(self) -> float:
+        """Seconds from batch to batch."""
+        if self._pacer is None or not self._pacer.has_quota(READ):
+            return TRIGGER_S if self._plan.trigger_s is None else self._plan.trigger_s
+        return self._interval_s
+
+    def account(self, report: BatchReport) -> Debt | None:
+        """Take in a batch; gives what has to be settled before the next one."""
+        self._record_size.measure(report.record_count, report.payload_bytes)
+        if self._sample is not None and not self._is_ratio_known and report.record_count:
+            ratio = self._sample.offset_bytes / self._record_size.mean_bytes
+            self._wire_ratio = min(max(ratio, 1 / _MOST_WIRE_RATIO), _MOST_WIRE_RATIO)
+            self._is_ratio_known = True
+        self._batch_count += 1
+        self._all_count += 1
+        lasted_s = self._lasted_s(report)
+        if self._all_count > _FIRST_BATCH_COUNT:
+            took_s = report.duration_s + _PLANNING_S
+            self._batch_s += (_BATCH_WEIGHT if self._batch_s else 1.0) * (took_s - self._batch_s)
+            self._work_s += _BATCH_WEIGHT * (took_s - lasted_s - self._work_s)
+            self._learn_pace(report, lasted_s)
+            self._adapt_interval()
+        rest_s = report.duration_s - report.read_from_s - report.read_s
+        spread = Spread(lasted_s, rest_s) if lasted_s else AT_ONCE
+        debt = self.owe(report.sizes, spread)
+        by_quota = debt.limit if debt is not None else ""
+        self.limited_by = by_quota or self._own_limit(report.record_count) or "nothing"
+        return debt
+
+    def _lasted_s(self, report: BatchReport) -> float:
+        """For how long a batch was read; 0: it may have come at once."""
+        return max(0.0, report.read_s - _READ_START_S) if self._is_even else 0.0
+
+    def _learn_pace(self, report: BatchReport, lasted_s: float) -> None:
+        """Take in how long reading a record takes where it is not waited for."""
+        most = sum(plan.max_offsets or 0 for plans in self._planned for plan in plans)
+        if not most or not report.record_count:
+            return
+        waited_s = self._query_wait_s * min(1.0, report.record_count / most)
+        record_s = max(0.0, lasted_s - waited_s) / report.record_count
+        if self._record_s:
+            # Where a broker held it, or the machine had no time, nothing is to be learnt.
+            record_s = min(record_s, _MOST_LEARNT * self._record_s)
+        self._record_s += _BATCH_WEIGHT * (record_s - self._record_s)
+
+    def _adapt_interval(self) -> None:
+        """Give batches more time where their work takes much of it: a short one would be all overhead."""
+        if self._batch_count < _LEAST_BATCH_COUNT:
+            return
+        needed_s = _SPARE * self._batch_s
+        if self._is_even:
+            # Reading lasts for as long as it is let.
+            needed_s = _EVEN_SPARE * self._work_s / _MOST_WORK
+        while needed_s > _TOO_SLOW * self._interval_s and self._interval_s < _LONGEST_TRIGGER_S:
+            self._interval_s *= 2
+        if needed_s < _TOO_FAST * self._interval_s and self._interval_s > self._least_interval_s:
+            self._interval_s = max(self._interval_s / 2, self._least_interval_s)
+
+    def _read_s(self) -> float:
+        """How long reading a batch is to take."""
+        return max(0.0, self.trigger_s() - _EVEN_SPARE * self._work_s) if self._is_even else 0.0
+
+    def owe(self, used: Used, spread: Spread = AT_ONCE) -> Debt | None:
+        """Note what was read, and when, as it is without compression; gives what has to be settled."""
+        if self._pacer is None:
+            return None
+        ratio = self._wire_ratio
+        on_wire = {topic: {number: ratio * count for number, count in each.items()} for topic, each in used.items()}
+        return self._pacer.owe(READ, on_wire, spread)
+
+    def owe_offsets(self, before: Offsets, ends: Offsets) -> Debt | None:
+        """The same where only offsets are known."""
+        used = {
+            topic: {
+                number: (end - before.get(topic, {}).get(number, end)) * self._record_size.mean_bytes
+                for number, end in partitions.items()
+            }
+            for topic, partitions in ends.items()
+        }
+        return self.owe(used)
+
+    def settle(self, debt: Debt | None) -> None:
+        """Wait until a batch is paid for, or `end` is called."""
+        if debt is not None and self._pacer is not None:
+            self._pacer.settle(debt, self._stopped)
+
+    def reason_to_restart(self) -> str:
+        """Say why the queries should be started anew; nothing: they should not."""
+        if self._plan.limits.bytes_per_s and self._record_size.has_moved:
+            return "records have another size than before: the limit is set anew"
+        if time.monotonic() - self._began_s < _LEAST_QUERY_S or self._batch_count < _LEAST_BATCH_COUNT:
+            return ""
+        if any(differ(each, self._again(each)) for each in self._planned):
+            return "batches are planned anew, as quotas, leaders or the size of records have changed"
+        return ""
+
+    def leaves_out(self, extents: Extents) -> bool:
+        """Whether there are partitions that no source reads, as each reads those alone that it began with.
+
+        Never with state: its checkpoint does not go on with another number of sources.
+        """
+        return self._is_divided and any(leave_out(plans, extents) for plans in self._planned)
+
+    def _take_sample(self, starts: Offsets) -> None:
+        """Find out what records take on the wire, before anything is planned by it."""
+        if self._pacer is None or not self._pacer.has_quota(READ):
+            return
+        found = self._pacer.sample(starts)
+        self._is_ratio_known = found is None
+        if found is not None:
+            self._sample = found
+            if not self._all_count:
+                self._record_size = RecordSize(found.offset_bytes)
+
+    def _again(self, plans: list[SourcePlan]) -> list[SourcePlan]:
+        starts: Offsets = {}
+        for plan in plans:
+            for topic, partitions in plan.starts.items():
+                starts.setdefault(topic, {}).update(partitions)
+        return self._plan_now(starts, self._record_size.mean_bytes)
+
+    def _plan_now(self, starts: Offsets, record_bytes: float) -> list[SourcePlan]:
+        read_s = self._read_s()
+        rates = {} if self._pacer is None else self._pacer.rates(READ, self.trigger_s() - read_s)
+        leaders = {} if self._pacer is None or not rates else self._pacer.leaders
+        # By quotas a record counts with what it is on the wire, by the run's own limits with what it is.
+        rates = {broker_id: rate / self._wire_ratio for broker_id, rate in rates.items()}
+        offsets_per_s = sum(rates.values()) / record_bytes
+        wait_s = self._planned_wait_s = max(0.0, read_s - self._record_s * offsets_per_s * self.trigger_s())
+        log_batch_bytes = 0.0 if self._sample is None else self._sample.batch_bytes
+        fetching = Fetching(wait_s, self._slot_count, self._wire_ratio, log_batch_bytes)
+        return plan_sources(
+            starts,
+            self._plan.limits,
+            self.trigger_s(),
+            record_bytes,
+            leaders,
+            rates,
+            is_divided=self._is_divided,
+            fetching=fetching,
+        )
+
+    def _own_limit(self, record_count: int) -> str:
+        most = [plan.max_offsets for plans in self._planned for plan in plans]
+        numbers = [each for each in most if each is not None]
+        if not numbers or len(numbers) < len(most) or record_count < _FULL * sum(numbers):
+            return ""
+        return self._plan.limits.strictest(self._record_size.mean_bytes)

@@ -1,0 +1,173 @@
+"""Brokers' own figures, every few seconds: what their pages tell, and what they answer to requests.
+
+    pages (/metrics by HTTP) ─────────────────► broker_page ────┐
+    ExplainQuotas: who is held, by which limit ──────────────┐  │
+    Metadata, groups, offsets: partitions, lag ─► broker_figures ─► events `broker_metric`
+
+Kafka has no page unless somebody runs jmx_exporter in it, and no request that explains quotas: of any cluster it is
+told how far groups lag and which partitions fail, and by such a page who is held, but not by which limit.
+
+Invariants: what can't be asked is told in a line, once, and again when it can be; all else goes on. A tick has a
+bounded number of series.
+
+Source: docs/metrics.md, docs/quotas.md; Kafka's protocol guide: ListGroups, OffsetFetch, ListOffsets, Metadata.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
+from urllib.parse import urlsplit
+
+from barnabas.clients.pool import TopicMetadata
+from barnabas.core.types import TopicPartition
+from barnabas.pipeline.sources.broker_figures import (
+    BrokerFigure,
+    Client,
+    clients_near_limits,
+    held,
+    lags,
+    left_out,
+    partition_faults,
+)
+from barnabas.pipeline.sources.broker_page import BrokerPage, page_figures, read_page
+from barnabas.pipeline.sources.ticks import Told
+
+T = TypeVar("T")
+
+# So many are told of in a tick at the most.
+MOST_CLIENTS = 20
+MOST_LAGS = 50
+# Each group's offsets are a request of their own.
+MOST_GROUPS = 200
+
+# Kafka closes the connection when it is asked about quotas, and so does a broker that dies: this often in a row, it is
+# Kafka, which complains of such requests in its log.
+_MOST_REFUSALS = 3
+
+
+class CannotAskError(Exception):
+    """What can't be asked now, and why, in a line."""
+
+
+class Brokers(Protocol):
+    """The door to the brokers of a cluster; any call may raise CannotAskError."""
+
+    def page(self, url: str) -> str:
+        """Give a broker's page of figures."""
+        ...
+
+    def quotas_in_use(self) -> list[dict[str, Any]] | None:
+        """Give who uses how much of which limit, by broker (`QuotaStateAdmin.top`); None: they do not know of that."""
+        ...
+
+    def explained(self, clients: Sequence[Client]) -> list[dict[str, Any]]:
+        """Give what holds clients, by client and broker (`QuotaStateAdmin.explain`)."""
+        ...
+
+    def topics(self) -> Mapping[str, TopicMetadata]:
+        """Give all topics."""
+        ...
+
+    def committed(self, most: int) -> tuple[dict[str, dict[TopicPartition, int]], int]:
+        """Give the offsets of so many groups at the most, the first by name, and how many groups there are."""
+        ...
+
+    def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """Give the ends of partitions that have a leader."""
+        ...
+
+
+class BrokerLook:
+    """Tells figures of brokers and of their cluster, each time it is called."""
+
+    def __init__(self, brokers: Brokers, urls: Sequence[str], warn: Callable[[str], None]) -> None:
+        """Args:
+        brokers: The door.
+        urls: Of brokers' pages; none is needed.
+        warn: Told in a line what can't be asked, and when it can be again.
+        """
+        self._brokers = brokers
+        self._urls = urls
+        self._warn = warn
+        self._pages: dict[str, BrokerPage] = {}
+        self._silent: set[str] = set()
+        self._held: set[Client] = set()
+        self._refusal_count = 0
+
+    def __call__(self) -> list[Told]:
+        """Look once."""
+        found: list[BrokerFigure] = []
+        held_by_pages: list[BrokerFigure] = []
+        for url in self._urls:
+            page = self._asked(url, lambda url: read_page(self._brokers.page(url), _address(url)))
+            if page is not None:
+                found += page_figures(self._pages.get(url), page)
+                self._pages[url] = page
+                held_by_pages += page.held
+        topics = self._asked("partitions", lambda _: self._brokers.topics())
+        if topics is not None:
+            found += partition_faults(topics)
+            found += self._asked("lag", lambda _: self._lag_figures(topics)) or []
+        explained = None
+        if self._refusal_count < _MOST_REFUSALS:
+            explained = self._asked("quotas", lambda _: self._held_clients())
+        if explained is None:
+            held_by_pages.sort(key=lambda figure: -figure.value)
+            explained = [*held_by_pages[:MOST_CLIENTS], left_out("clients", len(held_by_pages) - MOST_CLIENTS)]
+        return [figure.told() for figure in found + explained]
+
+    def _lag_figures(self, topics: Mapping[str, TopicMetadata]) -> list[BrokerFigure]:
+        committed, group_count = self._brokers.committed(MOST_GROUPS)
+        led = {
+            TopicPartition(name, each.partition)
+            for name, topic in topics.items()
+            for each in topic.partitions.values()
+            if each.leader_id >= 0
+        }
+        lagging = lags(
+            committed, self._brokers.ends(led & {each for offsets in committed.values() for each in offsets})
+        )
+        unseen = len(lagging) - MOST_LAGS
+        return [
+            *lagging[:MOST_LAGS],
+            left_out("lags", unseen),
+            left_out("groups", group_count - len(committed)),
+        ]
+
+    def _held_clients(self) -> list[BrokerFigure] | None:
+        """Give who is held by which limit; None where the brokers can't explain it."""
+        in_use = self._brokers.quotas_in_use()
+        if in_use is None:
+            self._refusal_count += 1
+            if self._refusal_count == _MOST_REFUSALS:
+                self._warn(
+                    "the brokers do not explain quotas (Kafka has no request for it): that is not asked any more"
+                )
+            return None
+        self._refusal_count = 0
+        # Who is held for long has used nothing of late, and is asked about as long as he is.
+        near = {**dict.fromkeys(self._held, 1.0), **clients_near_limits(in_use)}
+        most = sorted(near, key=lambda client: (-near[client], client))[:MOST_CLIENTS]
+        found = held(self._brokers.explained(most))
+        self._held = {(each.user or "", each.client_id or "") for each in found}
+        return [*found, left_out("clients", len(near) - MOST_CLIENTS)]
+
+    def _asked(self, what: str, ask: Callable[[str], T]) -> T | None:
+        """Ask, and tell when that fails after it went well, and the other way round."""
+        try:
+            answer = ask(what)
+        except (CannotAskError, ValueError) as error:
+            if what not in self._silent:
+                self._silent.add(what)
+                self._warn(f"no figures of {what}: {error}")
+            return None
+        if what in self._silent:
+            self._silent.discard(what)
+            self._warn(f"figures of {what} again")
+        return answer
+
+
+def _address(url: str) -> str:
+    """Give what a broker is called whose page does not tell its id."""
+    return urlsplit(url).netloc

@@ -1,0 +1,166 @@
+"""A broker's own page of figures, /metrics, made figures of events. Pure.
+
+| metric | unit | is |
+| --- | --- | --- |
+| loop_stalls, loop_stalled_ms | stalls, ms | since the last look: how often and how long Barnabas stood still |
+| failed_logins | logins | since the last look, of all listeners |
+| failed_requests | requests | since the last look: those that failed as a whole, of Barnabas |
+| busy_percent | percent | of the last minute: of the event loop; of Kafka's request handlers |
+| request_queue_p99_ms | ms | 99 % of the requests waited no longer for their turn: of the kind that waited longest |
+| uncleanable_partitions, uncleanable_bytes | partitions, bytes | logs that the cleaner has given up |
+| cleaner_dead_threads | threads | threads of the cleaner that died |
+| cleaner_max_dirty_percent | percent | how dirty the dirtiest compacted log is |
+| offline_log_dirs, offline_replicas | directories, partitions | that failed |
+
+Names of the page are those of docs/metrics.md, which are those of Prometheus' jmx_exporter with its example for Kafka:
+so a page of Kafka's is read as well, and what a page lacks has no figure. A counter that has gone back began anew: all
+of it counts.
+
+Source: docs/metrics.md; Prometheus' text format 0.0.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from barnabas.pipeline.sources.broker_figures import BrokerFigure
+
+if TYPE_CHECKING:
+    from prometheus_client.samples import Sample
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """How a figure is read: of the samples of a name (with these labels) the sum or the largest, times and plus."""
+
+    metric: str
+    unit: str
+    name: str
+    fold: Callable[[Iterable[float]], float] = sum
+    labels: Mapping[str, str] = field(default_factory=dict)
+    factor: float = 1.0
+    offset: float = 0.0
+    is_counter: bool = False
+
+
+_READINGS = (
+    _Reading("loop_stalls", "stalls", "barnabas_loop_stalls_total", is_counter=True),
+    _Reading("loop_stalled_ms", "ms", "barnabas_loop_stalled_ms_total", is_counter=True),
+    _Reading(
+        "failed_logins",
+        "logins",
+        "kafka_server_socket_server_metrics_failed_authentication_total",
+        is_counter=True,
+    ),
+    _Reading("failed_requests", "requests", "barnabas_requests_failed_total", is_counter=True),
+    _Reading(
+        "busy_percent",
+        "percent",
+        "kafka_server_kafkarequesthandlerpool_requesthandleravgidle_percent",
+        factor=-100.0,
+        offset=100.0,
+    ),
+    _Reading(
+        "request_queue_p99_ms",
+        "ms",
+        "kafka_network_requestmetrics_requestqueuetimems",
+        max,
+        {"quantile": "0.99"},
+    ),
+    _Reading("uncleanable_partitions", "partitions", "kafka_log_logcleanermanager_uncleanable_partitions_count"),
+    _Reading("uncleanable_bytes", "bytes", "kafka_log_logcleanermanager_uncleanable_bytes"),
+    _Reading("cleaner_dead_threads", "threads", "kafka_log_logcleaner_deadthreadcount"),
+    _Reading("cleaner_max_dirty_percent", "percent", "kafka_log_logcleanermanager_max_dirty_percent", max),
+    _Reading("offline_log_dirs", "directories", "kafka_log_logmanager_offlinelogdirectorycount"),
+    _Reading("offline_replicas", "partitions", "kafka_server_replicamanager_offlinereplicacount"),
+)
+
+# What is told by how much it has grown.
+COUNTERS = tuple(reading.metric for reading in _READINGS if reading.is_counter)
+
+_BUILD, _BROKER_ID = "kafka_server_app_info", "brokerId"
+
+_HELD = "kafka_server_quota_throttle_time"
+_QUOTAS = {
+    "Produce": "producer_byte_rate",
+    "Fetch": "consumer_byte_rate",
+    "Request": "request_percentage",
+    "ControllerMutation": "controller_mutation_rate",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerPage:
+    """One look at a page: what its readings gave, by metric, and who is held, as far as a page can say.
+
+    Attributes:
+        broker: The broker's id, or what it is called otherwise.
+        values: Counters as they stand.
+        held: Clients that the broker told to wait of late, those that were held longest first, without the limit.
+    """
+
+    broker: str
+    values: Mapping[str, float]
+    held: tuple[BrokerFigure, ...] = ()
+
+
+def read_page(text: str, otherwise: str) -> BrokerPage:
+    """Read a page.
+
+    Args:
+        text: As the broker serves it.
+        otherwise: What to call a broker whose page does not tell its id.
+
+    Raises:
+        ValueError: it is none.
+    """
+    # Here: commands that are not about a broker's page need no parser for it.
+    from prometheus_client.parser import text_string_to_metric_families
+
+    by_name: dict[str, list[Sample]] = {}
+    try:
+        for family in text_string_to_metric_families(text):
+            for sample in family.samples:
+                # NaN is what a summary says that has seen nothing of late.
+                if isfinite(sample.value):
+                    by_name.setdefault(sample.name, []).append(sample)
+    except ValueError as error:
+        raise ValueError(f"it is no page of figures: {error!s:.80}") from error
+    ids = [each.labels[_BROKER_ID] for each in by_name.get(_BUILD, ()) if _BROKER_ID in each.labels]
+    broker = ids[0] if ids else otherwise
+    values = {}
+    for reading in _READINGS:
+        of_name = by_name.get(reading.name, ())
+        found = [each.value for each in of_name if reading.labels.items() <= each.labels.items()]
+        if found:
+            values[reading.metric] = reading.offset + reading.factor * reading.fold(found)
+    return BrokerPage(broker, values, _held(broker, by_name.get(_HELD, ())))
+
+
+def page_figures(before: BrokerPage | None, now: BrokerPage) -> list[BrokerFigure]:
+    """Give the figures of a look: levels as they are, counters by what they have grown since the look before."""
+    found = []
+    for reading in _READINGS:
+        value = now.values.get(reading.metric)
+        if value is not None and reading.is_counter:
+            then = None if before is None else before.values.get(reading.metric)
+            value = None if then is None else value - then if value >= then else value
+        if value is not None:
+            found.append(BrokerFigure(now.broker, reading.metric, value, reading.unit))
+    return found
+
+
+def _held(broker: str, samples: Iterable[Sample]) -> tuple[BrokerFigure, ...]:
+    """Give for how long clients are held, each by the quota that holds it longest."""
+    found: dict[tuple[str, str], BrokerFigure] = {}
+    for sample in sorted(samples, key=lambda each: -each.value):
+        if sample.value <= 0:
+            break
+        user, client_id = sample.labels.get("user", ""), sample.labels.get("clientId", "")
+        quota = _QUOTAS.get(sample.labels.get("resource", ""))
+        figure = BrokerFigure(broker, "throttle_ms", sample.value, "ms", user=user, client_id=client_id, quota=quota)
+        found.setdefault((user, client_id), figure)
+    return tuple(found.values())

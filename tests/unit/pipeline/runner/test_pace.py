@@ -1,0 +1,251 @@
+"""Runs that pace themselves, beside a broker's own quotas, in simulated time: how much they use, and never too much."""
+
+import json
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import pytest
+
+from barnabas.pipeline.runner.pace import Pace, Spread
+from barnabas.pipeline.runner.quota_state import READ, Quota, explained
+from barnabas.quotas.bucket import Windows
+from barnabas.quotas.entities import Entity
+from barnabas.quotas.explain import explain
+from barnabas.quotas.manager import Quotas
+
+MB = 1_000_000.0
+STEP_S = 0.05
+POLL_S = 2.0
+
+
+class Broker:
+    """Real quotas, in milliseconds that are counted here."""
+
+    def __init__(self, limit: float) -> None:
+        self.quotas = Quotas(Windows(11, 1_000))
+        self.held: list[float] = []
+        self.sent: list[tuple[float, float]] = []
+        self.limit(limit)
+
+    def limit(self, limit: float) -> None:
+        self.quotas.set_override(Entity("u", None), READ, limit)
+
+    def fetch(self, now_s: float, size: float) -> None:
+        self.quotas.enter("u", "c", 0).fetched_bytes += round(size)
+        throttle_ms = self.quotas.record(READ, "u", "c", size, round(now_s * 1_000))
+        self.sent.append((now_s, size))
+        if throttle_ms:
+            self.quotas.bucket(READ, "u", "c", round(now_s * 1_000)).note_throttle(round(now_s * 1_000), throttle_ms)
+            self.held.append(now_s)
+
+    def tell(self, now_s: float, run: str, is_held: bool) -> Quota:
+        now_ms = round(now_s * 1_000)
+        self.quotas.pacers.note(READ, "u", "c", run, now_ms, 6_000 if is_held else 0)
+        told = json.loads(json.dumps({"broker_id": 0, **explain(self.quotas, None, "u", "c", now_ms)}))
+        quota = explained(told, READ, is_held)
+        assert quota is not None
+        return quota
+
+    def rate(self, from_s: float, to_s: float) -> float:
+        return sum(size for at_s, size in self.sent if from_s <= at_s < to_s) / (to_s - from_s)
+
+
+@dataclass
+class Run:
+    """One that could always read more: batch after batch, of which the broker sends all in `read_s` at the start."""
+
+    name: str
+    broker: Broker
+    batch_bytes: float
+    batch_s: float = 0.4
+    read_s: float = 0.0
+    begins_s: float = 0.0
+    truth: float = 1.0
+    """What the broker counts for each byte that the run knows of."""
+    pace: Pace | None = None
+    read: list[tuple[float, float]] = field(default_factory=list)
+    _began_s: float = 0.0
+    _part: float = 0.0
+    _until_s: float = 0.0
+    _next_poll_s: float = 0.0
+    _owed: float | None = None
+
+    def step(self, now_s: float) -> None:
+        if now_s < self.begins_s:
+            return
+        is_due = self._owed is not None and now_s >= self._next_poll_s - POLL_S / 2
+        if is_due or now_s >= self._next_poll_s:
+            self._next_poll_s = now_s + POLL_S
+            quota = self.broker.tell(now_s, self.name, is_held=True)
+            if self.pace is None:
+                self.pace = Pace(quota, now_s)
+            else:
+                self.pace.take(quota, now_s)
+        if now_s < self._until_s:
+            self._fetch(now_s)
+            return
+        assert self.pace is not None
+        if self._owed is None and self.read:
+            spread = Spread(self.read_s, now_s - self._began_s - self.read_s)
+            self._owed = self.pace.owe(now_s, self.read[-1][1] / self.truth, spread)
+        if self._owed is not None and self.pace.wait_s(now_s, self._owed) > 0:
+            return
+        self._owed = None
+        self.read.append((now_s, self.truth * self.batch_bytes))
+        self._began_s, self._until_s, self._part = now_s, now_s + self.batch_s, 0.0
+        self._fetch(now_s)
+
+    def _fetch(self, now_s: float) -> None:
+        part = min(1.0, (now_s + STEP_S - self._began_s) / self.read_s) if self.read_s else 1.0
+        before, self._part = self._part, part
+        count = 1 if self.read_s else 4
+        for _ in range(count if part > before else 0):
+            self.broker.fetch(now_s, self.truth * self.batch_bytes * (part - before) / count)
+
+    def rate(self, from_s: float, to_s: float) -> float:
+        return sum(size for at_s, size in self.read if from_s <= at_s < to_s) / (to_s - from_s)
+
+
+def go(runs: list[Run], from_s: float, to_s: float) -> None:
+    for number in range(round(from_s / STEP_S), round(to_s / STEP_S)):
+        for run in runs:
+            run.step(number * STEP_S)
+
+
+def test_a_run_uses_nearly_all_of_its_limit_and_is_never_held() -> None:
+    broker = Broker(MB)
+    go([Run("a", broker, 0.5 * MB)], 0, 120)
+    assert broker.held == []
+    assert 0.9 <= broker.rate(11, 120) / MB <= 1.0
+
+
+@pytest.mark.parametrize("truth", [0.2, 0.7, 1.4, 3.0])
+def test_what_the_broker_measures_corrects_the_estimate(truth: float) -> None:
+    broker = Broker(MB)
+    run = Run("a", broker, 0.5 * MB / truth, truth=truth)
+    go([run], 0, 120)
+    assert run.pace is not None
+    assert run.pace.correction == pytest.approx(truth, rel=0.05)
+    assert [at_s for at_s in broker.held if at_s > 30] == []
+    assert 0.88 <= broker.rate(40, 120) / MB <= 1.0
+
+
+def test_a_limit_that_is_halved_and_doubled_is_followed() -> None:
+    broker = Broker(MB)
+    run = Run("a", broker, 0.5 * MB)
+    go([run], 0, 40)
+    broker.limit(MB / 2)
+    go([run], 40, 43)
+    run.batch_bytes = 0.5 * MB / 2
+    go([run], 43, 80)
+    broker.limit(2 * MB)
+    go([run], 80, 83)
+    run.batch_bytes = 0.5 * MB * 2
+    go([run], 83, 120)
+    # What it had used by the old limit is above the new one for a window.
+    assert [at_s for at_s in broker.held if not 40 <= at_s < 51] == []
+    assert 0.9 <= broker.rate(11, 40) / MB <= 1.0
+    assert 0.9 <= broker.rate(51, 80) / (MB / 2) <= 1.0
+    assert 0.9 <= broker.rate(91, 120) / (2 * MB) <= 1.0
+
+
+def test_two_runs_share_a_limit_evenly_and_the_one_that_stays_has_all_of_it() -> None:
+    broker = Broker(MB)
+    first = Run("a", broker, 0.5 * MB)
+    second = Run("b", broker, 0.25 * MB, begins_s=30.3)
+    go([first, second], 0, 90)
+    # The first one hears of the other a moment late.
+    assert [at_s for at_s in broker.held if not 30 <= at_s < 41] == []
+    assert 0.9 <= broker.rate(45, 90) / MB <= 1.0
+    assert first.rate(45, 90) == pytest.approx(second.rate(45, 90), rel=0.1)
+    go([first], 90, 130)
+    assert [at_s for at_s in broker.held if at_s > 41] == []
+    assert 0.9 <= broker.rate(105, 130) / MB <= 1.0
+
+
+def test_a_run_of_long_batches_leaves_free_what_their_bursts_need() -> None:
+    broker = Broker(MB)
+    go([Run("a", broker, 2.2 * MB, batch_s=1.5)], 0, 120)
+    assert [at_s for at_s in broker.held if at_s > 11] == []
+    assert 0.7 <= broker.rate(11, 120) / MB <= 0.95
+
+
+@pytest.mark.parametrize(("batch_s", "read_s"), [(1.9, 1.4), (3.8, 3.0), (0.9, 0.45)])
+def test_a_run_that_reads_long_batches_evenly_uses_nearly_all_of_its_limit(batch_s: float, read_s: float) -> None:
+    broker = Broker(MB)
+    go([Run("a", broker, (batch_s + 0.1) * MB, batch_s, read_s)], 0, 160)
+    assert broker.held == []
+    assert 0.9 <= broker.rate(11, 160) / MB <= 1.0
+
+
+def test_two_runs_that_read_evenly_share_a_limit() -> None:
+    broker = Broker(MB)
+    runs = [Run("a", broker, MB, 1.9, 1.3), Run("b", broker, MB, 1.9, 1.3, begins_s=0.7)]
+    go(runs, 0, 120)
+    assert [at_s for at_s in broker.held if at_s > 11] == []
+    assert 0.9 <= broker.rate(20, 120) / MB <= 1.0
+
+
+def test_a_broker_that_has_to_hold_all_the_same_makes_the_run_leave_more_free() -> None:
+    pace = Pace(Quota(READ, 0, MB, "x", used_total=0.0), 0.0)
+    before = pace.rate(20.0)
+    pace.take(Quota(READ, 0, MB, "x", used_total=0.0, throttle_count=3), 20.0)
+    less = pace.rate(20.0)
+    assert less < before
+    rates = []
+    for number in range(30):
+        pace.take(Quota(READ, 0, MB, "x", used_total=0.0, throttle_count=3), 22.0 + 2 * number)
+        rates.append(pace.rate(22.0 + 2 * number))
+    assert all(one <= other for one, other in pairwise(rates))
+    assert rates[-1] == pytest.approx(before, rel=0.01)
+
+
+def test_what_the_broker_held_counts_as_used_at_last() -> None:
+    waits = []
+    for throttle_count in (0, 1):
+        pace = Pace(Quota(READ, 0, MB, "x"), 0.0)
+        pace.owe(0.0, 10 * MB)
+        pace.take(Quota(READ, 0, MB, "x", throttle_count=throttle_count), 100.0)
+        pace.owe(100.0, 9 * MB, Spread(12.0))
+        # Six seconds later the first half of it would be forgotten.
+        waits.append(pace.wait_s(106.0, pace.owe(106.0, 2 * MB, Spread(2.0))))
+    assert waits[0] <= 0
+    assert waits[1] > 0.5
+
+
+def test_what_was_not_used_in_a_quiet_hour_is_not_used_at_once() -> None:
+    pace = Pace(Quota(READ, 0, MB, "x"), 0.0)
+    pace.owe(0.0, 0.5 * MB)
+    waits = [pace.wait_s(3_600.0, pace.owe(3_600.0, 0.5 * MB)) for _ in range(4)]
+    assert waits[0] <= 0
+    assert waits[-1] > 0
+
+
+def paid_after_s(pace: Pace, from_s: float, owed: float) -> float:
+    """For how long what is owed holds, with a look each tenth of a second."""
+    tenths = range(round(from_s * 10), round(from_s * 10) + 10_000)
+    return next(tenth / 10 for tenth in tenths if pace.wait_s(tenth / 10, owed) <= 0) - from_s
+
+
+def test_a_record_that_is_larger_than_all_windows_hold_is_paid_for() -> None:
+    pace = Pace(Quota(READ, 0, 20_000.0, "x"), 0.0)
+    assert 15 <= paid_after_s(pace, 0.0, pace.owe(0.0, 300_000.0)) <= 60
+
+
+def test_a_limit_that_falls_to_a_hundredth_does_not_hold_for_ever() -> None:
+    pace = Pace(Quota(READ, 0, MB, "x"), 0.0)
+    owed = 0.0
+    for number in range(40):
+        owed = pace.owe(0.5 * number, 0.45 * MB)
+    pace.take(Quota(READ, 0, MB / 100, "x"), 20.0)
+    # Until the windows of the old limit have passed.
+    assert 5 <= paid_after_s(pace, 20.0, owed) <= 60
+
+
+def test_a_third_of_the_limit_with_long_batches_and_one_more_run_goes_on() -> None:
+    pace = Pace(Quota(READ, 0, MB, "x"), 0.0)
+    owed = 0.0
+    for number in range(10):
+        owed = pace.owe(4.0 * number, 2.8 * MB)
+    pace.take(Quota(READ, 0, MB / 3, "x", sharer_count=2), 40.0)
+    assert 0 < paid_after_s(pace, 40.0, owed) <= 60
