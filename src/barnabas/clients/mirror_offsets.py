@@ -1,0 +1,374 @@
+"""The offset table of a mirror: how far it is, and which target offset stands for which source offset.
+
+It is a compacted topic of one partition in the target. Its records are written in the transactions that write what is
+mirrored, so that place, translation and data are one commit. Keys and values are JSON without blanks, in UTF-8:
+
+    place    key    ["place", mirror, source cluster's id, topic, partition]
+             value  {"target": topic, "position": n, "begin": b, "generation": g, "runs": [...],
+                     "mark": [offset, timestamp, checksum] or null}
+    segment  key    ["segment", mirror, source cluster's id, topic, partition, source offset of its first run]
+             value  {"target": topic, "end": n, "runs": [...]}
+    owner    key    ["owner", mirror, alias of the source]
+             value  {"generation": g, "cluster": its id, "host": name, "pid": n, "started_ms": n}
+
+Runs are a flat list, three numbers for each: the source offsets left out since the end of the run before, the target
+offsets likewise (both from 0 for the first), and how many records there are.
+
+Invariants:
+
+- All source offsets from a place's `begin` up to its `position`, that one not included, are accounted for: mirrored, or
+  rightly left out (a marker, an aborted record, one that compaction took, one that came from the target). What is below
+  `begin` was never mirrored, or is forgotten, also where a segment of it is still there: the target was made anew.
+- A run is source offsets without a gap that are target offsets without a gap. As a transaction's marker takes a target
+  offset, no run goes beyond a transaction.
+- A place bears the newest runs. When there are more than RUNS_PER_SEGMENT, they go into a segment. When the source's
+  log start has passed a segment's `end`, it gets a tombstone: what the table holds is bounded by what the source holds.
+
+A record of a kind that is not known, or that is no such JSON, is passed over: a later version may have written it.
+
+Source: ours. The offset syncs of MirrorMaker 2 (KIP-382) answer the same question, less exactly.
+"""
+
+import json
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final, NamedTuple, TypeVar
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+TABLE_TOPIC: Final = "barnabas-mirror-offsets"
+TABLE_CONFIGS: Final = {"cleanup.policy": "compact"}
+
+RUNS_PER_SEGMENT: Final = 64
+
+
+class SourcePartition(NamedTuple):
+    """Which partition is mirrored, and by which mirror."""
+
+    mirror: str
+    cluster_id: str
+    topic: str
+    partition: int
+
+
+class Run(NamedTuple):
+    """`source_offset + n` became `target_offset + n`, for n below `record_count`."""
+
+    source_offset: int
+    target_offset: int
+    record_count: int
+
+
+class RecordMark(NamedTuple):
+    """The record of the source that was read last: another one at its offset means that the topic was made anew."""
+
+    offset: int
+    timestamp_ms: int
+    checksum: int
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """How far a source partition is mirrored.
+
+    Attributes:
+        target_topic: Where to; the partition's number is the same.
+        position: The next source offset to be mirrored.
+        generation: Of the mirror's run that wrote it.
+        runs: The newest ones.
+        mark: The last record read; None where none was.
+        begin: The source offset from which on the table accounts for everything.
+    """
+
+    target_topic: str
+    position: int
+    generation: int
+    runs: tuple[Run, ...]
+    mark: RecordMark | None = None
+    begin: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Older runs of a source partition; `end_offset` is the source's position when it was closed."""
+
+    target_topic: str
+    end_offset: int
+    runs: tuple[Run, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Which process mirrors a source, as it wrote down when it began."""
+
+    mirror: str
+    alias: str
+    generation: int
+    cluster_id: str
+    host: str
+    pid: int
+    started_ms: int
+
+
+class Coverage(Enum):
+    """How well the table knows a source offset."""
+
+    EXACT = "exact"
+    BEFORE = "before"
+    """It is below what the table accounts for: the first mirrored record that it knows stands for it."""
+    AHEAD = "ahead"
+    """The mirror has not come so far: what follows the last mirrored record stands for it."""
+
+
+class Translation(NamedTuple):
+    """Where in the target to read on.
+
+    Attributes:
+        offset: None: the table knows no mirrored record, so that the end of the target stands for it.
+        coverage: How sure that is.
+    """
+
+    offset: int | None
+    coverage: Coverage
+
+
+class MirrorOffsets:
+    """What the table says, as far as it was read.
+
+    Attributes:
+        places: By source partition.
+        segments: By source partition and the source offset of their first run.
+        owners: By mirror and alias of the source.
+    """
+
+    def __init__(self) -> None:
+        self.places: dict[SourcePartition, Place] = {}
+        self.segments: dict[SourcePartition, dict[int, Segment]] = {}
+        self.owners: dict[tuple[str, str], Owner] = {}
+
+    def apply(self, key: bytes | None, value: bytes | None) -> None:
+        """Bring what is known up to date with a committed record; in the order of the log."""
+        match _loaded(key):
+            case ["place", str(mirror), str(cluster_id), str(topic), int(partition)]:
+                source = SourcePartition(mirror, cluster_id, topic, partition)
+                _put(self.places, source, value, _read_place)
+            case ["segment", str(mirror), str(cluster_id), str(topic), int(partition), int(first)]:
+                source = SourcePartition(mirror, cluster_id, topic, partition)
+                _put(self.segments.setdefault(source, {}), first, value, _read_segment)
+            case ["owner", str(mirror), str(alias)]:
+                _put(self.owners, (mirror, alias), value, lambda read: _read_owner(mirror, alias, read))
+
+    def latest_owner(self, mirror: str, alias: str, cluster_id: str) -> Owner | None:
+        """Who was last to begin with a source: by this name, or with its cluster by another name."""
+        owners = [
+            owner
+            for owner in self.owners.values()
+            if owner.mirror == mirror and (owner.alias == alias or owner.cluster_id == cluster_id)
+        ]
+        return max(owners, key=lambda owner: owner.generation, default=None)
+
+    def runs(self, source: SourcePartition) -> list[Run]:
+        """All runs of a source partition, in order."""
+        return list(self._runs_from(source, 0))
+
+    def translate(self, source: SourcePartition, offset: int) -> Translation | None:
+        """Where in the target one reads on who would read the source from `offset` on; None: it is not mirrored.
+
+        It is where the first mirrored record at or above `offset` stands, or behind the last that was mirrored.
+        """
+        place = self.places.get(source)
+        if place is None:
+            return None
+        coverage = Coverage.EXACT
+        if offset < place.begin:
+            coverage = Coverage.BEFORE
+        elif offset > place.position:
+            coverage = Coverage.AHEAD
+        firsts = sorted(self.segments.get(source, ()))
+        # The run that is wanted is in this segment, or is the first of those behind it.
+        for run in self._runs_from(source, max(bisect_right(firsts, offset) - 1, 0)):
+            if run.source_offset + run.record_count > offset:
+                return Translation(run.target_offset + max(offset - run.source_offset, 0), coverage)
+        return Translation(self._target_end(source), coverage)
+
+    def source_offset(self, source: SourcePartition, target_offset: int) -> int | None:
+        """From where on a source partition was yet to be read by who has read the target up to an offset.
+
+        It is where the first record stands that was mirrored to `target_offset` or above, or that is to be mirrored
+        next; None: it is not mirrored.
+        """
+        place = self.places.get(source)
+        if place is None:
+            return None
+        for run in self._runs_from(source, 0):
+            if run.target_offset + run.record_count > target_offset:
+                return run.source_offset + max(target_offset - run.target_offset, 0)
+        return place.position
+
+    def _runs_from(self, source: SourcePartition, index: int) -> Iterator[Run]:
+        """The runs of a source partition from one of its segments on, but for segments that are below `begin`."""
+        segments, place = self.segments.get(source, {}), self.places.get(source)
+        begin = 0 if place is None else place.begin
+        for first in sorted(segments)[index:]:
+            if segments[first].end_offset > begin:
+                yield from segments[first].runs
+        if place is not None:
+            yield from place.runs
+
+    def _target_end(self, source: SourcePartition) -> int | None:
+        """What follows the record that was mirrored last; None: the table knows of none."""
+        segments = self.segments.get(source, {})
+        runs = self.places[source].runs or (segments[max(segments)].runs if segments else ())
+        return runs[-1].target_offset + runs[-1].record_count if runs else None
+
+
+def extended(runs: tuple[Run, ...], offsets: Iterable[tuple[int, int]]) -> tuple[Run, ...]:
+    """Add mirrored records, in the order of their source offsets, to runs; those that are in step become one run.
+
+    Args:
+        runs: Of what was mirrored before.
+        offsets: Source and target offset of each record.
+    """
+    # hot path: once for each record that is mirrored (benchmarks/pipeline/mirror.py).
+    grown = list(runs)
+    source, target, count = grown.pop() if grown else (0, 0, 0)
+    next_source, ahead = source + count, target - source
+    for source_offset, target_offset in offsets:
+        if source_offset == next_source and target_offset - source_offset == ahead:
+            next_source += 1
+            continue
+        if next_source > source:
+            grown.append(Run(source, target, next_source - source))
+        source, target = source_offset, target_offset
+        next_source, ahead = source + 1, target - source
+    if next_source > source:
+        grown.append(Run(source, target, next_source - source))
+    return tuple(grown)
+
+
+def place_record(source: SourcePartition, place: Place) -> tuple[bytes, bytes]:
+    """The key and the value of a place."""
+    value = {
+        "target": place.target_topic,
+        "position": place.position,
+        "begin": place.begin,
+        "generation": place.generation,
+        "runs": _flat(place.runs),
+        "mark": None if place.mark is None else list(place.mark),
+    }
+    return _dumped(["place", *source]), _dumped(value)
+
+
+def segment_record(source: SourcePartition, segment: Segment) -> tuple[bytes, bytes]:
+    """The key and the value of a segment, which has a run at least."""
+    value = {"target": segment.target_topic, "end": segment.end_offset, "runs": _flat(segment.runs)}
+    return _dumped(["segment", *source, segment.runs[0].source_offset]), _dumped(value)
+
+
+def segment_tombstone(source: SourcePartition, first_source_offset: int) -> bytes:
+    """The key of a segment that is to be forgotten; its value is null."""
+    return _dumped(["segment", *source, first_source_offset])
+
+
+def owner_record(owner: Owner) -> tuple[bytes, bytes]:
+    """The key and the value of an owner."""
+    value = {
+        "generation": owner.generation,
+        "cluster": owner.cluster_id,
+        "host": owner.host,
+        "pid": owner.pid,
+        "started_ms": owner.started_ms,
+    }
+    return _dumped(["owner", owner.mirror, owner.alias]), _dumped(value)
+
+
+def _put(known: dict[K, V], key: K, value: bytes | None, read: Callable[[Any], V | None]) -> None:
+    if value is None:
+        known.pop(key, None)
+        return
+    decoded = read(_loaded(value))
+    if decoded is not None:
+        known[key] = decoded
+
+
+def _read_place(value: object) -> Place | None:
+    match value:
+        case {
+            "target": str(target),
+            "position": int(position),
+            "begin": int(begin),
+            "generation": int(generation),
+            "runs": list(flat),
+            "mark": mark,
+        }:
+            runs = _runs(flat)
+            return None if runs is None else Place(target, position, generation, runs, _mark(mark), begin)
+    return None
+
+
+def _mark(value: object) -> RecordMark | None:
+    match value:
+        case [int(offset), int(timestamp_ms), int(checksum)]:
+            return RecordMark(offset, timestamp_ms, checksum)
+    return None
+
+
+def _read_segment(value: object) -> Segment | None:
+    match value:
+        case {"target": str(target), "end": int(end_offset), "runs": list(flat)}:
+            runs = _runs(flat)
+            return Segment(target, end_offset, runs) if runs else None
+    return None
+
+
+def _read_owner(mirror: str, alias: str, value: object) -> Owner | None:
+    match value:
+        case {
+            "generation": int(generation),
+            "cluster": str(cluster_id),
+            "host": str(host),
+            "pid": int(pid),
+            "started_ms": int(started_ms),
+        }:
+            return Owner(mirror, alias, generation, cluster_id, host, pid, started_ms)
+    return None
+
+
+def _flat(runs: Iterable[Run]) -> list[int]:
+    """Runs as they are written."""
+    flat: list[int] = []
+    source_end = target_end = 0
+    for source_offset, target_offset, count in runs:
+        flat += (source_offset - source_end, target_offset - target_end, count)
+        source_end, target_end = source_offset + count, target_offset + count
+    return flat
+
+
+def _runs(flat: Sequence[object]) -> tuple[Run, ...] | None:
+    """Runs as they were written; None: they can't have been."""
+    runs = []
+    source_end = target_end = 0
+    for start in range(0, len(flat), 3):
+        match flat[start : start + 3]:
+            case [int(source_gap), int(target_gap), int(count)] if source_gap >= 0 and count > 0:
+                run = Run(source_end + source_gap, target_end + target_gap, count)
+            case _:
+                return None
+        runs.append(run)
+        source_end, target_end = run.source_offset + count, run.target_offset + count
+    return tuple(runs)
+
+
+def _dumped(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _loaded(data: bytes | None) -> object:
+    """What some JSON says; None where it is none."""
+    try:
+        return json.loads(data or b"null")
+    except (ValueError, RecursionError):
+        return None

@@ -1,0 +1,68 @@
+"""Reads a mirror's offset table: what was committed to it, whatever transactions are still open.
+
+Who reads with read_committed sees nothing beyond the first open transaction. Here that could be any partition's, and
+writers that wait for their places would wait for each other. So the table is read up to its high watermark, and each
+transaction counts when its own marker has been read. A writer has all its own markers before it as soon as its
+InitProducerId was answered.
+
+Source: KIP-98; protocol guide, Fetch.
+"""
+
+from barnabas.clients.admin import EARLIEST, LATEST, Admin
+from barnabas.clients.batch_reader import read_batches
+from barnabas.clients.mirror_offsets import TABLE_TOPIC, MirrorOffsets
+from barnabas.clients.pool import Pool
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import KafkaError
+from barnabas.core.types import TopicPartition
+from barnabas.records.control import MarkerType, read_marker
+from barnabas.records.record import Record, iterate_records
+
+_TABLE = TopicPartition(TABLE_TOPIC, 0)
+
+
+async def read_table(pool: Pool, offsets: MirrorOffsets, from_offset: int) -> int:
+    """Apply what is committed to the table from an offset up to its high watermark, as that is when it is called.
+
+    What was applied before may be read again: of each key the last record counts.
+
+    Args:
+        pool: The target's.
+        offsets: What is known; is brought up to date.
+        from_offset: Where to read on; the log's start where that is above it, or where it is beyond the log's end.
+
+    Returns:
+        Where to read on the next time: the first offset of a transaction that is still open, or the end. 0 where there
+        is no table.
+
+    Raises:
+        KafkaError: The table can't be read.
+        CorruptRecordsError: It holds what is no batch of records.
+    """
+    admin = Admin(pool)
+    try:
+        (start,) = (await admin.offsets([_TABLE], EARLIEST)).values()
+        (end,) = (await admin.offsets([_TABLE], LATEST)).values()
+    except KafkaError as error:
+        if error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            return 0
+        raise
+    position = from_offset if start <= from_offset <= end else start
+    pending: dict[int, list[Record]] = {}
+    async for header, batch in read_batches(admin, _TABLE, position, end):
+        records = iterate_records(batch)
+        if header.is_control:
+            marker = next((read_marker(record) for record in records), None)
+            decided = pending.pop(header.producer_id, [])
+            if marker is not None and marker.marker_type is MarkerType.COMMIT:
+                _apply(decided, offsets)
+        elif header.is_transactional:
+            pending.setdefault(header.producer_id, []).extend(records)
+        else:
+            _apply(list(records), offsets)
+    return min((records[0].offset for records in pending.values() if records), default=end)
+
+
+def _apply(records: list[Record], offsets: MirrorOffsets) -> None:
+    for record in records:
+        offsets.apply(record.key, record.value)

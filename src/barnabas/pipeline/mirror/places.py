@@ -1,0 +1,46 @@
+"""A partition's place after a transaction, and the segments that its older runs become. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from barnabas.clients.mirror_offsets import RUNS_PER_SEGMENT, Place, RecordMark, Run, Segment, extended
+
+
+def advanced(
+    place: Place,
+    position: int,
+    mark: RecordMark | None,
+    pairs: Sequence[tuple[int, int]],
+    forgotten_ends: Iterable[int] = (),
+    runs_per_segment: int = RUNS_PER_SEGMENT,
+) -> tuple[Place, list[Segment]]:
+    """Give the place behind what a transaction has mirrored, and the segments to be written with it.
+
+    Args:
+        place: Before the transaction.
+        position: The next source offset to be mirrored.
+        mark: The last record that was read; None: the one of before.
+        pairs: Source and target offset of each record, in order.
+        forgotten_ends: Of segments that the table forgets with it.
+        runs_per_segment: How many runs a place keeps, and a segment holds.
+    """
+    runs, begin = place.runs, max([place.begin, *forgotten_ends])
+    if pairs and runs and pairs[0][1] < runs[-1].target_offset + runs[-1].record_count:
+        # The target's topic was deleted and made anew: offsets of before mean nothing there now.
+        runs, begin = (), max(begin, place.position)
+    runs, segments = split_runs(extended(runs, pairs), place.target_topic, runs_per_segment)
+    return replace(place, position=position, runs=runs, mark=mark or place.mark, begin=begin), segments
+
+
+def split_runs(
+    runs: tuple[Run, ...], target_topic: str, runs_per_segment: int = RUNS_PER_SEGMENT
+) -> tuple[tuple[Run, ...], list[Segment]]:
+    """Give the runs that a place keeps, and those before them as segments, none with more runs than it may have."""
+    segments = []
+    while len(runs) > runs_per_segment:
+        older, runs = runs[:runs_per_segment], runs[runs_per_segment:]
+        # A segment speaks for what comes up to the next run: nothing of that was mirrored.
+        segments.append(Segment(target_topic, runs[0].source_offset, older))
+    return runs, segments

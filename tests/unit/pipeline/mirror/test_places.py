@@ -1,0 +1,38 @@
+from barnabas.clients.mirror_offsets import RUNS_PER_SEGMENT, Place, RecordMark, Run, Segment
+from barnabas.pipeline.mirror.places import advanced, split_runs
+
+PLACE = Place("t", 20, 3, (Run(10, 100, 5),), RecordMark(19, 7, 7), 8)
+
+
+def runs(count: int) -> tuple[Run, ...]:
+    return tuple(Run(10 * index, 11 * index, 5) for index in range(count))
+
+
+def test_a_place_keeps_so_many_runs():
+    assert split_runs(runs(RUNS_PER_SEGMENT), "t") == (runs(RUNS_PER_SEGMENT), [])
+
+
+def test_older_runs_become_segments_that_speak_up_to_the_next_run():
+    made = runs(2 * RUNS_PER_SEGMENT + 1)
+    kept, segments = split_runs(made, "t")
+    assert kept == made[-1:]
+    assert segments == [
+        Segment("t", made[RUNS_PER_SEGMENT].source_offset, made[:RUNS_PER_SEGMENT]),
+        Segment("t", made[-1].source_offset, made[RUNS_PER_SEGMENT:-1]),
+    ]
+
+
+def test_a_place_is_behind_what_was_mirrored():
+    mark = RecordMark(24, 8, 8)
+    assert advanced(PLACE, 25, mark, [(20, 106), (21, 107)], [9]) == (
+        Place("t", 25, 3, (Run(10, 100, 5), Run(20, 106, 2)), mark, 9),
+        [],
+    )
+    assert advanced(PLACE, 25, None, []) == (Place("t", 25, 3, PLACE.runs, PLACE.mark, 8), [])
+
+
+def test_offsets_of_a_target_that_was_made_anew_are_forgotten():
+    made = Place("t", 30, 3, (Run(22, 0, 3),), PLACE.mark, 20)
+    assert advanced(PLACE, 30, None, [(22, 0), (23, 1), (24, 2)]) == (made, [])
+    # What is mirrored next is in step with that.
+    assert advanced(made, 31, None, [(30, 4)])[0].runs == (Run(22, 0, 3), Run(30, 4, 1))
