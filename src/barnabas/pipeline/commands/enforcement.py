@@ -1,0 +1,189 @@
+"""Options of `barnabas pipeline run security --enforce`, and what they make of a run."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from barnabas.clients.security import client_security
+from barnabas.core.errors import ConfigError
+from barnabas.pipeline.commands.options import pairs, parse_duration
+from barnabas.pipeline.enforcement.audit import AUDIT_TOPIC
+from barnabas.pipeline.enforcement.policy import (
+    ACCUSATIONS,
+    ENFORCED,
+    Policy,
+    PolicyError,
+    parse_limits,
+    parse_template,
+)
+from barnabas.pipeline.job import TableOutput
+from barnabas.pipeline.runner.cluster import KafkaOptions
+from barnabas.pipeline.runner.plan import PlanError, RunPlan
+
+if TYPE_CHECKING:
+    from barnabas.pipeline.enforcement.entry import Entry
+    from barnabas.pipeline.runner.follower import Follower
+
+_DEFAULTS = Policy()
+
+
+def add_enforcement_options(parser: argparse.ArgumentParser) -> None:
+    """Add how verdicts become limits."""
+    group = parser.add_argument_group("enforcement (security; docs/pipeline/enforcement.md)")
+    group.add_argument("--enforce", action="store_true", help="turn verdicts into limits that expire")
+    group.add_argument(
+        "--dry-run",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="only say what would be limited, and write it to the audit topic (the default)",
+    )
+    group.add_argument(
+        "--limit",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="what the accused are limited to, by Kafka's names "
+        f"({', '.join(f'{name}={value:g}' for name, value in _DEFAULTS.limits.items())})",
+    )
+    group.add_argument(
+        "--limit-for", default="1h", metavar="DURATION", help="and for how long: 90s, 15m, 1h, 7d (%(default)s)"
+    )
+    group.add_argument(
+        "--enforce-what",
+        default=",".join(ENFORCED),
+        metavar="WHAT,...",
+        help="which verdicts (%(default)s; declared_bot is one, too)",
+    )
+    group.add_argument(
+        "--least-score", type=float, default=_DEFAULTS.least_score, metavar="N", help="from 0 to 1 (%(default)s)"
+    )
+    group.add_argument(
+        "--subject",
+        action="append",
+        default=[],
+        metavar="KIND=ENTITY",
+        help="whom Kafka knows subjects of a kind as: user, client-id, or one of them and :TEMPLATE, such as "
+        "address=client-id:web-{address} (user=user)",
+    )
+    group.add_argument(
+        "--never",
+        default="",
+        metavar="NAME,...",
+        help="users and client ids that are not limited, beside the run's own",
+    )
+    group.add_argument(
+        "--most-limited",
+        type=int,
+        default=_DEFAULTS.most,
+        metavar="N",
+        help="at a time (%(default)s); the surest first",
+    )
+    add_audit_option(group)
+
+
+def add_audit_option(parser: argparse._ActionsContainer) -> None:
+    """Add where the steps of enforcement stand."""
+    parser.add_argument(
+        "--audit-topic", default=AUDIT_TOPIC, metavar="TOPIC", help="where the steps stand (%(default)s)"
+    )
+
+
+def enforcement_followers(
+    arguments: argparse.Namespace,
+    plans: Sequence[RunPlan],
+    say: Callable[[str], None],
+    warn: Callable[[str], None],
+) -> dict[str, Follower]:
+    """Give what enforces the verdicts of runs, by the run's name; nothing where nobody asked for it.
+
+    Args:
+        arguments: Of the command.
+        plans: The runs.
+        say: Told in one line of each step.
+        warn: Told in one line what a person should know.
+
+    Raises:
+        PlanError: it can't be as asked.
+    """
+    if not arguments.enforce:
+        if arguments.dry_run is not None:
+            raise PlanError("--dry-run and --no-dry-run are about --enforce: give that, too")
+        return {}
+    judging = [plan for plan in plans if _has_verdicts(plan)]
+    if not judging:
+        raise PlanError("--enforce wants a job that gives verdicts: run security --enforce")
+    from barnabas.pipeline.enforcement.follower import EnforcementFollower
+
+    followers: dict[str, Follower] = {}
+    for plan in judging:
+        policy = _policy(arguments, plan.kafka)
+        followers[plan.run] = EnforcementFollower(
+            plan.kafka, policy, plan.run, arguments.audit_topic, lambda entry: say(line_of(entry)), warn
+        )
+    if _is_dry(arguments):
+        warn("a dry run: nobody is limited; look at what would be, then run it with --no-dry-run")
+    return followers
+
+
+def line_of(entry: Entry) -> str:
+    """Say a step in one line."""
+    said = entry.to_json()
+    limits = ", ".join(f"{name}={value:g}" for name, value in sorted(entry.limits.items()))
+    what = f" to {limits} until {said['until']}" if limits else ""
+    note = f" ({entry.note})" if entry.note else ""
+    verdict = entry.verdict
+    return f"{said['step']} {entry.entity}{what}{note}: {verdict.what} {verdict.subject}: {verdict.why}"
+
+
+def _has_verdicts(plan: RunPlan) -> bool:
+    from barnabas.pipeline.enforcement.follower import VERDICTS
+
+    return any(isinstance(output, TableOutput) and output.name == VERDICTS for output in plan.job.outputs)
+
+
+def _policy(arguments: argparse.Namespace, kafka: KafkaOptions) -> Policy:
+    try:
+        limits = parse_limits(pairs(arguments.limit, "--limit")) or dict(_DEFAULTS.limits)
+        subjects = pairs(arguments.subject, "--subject")
+        entities = {kind: parse_template(kind, text) for kind, text in subjects.items()} or _DEFAULTS.entities
+    except PolicyError as error:
+        raise PlanError(str(error)) from None
+    enforced = _names(arguments.enforce_what)
+    for what in enforced:
+        if what not in ACCUSATIONS:
+            raise PlanError(f"there is no verdict {what!r}; there are {', '.join(ACCUSATIONS)}")
+    if not 0 <= arguments.least_score <= 1:
+        raise PlanError("--least-score: from 0 to 1")
+    if arguments.most_limited < 1:
+        raise PlanError("--most-limited: 1 or more")
+    return Policy(
+        limits,
+        parse_duration(arguments.limit_for),
+        enforced,
+        arguments.least_score,
+        entities,
+        _DEFAULTS.never | frozenset(_names(arguments.never)) | _own_names(kafka.options),
+        arguments.most_limited,
+        _is_dry(arguments),
+    )
+
+
+def _is_dry(arguments: argparse.Namespace) -> bool:
+    return arguments.dry_run is not False
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def _own_names(options: Mapping[str, str]) -> frozenset[str]:
+    """Give the run's own client id and user: one that limits itself can't lift it in time."""
+    try:
+        security = client_security(options)
+    except ConfigError as error:
+        raise PlanError(str(error)) from None
+    login = security.login if security is not None else None
+    names = (options.get("client.id", ""), login.options.get("username", "") if login else "")
+    return frozenset(name for name in names if name)

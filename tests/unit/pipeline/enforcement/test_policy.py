@@ -1,0 +1,109 @@
+"""Which verdicts count, and whom they are about for Kafka."""
+
+from dataclasses import replace
+
+import pytest
+
+from barnabas.pipeline.enforcement.entry import Entity, Verdict
+from barnabas.pipeline.enforcement.policy import (
+    EntityTemplate,
+    Policy,
+    PolicyError,
+    parse_limits,
+    parse_template,
+)
+
+NOW = 1_000_000
+SPAMMER = Verdict("user", "mallory", "spammer", 0.8, "posts", NOW - 10, NOW + 10, user="mallory")
+STUFFER = Verdict("address", "192.0.2.7", "credential_stuffing", 0.6, "names", NOW - 10, NOW + 10, address="192.0.2.7")
+CRAWLER = Verdict(
+    "visitor", "192.0.2.8 curl/8", "crawler", 1.0, "pace", NOW - 10, NOW + 10, address="192.0.2.8", agent="curl/8"
+)
+
+
+def test_only_users_are_known_to_kafka_unless_told():
+    assert Policy().accused([SPAMMER, STUFFER, CRAWLER], NOW) == {Entity("user", "mallory"): SPAMMER}
+
+
+def test_other_subjects_are_known_as_they_are_mapped():
+    entities = {
+        "address": parse_template("address", "client-id:web-{address}"),
+        "visitor": parse_template("visitor", "client-id:{agent}@{address}"),
+    }
+    accused = Policy(entities=entities).accused([SPAMMER, STUFFER, CRAWLER], NOW)
+    assert accused == {Entity("client-id", "web-192.0.2.7"): STUFFER, Entity("client-id", "curl/8@192.0.2.8"): CRAWLER}
+
+
+@pytest.mark.parametrize(
+    "verdict",
+    [
+        replace(SPAMMER, what="declared_bot"),
+        replace(SPAMMER, score=0.49),
+        replace(SPAMMER, until_ms=NOW),
+        replace(SPAMMER, user="ANONYMOUS", subject="ANONYMOUS"),
+        replace(SPAMMER, user=None),
+        replace(SPAMMER, user=""),
+    ],
+)
+def test_who_is_not_limited(verdict):
+    assert Policy().accused([verdict], NOW) == {}
+
+
+def test_who_has_a_name_that_no_client_can_have_is_not_limited():
+    longest = "é" * 16_383
+    found = Policy().accused([replace(SPAMMER, user=f"{longest}x"), replace(SPAMMER, user=f"{longest}xx")], NOW)
+    assert list(found) == [Entity("user", f"{longest}x")]
+
+
+def test_never_is_by_the_name_that_kafka_knows():
+    policy = Policy(never=frozenset({"mallory", "web-192.0.2.7"}))
+    entities = {"user": EntityTemplate("user", "{user}"), "address": EntityTemplate("client-id", "web-{address}")}
+    assert replace(policy, entities=entities).accused([SPAMMER, STUFFER], NOW) == {}
+
+
+def test_of_several_verdicts_against_one_the_surest_counts_in_whatever_order():
+    entities = {"visitor": EntityTemplate("client-id", "{agent}")}
+    surer = replace(CRAWLER, address="192.0.2.9", score=1.0, last_seen_ms=NOW)
+    less = replace(CRAWLER, score=0.7, last_seen_ms=NOW + 5)
+    for verdicts in ([surer, less, CRAWLER], [CRAWLER, less, surer]):
+        assert Policy(entities=entities).accused(verdicts, NOW) == {Entity("client-id", "curl/8"): surer}
+
+
+def test_a_name_with_braces_stands_for_itself():
+    verdict = replace(SPAMMER, user="{address}", subject="{address}")
+    assert list(Policy().accused([verdict], NOW)) == [Entity("user", "{address}")]
+
+
+def test_limits():
+    given = {"producer_byte_rate": "1024", "request_percentage": "0.5"}
+    assert parse_limits(given) == {"producer_byte_rate": 1024.0, "request_percentage": 0.5}
+    for name, text in [
+        ("producer_rate", "1"),
+        ("producer_byte_rate", "0"),
+        ("producer_byte_rate", "1.5"),
+        ("consumer_byte_rate", "-1"),
+        ("consumer_byte_rate", "many"),
+        ("request_percentage", "nan"),
+        ("request_percentage", "inf"),
+    ]:
+        with pytest.raises(PolicyError, match=name):
+            parse_limits({name: text})
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "reason"),
+    [
+        ("bot", "user", "no subjects of kind 'bot'"),
+        ("user", "principal", "write user or client-id"),
+        ("user", "user:", "write user or client-id"),
+        ("user", "user:{name}", "a verdict has no {name}"),
+    ],
+)
+def test_what_is_no_template(kind, text, reason):
+    with pytest.raises(PolicyError, match=reason):
+        parse_template(kind, text)
+
+
+def test_templates():
+    assert parse_template("agent", "client-id") == EntityTemplate("client-id", "{subject}")
+    assert parse_template("user", "user:site-{user}") == EntityTemplate("user", "site-{user}")
