@@ -16,7 +16,7 @@ from typing import Any
 from barnabas.pipeline.catalogue import find_job
 from barnabas.pipeline.runner.outputs import table_location
 from barnabas.pipeline.tables.places import open_table
-from tests.pipeline.lives import Lives, missing_and_doubled, wait_for_own_kill
+from tests.pipeline.lives import Lives, job_lives, missing_and_doubled, wait_for_own_kill
 from tests.pipeline.site import Site
 
 RECORD_COUNT = 6_000
@@ -64,7 +64,7 @@ def table_trial(
     site.create(topic, PARTITION_COUNT)
     send_views(site, RECORD_COUNT)
     place = tables or str(directory / "tables")
-    lives = Lives(directory, "load", table_format, place, seed)
+    lives = job_lives(directory, "load", table_format, place, seed)
     lives.ask(bootstrap_servers=broker.bootstrap_servers, any_topics=[topic], **asked)
 
     def compare() -> tuple[int, int]:
@@ -98,7 +98,7 @@ def ranking_trial(site: Site, broker: Any, directory: Path, *, seed: int, **aske
         **site.plan(job).topics,
         **{output.name: f"{site.name}-killed-{output.name}" for output in job.outputs},
     }
-    lives = Lives(directory, "ranking", "delta", str(directory / "killed"), seed)
+    lives = job_lives(directory, "ranking", "delta", str(directory / "killed"), seed)
     lives.ask(bootstrap_servers=broker.bootstrap_servers, topics=topics, **asked)
 
     def compare() -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""A run that is killed again and again until it has come to its end: what the tests of exactly once and the soak do.
+"""A run that is killed again and again until it has come to its end: what the tests of exactly once and the soaks do.
 
 Every choice comes from one seed. A life ends by SIGKILL, some time after its Spark session was up, so that most kills
 fall into a batch; the JVM dies with it. Then the next one starts.
@@ -39,25 +39,27 @@ class Killed:
 
 
 class Lives:
-    """A job's run in processes that are killed."""
+    """A run in processes that are killed."""
 
-    def __init__(self, directory: Path, job: str, table_format: str, tables: str, seed: int) -> None:
+    def __init__(self, directory: Path, driver: str, seed: int, **asked: Any) -> None:
+        """Args:
+        directory: For the run's checkpoint and log.
+        driver: The module that runs, as `driver.py` does: it says `ready` and then `batch` after each.
+        seed: Of all choices.
+        asked: What the driver is asked for.
+        """
         self.directory = directory
         self.log = directory / "driver.log"
         self.asked: dict[str, Any] = {
             "parent": os.getpid(),
-            "job": job,
-            "format": table_format,
-            "tables": tables,
             "checkpoint": str(directory / "checkpoint"),
             "log": str(self.log),
-            "topics": {},
-            "any_topics": [],
-            "records_per_batch": 500,
             "master": "local[2]",
             "settings": {},
+            **asked,
         }
         self.killed = Killed(seed)
+        self._driver = driver
         self._random = random.Random(seed)
 
     def ask(self, **values: Any) -> None:
@@ -72,7 +74,7 @@ class Lives:
         asked = json.dumps({**self.asked, **values})
         with self.log.open("ab") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", "tests.pipeline.driver", asked],
+                [sys.executable, "-m", self._driver, asked],
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,
@@ -145,6 +147,21 @@ class Lives:
                 self.killed.batch_count += 1
             with self.log.open("a") as log:
                 log.write(line)
+
+
+def job_lives(directory: Path, job: str, table_format: str, tables: str, seed: int) -> Lives:
+    """Give the lives of a job's run into tables."""
+    return Lives(
+        directory,
+        "tests.pipeline.driver",
+        seed,
+        job=job,
+        format=table_format,
+        tables=tables,
+        topics={},
+        any_topics=[],
+        records_per_batch=500,
+    )
 
 
 def kill_after(least_s: float, most_s: float) -> Callable[[subprocess.Popen[str], random.Random], str]:

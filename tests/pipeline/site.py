@@ -17,6 +17,7 @@ from barnabas.pipeline.events.encode import encode_json, record_key
 from barnabas.pipeline.job import Job
 from barnabas.pipeline.runner.cluster import KafkaOptions
 from barnabas.pipeline.runner.figures import Figures, Metrics
+from barnabas.pipeline.runner.follower import Follower
 from barnabas.pipeline.runner.job_run import JobRun
 from barnabas.pipeline.runner.plan import RunPlan, check_plan
 from barnabas.pipeline.runner.supervisor import run_jobs
@@ -123,12 +124,25 @@ class Site:
         check_plan(plan)
         return plan
 
-    def run(self, job: Job, is_stopped: Callable[[], bool] = lambda: False, **fields: Any) -> JobRun:
+    def run(
+        self,
+        job: Job,
+        is_stopped: Callable[[], bool] = lambda: False,
+        followers: Mapping[str, Follower] | None = None,
+        **fields: Any,
+    ) -> JobRun:
         """Run a job to its end."""
-        return self.run_plan(self.plan(job, **fields), is_stopped)
+        return self.run_plan(self.plan(job, **fields), is_stopped, followers)
 
-    def run_plan(self, plan: RunPlan, is_stopped: Callable[[], bool] = lambda: False) -> JobRun:
-        (done,) = run_jobs(self.spark, [plan], self.metrics, self.figures.append, self.warnings.append, is_stopped)
+    def run_plan(
+        self,
+        plan: RunPlan,
+        is_stopped: Callable[[], bool] = lambda: False,
+        followers: Mapping[str, Follower] | None = None,
+    ) -> JobRun:
+        (done,) = run_jobs(
+            self.spark, [plan], self.metrics, self.figures.append, self.warnings.append, is_stopped, followers
+        )
         return done
 
     def rows(self, job: Job, table: str, *columns: str, table_format: str = "delta") -> list[tuple[Any, ...]]:

@@ -108,6 +108,8 @@ def test_a_run_serves_metrics_and_stops_between_two_batches(terminal: Terminal):
         (("run", "load"), "job load reads any topics: name them with --topics"),
         (("run", "ranking", "--set", "half_life=3"), "job ranking has no parameter 'half_life'"),
         (("run", "ranking", "--from-time", "tuesday"), "'tuesday' is no time; write 2026-11-17T14:00"),
+        (("run", "ranking", "--enforce"), "--enforce wants a job that gives verdicts"),
+        (("limits", "--bootstrap-server", "127.0.0.1:1"), "127.0.0.1:1"),
         (("status", "--checkpoint", "nowhere"), "nowhere holds the status of no run"),
         (("rewind", "ranking", "--to", "latest"), "--to: a time, offsets, or earliest"),
         (("replay", "nowhere.log"), "nowhere.log: No such file or directory"),

@@ -57,7 +57,7 @@ __all__ = [
 
 pytestmark = forgets_sockets
 
-FORMATS = ["delta", "parquet"]
+FORMATS = ["parquet", pytest.param("delta", marks=pytest.mark.whole)]
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +86,7 @@ def test_nodes_may_restart_between_commits(place: Place, hdfs: Hdfs) -> None:
 
 
 # The second is a commit's own move; the fourth, a compaction's, is made under the lock, with the journal written.
-@pytest.mark.parametrize("move", [2, 4])
+@pytest.mark.parametrize("move", [2, pytest.param(4, marks=pytest.mark.whole)])
 def test_a_kill_between_staging_and_rename_loses_and_doubles_nothing(
     spark: SparkSession, hdfs: Hdfs, tmp_path: Path, move: int
 ) -> None:

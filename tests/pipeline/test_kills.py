@@ -1,6 +1,7 @@
 """Exactly once, whatever is killed and when: a load into each kind of table, and a ranking, end as if nothing had been.
 
-Here are the short forms; `scripts/soak --pipeline` kills 20 drivers and more of each.
+Here are the short forms, of which a load to Delta is always run; `scripts/soak --pipeline` kills 20 drivers and more of
+each.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ def test_a_load_to_delta_whose_driver_is_killed_beside_its_commits(trial_of):
     assert trial.lives.killed.broker_restart_count == 1
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("table_format", ["parquet", "iceberg"])
 def test_a_load_whose_driver_is_killed_right_after_its_commit(trial_of, table_format: str):
     trial = trial_of(table_trial, table_format)
@@ -59,6 +61,7 @@ def test_a_load_whose_driver_is_killed_right_after_its_commit(trial_of, table_fo
     check(trial)
 
 
+@pytest.mark.whole
 def test_a_load_to_postgresql_whose_driver_is_killed_right_after_its_commit(trial_of, postgresql: PostgresqlServer):
     trial = trial_of(table_trial, "postgresql", tables=postgresql.database_url())
     assert not trial.lives.live(*trial.own_kill(), kill_after_commit=2)
@@ -66,6 +69,7 @@ def test_a_load_to_postgresql_whose_driver_is_killed_right_after_its_commit(tria
     check(trial)
 
 
+@pytest.mark.whole
 def test_a_ranking_whose_driver_is_killed(trial_of):
     trial = trial_of(ranking_trial)
     assert not trial.lives.live(*trial.own_kill(), kill_after_commit=1)

@@ -297,7 +297,7 @@ def test_every_number_equals_it_with_the_clicks_searches_and_logins_of_the_log(
     assert all(tables.values())
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.whole) for seed in (2, 3))])
 def test_every_number_of_odd_logs_and_other_events_equals_an_independent_computation(
     spark: SparkSession, tmp_path: Path, seed: int
 ) -> None:

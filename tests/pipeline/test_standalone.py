@@ -23,6 +23,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.whole
 def test_a_load_whose_executors_and_worker_are_killed(
     start_broker: StartBroker, site_of: Callable[..., Site], tmp_path: Path
 ):

@@ -126,12 +126,14 @@ def test_a_store_without_an_atomic_rename_is_refused(spark: SparkSession) -> Non
 
 
 @pytest.mark.timeout(600 + 60 * KILL_COUNT)
+@pytest.mark.whole
 def test_rows_are_there_once_however_the_driver_is_killed(table: IcebergTable, directory: Path) -> None:
     commit_count = kill_at_random("iceberg", table, str(directory), seed=20_261)
     assert offsets_in(table) == offsets_of(commit_count)
 
 
 @pytest.mark.timeout(900)
+@pytest.mark.whole
 def test_a_kill_between_the_data_and_their_commit_leaves_nothing(table: IcebergTable, directory: Path) -> None:
     lock = directory / ".barnabas-commit.lock"
     directory.mkdir(parents=True)

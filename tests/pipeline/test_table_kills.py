@@ -58,6 +58,7 @@ class Driver:
         return self.process.returncode
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("format_name", FORMATS)
 def test_rows_are_there_once_whenever_the_driver_is_killed(
     format_name: str, tmp_path: Path, record_property: Callable[[str, object], None]
@@ -83,7 +84,7 @@ def test_rows_are_there_once_whenever_the_driver_is_killed(
     assert progress.sequence == count
 
 
-@pytest.mark.parametrize("format_name", FORMATS)
+@pytest.mark.parametrize("format_name", [pytest.param("delta", marks=pytest.mark.whole), "parquet"])
 def test_a_kill_right_after_the_commit_doubles_nothing(format_name: str, tmp_path: Path) -> None:
     table = tmp_path / "table"
     driver = Driver(format_name, table, 5, tmp_path / "scratch", 2)

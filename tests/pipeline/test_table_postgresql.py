@@ -244,6 +244,7 @@ def test_a_server_that_crashes_during_a_commit_has_rows_once(spark: SparkSession
 
 
 @pytest.mark.timeout(600 + 60 * KILL_COUNT)
+@pytest.mark.whole
 def test_rows_are_there_once_however_the_driver_is_killed(
     postgresql: PostgresqlServer, table: PostgresqlTable, name: str
 ) -> None:

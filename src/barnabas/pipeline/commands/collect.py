@@ -1,32 +1,60 @@
-"""`barnabas pipeline collect`: this host's processor, memory, disk and network figures into a topic, until stopped."""
+"""`barnabas pipeline collect`: this host's figures, and those of brokers, into topics, until stopped."""
 
 from __future__ import annotations
 
 import argparse
 import platform
 import signal
+from contextlib import ExitStack
 from types import FrameType
 
+from barnabas.pipeline.commands.options import add_cluster_options, feeder_security
+from barnabas.pipeline.runner.plan import PlanError
+
 NAME = "collect"
-HELP = "send this host's figures to a topic"
+HELP = "send this host's figures to a topic, and those of brokers to another"
+
+# Rules judge minutes: a minute in which nobody looked is one in which nobody is held.
+_LONGEST_INTERVAL_S = 30.0
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument("--bootstrap-server", default="127.0.0.1:9092", metavar="HOST:PORT,...", help="(%(default)s)")
-    parser.add_argument("--topic", default="host-metrics", help="(%(default)s)")
+    add_cluster_options(parser)
+    parser.add_argument("--topic", default="host-metrics", help="of the host's figures (%(default)s)")
     parser.add_argument("--partitions", type=int, default=4, metavar="N", help="of a topic that is made (%(default)s)")
     parser.add_argument("--host", default="", metavar="NAME", help="this host's name (what it calls itself)")
     parser.add_argument("--interval", type=float, default=10.0, metavar="S", help="between two looks (%(default)s s)")
     parser.add_argument("--give-up", type=float, default=120.0, metavar="S", help="wait for a broker (%(default)s s)")
+    parser.add_argument(
+        "--broker-metrics",
+        nargs="?",
+        const="",
+        action="append",
+        default=[],
+        metavar="URL",
+        help="look at the cluster as well: who is held by which quota, lag, partitions; and at a broker's own page of "
+        "figures, http://HOST:PORT/metrics; may be given for each broker",
+    )
+    parser.add_argument("--broker-topic", default="broker-metrics", metavar="TOPIC", help="of these (%(default)s)")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the command."""
+    """Run the command.
+
+    Raises:
+        PlanError: an option can't be what it is.
+    """
+    from barnabas.pipeline.events.types import BROKER_METRIC, HOST_METRIC
+    from barnabas.pipeline.sources.broker import BrokerLook
+    from barnabas.pipeline.sources.broker_requests import AskedBrokers
     from barnabas.pipeline.sources.feeder import FeedPlan, feed
-    from barnabas.pipeline.sources.host import HOST_EVENTS, HOST_METRIC, HostPlan, ThisHost, host_lines
+    from barnabas.pipeline.sources.host import HostLook, ThisHost
+    from barnabas.pipeline.sources.ticks import Look, tick_lines
     from barnabas.pipeline.sources.topics import BrokerTopics
 
+    check(arguments)
+    security = feeder_security(arguments)
     is_stopped = False
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -36,16 +64,39 @@ def run(arguments: argparse.Namespace) -> int:
         is_stopped = True
 
     signal.signal(signal.SIGTERM, stop)
-    plan = FeedPlan(
-        HOST_EVENTS,
-        HOST_METRIC,
-        {HOST_METRIC.name: arguments.topic},
-        arguments.partitions,
-        give_up_s=arguments.give_up,
-        may_append=True,
-    )
-    lines = host_lines(HostPlan(arguments.host or platform.node(), arguments.interval), ThisHost(), lambda: is_stopped)
-    with BrokerTopics(arguments.bootstrap_server) as topics:
+    host_name, host = arguments.host or platform.node(), ThisHost()
+    looks: list[Look] = [HostLook(host_name, host)]
+    topics_by_type = {HOST_METRIC: arguments.topic}
+    with ExitStack() as stack:
+        if arguments.broker_metrics:
+            brokers = stack.enter_context(AskedBrokers(arguments.bootstrap_server, security))
+            looks.append(BrokerLook(brokers, [url for url in arguments.broker_metrics if url], print))
+            topics_by_type[BROKER_METRIC] = arguments.broker_topic
+        plan = FeedPlan(
+            tuple(topics_by_type),
+            HOST_METRIC,
+            {event_type.name: topic for event_type, topic in topics_by_type.items()},
+            arguments.partitions,
+            give_up_s=arguments.give_up,
+            may_append=True,
+        )
+        topics = stack.enter_context(BrokerTopics(arguments.bootstrap_server, security))
+        lines = tick_lines(host_name, arguments.interval, looks, host, lambda: is_stopped)
         done = feed(topics, plan, lines, warn=print)
     print(f"done: {done.sent_count:,} figures")
     return 0
+
+
+def check(arguments: argparse.Namespace) -> None:
+    """Refuse what can't be.
+
+    Raises:
+        PlanError: a URL is none of a page, or too much time is between two looks at brokers.
+    """
+    for url in arguments.broker_metrics:
+        if url and not url.startswith(("http://", "https://")):
+            raise PlanError(f"--broker-metrics {url}: it must be http://HOST:PORT/metrics (barnabas.http.listeners)")
+    if arguments.broker_metrics and arguments.interval > _LONGEST_INTERVAL_S:
+        raise PlanError(
+            f"--interval {arguments.interval:g}: with --broker-metrics it must be {_LONGEST_INTERVAL_S:g} at the most"
+        )

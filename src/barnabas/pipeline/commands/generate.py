@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from barnabas.pipeline.commands.options import parse_time
+from barnabas.pipeline.commands.options import add_cluster_options, feeder_security, parse_time
 from barnabas.pipeline.runner.plan import PlanError
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _BATCH_COUNT = 2_000
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument("--bootstrap-server", default="127.0.0.1:9092", metavar="HOST:PORT,...", help="(%(default)s)")
+    add_cluster_options(parser)
     parser.add_argument("--directory", type=Path, metavar="DIR", help="write files there instead, one for each topic")
     parser.add_argument("--access-log", type=Path, metavar="FILE", help="write the page views there, as web servers do")
     parser.add_argument("--ground-truth", type=Path, metavar="FILE", help="write who did what, as JSON")
@@ -104,7 +104,7 @@ def _send(events: Iterator[Generated], arguments: argparse.Namespace, has_pace: 
 
     count = 0
     next_send_s = time.monotonic()
-    with BrokerTopics(arguments.bootstrap_server) as topics:
+    with BrokerTopics(arguments.bootstrap_server, feeder_security(arguments)) as topics:
         partition_counts = topics.create({each.topic: arguments.partitions for each in EVENT_TYPES.values()})
         batch: list[Outgoing] = []
         for what in events:

@@ -15,7 +15,20 @@ from barnabas.core.parent import die_with_parent
 from barnabas.pipeline.demo.children import ChildFailedError
 from barnabas.pipeline.demo.remedies import remedy_of
 
-_COMMANDS = ("demo", "list_jobs", "run_jobs", "status", "rewind", "report", "compact", "replay", "generate", "collect")
+_COMMANDS = (
+    "demo",
+    "list_jobs",
+    "run_jobs",
+    "mirror",
+    "status",
+    "limits",
+    "rewind",
+    "report",
+    "compact",
+    "replay",
+    "generate",
+    "collect",
+)
 FAILED, REFUSED, STOPPED = 1, 2, 130
 
 
@@ -73,6 +86,8 @@ def _code_of(error: Exception) -> int | None:
     """Give the exit code of an error that is told in its own words; None for a bug, whose trace is wanted."""
     from barnabas.pipeline.catalogue import NoSuchJobError
     from barnabas.pipeline.demo.directory import DemoDirectoryError
+    from barnabas.pipeline.enforcement.follower import EnforcementError
+    from barnabas.pipeline.mirror.table import MirrorFencedError
     from barnabas.pipeline.runner.cluster import ClusterUnavailableError, NoSuchTopicError
     from barnabas.pipeline.runner.losses import DataLossError
     from barnabas.pipeline.runner.plan import PlanError
@@ -90,6 +105,8 @@ def _code_of(error: Exception) -> int | None:
         CheckpointInUseError,
         ClusterUnavailableError,
         DemoDirectoryError,
+        EnforcementError,
+        MirrorFencedError,
         NoSuchTopicError,
         RunFailedError,
         SparkStartError,

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 
+from barnabas.clients.security import ClientSecurity, client_security
+from barnabas.core.config.properties import read_properties
+from barnabas.core.errors import ConfigError
 from barnabas.pipeline.runner.cluster import KafkaOptions
 from barnabas.pipeline.runner.plan import Bound, PlanError, parse_offsets
 
@@ -65,20 +69,32 @@ def kafka_options(arguments: argparse.Namespace, client_id: str) -> KafkaOptions
     """Give the cluster of a command; `client.id` is the given one unless the options name another.
 
     Raises:
-        PlanError: an option is no NAME=VALUE.
-        OSError: the file can't be read.
+        PlanError: an option is no NAME=VALUE, or the file can't be read.
     """
     options = {"client.id": client_id}
     if arguments.command_config is not None:
-        for number, line in enumerate(arguments.command_config.read_text().splitlines(), start=1):
-            if not line.strip() or line.lstrip().startswith(("#", "!")):
-                continue
-            name, equals, value = line.partition("=")
-            if not equals:
-                raise PlanError(f"{arguments.command_config}:{number}: no NAME=VALUE: {line!r}")
-            options[name.strip()] = value.strip()
+        try:
+            options |= read_properties(str(arguments.command_config))[0]
+        except ConfigError as error:
+            raise PlanError(str(error)) from None
     options |= pairs(arguments.kafka_option, "--kafka-option")
     return KafkaOptions(arguments.bootstrap_server, options)
+
+
+def feeder_security(arguments: argparse.Namespace) -> ClientSecurity | None:
+    """How a command that feeds topics reaches their cluster, by the same options.
+
+    Raises:
+        PlanError: an option is no NAME=VALUE, or they can't be.
+    """
+    try:
+        security = client_security(kafka_options(arguments, "").options)
+        if security is not None:
+            # Stores that can't be read are no reason to wait for a broker.
+            security.context()
+    except ConfigError as error:
+        raise PlanError(str(error)) from None
+    return security
 
 
 def pairs(texts: list[str], option: str) -> dict[str, str]:
@@ -111,6 +127,18 @@ def parse_time(text: str) -> int:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return round(moment.timestamp() * 1000)
+
+
+def parse_duration(text: str) -> int:
+    """Read a duration, as milliseconds: a number of seconds, or one with s, m, h or d behind it.
+
+    Raises:
+        PlanError: it is none.
+    """
+    match = re.fullmatch(r"([0-9]{1,9})([smhd]?)", text)
+    if match is None or int(match[1]) == 0:
+        raise PlanError(f"{text!r} is no duration; write 90s, 15m, 1h or 7d")
+    return int(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}[match[2]] * 1_000
 
 
 def parse_bound(text: str | None) -> Bound | None:

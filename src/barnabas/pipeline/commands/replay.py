@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from barnabas.pipeline.commands.options import pairs
+from barnabas.pipeline.commands.options import add_cluster_options, feeder_security, pairs
 from barnabas.pipeline.runner.plan import PlanError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("file", help="plain or gzip; - is standard input")
     parser.add_argument("--kind", choices=_KINDS, default="access", help="of log (%(default)s)")
-    parser.add_argument("--bootstrap-server", default="127.0.0.1:9092", metavar="HOST:PORT,...", help="(%(default)s)")
+    add_cluster_options(parser)
     parser.add_argument("--topic", action="append", default=[], metavar="TYPE=TOPIC", help="for events of a type")
     parser.add_argument("--partitions", type=int, default=4, metavar="N", help="of topics that are made (%(default)s)")
     parser.add_argument("--event-format", choices=("json", "avro"), default="json", help="(%(default)s)")
@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
             refused_count=progress.refused_count,
         )
 
-    with BrokerTopics(arguments.bootstrap_server) as broker:
+    with BrokerTopics(arguments.bootstrap_server, feeder_security(arguments)) as broker:
         done = feed(broker, plan, lines, report, lambda text: _tell(arguments, "warning", text=text))
     _tell(arguments, "done", line_count=done.line_count, refused_count=done.refused_count)
     return 0

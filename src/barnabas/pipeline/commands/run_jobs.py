@@ -7,19 +7,16 @@ were lost and the run is to stop then.
 from __future__ import annotations
 
 import argparse
-import json
-import signal
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import FrameType
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.catalogue import find_job
+from barnabas.pipeline.commands.enforcement import add_enforcement_options, enforcement_followers
 from barnabas.pipeline.commands.options import (
     add_cluster_options,
     add_spark_options,
@@ -28,6 +25,7 @@ from barnabas.pipeline.commands.options import (
     pairs,
     parse_bound,
 )
+from barnabas.pipeline.commands.running import Stopper, add_seen_options, reporter, serve_metrics, tell
 from barnabas.pipeline.job import Job
 from barnabas.pipeline.runner.limits import Limits
 from barnabas.pipeline.runner.plan import (
@@ -43,7 +41,8 @@ from barnabas.pipeline.runner.plan import (
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from barnabas.pipeline.runner.figures import Figures
+    from barnabas.pipeline.mirror.plan import MirrorPlan
+    from barnabas.pipeline.runner.follower import Follower
 
 NAME = "run"
 HELP = "run jobs"
@@ -82,7 +81,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     ends.add_argument("--until", metavar="WHERE", help="end when all before this is done")
     ends.add_argument("--once", action="store_true", help="end when all is done that is there now")
     pace = parser.add_argument_group("pace")
-    pace.add_argument("--trigger", type=float, default=1.0, metavar="S", help="seconds between batches (%(default)s)")
+    pace.add_argument(
+        "--trigger", type=float, metavar="S", help="seconds between batches (1; 0.5 to 4 where a quota holds the run)"
+    )
     pace.add_argument(
         "--refresh",
         type=float,
@@ -98,6 +99,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default=0.0,
         metavar="N",
         help="messages/s of each partition: what spark.streaming.kafka.maxRatePerPartition was for DStreams",
+    )
+    pace.add_argument(
+        "--ignore-quotas",
+        action="store_true",
+        help="do not keep to the quotas of this user and client.id: let brokers hold what is faster",
     )
     pace.add_argument(
         "--compact-every",
@@ -119,11 +125,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="of rows into tables (%(default)s)",
     )
     care.add_argument("--give-up", type=float, default=120.0, metavar="S", help="wait for a cluster (%(default)s s)")
+    add_enforcement_options(parser)
     add_spark_options(parser)
-    seen = parser.add_argument_group("what is seen")
-    seen.add_argument("--metrics-port", type=int, metavar="PORT", help="serve Prometheus metrics there")
-    seen.add_argument("--json", action="store_true", help="one JSON object a line")
-    seen.add_argument("--no-summary", action="store_true", help="do not show what the jobs found when they end")
+    add_seen_options(parser)
+    parser.add_argument("--no-summary", action="store_true", help="do not show what the jobs found when they end")
     parser.add_argument("--parent", type=int, default=0, help=argparse.SUPPRESS)
 
 
@@ -135,34 +140,39 @@ def run(arguments: argparse.Namespace) -> int:
     names = [plan.run for plan in plans]
     if len(set(names)) < len(names):
         raise PlanError("the same job twice: run it twice with different names (--as)")
-    stopper = _Stopper()
+
+    def say(text: str) -> None:
+        tell(arguments, "enforcement", text=text)
+
+    followers = enforcement_followers(arguments, plans, say, lambda text: tell(arguments, "warning", text=text))
+    stopper = Stopper()
     if not arguments.json:
         print("starting Spark; the first time it downloads its packages", flush=True)
-    with session_for(arguments, plans, lambda text: _tell(arguments, "warning", text=text)) as (spark, seconds):
-        _tell(arguments, "session", seconds=seconds)
-        return _run_in_session(arguments, spark, plans, stopper)
+    with session_for(arguments, plans, lambda text: tell(arguments, "warning", text=text)) as (spark, seconds):
+        tell(arguments, "session", seconds=seconds)
+        return _run_in_session(arguments, spark, plans, stopper, followers)
 
 
-def _run_in_session(arguments: argparse.Namespace, spark: SparkSession, plans: list[RunPlan], stopper: _Stopper) -> int:
-    from barnabas.pipeline.runner.figures import Metrics
+def _run_in_session(
+    arguments: argparse.Namespace,
+    spark: SparkSession,
+    plans: list[RunPlan],
+    stopper: Stopper,
+    followers: Mapping[str, Follower],
+) -> int:
     from barnabas.pipeline.runner.supervisor import run_jobs
 
-    metrics = Metrics()
-    if arguments.metrics_port is not None:
-        port = metrics.serve(arguments.metrics_port)
-        _tell(arguments, "metrics", url=f"http://127.0.0.1:{port}/metrics")
-
-    def report(figures: Figures) -> None:
-        if arguments.json:
-            print(json.dumps({"event": "batch", **json.loads(figures.to_json())}), flush=True)
-        else:
-            print(figures.line(), flush=True)
-
     runs = run_jobs(
-        spark, plans, metrics, report, lambda text: _tell(arguments, "warning", text=text), stopper.is_stopped
+        spark,
+        plans,
+        serve_metrics(arguments),
+        reporter(arguments),
+        lambda text: tell(arguments, "warning", text=text),
+        stopper.is_stopped,
+        followers,
     )
     for each in runs:
-        _tell(
+        tell(
             arguments,
             "done",
             run=each.plan.run,
@@ -180,7 +190,7 @@ def _run_in_session(arguments: argparse.Namespace, spark: SparkSession, plans: l
 
 @contextmanager
 def session_for(
-    arguments: argparse.Namespace, plans: list[RunPlan], warn: Callable[[str], None]
+    arguments: argparse.Namespace, plans: Sequence[RunPlan | MirrorPlan], warn: Callable[[str], None]
 ) -> Iterator[tuple[SparkSession, float]]:
     """Give a Spark session for runs, with their checkpoints locked, and the seconds that its start took."""
     from barnabas.pipeline.spark.session import AVRO, KAFKA_CONNECTOR, checkpoint_lock, spark_session
@@ -190,9 +200,10 @@ def session_for(
     packages, settings = [KAFKA_CONNECTOR], {"spark.scheduler.mode": "FAIR"}
     if getattr(arguments, "event_format", "json") == "avro":
         packages.append(AVRO)
-    own_packages, own_settings = requirements_of(arguments.format)
-    packages += own_packages
-    settings |= own_settings
+    if hasattr(arguments, "format"):
+        own_packages, own_settings = requirements_of(arguments.format)
+        packages += own_packages
+        settings |= own_settings
     settings["spark.master"] = arguments.master
     settings |= pairs(arguments.conf, "--conf")
     with ExitStack() as stack:
@@ -258,6 +269,7 @@ def _plan(arguments: argparse.Namespace, job: Job) -> RunPlan:
         OnDataLoss(arguments.on_data_loss),
         Delivery(arguments.delivery),
         {name: parse_value(value, defaults.get(name, "")) for name, value in values.items()},
+        not arguments.ignore_quotas,
     )
 
 
@@ -265,33 +277,3 @@ def _compact_every(arguments: argparse.Namespace) -> int:
     if arguments.compact_every is not None:
         return int(arguments.compact_every)
     return _COMPACT_EVERY if arguments.format in ("delta", "iceberg") else 0
-
-
-class _Stopper:
-    """Notes that SIGINT or SIGTERM came; a second one stops at once."""
-
-    def __init__(self) -> None:
-        self._is_stopped = False
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self._stop)
-
-    def is_stopped(self) -> bool:
-        return self._is_stopped
-
-    def _stop(self, number: int, frame: FrameType | None) -> None:
-        if self._is_stopped:
-            raise KeyboardInterrupt
-        self._is_stopped = True
-        print("stopping after this batch; once more stops at once", file=sys.stderr, flush=True)
-
-
-def _tell(arguments: argparse.Namespace, event: str, **fields: int | float | str) -> None:
-    if arguments.json:
-        line = json.dumps({"event": event, **fields}, ensure_ascii=False)
-    elif event == "warning":
-        line = str(fields["text"])
-    elif event == "session":
-        line = f"Spark is up after {fields['seconds']} s"
-    else:
-        line = f"{event}: " + ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in fields.items())
-    print(line, flush=True)

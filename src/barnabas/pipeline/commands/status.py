@@ -90,6 +90,9 @@ def _print(found: list[dict[str, Any]], has_partitions: bool) -> None:
         )
     console = Console()
     console.print(table)
+    for each in found:
+        if (limit := each.get("limited_by", "nothing")) != "nothing":
+            console.print(f"{each['run']} is limited by {limit}", highlight=False, markup=False, soft_wrap=True)
     if has_partitions:
         _print_partitions(found, console)
 

@@ -204,7 +204,36 @@ SERVICE_LOG = EventType(
         Field("message", Kind.STRING, "what it said", is_required=True),
     ),
 )
+# The `broker` of what is of no single one.
+CLUSTER = "cluster"
+
+BROKER_METRIC = EventType(
+    "broker_metric",
+    "broker-metrics",
+    1,
+    "broker",
+    (
+        Field("broker", Kind.STRING, "its id, or `CLUSTER`", is_required=True),
+        Field("metric", Kind.STRING, "throttle_ms, lag, loop_stalled_ms, ...", is_required=True),
+        Field("value", Kind.DOUBLE, "the figure", is_required=True),
+        Field("unit", Kind.STRING, "of the figure: ms, records, partitions, percent, ..."),
+        Field("group_id", Kind.STRING, "which consumer group lags"),
+        Field("topic", Kind.STRING, "behind which topic"),
+        Field("partition", Kind.INT, "the one that is furthest behind"),
+        Field("user", Kind.STRING, "whose client is held"),
+        Field("client_id", Kind.STRING, "what the client calls itself; empty: nothing"),
+        Field("quota", Kind.STRING, "the limit that holds it: producer_byte_rate, ..."),
+        Field("quota_limit", Kind.DOUBLE, "the limit's value"),
+        Field("quota_unit", Kind.STRING, "of the limit and of the rate: bytes/s, percent, partitions/s"),
+        Field("quota_level", Kind.INT, "where the limit stands, 1 to 9 (docs/quotas.md)"),
+        Field("quota_path", Kind.STRING, "the node that the limit stands in; missing for level 9"),
+        Field("rate", Kind.DOUBLE, "what was measured of all whom the limit counts together"),
+        Field("shared_with", Kind.STRING, "others whom the limit counts with it, as user/client id"),
+        Field("examples", Kind.STRING, "some of what was counted, by name"),
+    ),
+)
 
 EVENT_TYPES = {
-    event.name: event for event in (PAGE_VIEW, CLICK, SEARCH, VOTE, POST, FOLLOW, LOGIN, HOST_METRIC, SERVICE_LOG)
+    event.name: event
+    for event in (PAGE_VIEW, CLICK, SEARCH, VOTE, POST, FOLLOW, LOGIN, HOST_METRIC, SERVICE_LOG, BROKER_METRIC)
 }

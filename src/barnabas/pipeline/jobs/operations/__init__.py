@@ -1,4 +1,4 @@
-"""Operations: figures per minute of the site, its services, hosts and topics, and alerts that fire and are resolved.
+"""Operations: figures per minute of site, services, hosts, brokers and topics, and alerts that fire and are resolved.
 
 **Shape.** `transform` makes one slim fact of each event, whatever its type. `refresh` computes, from the facts of the
 last `history_hours` hours, figures per minute (`figures.py`), judges each minute by rules (`rules.py`) and makes alerts
@@ -40,6 +40,7 @@ from barnabas.pipeline.job import (
     TopicOutput,
 )
 from barnabas.pipeline.jobs.operations.alerts import FIRING, alerts
+from barnabas.pipeline.jobs.operations.brokers import of_broker
 from barnabas.pipeline.jobs.operations.figures import MINUTE_S, figures
 from barnabas.pipeline.jobs.operations.rules import PARAMETERS, judged
 
@@ -56,11 +57,12 @@ _COLUMNS = {
     "status": "INT",
     "bytes": "BIGINT",
     "latency_ms": "DOUBLE",
+    "detail": "STRING",
 }
 
 
 def transform(inputs: Frames, parameters: Parameters) -> Frames:
-    """Make the facts of one batch: of hosts and services what they say, of views how they were answered."""
+    """Make the facts of one batch: of hosts, brokers and services what they say, of views how they were answered."""
     from pyspark.sql import functions as F  # noqa: N812
 
     told = {
@@ -75,6 +77,7 @@ def transform(inputs: Frames, parameters: Parameters) -> Frames:
             "figure": F.col("metric"),
             "value": F.col("value"),
         },
+        "broker_metric": of_broker(),
     }
     facts = [_facts(events, name, told.get(name, {})) for name, events in inputs.items()]
     together = facts[0]
@@ -88,6 +91,9 @@ def refresh(tables: Frames, parameters: Parameters) -> Frames:
     from pyspark.sql import functions as F  # noqa: N812
 
     facts = tables["operations_facts"]
+    if "detail" not in facts.columns:
+        # A table from before there were brokers' figures, to which nothing was added since.
+        facts = facts.withColumn("detail", F.lit(None).cast("STRING"))
     # The minute of the latest event is still going on.
     end = latest_micros(facts) // (MINUTE_S * MICROS)
     start = end - int(float(parameters["history_hours"]) * HOUR_S) // MINUTE_S
@@ -132,7 +138,7 @@ def _facts(events: DataFrame, kind: str, columns: dict[str, Column]) -> DataFram
 
 JOB = Job(
     name="operations",
-    does="watches the site, its services, hosts and topics: figures per minute, and alerts that fire and are resolved",
+    does="watches site, services, hosts, brokers and topics: figures per minute, and alerts that fire and are resolved",
     inputs=tuple(TopicInput(name, event) for name, event in EVENT_TYPES.items()),
     outputs=(
         TableOutput("operations_facts"),

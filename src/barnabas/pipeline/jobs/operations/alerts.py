@@ -13,7 +13,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, assert_never
 
 from barnabas.pipeline.jobs.operations.figures import MINUTE_S
-from barnabas.pipeline.jobs.operations.rules import RULES, Change, Limit, Silence
+from barnabas.pipeline.jobs.operations.rules import RULES, Change, Growth, Limit, Rule, Silence
+from barnabas.pipeline.jobs.operations.words import in_words
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -28,8 +29,8 @@ def alerts(judged: DataFrame) -> DataFrame:
         judged: What `rules.judged` gives.
 
     Returns:
-        Rows (alert, subject, state, since, fired_at, resolved_at, value, threshold, times_fired, sentence), one for
-        each alert and subject; `value` is the worst while it fired.
+        Rows (alert, subject, state, since, fired_at, resolved_at, value, threshold, times_fired, detail, sentence), one
+        for each alert and subject; `value` is the worst while it fired, `detail` what else was known then.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -45,10 +46,11 @@ def alerts(judged: DataFrame) -> DataFrame:
         F.min(F.when((state == RESOLVED) & ~is_bad, F.col("run_start"))).alias("_resolved"),
         F.max_by("value", worst).alias("value"),
         F.max_by("threshold", worst).alias("threshold"),
+        F.max_by("detail", worst).alias("detail"),
     )
     last = incidents.groupBy("alert", "subject").agg(
         F.max("incident").alias("times_fired"),
-        F.max_by(F.struct("_since", "_fired", "_resolved", "value", "threshold"), "incident").alias("_last"),
+        F.max_by(F.struct("_since", "_fired", "_resolved", "value", "threshold", "detail"), "incident").alias("_last"),
     )
     rows = last.select("alert", "subject", "times_fired", "_last.*").select(
         "alert",
@@ -60,6 +62,7 @@ def alerts(judged: DataFrame) -> DataFrame:
         "value",
         "threshold",
         F.col("times_fired").cast("INT"),
+        "detail",
     )
     return rows.withColumn("sentence", _sentence())
 
@@ -104,33 +107,32 @@ def _sentence() -> Column:
     """Say in words what happened: for the one whom it wakes."""
     from pyspark.sql import functions as F  # noqa: N812
 
+    known = F.concat(F.lit(" ("), "detail", F.lit(")"))
     what = F.lit(None)
     for rule in RULES:
-        said = F.format_string(_template(rule), F.col("subject"), _in_words("value"), _in_words("threshold"))
+        detail = F.coalesce("detail", F.lit("a limit that is not known"))
+        said = F.format_string(_template(rule), F.col("subject"), in_words("value"), in_words("threshold"), detail)
+        if "%4$s" not in _template(rule):
+            said = F.concat(said, F.coalesce(known, F.lit("")))
         what = F.when(F.col("alert") == rule.alert, said).otherwise(what)
     until = F.coalesce(F.date_format("resolved_at", "' to 'HH:mm"), F.lit(" on"))
     return F.concat(what, F.date_format("since", "': from 'yyyy-MM-dd HH:mm"), until)
 
 
-def _template(rule: Limit | Change | Silence) -> str:
-    """Give the sentence of a rule's alerts, with places for subject, value and threshold."""
+def _template(rule: Rule) -> str:
+    """Give the sentence of a rule's alerts, with places for subject, value, threshold and detail."""
     match rule:
         case Limit():
-            return f"{rule.figure} of %s was %s, the limit is %s"
+            return rule.says or f"{rule.figure} of %1$s was %2$s, the limit is %3$s"
         case Change():
             bound = "at most" if rule.is_rise else "at least"
-            return f"{rule.figure} of %s: %s a minute, where the hour before lets one expect {bound} %s"
+            return f"{rule.figure} of %1$s: %2$s a minute, where the hour before lets one expect {bound} %3$s"
+        case Growth():
+            return f"{rule.figure} of %1$s grew from %3$s to %2$s and did not fall once"
         case Silence():
-            return "nothing from %s for %s minutes"
+            return "nothing from %1$s for %2$s minutes"
         case _:
             assert_never(rule)
-
-
-def _in_words(number: str) -> Column:
-    """Give a number with three decimals at the most, and none that are 0."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    return F.regexp_replace(F.format_string("%.3f", F.col(number)), r"\.?0+$", "")
 
 
 def _time(minute: str) -> Column:

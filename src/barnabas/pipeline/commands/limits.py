@@ -1,0 +1,150 @@
+"""`barnabas pipeline limits`: whom enforcement limits, since when, until when and why; and lifts limits by hand.
+
+Without an option it shows what is in force; where the broker has another value by now, that one beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from barnabas.pipeline.commands.enforcement import add_audit_option, line_of
+from barnabas.pipeline.commands.options import add_cluster_options, feeder_security
+from barnabas.pipeline.runner.plan import PlanError
+
+if TYPE_CHECKING:
+    from barnabas.clients import Pool
+    from barnabas.clients.admin_quota_states import Limited
+    from barnabas.pipeline.enforcement.audit import AuditTopic
+    from barnabas.pipeline.enforcement.entry import Entity, Entry
+
+NAME = "limits"
+HELP = "whom enforcement limits, and why; lift limits by hand"
+
+_CLIENT_ID = "barnabas-limits"
+_ALL = "all"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    add_cluster_options(parser)
+    add_audit_option(parser)
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--history", action="store_true", help="all steps that were ever taken, dry runs included")
+    what.add_argument(
+        "--lift",
+        action="append",
+        default=[],
+        metavar="ENTITY",
+        help=f"lift now, and don't limit again for the same verdict: user=NAME, client-id=NAME, or {_ALL}",
+    )
+    what.add_argument(
+        "--lift-expired", action="store_true", help="lift what has expired while no run was there to lift it"
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object a line, with the evidence")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the command.
+
+    Raises:
+        PlanError: what is to be lifted is no entity, or not limited by enforcement.
+    """
+    return asyncio.run(_run(arguments))
+
+
+async def _run(arguments: argparse.Namespace) -> int:
+    from barnabas.clients import Pool
+    from barnabas.pipeline.enforcement.audit import AuditTopic
+
+    security = feeder_security(arguments)
+    async with Pool(arguments.bootstrap_server, _CLIENT_ID, security=security) as pool:
+        audit = AuditTopic(pool, arguments.audit_topic)
+        try:
+            entries = await audit.read_if_there()
+            if arguments.history:
+                for entry in entries:
+                    print(json.dumps(entry.to_json(), ensure_ascii=False) if arguments.json else _told(entry))
+                return 0
+            return await _current(arguments, pool, audit, entries)
+        finally:
+            await audit.close()
+
+
+async def _current(arguments: argparse.Namespace, pool: Pool, audit: AuditTopic, entries: Sequence[Entry]) -> int:
+    from barnabas.clients.admin_quota_states import QuotaStateAdmin
+    from barnabas.pipeline.enforcement.enforcer import Enforcer
+    from barnabas.pipeline.enforcement.entry import Step
+    from barnabas.pipeline.enforcement.ledger import Ledger, lift_now
+    from barnabas.pipeline.enforcement.policy import Policy
+
+    ledger = Ledger(is_dry=False)
+    for entry in entries:
+        ledger.add(entry)
+    now_ms = pool.env.clock.now_ms()
+    if arguments.lift:
+        lifted, then, note = _named(arguments.lift, ledger.holding), Step.PARDONED, "by hand"
+    elif arguments.lift_expired:
+        lifted = {entity: entry for entity, entry in ledger.holding.items() if now_ms >= entry.until_ms}
+        then, note = Step.LIFTED, "expired"
+    else:
+        found = await QuotaStateAdmin(pool).limits() if ledger.holding else {}
+        _show(arguments, ledger.holding, found, now_ms)
+        return 0
+    found = await QuotaStateAdmin(pool).limits() if lifted else {}
+    enforcer = Enforcer(pool, audit, Policy(is_dry=False), _CLIENT_ID, lambda entry: print(_told(entry)))
+    acts = [lift_now(entry, found, entry.then or then, now_ms, note) for entry in lifted.values()]
+    if not await enforcer.do(acts):
+        raise PlanError("somebody changed limits at the same moment: look at what is left, and do it again")
+    print(f"{len(acts)} lifted")
+    return 0
+
+
+def _named(wanted: Sequence[str], holding: dict[Entity, Entry]) -> dict[Entity, Entry]:
+    from barnabas.pipeline.enforcement.entry import parse_entity
+
+    if _ALL in wanted:
+        return holding
+    found = {}
+    for text in wanted:
+        try:
+            entity = parse_entity(text)
+        except ValueError as error:
+            raise PlanError(f"{error}, or {_ALL}") from None
+        if entity not in holding:
+            raise PlanError(f"{entity} is not limited by enforcement; barnabas quotas list shows all limits")
+        found[entity] = holding[entity]
+    return found
+
+
+def _show(
+    arguments: argparse.Namespace,
+    holding: dict[Entity, Entry],
+    found: dict[Limited, dict[str, float]],
+    now_ms: int,
+) -> None:
+    if arguments.json:
+        for entity, entry in sorted(holding.items()):
+            said = {**entry.to_json(), "at_the_broker": found.get(entity.limited, {})}
+            print(json.dumps(said, ensure_ascii=False))
+        return
+    if not holding:
+        print("enforcement limits nobody")
+        return
+    for entity, entry in sorted(holding.items()):
+        said, limits = entry.to_json(), found.get(entity.limited, {})
+        told = [
+            f"{name}={value:g}" + ("" if limits.get(name) == value else f" (now {limits.get(name, 'not set')})")
+            for name, value in sorted(entry.limits.items())
+        ]
+        expired = " (expired: --lift-expired lifts it, and so does a run)" if now_ms >= entry.until_ms else ""
+        print(f"{entity}: {', '.join(told)}")
+        print(f"    since {said['since']} until {said['until']}{expired}, by run {entry.run}")
+        print(f"    {entry.verdict.what} {entry.verdict.subject}: {entry.verdict.why}")
+
+
+def _told(entry: Entry) -> str:
+    return f"{entry.to_json()['time']} {line_of(entry)}"

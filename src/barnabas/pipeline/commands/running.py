@@ -1,0 +1,77 @@
+"""What commands that go on until they are stopped share: how they are stopped, and what they say."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from barnabas.pipeline.runner.figures import Figures, Metrics
+
+
+class Stopper:
+    """Notes that SIGINT or SIGTERM came; a second one stops at once."""
+
+    def __init__(self) -> None:
+        """The signals are this object's from now on."""
+        self._is_stopped = False
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._stop)
+
+    def is_stopped(self) -> bool:
+        """Whether a signal came."""
+        return self._is_stopped
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        if self._is_stopped:
+            raise KeyboardInterrupt
+        self._is_stopped = True
+        print("stopping after this batch; once more stops at once", file=sys.stderr, flush=True)
+
+
+def add_seen_options(parser: argparse.ArgumentParser) -> None:
+    """Add what is seen of a run."""
+    seen = parser.add_argument_group("what is seen")
+    seen.add_argument("--metrics-port", type=int, metavar="PORT", help="serve Prometheus metrics there")
+    seen.add_argument("--json", action="store_true", help="one JSON object a line")
+
+
+def serve_metrics(arguments: argparse.Namespace) -> Metrics:
+    """Give metrics, served where that is asked for."""
+    from barnabas.pipeline.runner.figures import Metrics
+
+    metrics = Metrics()
+    if arguments.metrics_port is not None:
+        port = metrics.serve(arguments.metrics_port)
+        tell(arguments, "metrics", url=f"http://127.0.0.1:{port}/metrics")
+    return metrics
+
+
+def reporter(arguments: argparse.Namespace) -> Callable[[Figures], None]:
+    """Give what tells of each batch."""
+
+    def report(figures: Figures) -> None:
+        if arguments.json:
+            print(json.dumps({"event": "batch", **json.loads(figures.to_json())}), flush=True)
+        else:
+            print(figures.line(), flush=True)
+
+    return report
+
+
+def tell(arguments: argparse.Namespace, event: str, **fields: int | float | str) -> None:
+    """Say what happened in one line."""
+    if arguments.json:
+        line = json.dumps({"event": event, **fields}, ensure_ascii=False)
+    elif event in ("warning", "enforcement"):
+        line = str(fields["text"])
+    elif event == "session":
+        line = f"Spark is up after {fields['seconds']} s"
+    else:
+        line = f"{event}: " + ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in fields.items())
+    print(line, flush=True)

@@ -1,0 +1,63 @@
+"""What the job "operations" makes of literal events and figures, in minutes after their start."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from barnabas.pipeline.jobs.operations import JOB, refresh, transform
+from barnabas.pipeline.jobs.operations.alerts import alerts
+from barnabas.pipeline.jobs.operations.rules import judged
+from tests.pipeline.literal_events import START, Inputs, values
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+START_MINUTE = int(START.timestamp()) // 60
+
+
+def computed(inputs: Inputs, **parameters: float) -> tuple[dict[tuple[int, str, str], tuple], list[dict[str, Any]]]:
+    """Give the figures, (value, count) by (minute after the start, subject, figure), and the alerts."""
+    facts = transform(inputs.frames(), JOB.defaults())["operations_facts"]
+    outputs = refresh({"operations_facts": facts}, {**JOB.defaults(), **parameters})
+    found = {
+        (minute(row["minute"]), row["subject"], row["figure"]): (row["value"], row["count"])
+        for row in values(outputs["figures_per_minute"])
+    }
+    return found, values(outputs["alerts"])
+
+
+def minute(time: Any) -> int:
+    return int(time.timestamp()) // 60 - START_MINUTE
+
+
+class Judged:
+    """Figures as literal rows, judged and made alerts."""
+
+    def __init__(self, spark: SparkSession, **parameters: float) -> None:
+        self._spark = spark
+        self._parameters = {**JOB.defaults(), **parameters}
+        self.rows: list[tuple[int, str, str, float, int, str | None]] = []
+
+    def add(
+        self, subject: str, figure: str, values: list[float | None], count: int = 100, detail: str | None = None
+    ) -> Judged:
+        """Add a figure from the start on, a value a minute; None: a minute without one."""
+        told = [
+            (START_MINUTE + number, subject, figure, float(value), count, detail)
+            for number, value in enumerate(values)
+            if value is not None
+        ]
+        self.rows += told
+        return self
+
+    def alerts(self) -> dict[tuple[str, str], dict[str, Any]]:
+        schema = "minute BIGINT, subject STRING, figure STRING, value DOUBLE, count BIGINT, detail STRING"
+        found = values(alerts(judged(self._spark.createDataFrame(self.rows, schema), self._parameters)))
+        for row in found:
+            for name in ("since", "fired_at", "resolved_at"):
+                row[name] = None if row[name] is None else minute(row[name])
+        return {(row["alert"], row["subject"]): row for row in found}
+
+
+def times(row: dict[str, Any]) -> tuple[str, int, int, int | None]:
+    return row["state"], row["since"], row["fired_at"], row["resolved_at"]
