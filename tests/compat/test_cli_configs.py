@@ -105,3 +105,27 @@ def test_settings_of_one_broker_and_of_all(commands: Commands) -> None:
 def test_what_cannot_be_changed(commands: Commands, name: str, arguments: tuple[str, ...], complaint: str) -> None:
     commands.run("topics", "--create", "--topic", name)
     assert complaint in commands.fails("configs", "--alter", *(each.replace("{name}", name) for each in arguments))
+
+
+@pytest.mark.parametrize(
+    ("options", "called"),
+    [
+        (("--entity-type", "users", "--entity-name", "a b"), "user-principal 'a b'"),
+        (("--entity-type", "clients", "--entity-default"), "the default client-id"),
+        (("--user", "a b", "--client", "c"), "user-principal 'a b', client-id 'c'"),
+        (("--user-defaults", "--client-defaults"), "the default user-principal, the default client-id"),
+        (("--entity-type", "users", "--entity-name", "u", "--client", "c"), "user-principal 'u', client-id 'c'"),
+    ],
+)
+def test_quotas_are_set_shown_and_unset(commands: Commands, options: tuple[str, ...], called: str) -> None:
+    commands.need(ApiKey.DESCRIBE_CLIENT_QUOTAS, ApiKey.ALTER_CLIENT_QUOTAS)
+    added = ("--add-config", "producer_byte_rate=1000000,request_percentage=12.5")
+    changed = commands.run("configs", "--alter", *options, *added)
+    assert changed.startswith(f"Completed updating config for {called}.\n")
+    expected = {"producer_byte_rate": 1e6, "request_percentage": 12.5}
+    (described,) = commands.json("configs", "--describe", *options)
+    assert described["quotas"] == expected
+    text = commands.run("configs", "--describe", *options)
+    assert f"Quota configs for {called} are producer_byte_rate=1000000.0, request_percentage=12.5\n" in text
+    commands.run("configs", "--alter", *options, "--delete-config", ",".join(expected))
+    assert commands.json("configs", "--describe", *options) == []

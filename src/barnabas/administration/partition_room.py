@@ -1,8 +1,9 @@
-"""How many new partitions one request may still ask for."""
+"""How many new partitions one request may still ask for, and what its client's quota lets through."""
 
 from barnabas.administration.topic_rules import check_new_partitions
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
+from barnabas.quotas.controller_mutations import ControllerMutationQuota
 
 
 class PartitionRoom:
@@ -37,3 +38,17 @@ class PartitionRoom:
     def give_back(self, count: int) -> None:
         """Partitions that were counted are not made."""
         self._new_count -= count
+
+
+def count_mutations(quota: ControllerMutationQuota | None, partition_count: int) -> None:
+    """Count partitions that are to be created.
+
+    Args:
+        quota: The client's; None: nobody's.
+
+    Raises:
+        KafkaError: THROTTLING_QUOTA_EXCEEDED.
+    """
+    if quota is not None and not quota.take(partition_count):
+        # Without words, as in Kafka.
+        raise KafkaError(ErrorCode.THROTTLING_QUOTA_EXCEEDED, None)

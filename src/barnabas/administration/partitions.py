@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from barnabas.administration.partition_room import PartitionRoom
+from barnabas.administration.partition_room import PartitionRoom, count_mutations
 from barnabas.administration.topic_rules import check_name, check_size
 from barnabas.administration.waiting import wait_for_image
 from barnabas.cluster.image import ClusterImage, ClusterView
@@ -20,6 +20,7 @@ from barnabas.controller.controller import Controller
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.timers import Timers
+from barnabas.quotas.controller_mutations import ControllerMutationQuota
 from barnabas.registry import paths
 from barnabas.registry.store import BadVersionError, NoNodeError, Registry
 from barnabas.registry.znodes.payload import MalformedError
@@ -76,7 +77,11 @@ class PartitionAdmin:
         self._partition_room = partition_room
 
     async def add(
-        self, wanted: Sequence[MorePartitions], timeout_ms: int, validate_only: bool = False
+        self,
+        wanted: Sequence[MorePartitions],
+        timeout_ms: int,
+        validate_only: bool = False,
+        quota: ControllerMutationQuota | None = None,
     ) -> list[PartitionsResult]:
         """Add partitions and wait until they are led.
 
@@ -85,6 +90,7 @@ class PartitionAdmin:
             timeout_ms: How long to wait; 0 or less: not at all, and what is added is answered with REQUEST_TIMED_OUT.
                 The partitions come into being nevertheless.
             validate_only: Check, and add nothing.
+            quota: Counts the partitions, and may refuse a topic; None: nobody's.
 
         Returns:
             A result for each topic, in order.
@@ -93,7 +99,7 @@ class PartitionAdmin:
         results: list[PartitionsResult] = []
         for start in range(0, len(wanted), _TOPICS_PER_TURN):
             some = wanted[start : start + _TOPICS_PER_TURN]
-            results += await asyncio.gather(*(self._add_to(topic, room, validate_only) for topic in some))
+            results += await asyncio.gather(*(self._add_to(topic, room, validate_only, quota) for topic in some))
             await asyncio.sleep(0)
         if validate_only:
             return results
@@ -111,13 +117,18 @@ class PartitionAdmin:
                     result.error_code = ErrorCode.REQUEST_TIMED_OUT
         return results
 
-    async def _add_to(self, topic: MorePartitions, room: PartitionRoom, validate_only: bool) -> PartitionsResult:
+    async def _add_to(
+        self, topic: MorePartitions, room: PartitionRoom, validate_only: bool, quota: ControllerMutationQuota | None
+    ) -> PartitionsResult:
         try:
             while True:
                 current, version = await self._read(topic.name)
                 new = self._validate(topic, current, room)
                 if validate_only:
                     break
+                count_mutations(quota, len(new))
+                # Once, however often somebody else is faster.
+                quota = None
                 current.replicas.update(new)
                 # There may be very many: each of these takes its turn of the loop.
                 await asyncio.sleep(0)
@@ -132,7 +143,7 @@ class PartitionAdmin:
                 except NoNodeError:
                     raise _unknown(topic.name) from None
         except KafkaError as error:
-            return PartitionsResult(topic.name, error.code, error.message)
+            return PartitionsResult(topic.name, error.code, error.message or None)
         return PartitionsResult(topic.name, ErrorCode.NONE)
 
     async def _read(self, name: str) -> tuple[TopicAssignment, int]:

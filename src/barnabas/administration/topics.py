@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from barnabas.administration.partition_room import PartitionRoom
+from barnabas.administration.partition_room import PartitionRoom, count_mutations
 from barnabas.administration.topic_names import TopicNames
 from barnabas.administration.topic_rules import (
     NOT_GIVEN,
@@ -33,6 +33,7 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC, INTERNAL_TOPICS, TRANSACTION_STATE_TOPIC
 from barnabas.core.timers import Timers
+from barnabas.quotas.controller_mutations import ControllerMutationQuota
 from barnabas.registry import paths
 from barnabas.registry.store import CreateOp, NodeExistsError, Op, Registry, SetOp
 from barnabas.registry.znodes.configs import encode_config
@@ -111,7 +112,11 @@ class TopicAdmin:
         return self._controller.is_active
 
     async def create(
-        self, topics: Sequence[NewTopic], timeout_ms: int, validate_only: bool = False
+        self,
+        topics: Sequence[NewTopic],
+        timeout_ms: int,
+        validate_only: bool = False,
+        quota: ControllerMutationQuota | None = None,
     ) -> list[TopicResult]:
         """Create topics and wait until they are led.
 
@@ -120,11 +125,12 @@ class TopicAdmin:
             timeout_ms: How long to wait; 0 or less: not at all, and what is made is answered with REQUEST_TIMED_OUT.
                 The topics come into being nevertheless.
             validate_only: Check, and create nothing.
+            quota: Counts the partitions, and may refuse a topic; None: nobody's.
 
         Returns:
             A result for each topic, in order.
         """
-        results = await self._create_all(topics, validate_only)
+        results = await self._create_all(topics, validate_only, quota)
         if validate_only:
             return results
         made = {result.name: result.partition_count for result in results if result.error_code == ErrorCode.NONE}
@@ -142,14 +148,21 @@ class TopicAdmin:
         )
         return TopicResult(result.name, ErrorCode.REQUEST_TIMED_OUT) if is_late else result
 
-    async def delete(self, names: Iterable[str], timeout_ms: int) -> dict[str, ErrorCode]:
+    async def delete(
+        self, names: Iterable[str], timeout_ms: int, quota: ControllerMutationQuota | None = None
+    ) -> dict[str, ErrorCode]:
         """Delete topics and wait until this broker's image has them no more.
 
         Args:
             timeout_ms: How long to wait; 0 or less: not at all. The topics go nevertheless.
+            quota: Counts the partitions, and may refuse a topic; None: nobody's.
         """
         known = self._cluster.image.topics
         results = {name: ErrorCode.NONE if name in known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION for name in names}
+        if quota is not None:
+            for name, error_code in results.items():
+                if error_code == ErrorCode.NONE and not quota.take(len(known[name])):
+                    results[name] = ErrorCode.THROTTLING_QUOTA_EXCEEDED
         going = [name for name, error_code in results.items() if error_code == ErrorCode.NONE]
         for start in range(0, len(going), _TOPICS_PER_TURN):
             await asyncio.gather(*(self._request_deletion(name) for name in going[start : start + _TOPICS_PER_TURN]))
@@ -213,10 +226,16 @@ class TopicAdmin:
             max(alive_count, 1),
         )
 
-    async def _create_all(self, topics: Sequence[NewTopic], validate_only: bool) -> list[TopicResult]:
+    async def _create_all(
+        self, topics: Sequence[NewTopic], validate_only: bool, quota: ControllerMutationQuota | None = None
+    ) -> list[TopicResult]:
         """Create the topics some at a time: a request may name very many, and others must not wait for it."""
         request = _Creation(
-            self._names, await self._registry.children(paths.BROKER_TOPICS), validate_only, self._partition_room()
+            self._names,
+            await self._registry.children(paths.BROKER_TOPICS),
+            validate_only,
+            self._partition_room(),
+            quota,
         )
         results: list[TopicResult] = []
         some: list[NewTopic] = []
@@ -234,11 +253,12 @@ class TopicAdmin:
         try:
             result, assignment = self._validate(topic, request)
             if not request.validates_only:
+                count_mutations(request.quota, len(assignment))
                 request.add(topic.name)
                 assert result.config is not None
                 await self._write(topic.name, result.config.overrides, assignment)
         except KafkaError as error:
-            return TopicResult(topic.name, error.code, error.message)
+            return TopicResult(topic.name, error.code, error.message or None)
         return result
 
     def _validate(self, topic: NewTopic, request: "_Creation") -> tuple[TopicResult, dict[int, list[int]]]:
@@ -313,11 +333,19 @@ class _Creation:
         existing: The topics that there are, those of this request too once they pass for new.
         validates_only: Nothing is created.
         room: For partitions.
+        quota: Counts them; None: nobody's.
     """
 
-    __slots__ = ("_names", "existing", "room", "validates_only")
+    __slots__ = ("_names", "existing", "quota", "room", "validates_only")
 
-    def __init__(self, names: TopicNames, existing: Collection[str], validates_only: bool, room: int) -> None:
+    def __init__(
+        self,
+        names: TopicNames,
+        existing: Collection[str],
+        validates_only: bool,
+        room: int,
+        quota: ControllerMutationQuota | None,
+    ) -> None:
         """Args:
         names: Of all topics; takes over those that there are.
         room: How many partitions the brokers can still take.
@@ -326,6 +354,7 @@ class _Creation:
         self.existing = names.take_over(existing)
         self.validates_only = validates_only
         self.room = PartitionRoom(room)
+        self.quota = quota
 
     def alike(self, name: str) -> Collection[str]:
         """The existing topics whose names could collide with this one."""

@@ -1,4 +1,7 @@
-"""The names of the commands, each with what it does in a line, and of those that stand below one."""
+"""The names of the commands, each with what it does in a line, and of those that stand below one.
+
+One of two words stands beside a command that does without commands below it.
+"""
 
 from typing import Final
 
@@ -8,21 +11,31 @@ COMMANDS: Final = {
     "produce": "Send lines of text to a topic.",
     "consume": "Print the records of a topic.",
     "groups": "List, describe and delete consumer groups, and reset their offsets.",
+    "groups translate": "Let a group go on in a cluster that another one is mirrored into.",
+    "groups migrate": "Move a group's offsets from ZooKeeper into Kafka, or back.",
+    "mirror": "Copy topics of other clusters into one, at least once.",
     "configs": "Show and change settings of topics and brokers.",
+    "acls": "Show and change access rules.",
     "delete-records": "Delete the records of partitions below given offsets.",
     "log-dirs": "Show how much of what lies in the log directories of brokers.",
     "elect-leaders": "Have the leaders of partitions elected.",
     "reassign": "Move replicas to other brokers and log directories.",
+    "quotas": "Set quotas, and show what holds clients, who uses how much, what another limit would do.",
     "transactions": "Show transactions, find those that hang, and abort them.",
+    "users": "Show and change the users that log in with SCRAM.",
     "perf": "Measure how fast records are produced and consumed.",
     "log": "Look into the files of logs: dump, verify, stats.",
     "adopt": "Take over the directories of a Kafka broker.",
     "pipeline": "Activity streams on Spark: jobs, tables, a report.",
+    "registry": "Show, change and move the cluster's state.",
     "release": "Give the directories back to Kafka.",
 }
 
 SUBCOMMANDS: Final = {
+    "quotas": ("list", "set", "delete", "explain", "top", "simulate"),
     "transactions": ("list", "describe", "hanging", "abort"),
+    "users": ("list", "describe", "add", "delete"),
     "perf": ("produce", "consume"),
     "log": ("dump", "verify", "stats"),
+    "registry": ("ls", "get", "set", "delete", "watch", "export", "import"),
 }

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Final, NamedTuple
 
+from barnabas.cli import configs_quotas
+from barnabas.cli.configs_quotas import QuotaOptions
 from barnabas.cli.connection import client_settings, connect
 from barnabas.cli.options import (
     DEFAULT_SERVER,
@@ -28,13 +30,15 @@ from barnabas.clients.admin_configs import (
     ConfigSource,
     ResourceType,
 )
+from barnabas.clients.admin_quota_states import QuotaStateAdmin
 from barnabas.core.errors import BarnabasError
 
 HELP = paragraphs(
-    """Show and change settings of topics and brokers.
+    """Show and change settings of topics and brokers, and quotas of users and client ids.
 
 One of --describe and --alter says what to do. Without a name --describe shows all topics, or all brokers and what is
 set for all of them. Only what was set for the entity itself is shown, unless --all is given. A change counts at once.
+Quotas are per broker: on N brokers a client may use N times as much in all.
 
 Examples:
 
@@ -43,6 +47,8 @@ Examples:
   barnabas configs --alter --entity-type topics --entity-name views --add-config retention.ms=86400000
 
   barnabas configs --alter --entity-type brokers --entity-default --add-config 'log.cleaner.threads=2'
+
+  barnabas configs --alter --user alice --client importer --add-config producer_byte_rate=1000000
 """
 )
 
@@ -51,7 +57,7 @@ _TYPES: Final = {
     "brokers": ResourceType.BROKER,
     "broker-loggers": ResourceType.BROKER_LOGGER,
 }
-_LATER: Final = ("users", "clients", "ips")
+_LATER: Final = ("ips",)
 _OUTSIDE_BRACKETS = re.compile(r",(?=[^\]]*(?:\[|$))")
 
 
@@ -70,13 +76,14 @@ def configs(
     alter: Annotated[bool, flag("--alter", "Change settings.")] = False,
     entity_type: Annotated[
         str | None,
-        Option("--entity-type", metavar="TYPE", help="topics, brokers or broker-loggers."),
+        Option("--entity-type", metavar="TYPE", help="topics, brokers, broker-loggers, users or clients."),
     ] = None,
     entity_name: Annotated[
-        str | None, Option("--entity-name", metavar="NAME", help="A topic's name, or a broker's id.")
+        str | None,
+        Option("--entity-name", metavar="NAME", help="A name of a topic, user or client, or a broker's id."),
     ] = None,
     entity_default: Annotated[
-        bool, flag("--entity-default", "With brokers: what is set for all brokers of the cluster.")
+        bool, flag("--entity-default", "What is set for all brokers, or for users or clients that have nothing else.")
     ] = False,
     topic: Annotated[
         str | None, Option("--topic", metavar="NAME", help="Short for --entity-type topics --entity-name NAME.")
@@ -91,6 +98,12 @@ def configs(
         str | None,
         Option("--broker-logger", metavar="ID", help="Short for --entity-type broker-loggers --entity-name ID."),
     ] = None,
+    user: Annotated[
+        str | None, Option("--user", metavar="NAME", help="A user; with --client, for that client of his alone.")
+    ] = None,
+    user_defaults: Annotated[bool, flag("--user-defaults", "The users that have nothing else.")] = False,
+    client: Annotated[str | None, Option("--client", metavar="ID", help="A client id.")] = None,
+    client_defaults: Annotated[bool, flag("--client-defaults", "The client ids that have nothing else.")] = False,
     all_: Annotated[bool, flag("--all", "With --describe: inherited settings and defaults too.")] = False,
     add_config: Annotated[
         list[str] | None,
@@ -115,15 +128,32 @@ def configs(
 ) -> None:
     if describe == alter:
         raise BarnabasError("say what to do: one of --describe, --alter")
+    quota = QuotaOptions(
+        entity_type, entity_name, entity_default, user, user_defaults, client, client_defaults
+    )  # fmt: skip
+    if quota.are_given:
+        if topic is not None or broker is not None or broker_defaults or broker_logger is not None:
+            raise BarnabasError("quotas are of users and clients: leave --topic, --broker and --broker-logger out")
+        changes = _changes(add_config or [], add_config_file, delete_config or [])
+        _check_action(describe, changes)
+        whose = configs_quotas.check(quota, alter, changes)
+        settings = client_settings("barnabas-configs", command_config, timeout)
+
+        async def work_on_quotas() -> None:
+            async with connect(bootstrap_server, settings, QuotaStateAdmin) as admin:
+                if describe or whose is None:
+                    await configs_quotas.describe(admin, quota, whose, as_json)
+                else:
+                    await configs_quotas.alter(admin, whose, changes, as_json)
+
+        run_async(work_on_quotas())
+        return
     entity = _entity(
         entity_type, entity_name, entity_default, topic=topic, broker=broker, broker_logger=broker_logger,
         is_broker_default=broker_defaults,
     )  # fmt: skip
     changes = _changes(add_config or [], add_config_file, delete_config or [])
-    if describe and changes:
-        raise BarnabasError("--describe changes nothing: leave --add-config and --delete-config out, or say --alter")
-    if alter and not changes:
-        raise BarnabasError("say what to change: --add-config NAME=VALUE, --add-config-file or --delete-config")
+    _check_action(describe, changes)
     if alter and entity.name is None:
         default = " or --entity-default" if entity.type_name == "brokers" else ""
         raise BarnabasError(f"say whose settings: --entity-name NAME{default}")
@@ -137,6 +167,13 @@ def configs(
                 await _alter(admin, entity, changes, as_json)
 
     run_async(work())
+
+
+def _check_action(is_describe: bool, changes: Sequence[ConfigChange]) -> None:
+    if is_describe and changes:
+        raise BarnabasError("--describe changes nothing: leave --add-config and --delete-config out, or say --alter")
+    if not is_describe and not changes:
+        raise BarnabasError("say what to change: --add-config NAME=VALUE, --add-config-file or --delete-config")
 
 
 def _entity(

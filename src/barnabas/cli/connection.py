@@ -10,6 +10,7 @@ from typing import Final, NamedTuple, TypeVar
 from barnabas.cli.output import note
 from barnabas.clients.admin_calls import DEFAULT_TIMEOUT_MS
 from barnabas.clients.pool import Pool
+from barnabas.clients.security import ClientSecurity, client_security, is_security_setting
 from barnabas.core.errors import ConfigError
 
 A = TypeVar("A")
@@ -23,27 +24,26 @@ class ClientSettings(NamedTuple):
     Attributes:
         client_id: What the brokers see.
         timeout_ms: How long one question or change may take, with all that is tried again.
+        security: How brokers are reached; None: in the clear.
     """
 
     client_id: str
     timeout_ms: int = DEFAULT_TIMEOUT_MS
+    security: ClientSecurity | None = None
 
 
 def client_settings(client_id: str, command_config: str | None, timeout_ms: int | None) -> ClientSettings:
     """Put together what a properties file and --timeout say; the option wins.
 
     Raises:
-        ConfigError: The file cannot be read, a value cannot be, or it asks for a kind of connection that there is not.
+        ConfigError: The file cannot be read, a value cannot be, or a store of keys can't be used.
     """
     if command_config is None:
         return ClientSettings(client_id, timeout_ms or DEFAULT_TIMEOUT_MS)
     from barnabas.core.config.properties import read_properties
 
     values, lines = read_properties(command_config)
-    protocol = values.pop("security.protocol", "PLAINTEXT")
-    if protocol.upper() != "PLAINTEXT":
-        line = lines["security.protocol"]
-        raise ConfigError(f"{command_config}:{line}: security.protocol={protocol} is not supported: only PLAINTEXT is")
+    security = file_security(command_config, values)
     client_id = values.pop("client.id", client_id)
     file_timeout_ms = DEFAULT_TIMEOUT_MS
     for name in ("request.timeout.ms", "default.api.timeout.ms"):
@@ -55,7 +55,37 @@ def client_settings(client_id: str, command_config: str | None, timeout_ms: int 
         file_timeout_ms = int(text)
     if values:
         note(f"{command_config}: without effect here: {', '.join(values)}")
-    return ClientSettings(client_id, timeout_ms or file_timeout_ms)
+    return ClientSettings(client_id, timeout_ms or file_timeout_ms, security)
+
+
+def file_security(path: str, values: dict[str, str]) -> ClientSecurity | None:
+    """How brokers are reached by what a properties file says; those settings are taken out of `values`.
+
+    Raises:
+        ConfigError: They can't be, or a store of keys can't be used; it names the file.
+    """
+    of_security = {name: values.pop(name) for name in list(values) if is_security_setting(name)}
+    try:
+        security = client_security(of_security)
+        if security is not None:
+            # Now, and not where a command tries again and again.
+            security.context()
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
+    return security
+
+
+def read_security(path: str | None) -> ClientSecurity | None:
+    """The same of a whole file, whose other settings have no effect; None without one. Raises ConfigError."""
+    if path is None:
+        return None
+    from barnabas.core.config.properties import read_properties
+
+    values, _ = read_properties(path)
+    security = file_security(path, values)
+    if values:
+        note(f"{path}: without effect here: {', '.join(values)}")
+    return security
 
 
 @asynccontextmanager
@@ -76,5 +106,6 @@ async def connect(bootstrap_server: str, settings: ClientSettings, admin: Callab
         settings.client_id,
         connect_timeout_ms=connect_timeout_ms,
         request_timeout_ms=settings.timeout_ms,
+        security=settings.security,
     ) as pool:
         yield admin(pool, settings.timeout_ms)

@@ -6,6 +6,7 @@ import json
 import sys
 from typing import Annotated
 
+from barnabas.cli.connection import read_security
 from barnabas.cli.options import (
     DEFAULT_SERVER,
     BootstrapServer,
@@ -80,15 +81,25 @@ def consume(
             "line.separator, headers.separator, null.literal. May be repeated.",
         ),
     ] = None,
+    consumer_config: Annotated[
+        str | None,
+        Option(
+            "--consumer.config",
+            metavar="FILE",
+            help="A properties file that says how brokers are reached (security.protocol).",
+        ),
+    ] = None,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     as_json: Annotated[bool, flag("--json", "Print one JSON object per record.")] = False,
 ) -> None:
     _check_options(topic, whitelist, partition, offset, from_beginning, group)
     writer = _Writer(parse_pairs(properties or [], "--property"), as_json)
 
+    security = read_security(consumer_config)
+
     async def work() -> None:
         stopped = stop_on_signals()
-        async with Pool(bootstrap_server, "barnabas-consume") as pool:
+        async with Pool(bootstrap_server, "barnabas-consume", security=security) as pool:
             reset = "earliest" if from_beginning else "latest"
             reader = _Reader(Consumer(pool, auto_offset_reset=reset), writer, max_messages, timeout_ms, stopped)
             topics = await _topics(Admin(pool), topic, whitelist)

@@ -18,7 +18,11 @@ FUNCTIONS: Final = {
     "produce": ("produce", "produce"),
     "consume": ("consume", "consume"),
     "groups": ("groups", "groups"),
+    "groups translate": ("groups_translate", "groups_translate"),
+    "groups migrate": ("groups_migrate", "groups_migrate"),
+    "mirror": ("mirror", "mirror"),
     "configs": ("configs", "configs"),
+    "acls": ("acls", "acls"),
     "delete-records": ("delete_records", "delete_records"),
     "log-dirs": ("log_dirs", "log_dirs"),
     "elect-leaders": ("elect_leaders", "elect_leaders"),
@@ -27,11 +31,11 @@ FUNCTIONS: Final = {
     "release": ("release", "release"),
 }
 # Modules whose SUBCOMMANDS are functions and their help, by name; the others of commands.SUBCOMMANDS are typer's.
-GROUPS: Final = ("transactions",)
+GROUPS: Final = ("transactions", "quotas", "registry", "users")
 # Set by a shell that wants a command line completed, which is typer's business.
 COMPLETION: Final = "_BARNABAS_COMPLETE"
 # Those with options that take several values, or may take one, which typer's can't.
-_SPREADING: Final = ("groups", "perf")
+_SPREADING: Final = ("groups", "mirror", "perf")
 
 
 class CliUsageError(BarnabasError):

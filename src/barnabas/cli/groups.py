@@ -28,7 +28,8 @@ HELP = paragraphs(
 
 One of --list, --describe, --delete, --reset-offsets and --delete-offsets says what to do. A reset only shows what it
 would do until --execute is given, and needs a group without running consumers, as --delete does. --delete-offsets
-needs that of consumers which read the topic.
+needs that of consumers which read the topic. With --zookeeper the groups are those of old consumers, which live in
+ZooKeeper; the brokers are those that are registered there.
 
 Examples:
 
@@ -112,6 +113,14 @@ def groups(
     dry_run: Annotated[bool, flag("--dry-run", "Only show what a reset would do (the default).")] = False,
     execute: Annotated[bool, flag("--execute", "Do the reset.")] = False,
     export: Annotated[bool, flag("--export", "Print the reset's offsets as CSV.")] = False,
+    zookeeper: Annotated[
+        str | None,
+        Option(
+            "--zookeeper",
+            metavar="HOST:PORT/CHROOT",
+            help="Groups of old consumers, which live in this ZooKeeper, as in zookeeper.connect.",
+        ),
+    ] = None,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     command_config: CommandConfig = None,
     timeout: TimeoutMs = None,
@@ -143,26 +152,46 @@ def groups(
     if dry_run and execute:
         raise BarnabasError("--dry-run and --execute exclude each other")
     states = _states(in_state, list_)
+    if states and zookeeper is not None:
+        raise BarnabasError("--state of --list takes no states with --zookeeper")
     settings = client_settings("barnabas-groups", command_config, timeout)
+
+    what = "members" if members else "state" if state else "offsets"
+    named = list(dict.fromkeys(group or []))
 
     async def work() -> None:
         async with connect(bootstrap_server, settings, Admin) as admin:
             if list_:
                 await list_groups(admin, states, state or bool(states), as_json)
-                return
-            names = await _consumer_groups(admin) if all_groups else list(dict.fromkeys(group or []))
-            if describe:
-                what = "members" if members else "state" if state else "offsets"
+            elif describe:
+                names = await _consumer_groups(admin) if all_groups else named
                 await describe_groups(admin, names, what, verbose, as_json)
-            elif delete:
-                await _delete(admin, names, as_json)
-            elif delete_offsets:
-                await _delete_offsets(admin, names, topic or [], as_json)
             else:
-                output = "csv" if export else "json" if as_json else "table"
-                await reset_offsets(admin, names, topic, target, execute=execute, output=output)
+                await change(admin, await _consumer_groups(admin) if all_groups else named)
 
-    run_async(work())
+    async def work_in_zookeeper(zookeeper: str) -> None:
+        from barnabas.cli import groups_zookeeper as old
+
+        brokers = None if bootstrap_server == DEFAULT_SERVER else bootstrap_server
+        async with old.zookeeper_admin(zookeeper, brokers, settings) as admin:
+            names = await admin.names() if all_groups else named
+            if list_:
+                await old.list_zookeeper_groups(admin, state, as_json)
+            elif describe:
+                await old.describe_zookeeper_groups(admin, names, what, as_json)
+            else:
+                await change(admin, names)
+
+    async def change(admin: Admin, names: Sequence[str]) -> None:
+        if delete:
+            await _delete(admin, names, as_json)
+        elif delete_offsets:
+            await _delete_offsets(admin, names, topic or [], as_json)
+        else:
+            output = "csv" if export else "json" if as_json else "table"
+            await reset_offsets(admin, names, topic, target, execute=execute, output=output)
+
+    run_async(work() if zookeeper is None else work_in_zookeeper(zookeeper))
 
 
 def spread_lists(arguments: Sequence[str]) -> list[str]:
@@ -208,6 +237,9 @@ async def _delete(admin: Admin, names: Sequence[str], as_json: bool) -> None:
             if reason is None:
                 raise
             failures.append(f"group {name} {reason}")
+        except BarnabasError as error:
+            # In ZooKeeper it has members, which the error names.
+            failures.append(str(error))
     if as_json:
         print_json({"deleted": deleted})
     else:

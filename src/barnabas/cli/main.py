@@ -20,6 +20,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     if sys.platform == "win32":
         return fail("barnabas", "Windows is not supported; use Linux (or WSL), or macOS")
+    if " ".join(arguments[:2]) in COMMANDS:
+        arguments[:2] = [" ".join(arguments[:2])]
     program = _program(arguments)
     open_standard_streams()
     try:

@@ -53,7 +53,7 @@ CommandConfig = Annotated[
     Option(
         "--command-config",
         metavar="FILE",
-        help="A properties file with client.id, request.timeout.ms and default.api.timeout.ms.",
+        help="A properties file: client.id, timeouts, how brokers are reached (security.protocol, ssl.*, sasl.*).",
     ),
 ]
 TimeoutMs = Annotated[

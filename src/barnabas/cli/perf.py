@@ -450,6 +450,7 @@ def _consumer(settings: Mapping[str, str], topic: str) -> "Consumer":
 async def _require_topic(settings: Mapping[str, str], topic: str, *, is_created: bool) -> None:
     """Fail with one line where no broker answers or the topic is missing; librdkafka would retry for minutes."""
     if settings.get("security.protocol", "plaintext").lower() != "plaintext":
+        # librdkafka's own settings say how.
         return
     async with Pool(settings["bootstrap.servers"], settings["client.id"]) as pool:
         await retry(

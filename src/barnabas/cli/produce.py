@@ -7,6 +7,7 @@ import threading
 from collections.abc import AsyncIterator
 from typing import Annotated
 
+from barnabas.cli.connection import read_security
 from barnabas.cli.options import (
     DEFAULT_SERVER,
     AsJson,
@@ -86,6 +87,14 @@ def produce(
     request_timeout_ms: Annotated[
         int, Option("--request-timeout-ms", min=1, metavar="MS", help="How long an answer may take.")
     ] = 30_000,
+    producer_config: Annotated[
+        str | None,
+        Option(
+            "--producer.config",
+            metavar="FILE",
+            help="A properties file that says how brokers are reached (security.protocol).",
+        ),
+    ] = None,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     as_json: AsJson = False,
 ) -> None:
@@ -98,9 +107,11 @@ def produce(
     if sys.stdin is None:
         raise BarnabasError("standard input is closed: there is nowhere to read lines from")
 
+    security = read_security(producer_config)
+
     async def work() -> int:
         stopped = stop_on_signals()
-        async with Pool(bootstrap_server, "barnabas-produce") as pool:
+        async with Pool(bootstrap_server, "barnabas-produce", security=security) as pool:
             producer = Producer(
                 pool,
                 acks=_ACKS[request_required_acks],

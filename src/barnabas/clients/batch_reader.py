@@ -5,7 +5,7 @@ For what looks at batches themselves (transactions and their markers); what want
 Source: protocol guide, Fetch.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from functools import partial
 from typing import Final
 
@@ -23,8 +23,8 @@ _MAX_WAIT_MS: Final = 500
 
 
 async def read_batches(
-    admin: AdminCalls, partition: TopicPartition, start_offset: int, end_offset: int
-) -> AsyncIterator[tuple[BatchHeader, memoryview]]:
+    admin: AdminCalls, partition: TopicPartition, start_offset: int, end_offset: int, fetch_bytes: int = _FETCH_BYTES
+) -> AsyncGenerator[tuple[BatchHeader, memoryview]]:
     """Batches of magic 2 with what lies between two offsets; older formats, which know no producers, are passed over.
 
     Args:
@@ -32,14 +32,15 @@ async def read_batches(
         partition: Of which partition.
         start_offset: The first batch has it, or what comes after it.
         end_offset: No batch begins here or later. At most the high watermark.
+        fetch_bytes: How much to ask for at a time.
 
     Raises:
-        KafkaError: The partition can't be read.
+        KafkaError: The partition can't be read, or its high watermark stays below `end_offset`.
         CorruptRecordsError: An answer that is no run of batches.
     """
     position = start_offset
     while position < end_offset:
-        data = await admin.retry(partial(_fetch, admin, partition, position))
+        data = await admin.retry(partial(_fetch, admin, partition, position, end_offset, fetch_bytes))
         if data is None:
             (position,) = (await OffsetAdmin(admin.pool, admin.timeout_ms).offsets([partition], EARLIEST)).values()
             continue
@@ -63,12 +64,14 @@ async def read_batches(
             raise KafkaError(ErrorCode.CORRUPT_MESSAGE, text)
 
 
-async def _fetch(admin: AdminCalls, partition: TopicPartition, offset: int) -> memoryview | None:
-    """What a partition has from an offset on; None when the offset is gone."""
+async def _fetch(
+    admin: AdminCalls, partition: TopicPartition, offset: int, end_offset: int, fetch_bytes: int
+) -> memoryview | None:
+    """What a partition has from an offset on; None when the offset is gone. Empty: nothing is left below the end."""
     channel = await admin.pool.leader(partition)
-    asked = FetchPartition(partition.partition, fetch_offset=offset, partition_max_bytes=_FETCH_BYTES)
+    asked = FetchPartition(partition.partition, fetch_offset=offset, partition_max_bytes=fetch_bytes)
     request = FetchRequest(
-        max_wait_ms=_MAX_WAIT_MS, min_bytes=1, max_bytes=_FETCH_BYTES, topics=[FetchTopic(partition.topic, [asked])]
+        max_wait_ms=_MAX_WAIT_MS, min_bytes=1, max_bytes=fetch_bytes, topics=[FetchTopic(partition.topic, [asked])]
     )
     # From version 12 on topics may have ids.
     response = await channel.send(request, FetchResponse, max_version=11)
@@ -78,7 +81,11 @@ async def _fetch(admin: AdminCalls, partition: TopicPartition, offset: int) -> m
             code = code or ErrorCode(part.error_code)
             if not code:
                 assert part.records is None or isinstance(part.records, memoryview)
-                return part.records or memoryview(b"")
+                if part.records or part.high_watermark >= end_offset:
+                    return part.records or memoryview(b"")
+                # Who has just become the leader may not know yet how far all replicas are: it gives less than was
+                # there before, and that is no end.
+                code = ErrorCode.OFFSET_NOT_AVAILABLE
     if code is ErrorCode.OFFSET_OUT_OF_RANGE:
         return None
     admin.pool.forget(partition.topic)

@@ -10,16 +10,21 @@ Source: protocol guide, "Common request and response structure", "Api versions".
 import asyncio
 import os
 import socket
+from collections.abc import Mapping
 from struct import Struct
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from barnabas.clients.environment import ClientEnvironment, machine_environment
+from barnabas.clients.security import ClientSecurity
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError, ProtocolError
 from barnabas.protocol.api_keys import APIS
 from barnabas.protocol.header import decode_response_header, encode_request_header
 from barnabas.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from barnabas.protocol.wire import Message, WireBuffer
+
+if TYPE_CHECKING:
+    from barnabas.clients.login import Login
 
 R = TypeVar("R", bound=Message)
 
@@ -28,12 +33,17 @@ MAX_RESPONSE_BYTES = 256 * 1024 * 1024
 DEFAULT_REQUEST_TIMEOUT_MS = 30_000
 # How long what was sent last may take to leave when a connection is closed.
 _CLOSE_TIMEOUT_S = 5.0
+_CLOSED = "the broker closed it"
 # Of the resolver: there is no such name, or it has no address. Not every system has the second.
 _UNKNOWN_HOST = frozenset({socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)})
 
 
 class UnreachableError(KafkaError):
     """None of the brokers could be connected to; not worth an immediate retry."""
+
+
+class HungUpError(KafkaError):
+    """Who was asked for its versions closed the connection: TLS, another protocol, or a Kafka before 0.10."""
 
 
 class Channel:
@@ -47,6 +57,7 @@ class Channel:
     __slots__ = (
         "_client_id",
         "_failure",
+        "_login",
         "_next_correlation_id",
         "_reader",
         "_request_timeout_ms",
@@ -78,6 +89,7 @@ class Channel:
         self._next_correlation_id = 0
         self._waiting: dict[int, asyncio.Future[memoryview]] = {}
         self._failure: KafkaError | None = None
+        self._login: Login | None = None
         self._task = asyncio.get_running_loop().create_task(self._read_answers())
 
     @classmethod
@@ -90,26 +102,43 @@ class Channel:
         env: ClientEnvironment | None = None,
         *,
         request_timeout_ms: int = DEFAULT_REQUEST_TIMEOUT_MS,
+        security: ClientSecurity | None = None,
+        versions: Mapping[int, tuple[int, int]] | None = None,
     ) -> "Channel":
-        """Open a connection and ask the broker for its versions.
+        """Open a connection, ask the broker for its versions, and log in where that is wanted.
 
         Args:
             env: The world; the machine's own by default.
+            security: How; None: in the clear, and as nobody.
             request_timeout_ms: How long to wait for the answer to a request that does not say so itself.
+            versions: What the broker knows; None: it is asked. Those before Kafka 0.10 can't be.
 
         Raises:
-            KafkaError: NETWORK_EXCEPTION (nobody there, no answer, another protocol); says which address.
+            HungUpError: It was asked, and hung up.
+            KafkaError: NETWORK_EXCEPTION (nobody there, no answer, another protocol, a certificate that is refused);
+                says which address. SASL_AUTHENTICATION_FAILED and others: the login failed.
+            ConfigError: A store of keys can't be used.
         """
+        env = env or machine_environment()
+        context = None if security is None else security.context()
         try:
             async with asyncio.timeout(timeout_ms / 1000):
-                reader, writer = await (env or machine_environment()).dial(host, port)
+                reader, writer = await (env.dial(host, port) if context is None else env.dial_tls(host, port, context))
         except TimeoutError:
             raise _no_answer(host, port, timeout_ms) from None
         except (OSError, UnicodeError) as error:
             raise KafkaError(ErrorCode.NETWORK_EXCEPTION, _why_not(host, port, error)) from error
         channel = cls(host, port, client_id, reader, writer, request_timeout_ms)
         try:
-            await channel._negotiate(timeout_ms)
+            if versions is None:
+                await channel._negotiate(timeout_ms)
+            else:
+                channel.versions = dict(versions)
+            if security is not None and security.mechanism:
+                from barnabas.clients.login import Login
+
+                channel._login = Login(security, env.dice, env.clock, f"{host}:{port}")
+                await channel._login.begin(channel)
         except BaseException:
             await channel.close()
             raise
@@ -131,7 +160,9 @@ class Channel:
         """
         api = APIS[api_key]
         highest = api.max_version if max_version is None else min(max_version, api.max_version)
-        least, most = self.versions.get(api_key, (0, -1))
+        # What is private is not told of: whoever asks for it finds out.
+        unknown = (api.min_version, api.max_version) if api.is_private else (0, -1)
+        least, most = self.versions.get(api_key, unknown)
         version = min(highest, most)
         if version < max(least, api.min_version):
             raise KafkaError(
@@ -159,6 +190,14 @@ class Channel:
             EncodeError: The request cannot be said in that version.
             ProtocolError: The answer is malformed.
         """
+        if self._login is not None and self._login.is_due:
+            await self._login_again(self._login)
+        return await self.ask(request, answer, max_version=max_version, timeout_ms=timeout_ms)
+
+    async def ask(
+        self, request: Message, answer: type[R], *, max_version: int | None = None, timeout_ms: int | None = None
+    ) -> R:
+        """As `send`, but whether the login still holds: for what belongs to a login."""
         version = self.version_of(request.API_KEY, max_version)
         timeout_ms = self._request_timeout_ms if timeout_ms is None else timeout_ms
         correlation_id = self._write(request, version)
@@ -194,6 +233,8 @@ class Channel:
             KafkaError: As from `send`.
             EncodeError: The request cannot be said in that version.
         """
+        if self._login is not None and self._login.is_due:
+            await self._login_again(self._login)
         self._write(request, self.version_of(request.API_KEY, max_version))
         try:
             async with asyncio.timeout(timeout_ms / 1000):
@@ -217,6 +258,14 @@ class Channel:
             self._writer.transport.abort()
         except OSError:
             pass
+
+    async def _login_again(self, login: "Login") -> None:
+        try:
+            await login.renew(self)
+        except KafkaError as error:
+            # The broker closes it, or takes nothing more from it.
+            self._fail(error)
+            raise
 
     def _write(self, request: Message, version: int) -> int:
         if self._failure is not None:
@@ -249,6 +298,9 @@ class Channel:
                 raise _no_answer(self.host, self.port, timeout_ms) from error
             # Whoever is there answered something else, or hung up.
             message = f"{self.host}:{self.port} does not speak Kafka's protocol"
+            if isinstance(error, KafkaError) and error.message.endswith(_CLOSED):
+                message += ", or not so: is security.protocol right?"
+                raise HungUpError(ErrorCode.NETWORK_EXCEPTION, message) from error
             raise KafkaError(ErrorCode.NETWORK_EXCEPTION, message) from error
         if response.error_code != ErrorCode.NONE:
             raise KafkaError(ErrorCode(response.error_code), f"{self.host}:{self.port} refused ApiVersions")
@@ -268,7 +320,7 @@ class Channel:
                 if future is not None and not future.done():
                     future.set_result(frame)
         except asyncio.IncompleteReadError:
-            self._fail(self._lost("the broker closed it"))
+            self._fail(self._lost(_CLOSED))
         except OSError as error:
             self._fail(self._lost(_reason(error)))
         except MemoryError:
@@ -302,11 +354,18 @@ def _why_not(host: str, port: int, error: OSError | UnicodeError) -> str:
         return f"unknown host: {host}"
     if isinstance(error, socket.gaierror):
         return f"host {host} can't be looked up: {error.strerror}"
+    refused: str | None = getattr(error, "verify_message", None)
+    if refused is not None:
+        return f"the certificate of {host}:{port} is refused: {refused}"
     return f"cannot connect to {host}:{port}: {_reason(error)}"
 
 
 def _reason(error: OSError) -> str:
     """The system's text for an error, in lower case; asyncio's own texts repeat the address."""
+    # Of TLS: its number is not the system's. (To ask for the class would import `ssl` for everybody.)
+    of_tls: str | None = getattr(error, "reason", None)
+    if of_tls:
+        return f"TLS: {of_tls.lower().replace('_', ' ')}"
     if error.errno is not None and error.errno > 0:
         return os.strerror(error.errno).lower()
     return str(error).lower()

@@ -12,11 +12,17 @@ from barnabas.core.clock import Clock, SystemClock
 from barnabas.core.dice import system_dice
 
 if TYPE_CHECKING:
+    import ssl
     from random import Random
 
 _READ_AHEAD_BYTES = 1 << 20
 
 Streams: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+async def dial_tls(host: str, port: int, context: "ssl.SSLContext") -> Streams:
+    """Connect over the machine's own network, and speak TLS. Raises OSError."""
+    return await asyncio.open_connection(host, port, limit=_READ_AHEAD_BYTES, ssl=context)
 
 
 @dataclass(slots=True)
@@ -27,11 +33,13 @@ class ClientEnvironment:
         clock: The time of records; how old what is known of the cluster is.
         dice: Which partition records without a key go to.
         dial: Opens a connection to a host and port; raises OSError.
+        dial_tls: The same, with TLS.
     """
 
     clock: Clock
     dice: "Random"
     dial: Callable[[str, int], Awaitable[Streams]]
+    dial_tls: "Callable[[str, int, ssl.SSLContext], Awaitable[Streams]]" = dial_tls
 
 
 async def dial(host: str, port: int) -> Streams:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from barnabas.clients.channel import DEFAULT_REQUEST_TIMEOUT_MS, Channel, UnreachableError, parse_servers
 from barnabas.clients.environment import ClientEnvironment, machine_environment
+from barnabas.clients.security import ClientSecurity
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC
@@ -20,6 +21,7 @@ from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest, 
 from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 
 RETRY_BACKOFF_MS = 100
+_LOGIN_ERRORS = (ErrorCode.SASL_AUTHENTICATION_FAILED, ErrorCode.UNSUPPORTED_SASL_MECHANISM)
 
 
 @dataclass(slots=True)
@@ -72,11 +74,13 @@ class Pool:
         request_timeout_ms: int = DEFAULT_REQUEST_TIMEOUT_MS,
         metadata_max_age_ms: int = 300_000,
         env: ClientEnvironment | None = None,
+        security: ClientSecurity | None = None,
     ) -> None:
         """Args:
         bootstrap_servers: `host:port,...`; one that answers is enough.
         request_timeout_ms: How long an answer may take, where a request does not say so itself.
         env: The world; the machine's own by default.
+        security: How brokers are reached; None: in the clear.
 
         Raises:
             BarnabasError: The addresses are not of this form.
@@ -88,6 +92,7 @@ class Pool:
         self._request_timeout_ms = request_timeout_ms
         self.env = env or machine_environment()
         self._clock = self.env.clock
+        self._security = security
         self._channels: dict[tuple[str, int, str], Channel] = {}
         self._locks: dict[tuple[str, int, str], asyncio.Lock] = {}
         self._brokers: dict[int, tuple[str, int]] = {}
@@ -106,6 +111,10 @@ class Pool:
         self._channels.clear()
         await asyncio.gather(*(channel.close() for channel in channels))
 
+    def use_bootstrap_servers(self, bootstrap_servers: str) -> None:
+        """Where to look for the cluster from now on, as far as it is not known already. Raises BarnabasError."""
+        self._bootstrap = parse_servers(bootstrap_servers)
+
     async def any_broker(self) -> Channel:
         """A connection to whichever broker answers: an open one, else the first known that can be reached.
 
@@ -120,6 +129,9 @@ class Pool:
             try:
                 return await self._channel(address)
             except KafkaError as error:
+                if error.code in _LOGIN_ERRORS:
+                    # Another broker would say the same, and count it.
+                    raise
                 failure = error
         assert failure is not None
         raise UnreachableError(failure.code, failure.message) from failure
@@ -244,6 +256,7 @@ class Pool:
                     self._connect_timeout_ms,
                     self.env,
                     request_timeout_ms=self._request_timeout_ms,
+                    security=self._security,
                 )
                 self._channels[place] = channel
             return channel

@@ -34,14 +34,11 @@ from barnabas.migration.release import ReleasePlan, plan_release
 from barnabas.migration.tree_copy import ADOPTED, Adopted, TreeCopy, encode_adopted, read_tree, with_parents
 from barnabas.registry.bootstrap import new_cluster_id
 from barnabas.registry.embedded import EmbeddedRegistry
-from barnabas.registry.store import CreateOp, NodeExistsError, Op, Registry, RegistryError, SetOp
+from barnabas.registry.packets import in_packets
+from barnabas.registry.store import CreateOp, NodeExistsError, Op, Registry, RegistryError
 
 NEW_REGISTRY_FILE = f"{REGISTRY_FILE}.new"
 RELEASED_REGISTRY_FILE = "registry.released.sqlite"
-
-# ZooKeeper takes packets of up to 1 MB (jute.maxbuffer).
-_MOST_OPS = 200
-_MOST_BYTES = 400_000
 
 
 class MigrationError(BarnabasError):
@@ -346,7 +343,7 @@ async def _write(connect: str, ops: Sequence[Op], open_target: OpenTarget) -> No
     registry = await open_target(connect)
     try:
         await registry.create_chroot()
-        for some in _in_packets(ops):
+        for some in in_packets(ops):
             await _write_some(registry, some, connect)
     finally:
         await registry.close()
@@ -361,20 +358,6 @@ async def _write_some(registry: Registry, ops: list[Op], connect: str) -> None:
         raise MigrationError(
             f"{connect} could not be written ({error}); what is missing is written when run again"
         ) from None
-
-
-def _in_packets(ops: Sequence[Op]) -> Iterator[list[Op]]:
-    packet: list[Op] = []
-    size = 0
-    for op in ops:
-        op_bytes = len(op.path) + (len(op.data or b"") if isinstance(op, CreateOp | SetOp) else 0)
-        if packet and (len(packet) == _MOST_OPS or size + op_bytes > _MOST_BYTES):
-            yield packet
-            packet, size = [], 0
-        packet.append(op)
-        size += op_bytes
-    if packet:
-        yield packet
 
 
 def _remove_database(path: Path) -> None:

@@ -13,7 +13,6 @@ from barnabas.registry import paths
 
 _ACL_STORES = ("/kafka-acl", "/kafka-acl-extended")
 _DELEGATION_TOKENS = "/delegation_token/tokens"
-_REASSIGNMENT = "/admin/reassign_partitions"
 
 
 def topic_limit(overrides: Mapping[str, str]) -> str | None:
@@ -32,13 +31,8 @@ def tree_limits(nodes: Nodes) -> list[Finding]:
         ("clients", "quotas are kept, not enforced yet", children(nodes, paths.CONFIG_CLIENTS)),
         ("ACLs", "access rules are kept, not enforced yet: everybody may do everything", access_rules(nodes)),
         ("tokens", "delegation tokens are kept, not accepted yet", children(nodes, _DELEGATION_TOKENS)),
-        ("reassignment", "is kept, and goes on only in Kafka", [_REASSIGNMENT] if _REASSIGNMENT in nodes else []),
     ]
-    return [
-        Finding(Kind.LIMITED, subject, f"{len(found)} found: {text}" if subject != "reassignment" else text)
-        for subject, text, found in kept
-        if found
-    ]
+    return [Finding(Kind.LIMITED, subject, f"{len(found)} found: {text}") for subject, text, found in kept if found]
 
 
 def access_rules(nodes: Nodes) -> list[str]:

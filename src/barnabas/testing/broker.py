@@ -55,6 +55,7 @@ class Broker:
         config: Mapping[str, ConfigValue] | None = None,
         host: str = "127.0.0.1",
         port: int = 0,
+        security_protocol: str = "PLAINTEXT",
         data_dir: str | os.PathLike[str] | None = None,
         log_level: str = "info",
         start_timeout_s: float = 30.0,
@@ -64,6 +65,8 @@ class Broker:
             wants them. The rest is as for one broker without a file.
         host: The address to listen on.
         port: 0 lets the system choose.
+        security_protocol: What the listener speaks; with SSL and SASL_SSL the broker has a certificate for localhost
+            and its address, which `ca_path` vouches for, unless `config` says which.
         data_dir: Where the logs are kept; it stays when the broker is closed. Without it they live in a temporary
             directory, which does not.
         log_level: debug, info, warning or error.
@@ -75,6 +78,8 @@ class Broker:
         self._settings = _write_settings(config or {})
         self._host = host
         self._port = port
+        self._security_protocol = security_protocol
+        self._has_own_keys = any("ssl.keystore." in name for name in config or {})
         self._data_dir = None if data_dir is None else Path(data_dir)
         self._log_level = log_level
         self._start_timeout_s = start_timeout_s
@@ -129,6 +134,17 @@ class Broker:
         if self._directory is None:
             raise RuntimeError("the broker has no directory before it is started, nor after it is closed")
         return self._directory.path / "data"
+
+    @property
+    def ca_path(self) -> Path:
+        """The certificate of who vouches for the broker's own, in PEM: what clients are to trust.
+
+        Raises:
+            RuntimeError: The broker is closed or was never started.
+        """
+        if self._directory is None:
+            raise RuntimeError("the broker has no certificate before it is started, nor after it is closed")
+        return self._directory.path / "ca.pem"
 
     @property
     def pid(self) -> int:
@@ -298,11 +314,37 @@ class Broker:
         # -P: modules in the test's working directory must not stand in for the library's.
         command = [sys.executable, "-P", "-m", "barnabas.server.main", "--die-with-parent"]
         command += ["--parent-pid", str(os.getpid())]
-        command += ["--host", self._host, "--port", str(self._port), "--data-dir", str(self.data_dir)]
+        command += ["--data-dir", str(self.data_dir)]
+        if self._security_protocol == "PLAINTEXT":
+            command += ["--host", self._host, "--port", str(self._port)]
+        else:
+            command += self._secure_listener()
         command += ["--ready-fd", str(ready_fd), "--control-fd", str(control_fd), "--log-level", self._log_level]
         for setting in self._settings:
             command += ["--override", setting]
         return command
+
+    def _secure_listener(self) -> list[str]:
+        """The options of a listener that is none of PLAINTEXT."""
+        protocol = self._security_protocol
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        settings = {"listeners": f"{protocol}://{host}:{self._port}", "security.inter.broker.protocol": protocol}
+        if protocol.endswith("SSL") and not self._has_own_keys:
+            keys = self.ca_path.with_name("broker.pem")
+            if not keys.exists():
+                # Not at the top: most tests do without it.
+                from barnabas.testing.certificates import Authority
+
+                authority = Authority()
+                self.ca_path.write_bytes(authority.certificate_pem)
+                keys.touch(mode=0o600)
+                keys.write_bytes(authority.issue("broker", hosts=["localhost", self._host]).pem())
+            settings |= {"ssl.keystore.type": "PEM", "ssl.keystore.location": str(keys)}
+            settings |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": str(self.ca_path)}
+        options = []
+        for name, value in settings.items():
+            options += ["--override", f"{name}={value}"]
+        return options
 
     def _last_line(self) -> str:
         lines = self.log_text().strip().splitlines()

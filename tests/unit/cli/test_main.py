@@ -30,7 +30,7 @@ def test_without_a_command_it_shows_them_all(run):
         assert name in out
 
 
-NAMES = [[name] for name in COMMANDS if name not in ("broker", "pipeline")]
+NAMES = [name.split() for name in COMMANDS if name not in ("broker", "pipeline")]
 NAMES += [[name, each] for name, below in SUBCOMMANDS.items() for each in below]
 
 
@@ -46,7 +46,10 @@ def test_every_command_explains_itself(run, command):
     ("arguments", "expected"),
     [
         (["topcis"], "barnabas: no such command: topcis; did you mean topics?"),
-        (["fly"], "barnabas: no such command: fly; there are broker, topics, produce, consume, groups, configs, "),
+        (
+            ["fly"],
+            "barnabas: no such command: fly; there are broker, topics, produce, consume, groups, groups translate, ",
+        ),
         (["perf", "fly"], "barnabas perf: No such command 'fly' (barnabas perf --help shows all options)"),
         (["topics"], "barnabas topics: say what to do: one of --list, --create, --describe, --alter"),
         (["topics", "--list", "--delete"], "barnabas topics: say what to do"),
@@ -104,7 +107,15 @@ def test_every_command_explains_itself(run, command):
         (["configs"], "barnabas configs: say what to do: one of --describe, --alter"),
         (["configs", "--describe"], "say what has the settings: --entity-type topics, brokers, broker-loggers"),
         (["configs", "--describe", "--entity-type", "topic"], "--entity-type topic: there are topics, brokers, broker"),
-        (["configs", "--describe", "--entity-type", "users"], "--entity-type users: not in this version; there are"),
+        (["configs", "--describe", "--entity-type", "ips"], "--entity-type ips: not in this version; there are"),
+        (["configs", "--alter", "--entity-type", "users", "--add-config", "producer_byte_rate=1"], "say whose quotas"),
+        (["configs", "--describe", "--user", "a", "--user-defaults"], "name a user, a client id or both, each once"),
+        (["configs", "--describe", "--entity-type", "users", "--entity-name", "a", "--user", "b"], "each once"),
+        (["configs", "--describe", "--client", ""], "there is no quota for a user or a client id without a name"),
+        (["configs", "--describe", "--client", "a", "--topic", "b"], "quotas are of users and clients"),
+        (["configs", "--alter", "--client", "a", "--add-config", "retention.ms=1"], "--add-config retention.ms: there"),
+        (["configs", "--alter", "--client", "a", "--add-config", "producer_byte_rate=-1"], "must be more than 0"),
+        (["configs", "--alter", "--client", "a"], "say what to change: --add-config NAME=VALUE"),
         (["configs", "--describe", "--entity-type", "topics", "--entity-default"], "goes with --entity-type brokers"),
         (["configs", "--describe", "--topic", "a", "--broker", "1"], "name one entity: --topic, --broker"),
         (["configs", "--describe", "--entity-type", "broker-loggers"], "say which broker's loggers: --entity-name ID"),
@@ -119,6 +130,27 @@ def test_every_command_explains_itself(run, command):
         (["configs", "--alter", "--topic", "a", "--add-config-file", "/nowhere"], "cannot read /nowhere"),
         (["configs", "--describe", "--topic", "a", "--command-config", "/nowhere"], "cannot read /nowhere"),
         (["configs", "--describe", "--topic", "a", "--timeout", "0"], "Invalid value for '--timeout'"),
+        (["acls"], "barnabas acls: say what to do: one of --list, --add, --remove"),
+        (["acls", "--list", "--operation", "Read"], "--list shows all rules of what is named"),
+        (["acls", "--add"], "say of what: --topic, --group, --cluster, --transactional-id or --delegation-token"),
+        (["acls", "--add", "--topic", "t"], "say for whom: --allow-principal or --deny-principal"),
+        (["acls", "--add", "--topic", "t", "--allow-principal", "a"], "--allow-principal a: write it as User:name"),
+        (["acls", "--add", "--topic", "t", "--deny-host", "h"], "--deny-host goes with --deny-principal"),
+        (["acls", "--add", "--topic", "t", "--operation", "Fly"], "--operation Fly: there are All, Read, Write"),
+        (["acls", "--add", "--topic", "t", "--resource-pattern-type", "x"], "there are any, match, literal, prefixed"),
+        (["acls", "--add", "--topic", "t", "--resource-pattern-type", "any"], "that is added is literal or prefixed"),
+        (["acls", "--add", "--topic", "t", "--idempotent"], "--idempotent goes with --producer"),
+        (["acls", "--add", "--group", "g", "--producer"], "--producer needs a --topic"),
+        (["acls", "--add", "--topic", "t", "--consumer"], "--consumer needs a --topic and a --group"),
+        (
+            ["acls", "--add", "--topic", "t", "--producer", "--operation", "Read"],
+            "leave --operation and --deny-... out",
+        ),
+        (
+            ["acls", "--add", "--cluster", "--allow-principal", "User:a", "--operation", "read"],
+            "--operation Read: of Cluster there are All, Create, Alter",
+        ),
+        (["acls", "--remove", "--topic", "t"], "nobody is there to be asked: say --force"),
         (["delete-records"], "barnabas delete-records: Missing option '--offset-json-file'"),
         (["delete-records", "--offset-json-file", "/nowhere"], "cannot read /nowhere: No such file or directory"),
         (["log-dirs", "--describe", "--broker-list", "a"], "--broker-list a: write broker ids as 0,1"),

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from barnabas.migration.directories import REGISTRY_FILE
 from barnabas.migration.read_back import Leader
 from barnabas.registry import paths
 from barnabas.registry.embedded import EmbeddedRegistry
+from barnabas.registry.packets import in_packets
 from barnabas.registry.store import CreateOp, DeleteOp, Op, OpResult, RegistryClosedError, SetOp
 from barnabas.testing.manual_clock import ManualClock
 
@@ -127,7 +129,7 @@ def test_a_tree_that_does_not_hold_what_was_written_is_not_released_to(
 def test_an_interrupted_release_is_finished_by_running_it_again(
     data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(apply, "_MOST_OPS", 3)
+    monkeypatch.setattr(apply, "in_packets", partial(in_packets, most_ops=3))
 
     async def break_off(registry: EmbeddedRegistry, write_count: int) -> None:
         if write_count == 2:

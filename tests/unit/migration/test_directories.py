@@ -11,7 +11,7 @@ from barnabas.log.producers.producer_snapshot import encode_snapshot
 from barnabas.log.producers.producer_state import ProducerEntry, ProducerState
 from barnabas.migration.directories import REGISTRY_FILE, LogFacts, look_for_transactions, survey
 from barnabas.records.builder import BatchBuilder
-from barnabas.server import node
+from barnabas.server import registry_choice
 
 ZEROS = bytes(100)
 
@@ -50,7 +50,7 @@ def look(data_dir: Path, topic: str = "t") -> LogFacts:
 
 
 def test_the_registry_is_where_the_broker_looks_for_it() -> None:
-    assert REGISTRY_FILE == node.REGISTRY_FILE
+    assert REGISTRY_FILE == registry_choice.REGISTRY_FILE
 
 
 def test_a_directory(data_dir: Path) -> None:

@@ -220,6 +220,9 @@ class MemoryChannel:
     def stop_writes(self) -> None:
         self._on_write = None
 
+    def peer_certificate(self) -> bytes | None:
+        return None
+
     def close(self) -> None:
         self._on_read = self._on_write = None
         self._end.end()

@@ -8,7 +8,7 @@ by line; the same seed gives the same lines.
 """
 
 import logging
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextvars import ContextVar, copy_context
 from pathlib import Path
 from random import Random
@@ -18,8 +18,10 @@ from barnabas.clients.environment import ClientEnvironment
 from barnabas.core.clock import Clock
 from barnabas.core.config import BrokerConfig
 from barnabas.core.executor import Executor
+from barnabas.core.pending import Pending
 from barnabas.core.timers import LoopTimers
 from barnabas.log.disk.files import RecordFile
+from barnabas.metrics.pages import NOT_FOUND, Answer, Pages, refusal
 from barnabas.registry.embedded import EmbeddedRegistry
 from barnabas.registry.tree import Tree, Znode
 from barnabas.server.environment import Environment
@@ -210,6 +212,32 @@ class UnlimitedMachine:
         return
 
 
+class MemoryHttp:
+    """Serves pages to whoever asks for them here; see `HttpDoor`."""
+
+    def __init__(self) -> None:
+        self.addresses: list[tuple[str, int]] = []
+        self._pages: Pages | None = None
+
+    def open(self, addresses: Sequence[tuple[str, int]], pages: Pages) -> "MemoryHttp":
+        self.addresses, self._pages = list(addresses), pages
+        return self
+
+    def process(self) -> Mapping[str, float]:
+        return {}
+
+    def close(self) -> None:
+        self._pages = None
+
+    async def get(self, path: str) -> Answer:
+        """What an HTTP client would get; asked for in the broker's own process."""
+        page = None if self._pages is None else self._pages.find(path)
+        if page is None:
+            return refusal(NOT_FOUND, "there is no such page")
+        found = page.ask()
+        return page.write(await found.future() if isinstance(found, Pending) else found)
+
+
 class BrokerHost:
     """A machine with a disk, on which a broker is started, stopped and killed.
 
@@ -217,6 +245,7 @@ class BrokerHost:
         name: Its address.
         disk: What is on it survives the process; a power cut takes what was not synced.
         registry: What its broker keeps of the cluster.
+        http: Who looks at its broker asks here.
         slowness: By how much its disk is slower than usual.
         miss: How likely it is that the page cache does not hold what is read.
         is_stopping: Whether the broker was asked to stop, or stops as its disk failed.
@@ -231,6 +260,7 @@ class BrokerHost:
         self._settings = dict(settings)
         self.disk = MemoryDisk(simulation.clock.now_ms, simulation.note)
         self.registry = MemoryRegistry()
+        self.http = MemoryHttp()
         self._process: Process | None = None
         self._start_count = 0
         self._graves: list[Process] = []
@@ -256,6 +286,7 @@ class BrokerHost:
             simulation.network.host(self.name),
             self.registry,
             UnlimitedMachine(),
+            self.http,
         )
 
     def _work_us(self) -> int:

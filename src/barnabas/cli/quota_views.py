@@ -1,0 +1,195 @@
+"""Answers about quotas, for people."""
+
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any, Final
+
+from barnabas.cli.output import Cell, note, print_table
+
+Told = dict[str, Any]
+
+PER_BROKER: Final = "Limits are per broker: on N brokers a client may use N times as much in all."
+_CLEAR: Final = "\x1b[H\x1b[2J"
+_SIZES: Final = ("bytes", "KiB", "MiB", "GiB", "TiB")
+_MOST_SHARERS: Final = 5
+
+
+def amount(value: float, unit: str) -> str:
+    """A figure with its unit, as people say it."""
+    if unit.startswith("bytes"):
+        size, power = float(value), 0
+        while abs(size) >= 1_024 and power < len(_SIZES) - 1:
+            size /= 1_024
+            power += 1
+        digits = 0 if power == 0 or size >= 100 else 1
+        return f"{size:,.{digits}f} {_SIZES[power]}{unit.removeprefix('bytes')}"
+    if unit == "percent":
+        return f"{value:.3g} %"
+    return f"{value:.3g} {unit}"
+
+
+def duration(milliseconds: float) -> str:
+    """A time as people say it."""
+    if milliseconds < 1_000:
+        return f"{milliseconds:.0f} ms"
+    seconds = milliseconds / 1_000
+    if seconds < 120:
+        return f"{seconds:.1f} s"
+    if seconds < 7_200:
+        return f"{seconds / 60:.1f} min"
+    return f"{seconds / 3_600:.1f} h"
+
+
+def named(user: str, client_id: str) -> str:
+    """Who shares a bucket."""
+    if user and client_id:
+        return f"user {user!r} with client id {client_id!r}"
+    if user:
+        return f"all clients of user {user!r}"
+    if client_id:
+        return f"all with client id {client_id!r}, whoever the user is"
+    return "all that have no client id"
+
+
+# --- explain
+
+
+def show_explained(brokers: Sequence[Told]) -> None:
+    """What holds a user's clients of one id, for each broker."""
+    for index, told in enumerate(brokers):
+        if index:
+            print()
+        client = f"client id {told['client_id']!r}" if told["client_id"] else "no client id"
+        print(f"Broker {told['broker_id']}: user {told['user']!r}, {client}")
+        for quota in told["quotas"]:
+            if quota["limit"] is not None:
+                print()
+            for line in _explained(quota):
+                print(line)
+        print()
+        print("The levels; the first one that is set is in force (*):")
+        _show_levels(told["quotas"])
+    note(PER_BROKER)
+
+
+def _explained(quota: Told) -> list[str]:
+    unit, limit = quota["unit"], quota["limit"]
+    if limit is None:
+        text = "no limit" if quota["why"].startswith("nobody") else f"no limit: {quota['why']}"
+        measured = f"; measured {amount(quota['rate'], unit)}" if quota["rate"] else ""
+        return [f"{quota['key']}: {text}{measured}"]
+    exact = f" ({limit:,.0f} bytes)" if unit.startswith("bytes") else ""
+    lines = [f"{quota['key']}: at most {amount(limit, unit)}{exact}, {_state(quota)}"]
+    lines.append(f"  why        {quota['why']}")
+    lines.append(f"  measured   {_measured(quota, unit, limit)}")
+    if quota.get("throttle_count"):
+        average = quota["throttle_average_ms"]
+        lately = "" if average is None else f"; lately {duration(average)} each"
+        times = "once" if quota["throttle_count"] == 1 else f"{quota['throttle_count']:,} times"
+        lines.append(f"  held       {times}, {duration(quota['throttle_total_ms'])} in all{lately}")
+    if quota.get("large_request_hold_ms") is not None:
+        hold_ms = quota["large_request_hold_ms"]
+        text = "would not be held" if not hold_ms else f"would be held for {duration(hold_ms)}"
+        lines.append(f"  next       a request of 1 MiB {text}")
+    lines += [f"  WARNING    that is longer than clients wait: {name}" for name in quota.get("exceeds", ())]
+    lines.append(f"  shared by  {_sharers(quota, unit)}")
+    return lines
+
+
+def _state(quota: Told) -> str:
+    held = quota["held_count"]
+    if held:
+        connections = "1 connection is" if held == 1 else f"{held} connections are"
+        return f"{connections} held now"
+    if quota["throttle_ms"]:
+        return f"who asks now is held for {duration(quota['throttle_ms'])}"
+    return "nobody is held"
+
+
+def _measured(quota: Told, unit: str, limit: float) -> str:
+    if not quota["is_measured"]:
+        return "nothing yet"
+    text = (
+        f"{amount(quota['rate'], unit)} over {duration(quota['measured_ms'])}, {quota['rate'] / limit:.0%} of the limit"
+    )
+    tokens = quota.get("tokens")
+    return text if tokens is None else f"{text}; {tokens:.3g} partitions may be created or deleted at once"
+
+
+def _sharers(quota: Told, unit: str) -> str:
+    who = named(quota["shared_by"]["user"], quota["shared_by"]["client_id"])
+    count = f"{quota['sharer_count']}{'' if quota['is_sharer_count_complete'] else ' or more'}"
+    listed = [
+        f"{each['user']}/{each['client_id'] or '-'} {amount(each['rate'], unit)}"
+        for each in quota["sharers"][:_MOST_SHARERS]
+        if each["rate"]
+    ]
+    return f"{who}; {count} seen" + (f", lately {', '.join(listed)}" if listed else "")
+
+
+def _show_levels(quotas: Sequence[Told]) -> None:
+    limited = [quota for quota in quotas if any(level["limit"] is not None for level in quota["levels"])]
+    rows: list[list[Cell]] = []
+    for index, level in enumerate(quotas[0]["levels"]):
+        limits = [_limit(quota, index) for quota in limited]
+        rows.append([level["level"], level["name"], level["path"], *limits])
+    print_table(["level", "for", "node", *(quota["key"] for quota in limited)], rows)
+
+
+def _limit(quota: Told, index: int) -> str | None:
+    level = quota["levels"][index]
+    if level["limit"] is None:
+        return None
+    return f"{level['limit']:,.10g}{' *' if level['level'] == quota['level'] else ''}"
+
+
+# --- top
+
+
+def show_top(brokers: Sequence[Told], count: int, *, is_live: bool) -> None:
+    """Who uses how much, for each broker."""
+    if is_live and sys.stdout.isatty():
+        print(_CLEAR, end="")
+    for index, told in enumerate(brokers):
+        if index:
+            print()
+        moment = time.strftime("%H:%M:%S", time.gmtime(told["second"] + 1))
+        seconds = "second" if told["last_s"] == 1 else f"{told['last_s']} seconds"
+        print(f"Broker {told['broker_id']}, the {seconds} before {moment} UTC")
+        clients = told["clients"]
+        if clients:
+            columns = ["user", "client id", "produced", "of limit", "fetched", "of limit", "time", "of limit"]
+            print_table([*columns, "partitions", "of limit", "held"], [_top_row(each) for each in clients[:count]])
+        else:
+            note("Nobody used anything.")
+        if len(clients) > count:
+            note(f"And {len(clients) - count} more: --count N shows them.")
+
+
+_TOP_UNITS: Final = {
+    "producer_byte_rate": "bytes/s",
+    "consumer_byte_rate": "bytes/s",
+    "request_percentage": "percent",
+    "controller_mutation_rate": "/s",
+}
+
+
+def _top_row(row: Told) -> list[Cell]:
+    is_all_others = row["user"] is None
+    cells: list[Cell] = ["(all others)", None] if is_all_others else [row["user"], row["client_id"] or None]
+    limits, parts = row.get("limits", {}), row.get("parts_of_limits", {})
+    for key, unit in _TOP_UNITS.items():
+        rate = row["rates"][key]
+        cells.append(amount(rate, unit) if rate else None)
+        cells.append(f"{parts.get(key, 0):.0%}" if key in limits else None)
+    cells.append(_held(row))
+    return cells
+
+
+def _held(row: Told) -> str | None:
+    if row.get("held_count"):
+        return f"{row['held_count']} now"
+    if row.get("throttle_ms"):
+        return f"for {duration(row['throttle_ms'])}"
+    return None

@@ -1,0 +1,116 @@
+"""Access rules, asked for and changed.
+
+Source: protocol guide, DescribeAcls, CreateAcls, DeleteAcls; KIP-140, KIP-290.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from barnabas.clients.admin_calls import AdminCalls, raise_for
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import EncodeError, KafkaError
+from barnabas.protocol.messages.create_acls import AclCreation, CreateAclsRequest, CreateAclsResponse
+from barnabas.protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest, DeleteAclsResponse
+from barnabas.protocol.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
+from barnabas.security.acls.model import Binding, BindingFilter, Entry, Pattern, PatternType, Permission
+from barnabas.security.authorizer import Operation, ResourceType
+from barnabas.security.principals import parse_principal
+
+
+class AclAdmin(AdminCalls):
+    """Administration of access rules."""
+
+    async def describe_acls(self, wanted: BindingFilter) -> list[Binding]:
+        """The rules that a filter selects, in order. Raises KafkaError."""
+
+        async def attempt() -> list[Binding]:
+            channel = await self.pool.any_broker()
+            patterns, entries = wanted
+            request = DescribeAclsRequest(
+                patterns.resource_type,
+                patterns.name,
+                patterns.pattern_type,
+                entries.principal,
+                entries.host,
+                entries.operation,
+                entries.permission,
+            )
+            try:
+                response = await channel.send(request, DescribeAclsResponse)
+            except EncodeError:
+                raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "the broker knows literal patterns only") from None
+            raise_for(response.error_code, response.error_message or ErrorCode(response.error_code).name)
+            return sorted(
+                _binding(
+                    (each.resource_type, each.resource_name, each.pattern_type),
+                    (acl.principal, acl.host, acl.operation, acl.permission_type),
+                )
+                for each in response.resources
+                for acl in each.acls
+            )
+
+        return await self.retry(attempt)
+
+    async def create_acls(self, bindings: Iterable[Binding]) -> None:
+        """Create rules; those that are there already stay. Raises KafkaError for the first that can't be."""
+        creations = [
+            AclCreation(*pattern, str(entry.principal), entry.host, entry.operation, entry.permission)
+            for pattern, entry in bindings
+        ]
+
+        async def attempt() -> None:
+            channel = await self.pool.any_broker()
+            response = await channel.send(CreateAclsRequest(creations), CreateAclsResponse)
+            for result in response.results:
+                raise_for(result.error_code, result.error_message or ErrorCode(result.error_code).name)
+
+        await self.retry(attempt)
+
+    async def delete_acls(self, filters: Sequence[BindingFilter]) -> list[Binding]:
+        """Delete what filters select. Returns the rules that are gone, in order; raises KafkaError."""
+        asked = [
+            DeleteAclsFilter(
+                patterns.resource_type,
+                patterns.name,
+                patterns.pattern_type,
+                entries.principal,
+                entries.host,
+                entries.operation,
+                entries.permission,
+            )
+            for patterns, entries in filters
+        ]
+
+        async def attempt() -> list[Binding]:
+            channel = await self.pool.any_broker()
+            response = await channel.send(DeleteAclsRequest(asked), DeleteAclsResponse)
+            deleted = []
+            for result in response.filter_results:
+                raise_for(result.error_code, result.error_message or ErrorCode(result.error_code).name)
+                for acl in result.matching_acls:
+                    raise_for(acl.error_code, acl.error_message or ErrorCode(acl.error_code).name)
+                    deleted.append(
+                        _binding(
+                            (acl.resource_type, acl.resource_name, acl.pattern_type),
+                            (acl.principal, acl.host, acl.operation, acl.permission_type),
+                        )
+                    )
+            return sorted(deleted)
+
+        return await self.retry(attempt)
+
+
+def _binding(pattern: tuple[int, str, int], entry: tuple[str, str, int, int]) -> Binding:
+    """A rule that a broker tells of.
+
+    Raises:
+        KafkaError: It is of a kind that came after this program.
+    """
+    resource_type, name, pattern_type = pattern
+    principal, host, operation, permission = entry
+    try:
+        return Binding(
+            Pattern(ResourceType(resource_type), name, PatternType(pattern_type)),
+            Entry(parse_principal(principal), host, Operation(operation), Permission(permission)),
+        )
+    except ValueError as error:
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, f"an access rule that is not known here: {error}") from None

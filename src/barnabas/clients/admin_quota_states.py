@@ -1,0 +1,150 @@
+"""Limits of users and client ids, and what they do: what holds clients, who uses how much, an hour of traffic.
+
+Limits are those of the cluster, and any Kafka from 2.6 on knows them. What they do is asked of each broker, as limits
+are per broker, by an API of Barnabas's own. Kafka closes the connection where it is asked; that is told as
+UNSUPPORTED_VERSION.
+
+Source: docs/quotas.md; schemas/messages/ExplainQuotasRequest.json; KIP-546.
+"""
+
+import json
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+from barnabas.clients.admin_calls import AdminCalls, raise_for
+from barnabas.clients.channel import Channel
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import KafkaError
+from barnabas.protocol.messages.explain_quotas import ExplainQuotasRequest, ExplainQuotasResponse
+
+Told = dict[str, Any]
+
+_NO_RIGHT = "this takes DESCRIBE_CONFIGS on the cluster; without it a user can only have his own quotas explained"
+
+
+# The types of what a limit is for, by the protocol's names.
+_USER, _CLIENT_ID = "user", "client-id"
+
+
+class Limited(NamedTuple):
+    """Whom a limit is for: a name; "" for all that have none of their own; None where it does not count."""
+
+    user: str | None
+    client_id: str | None
+
+    def parts(self) -> dict[str, str | None]:
+        """As the protocol has it: a name or None, which is the default, by type."""
+        named = ((_USER, self.user), (_CLIENT_ID, self.client_id))
+        return {kind: name or None for kind, name in named if name is not None}
+
+
+class View(IntEnum):
+    """What is asked for."""
+
+    EXPLAIN = 0
+    TOP = 1
+    RECORDED = 2
+    PACE_READS = 3
+    PACE_WRITES = 4
+
+
+class QuotaStateAdmin(AdminCalls):
+    """Questions about quotas, one answer for each broker, by broker id; and the limits themselves.
+
+    All raise KafkaError: CLUSTER_AUTHORIZATION_FAILED; UNSUPPORTED_VERSION of a broker that does not know the request.
+    """
+
+    async def limits(self) -> dict[Limited, dict[str, float]]:
+        """All limits, by their names."""
+        from barnabas.protocol.messages.describe_client_quotas import (
+            DescribeClientQuotasRequest,
+            DescribeClientQuotasResponse,
+        )
+
+        async def attempt() -> dict[Limited, dict[str, float]]:
+            channel = await self.pool.any_broker()
+            response = await channel.send(DescribeClientQuotasRequest([], False), DescribeClientQuotasResponse)
+            raise_for(response.error_code, response.error_message or "limits are not told")
+            found = {}
+            for entry in response.entries or []:
+                names = {part.entity_type: part.entity_name or "" for part in entry.entity}
+                limited = Limited(names.pop(_USER, None), names.pop(_CLIENT_ID, None))
+                # What later versions limit besides (an IP address) is none of these.
+                if not names:
+                    found[limited] = {value.key: value.value for value in entry.values}
+            return found
+
+        return await self.retry(attempt)
+
+    async def alter_limits(self, limited: Limited, changes: Mapping[str, float | None]) -> None:
+        """Set limits by their names, or delete those that are None.
+
+        Raises:
+            KafkaError: INVALID_REQUEST: there is no such limit, or it can't have this value.
+        """
+        from barnabas.protocol.messages.alter_client_quotas import (
+            AlterClientQuotasRequest,
+            AlterClientQuotasRequestEntryData,
+            AlterClientQuotasResponse,
+            EntityData,
+            OpData,
+        )
+
+        entity = [EntityData(kind, name) for kind, name in limited.parts().items()]
+        ops = [OpData(key, value or 0.0, value is None) for key, value in changes.items()]
+        request = AlterClientQuotasRequest([AlterClientQuotasRequestEntryData(entity, ops)], False)
+
+        async def attempt() -> None:
+            channel = await self.pool.any_broker()
+            response = await channel.send(request, AlterClientQuotasResponse)
+            for entry in response.entries:
+                raise_for(entry.error_code, entry.error_message or "limits were not changed")
+
+        await self.retry(attempt)
+
+    async def explain(self, user: str | None = None, client_id: str | None = None) -> list[Told]:
+        """What holds a user's clients of one id.
+
+        Args:
+            user, client_id: None: those of this connection, which takes no right.
+        """
+        return await self._ask(ExplainQuotasRequest(View.EXPLAIN, user, client_id))
+
+    async def pace(self, view: View, lasting_s: int) -> list[Told]:
+        """As `explain` of this connection's own clients, of one limit; and say that they keep to it by themselves.
+
+        Args:
+            view: PACE_READS or PACE_WRITES: of which limit.
+            lasting_s: For so many seconds, 10 at the most, unless it is said again; 0: no more. Until then they are
+                in the `pacer_count` of all who share that limit.
+        """
+        return await self._ask(ExplainQuotasRequest(view, None, None, lasting_s))
+
+    async def top(self, last_s: int) -> list[Told]:
+        """Who uses how much, on an average of the last seconds; who uses most first."""
+        return await self._ask(ExplainQuotasRequest(View.TOP, None, None, last_s))
+
+    async def recorded(self, user: str | None, client_id: str | None, last_s: int) -> list[Told]:
+        """What was used in each of the last seconds, and all limits; of everybody where nobody is named."""
+        return await self._ask(ExplainQuotasRequest(View.RECORDED, user, client_id, last_s))
+
+    async def _ask(self, request: ExplainQuotasRequest) -> list[Told]:
+        metadata = await self.retry(lambda: self.pool.metadata([]))
+        return [await self._answer(await self.pool.broker(node_id), request) for node_id in sorted(metadata.brokers)]
+
+    async def _answer(self, channel: Channel, request: ExplainQuotasRequest) -> Told:
+        try:
+            response = await channel.send(request, ExplainQuotasResponse)
+        except KafkaError as error:
+            if error.code is not ErrorCode.NETWORK_EXCEPTION:
+                raise
+            raise KafkaError(
+                ErrorCode.UNSUPPORTED_VERSION,
+                f"the broker at {channel.host}:{channel.port} closed the connection when it was asked: Barnabas "
+                "explains quotas, Kafka has no request for it",
+            ) from error
+        refused = response.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        raise_for(response.error_code, _NO_RIGHT if refused else response.error_message or "quotas are not explained")
+        told: Told = json.loads(response.answer or b"{}")
+        return told

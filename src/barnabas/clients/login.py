@@ -1,0 +1,112 @@
+"""A client's login on a connection, and the next ones where sessions end.
+
+    SaslHandshake v1 ─► SaslAuthenticate, as often as the mechanism asks ─► session.lifetime ─► again
+
+Invariant: nothing else is sent on the connection from the handshake to the last answer; who has something to send
+waits for that.
+
+Source: protocol guide, SASL; KIP-152, KIP-368; Kafka 2.7.2, SaslClientAuthenticator.
+"""
+
+import asyncio
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from barnabas.clients.security import ClientSecurity
+from barnabas.core.clock import Clock
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import KafkaError
+from barnabas.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
+from barnabas.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from barnabas.protocol.wire import Message
+from barnabas.security.sasl.mechanism import LoginError
+
+if TYPE_CHECKING:
+    from random import Random
+
+R = TypeVar("R", bound=Message)
+
+# After how much of a session its client logs in again: Java's clients take between 85 and 95 %.
+_LEAST_PART, _MORE_PART = 0.85, 0.1
+
+
+class Asks(Protocol):
+    """Sends one request after the other."""
+
+    async def ask(self, request: Message, answer: type[R], *, max_version: int | None = None) -> R: ...
+
+
+class Login:
+    """Who a connection is logged in as, and until when."""
+
+    __slots__ = ("_again_at_s", "_clock", "_dice", "_lock", "_security", "_where")
+
+    def __init__(self, security: ClientSecurity, dice: "Random", clock: Clock, where: str) -> None:
+        """Args:
+        where: The broker, for errors.
+        """
+        self._security = security
+        self._dice = dice
+        self._clock = clock
+        self._where = where
+        self._lock = asyncio.Lock()
+        self._again_at_s: float | None = None
+
+    @property
+    def is_due(self) -> bool:
+        """Whether nothing may be sent before `renew` was waited for."""
+        if self._lock.locked():
+            return True
+        return self._again_at_s is not None and asyncio.get_running_loop().time() >= self._again_at_s
+
+    async def renew(self, channel: Asks) -> None:
+        """Log in again, unless somebody else just did.
+
+        Raises:
+            KafkaError: As `begin`.
+        """
+        async with self._lock:
+            if self._again_at_s is not None and asyncio.get_running_loop().time() >= self._again_at_s:
+                await self.begin(channel)
+
+    async def begin(self, channel: Asks) -> None:
+        """Log in.
+
+        Raises:
+            KafkaError: SASL_AUTHENTICATION_FAILED, UNSUPPORTED_SASL_MECHANISM, or the connection is gone.
+        """
+        started_s = asyncio.get_running_loop().time()
+        lifetime_ms = await log_in(channel, self._security, self._dice, self._clock.now_ms(), self._where)
+        self._again_at_s = None
+        if lifetime_ms > 0:
+            part = _LEAST_PART + _MORE_PART * self._dice.random()
+            self._again_at_s = started_s + lifetime_ms / 1000 * part
+
+
+async def log_in(channel: Asks, security: ClientSecurity, dice: "Random", now_ms: int, where: str) -> int:
+    """Log in on a connection.
+
+    Returns:
+        For how many milliseconds that holds; 0: for as long as the connection.
+
+    Raises:
+        KafkaError: As `Login.begin`.
+    """
+    client = security.new_login(dice.randbytes, now_ms)
+    assert client is not None
+    agreed = await channel.ask(SaslHandshakeRequest(security.mechanism), SaslHandshakeResponse, max_version=1)
+    if agreed.error_code:
+        offered = ", ".join(agreed.mechanisms) or "none"
+        raise KafkaError(
+            ErrorCode(agreed.error_code), f"{where} does not take {security.mechanism}: its mechanisms are {offered}"
+        )
+    response = client.first()
+    while True:
+        got = await channel.ask(SaslAuthenticateRequest(response), SaslAuthenticateResponse, max_version=1)
+        if got.error_code:
+            raise KafkaError(ErrorCode(got.error_code), f"{where} refuses the login: {got.error_message}")
+        try:
+            response = client.answer(got.auth_bytes)
+        except LoginError as error:
+            raise KafkaError(ErrorCode.SASL_AUTHENTICATION_FAILED, f"{where} is not who it claims: {error}") from None
+        if client.is_complete:
+            return got.session_lifetime_ms

@@ -1,0 +1,111 @@
+"""How a client reaches brokers that want TLS or a login: Kafka's client settings, and what connections make of them.
+
+    security.protocol    PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL
+    ssl.*                whom to trust, and who it is itself; names are checked against certificates unless told not to
+    sasl.mechanism       PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER
+    sasl.jaas.config     who logs in
+
+Invariant: what is secret stands in no repr and no error.
+
+Source: security page; producer, consumer and admin configs of Kafka 2.7.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from barnabas.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    import ssl
+
+    from barnabas.security.jaas import JaasEntry
+    from barnabas.security.sasl.mechanism import SaslClient
+    from barnabas.security.tls.settings import TlsSettings
+
+PLAINTEXT = "PLAINTEXT"
+PROTOCOLS = (PLAINTEXT, "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+_PREFIXES = ("ssl.", "barnabas.ssl.", "sasl.")
+
+
+@dataclass(slots=True)
+class ClientSecurity:
+    """What all connections of a client share.
+
+    Attributes:
+        tls: None: it speaks in the clear.
+        mechanism, login: How and as whom it logs in; empty, None: not at all.
+    """
+
+    tls: "TlsSettings | None" = None
+    mechanism: str = ""
+    login: "JaasEntry | None" = field(default=None, repr=False)
+    _context: "ssl.SSLContext | None" = field(default=None, repr=False)
+
+    def context(self) -> "ssl.SSLContext | None":
+        """What TLS goes by, made when it is first needed; None: in the clear.
+
+        Raises:
+            ConfigError: A store can't be used.
+        """
+        if self.tls is not None and self._context is None:
+            from barnabas.security.tls.contexts import client_context
+
+            self._context = client_context(self.tls)
+        return self._context
+
+    def new_login(self, random_bytes: Callable[[int], bytes], now_ms: int) -> "SaslClient | None":
+        """The client's side of one login; None: it does not log in. Raises ConfigError."""
+        if self.login is None:
+            return None
+        from barnabas.security.sasl.client import new_client
+
+        return new_client(self.mechanism, self.login, random_bytes, now_ms)
+
+
+def is_security_setting(name: str) -> bool:
+    """Whether a client's setting says how it reaches brokers."""
+    return name == "security.protocol" or name.startswith(_PREFIXES)
+
+
+def client_security(values: Mapping[str, str]) -> ClientSecurity | None:
+    """Put together what a client's settings say.
+
+    Args:
+        values: By Kafka's names; others are not looked at.
+
+    Returns:
+        None: in the clear, and nobody logs in.
+
+    Raises:
+        ConfigError: They can't be; it names the setting, and holds no secret.
+    """
+    protocol = values.get("security.protocol", PLAINTEXT).upper()
+    if protocol not in PROTOCOLS:
+        raise ConfigError(f"security.protocol={protocol} is not there: {', '.join(PROTOCOLS)} are")
+    if protocol == PLAINTEXT:
+        return None
+    security = ClientSecurity()
+    if protocol.endswith("SSL"):
+        from barnabas.security.tls.settings import client_settings
+
+        security.tls = client_settings(values)
+    if protocol.startswith("SASL_"):
+        _set_login(security, values)
+    return security
+
+
+def _set_login(security: ClientSecurity, values: Mapping[str, str]) -> None:
+    from barnabas.security.jaas import parse_jaas
+    from barnabas.security.sasl.mechanism import MECHANISMS
+
+    mechanism = values.get("sasl.mechanism", "GSSAPI")
+    if mechanism not in MECHANISMS:
+        raise ConfigError(f"sasl.mechanism={mechanism} is not there: set one of {', '.join(MECHANISMS)}")
+    if "sasl.jaas.config" not in values:
+        raise ConfigError("sasl.jaas.config is missing: it says who logs in")
+    try:
+        security.login = parse_jaas(values["sasl.jaas.config"], mechanism)
+    except ConfigError as error:
+        raise ConfigError(f"sasl.jaas.config: {error}") from None
+    security.mechanism = mechanism
