@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from barnabas.protocol import messages
+from barnabas.protocol.api_keys import APIS
 from barnabas.protocol.wire import Budget, Message, Part, WireBuffer
 from tools.codegen.schema import Field, Struct, load_messages, snake_case
 
@@ -102,7 +103,9 @@ def test_every_generated_message_has_two_vectors_for_every_version() -> None:
     tested = Counter((name, int(version)) for name, version, _, _ in VECTORS)
     classes = generated_messages()
     assert {c.SCHEMA_NAME for c in classes} == set(SCHEMAS)
-    assert tested == {(c.SCHEMA_NAME, v): 2 for c in classes for v in range(c.MIN_VERSION, c.MAX_VERSION + 1)}
+    ours_alone = {key for key, api in APIS.items() if api.is_private}
+    kafkas = [c for c in classes if c.API_KEY not in ours_alone]
+    assert tested == {(c.SCHEMA_NAME, v): 2 for c in kafkas for v in range(c.MIN_VERSION, c.MAX_VERSION + 1)}
 
 
 @pytest.mark.parametrize("name", sorted({vector[0] for vector in VECTORS}))

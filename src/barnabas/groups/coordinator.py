@@ -8,7 +8,7 @@ Source: design page, consumer group membership, offset tracking; semantics, grou
 """
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -64,7 +64,11 @@ _MS_PER_MINUTE = 60_000
 
 
 class GroupCoordinator:
-    """The groups of one broker."""
+    """The groups of one broker.
+
+    Attributes:
+        expired_count, deleted_count: How many committed offsets expired, or were deleted by request.
+    """
 
     def __init__(
         self,
@@ -103,6 +107,7 @@ class GroupCoordinator:
         )
         self._expiry: Timer | None = None
         self._is_active = False
+        self.expired_count = self.deleted_count = 0
 
     def start(self) -> None:
         """Begin to serve, and to look for expired offsets from time to time."""
@@ -116,6 +121,21 @@ class GroupCoordinator:
             self._expiry.cancel()
         self._partitions.close()
         self._table.clear()
+
+    @property
+    def groups(self) -> Collection[Group]:
+        """All that are in memory; to be read only."""
+        return self._groups.values()
+
+    @property
+    def commit_count(self) -> int:
+        """How many offsets were committed."""
+        return self._table.commit_count
+
+    @property
+    def rebalance_count(self) -> int:
+        """How many rebalances were completed."""
+        return self._table.rebalance_count
 
     @property
     def open_transactions(self) -> OpenTransactions:
@@ -290,7 +310,9 @@ class GroupCoordinator:
         if error_code is not ErrorCode.NONE or group is None:
             return DeletionAnswer(error_code)
         pending: Pending[DeletionAnswer] = Pending()
+        count = len(group.offsets)
         self._table.happen(group, DeleteOffsets(tuple(partitions)), Caller(deletion=pending))
+        self.deleted_count += count - len(group.offsets)
         return pending.value
 
     def fetch_offsets(
@@ -398,6 +420,8 @@ class GroupCoordinator:
         some = list(islice(groups, _GROUPS_PER_TURN))
         for group in some:
             if group.phase is not Phase.DEAD:
+                count = len(group.offsets)
                 self._table.happen(group, event)
+                self.expired_count += count - len(group.offsets)
         if some and self._is_active:
             self._timers.call_later(0, self._expire_some, event, groups)

@@ -14,9 +14,15 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import TopicPartition
 from barnabas.registry import paths
 from barnabas.registry.store import NodeExistsError, NoNodeError, Registry, RegistryError
+from barnabas.registry.znodes.consumers import decode_offset, encode_offset
+from barnabas.registry.znodes.payload import MalformedError
 
 # Changes that come together share a commit; a request with more goes on in further rounds.
 _AT_ONCE = 100
+# A group may have any name, and not every name makes a path.
+_NO_PATH = ErrorCode.UNKNOWN_SERVER_ERROR
+_NO_INT64 = 1 << 63
+_MOST_DIGITS = 100
 
 R = TypeVar("R")
 
@@ -28,8 +34,10 @@ async def commit_offsets(
 
     async def commit(topic_partition: TopicPartition) -> ErrorCode:
         path = paths.consumer_offset(group_id, *topic_partition)
+        if not paths.is_valid(path):
+            return _NO_PATH
         try:
-            await _set_or_create(registry, path, str(offsets[topic_partition]).encode())
+            await _set_or_create(registry, path, encode_offset(offsets[topic_partition]))
         except RegistryError:
             return ErrorCode.UNKNOWN_SERVER_ERROR
         return ErrorCode.NONE
@@ -43,13 +51,21 @@ async def fetch_offsets(
     """Read offsets; an `ErrorCode` where there is none."""
 
     async def fetch(topic_partition: TopicPartition) -> int | ErrorCode:
+        path = paths.consumer_offset(group_id, *topic_partition)
+        if not paths.is_valid(path):
+            return _NO_PATH
         try:
-            data, _ = await registry.get(paths.consumer_offset(group_id, *topic_partition))
-            return int(data or b"")
+            data, _ = await registry.get(path)
+            if data is None:
+                # A node that something else needed, above others.
+                return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            # More digits than 64 bits have are no offset; nor would Python read any number of them.
+            offset = decode_offset(data) if len(data) <= _MOST_DIGITS else _NO_INT64
         except NoNodeError:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        except (RegistryError, ValueError):
+        except (RegistryError, MalformedError):
             return ErrorCode.UNKNOWN_SERVER_ERROR
+        return offset if -_NO_INT64 <= offset < _NO_INT64 else ErrorCode.UNKNOWN_SERVER_ERROR
 
     return await _for_each(partitions, fetch)
 

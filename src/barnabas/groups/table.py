@@ -52,12 +52,15 @@ class GroupTable:
     Attributes:
         groups: By their ids.
         transactions: Which of them wait for which producer's marker.
+        commit_count: How many offsets were committed.
+        rebalance_count: How many rebalances were completed.
     """
 
     def __init__(self, clock: Clock, timers: Timers, group_log: GroupLog) -> None:
         self._clock = clock
         self._log = group_log
         self.groups: dict[str, Group] = {}
+        self.commit_count = self.rebalance_count = 0
         self.transactions = OpenTransactions()
         self._replies = Replies()
         self._deadlines: Deadlines[tuple[str, str]] = Deadlines(clock, timers, self._on_deadline)
@@ -91,6 +94,8 @@ class GroupTable:
                     self._deadlines.cancel((group_id, timer))
                 case StoreOffsets() | StoreGroup() | StoreReplacement() | AppendTombstones():
                     appends.append(effect)
+                    if isinstance(effect, StoreGroup) and effect.assignments:
+                        self.rebalance_count += 1
                 case ForgetGroup():
                     self.groups.pop(group_id, None)
                 case _:
@@ -127,6 +132,7 @@ class GroupTable:
 
     def _on_offsets_stored(self, group: Group, effect: StoreOffsets, caller: Caller, result: AppendResult) -> None:
         producer_id = effect.producer_id
+        self.commit_count += len(effect.offsets)
         if result.error_code == ErrorCode.NONE:
             self.happen(group, CommitAppended(effect.offsets, result.base_offset, producer_id))
         else:

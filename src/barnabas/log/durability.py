@@ -35,7 +35,9 @@ class Durability:
         "_epochs",
         "_files",
         "_flush_messages",
+        "_flush_start_ns",
         "_flusher",
+        "_flushes",
         "_is_name_safe",
         "_snapshots",
         "due_offset",
@@ -64,6 +66,8 @@ class Durability:
         """
         self._files = env.files
         self._clock = env.clock
+        self._flushes = env.flushes
+        self._flush_start_ns = 0
         self._directory = directory
         self._chain = chain
         self._epochs = parts.epochs
@@ -117,6 +121,7 @@ class Durability:
     def _prepare(self) -> tuple[int, Callable[[], None]]:
         persist_indexes, sync = self._chain.segments[-1].persistence(), self._sync_work()
         end_offset = self._cut_offset = self._end_offset()
+        self._flush_start_ns = self._clock.monotonic_ns()
 
         def work() -> None:
             persist_indexes()
@@ -144,6 +149,7 @@ class Durability:
         self._set_recovery_point(max(self.recovery_point, min(end_offset, self._cut_offset)))
         self._is_name_safe = True
         self.last_flush_ms = self._clock.now_ms()
+        self._flushes.note(max(self._clock.monotonic_ns() - self._flush_start_ns, 0))
 
     def _set_recovery_point(self, offset: int) -> None:
         self.recovery_point = offset

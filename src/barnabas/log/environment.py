@@ -8,8 +8,29 @@ from dataclasses import dataclass, field
 
 from barnabas.core.clock import Clock
 from barnabas.core.executor import Executor
+from barnabas.core.histogram import index_of, new_buckets
 from barnabas.core.timers import Timers
 from barnabas.log.disk.files import FileSystem, LocalFileSystem
+
+
+class FlushTimes:
+    """How long flushes took; Kafka's LogFlushRateAndTimeMs.
+
+    Attributes:
+        buckets: A histogram of nanoseconds.
+        sum_ns: Of all.
+    """
+
+    __slots__ = ("buckets", "sum_ns")
+
+    def __init__(self) -> None:
+        self.buckets = new_buckets()
+        self.sum_ns = 0
+
+    def note(self, elapsed_ns: int) -> None:
+        """A flush ended."""
+        self.buckets[index_of(elapsed_ns)] += 1
+        self.sum_ns += elapsed_ns
 
 
 def _no_jitter(limit_ms: int) -> int:
@@ -39,6 +60,7 @@ class LogEnvironment:
         has_zstd: Whether zstd may be written (inter.broker.protocol.version=2.1 or newer).
         validates_records: Walk all records of each batch (barnabas.record.validation=full).
         on_loop: Told what was done on the event loop that should have been done before, elsewhere.
+        flushes: How long flushes took.
     """
 
     clock: Clock
@@ -51,3 +73,4 @@ class LogEnvironment:
     validates_records: bool = False
     has_zstd: bool = True
     on_loop: Callable[[str], object] = _nothing
+    flushes: FlushTimes = field(default_factory=FlushTimes)

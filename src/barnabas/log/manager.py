@@ -39,7 +39,7 @@ from barnabas.log.directories.directory import LogDirectory
 from barnabas.log.directories.log_dirs import LogDirs
 from barnabas.log.directories.ownership import claim, lock
 from barnabas.log.disk.files import FileSystem, LocalFileSystem
-from barnabas.log.environment import LogEnvironment
+from barnabas.log.environment import FlushTimes, LogEnvironment
 from barnabas.log.log_table import LogTable
 from barnabas.log.partition_log import PartitionLog
 from barnabas.log.producers.open_transactions import Coordinated, warn_of_open_transactions
@@ -53,6 +53,7 @@ _RECOVERED_FLUSHED_AT_ONCE = 2
 if TYPE_CHECKING:
     from random import Random
 
+    from barnabas.log.cleaner.cleaner import Cleaner
     from barnabas.log.moves import LogMoves, Move
 
 
@@ -340,6 +341,16 @@ class LogManager:
     def directories(self) -> LogDirs:
         """Those of `log.dirs`."""
         return self._directories
+
+    @property
+    def cleaner(self) -> "Cleaner | None":
+        """What compacts logs; None where nothing does, or not yet."""
+        return self._upkeep.cleaner
+
+    @property
+    def flushes(self) -> FlushTimes:
+        """How long flushes took."""
+        return self._env.flushes
 
     @property
     def moves(self) -> "Mapping[TopicPartition, Move]":

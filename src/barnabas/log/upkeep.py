@@ -91,6 +91,11 @@ class Upkeep:
         if self._cleaner is not None:
             self._cleaner.settings_changed()
 
+    @property
+    def cleaner(self) -> "Cleaner | None":
+        """What compacts logs; None where nothing does, or not yet."""
+        return self._cleaner
+
     def close(self) -> Pending[None]:
         """Begin nothing more; completes when the cleaner touches no log any more."""
         self._is_closed = True

@@ -21,6 +21,7 @@ import logging
 from collections import deque
 from collections.abc import Callable
 from functools import partial
+from typing import Protocol, TypeVar
 
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import StorageError
@@ -32,6 +33,8 @@ from barnabas.log.partition_log import PartitionLog
 from barnabas.records.record_rules import RecordRefusal
 from barnabas.replicas.partition import Partition
 
+T = TypeVar("T")
+
 _logger = logging.getLogger(__name__)
 
 # Each is short, but together they are not: then the others have their turn.
@@ -41,6 +44,17 @@ _APPENDS_PER_TURN = 4
 MOST_WAITING = 20_000
 
 
+class Timed(Protocol):
+    """Makes of work the same work whose time is counted."""
+
+    def __call__(self, work: Callable[[], T], /) -> Callable[[], T]: ...
+
+
+def untimed(work: Callable[[], T], /) -> Callable[[], T]:
+    """Nobody counts its time."""
+    return work
+
+
 class Append:
     """One append that waits; see `Partition.append`.
 
@@ -48,12 +62,28 @@ class Append:
         partition: Whose; it may be hosted anew meanwhile, with the same log.
         leader_epoch: The one in which it came.
         pending: Its answer.
+        timed: Has the time counted that it takes to prepare.
     """
 
-    __slots__ = ("is_any_format", "is_client", "leader_epoch", "partition", "pending", "records", "required_acks")
+    __slots__ = (
+        "is_any_format",
+        "is_client",
+        "leader_epoch",
+        "partition",
+        "pending",
+        "records",
+        "required_acks",
+        "timed",
+    )
 
     def __init__(
-        self, partition: Partition, records: memoryview, required_acks: int, is_client: bool, is_any_format: bool
+        self,
+        partition: Partition,
+        records: memoryview,
+        required_acks: int,
+        is_client: bool,
+        is_any_format: bool,
+        timed: Timed = untimed,
     ) -> None:
         self.partition = partition
         self.records = records
@@ -61,6 +91,7 @@ class Append:
         self.required_acks = required_acks
         self.is_client = is_client
         self.is_any_format = is_any_format
+        self.timed = timed
         self.pending: Pending[AppendResult] = Pending()
 
 
@@ -133,7 +164,7 @@ class AppendQueues:
     def _begin(self, append: Append) -> None:
         """Prepare the first one of a queue."""
         self._executor.run(
-            append.partition.log.preparation(append.records, append.is_any_format),
+            append.timed(append.partition.log.preparation(append.records, append.is_any_format)),
             partial(self._prepared, append),
             partial(self._failed, append),
         )
@@ -149,10 +180,10 @@ class AppendQueues:
 
     def _write_or_place(self, append: Append, prepared: Prepared | RecordRefusal) -> AppendResult | None:
         """Place it, or begin to write it where that takes long: then it gives None."""
-        partition, leader_epoch = append.partition, append.leader_epoch
+        partition, leader_epoch, size_bytes = append.partition, append.leader_epoch, len(append.records)
 
         def place() -> AppendResult:
-            return partition.place(prepared, leader_epoch)
+            return partition.place(prepared, leader_epoch, size_bytes)
 
         def fail(error: BaseException) -> AppendResult:
             raise error
@@ -185,7 +216,10 @@ class AppendQueues:
 
     def _settle_first(self, queue: deque[Append], result: AppendResult) -> None:
         self._waiting_count -= 1
-        queue.popleft().pending.complete(result)
+        append = queue.popleft()
+        if result.error_code:
+            append.partition.counts.note_refused(result.error_code, len(append.records))
+        append.pending.complete(result)
 
     def _go_on(self, log: PartitionLog) -> None:
         """Place what waits, up to one that must be prepared."""

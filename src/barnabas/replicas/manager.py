@@ -36,8 +36,9 @@ from barnabas.protocol.messages.stop_replica import (
     StopReplicaRequest,
     StopReplicaResponse,
 )
-from barnabas.replicas.append_queues import Append, AppendQueues
+from barnabas.replicas.append_queues import Append, AppendQueues, Timed, untimed
 from barnabas.replicas.partition import Partition
+from barnabas.replicas.topic_counts import TopicTable
 
 log = logging.getLogger(__name__)
 
@@ -75,7 +76,11 @@ class _DelayedAppend:
 
 
 class ReplicaManager:
-    """The partitions of one broker. Owned by the event loop."""
+    """The partitions of one broker. Owned by the event loop.
+
+    Attributes:
+        topics: What is done to topics, in numbers.
+    """
 
     def __init__(
         self,
@@ -102,6 +107,7 @@ class ReplicaManager:
         logs.on_offline = self._take_offline
         logs.on_moved = self._log_moved
         self._partitions: dict[tuple[str, int], Partition] = {}
+        self.topics = TopicTable()
         # The newest state of a partition whose log is still being opened; gone when the partition was stopped.
         self._awaited: dict[TopicPartition, LeaderAndIsrPartitionState2] = {}
         self._append_queues = AppendQueues(
@@ -125,6 +131,11 @@ class ReplicaManager:
     def partition_count(self) -> int:
         return len(self._partitions)
 
+    @property
+    def offline_count(self) -> int:
+        """How many partitions stood in directories that failed."""
+        return len(self._offline)
+
     def high_watermarks(self) -> dict[TopicPartition, int]:
         """What the high watermark checkpoint holds."""
         return {each.topic_partition: each.high_watermark for each in self._partitions.values()}
@@ -136,6 +147,7 @@ class ReplicaManager:
         required_acks: int,
         is_any_format: bool = False,
         is_client: bool = True,
+        timed: Timed = untimed,
     ) -> AppendResult | Pending[AppendResult]:
         """Append records to a partition if this broker leads it: now, or when they are prepared.
 
@@ -144,8 +156,10 @@ class ReplicaManager:
             required_acks: 0, 1 or -1.
             is_any_format: They may be messages of format 0 or 1, and several.
             is_client: False for the broker's own batches.
+            timed: Has the time counted of work that is done beside the loop.
         """
         # hot path: benchmarks/load (every produced batch)
+        partition.counts.produce_requests += 1
         if partition.leader != self._appending_leader:
             return AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         queues = self._append_queues
@@ -157,12 +171,15 @@ class ReplicaManager:
             except Exception:
                 # As in Kafka: a bug of ours, or no memory, costs the other partitions of a request nothing.
                 log.exception("an append to %s failed", partition.topic_partition)
+                partition.counts.note_refused(ErrorCode.UNKNOWN_SERVER_ERROR, len(records))
                 return AppendResult(ErrorCode.UNKNOWN_SERVER_ERROR)
             if result is not None:
                 if not result.error_code:
                     self._fetches.notify(partition.topic_partition)
+                else:
+                    partition.counts.note_refused(result.error_code, len(records))
                 return result
-        pending = queues.add(Append(partition, records, required_acks, is_client, is_any_format))
+        pending = queues.add(Append(partition, records, required_acks, is_client, is_any_format, timed))
         return pending.value if pending.is_done else pending
 
     def append(
@@ -222,6 +239,7 @@ class ReplicaManager:
         for topic_partition in topic_partitions:
             if self._partitions.pop(topic_partition, None) is not None:
                 self._offline.add(topic_partition)
+                self.topics.end(topic_partition.topic)
                 # Who waits for data here learns that the partition is gone.
                 self._fetches.notify(topic_partition)
         if self.on_leadership is not None and topic_partitions:
@@ -288,6 +306,7 @@ class ReplicaManager:
             return ErrorCode.FENCED_LEADER_EPOCH, completed(None)
         self._awaited.pop(key, None)
         if self._partitions.pop(key, None) is not None:
+            self.topics.end(key.topic)
             # Who waits for data here learns that the partition is gone.
             self._fetches.notify(key)
         if self.on_leadership is not None:
@@ -335,7 +354,9 @@ class ReplicaManager:
         partition = self._partitions.get(key)
         if partition is None:
             config = self._topic_config(key.topic)
-            partition = self._partitions[key] = Partition(key, self._broker_id, opened, config.min_insync_replicas)
+            partition = self._partitions[key] = Partition(
+                key, self._broker_id, opened, config.min_insync_replicas, self.topics.begin(key.topic)
+            )
             partition.high_watermark = self._logs.checkpointed_high_watermark(key)
             # They may have changed while the log was opened.
             self._update_config(partition, config)

@@ -14,6 +14,7 @@ from barnabas.log.partition_log import PartitionLog
 from barnabas.log.producers.producer_state import NEVER_OFFSET
 from barnabas.log.retention import DELETE
 from barnabas.records.record_rules import RecordRefusal
+from barnabas.replicas.topic_counts import TopicCounts
 
 _HIGH_WATERMARK = -1
 # A member of an enum is looked up in its class each time.
@@ -21,10 +22,15 @@ _NO_ERROR = ErrorCode.NONE
 
 
 class Partition:
-    """A hosted partition. Owned by the event loop."""
+    """A hosted partition. Owned by the event loop.
+
+    Attributes:
+        counts: What is done to its topic, in numbers.
+    """
 
     __slots__ = (
         "broker_id",
+        "counts",
         "high_watermark",
         "in_sync_replicas",
         "leader",
@@ -36,11 +42,18 @@ class Partition:
     )
 
     def __init__(
-        self, topic_partition: TopicPartition, broker_id: int, log: PartitionLog, min_insync_replicas: int
+        self,
+        topic_partition: TopicPartition,
+        broker_id: int,
+        log: PartitionLog,
+        min_insync_replicas: int,
+        counts: TopicCounts | None = None,
     ) -> None:
         """Args:
         min_insync_replicas: The topic's min.insync.replicas; set again when the topic's settings change.
+        counts: The topic's; of this partition alone by default.
         """
+        self.counts = TopicCounts() if counts is None else counts
         self.min_insync_replicas = min_insync_replicas
         self.topic_partition = topic_partition
         self.broker_id = broker_id
@@ -100,16 +113,26 @@ class Partition:
         log = self.log
         if required_acks == -1 and len(self.in_sync_replicas) < self.min_insync_replicas:
             return AppendResult(ErrorCode.NOT_ENOUGH_REPLICAS, log_start_offset=log.log_start_offset)
+        size_bytes = len(records)
         result = log.append_at_once(records, self.leader_epoch, is_client, is_any_format)
         if result is not None and not result.error_code:
             self._advance_high_watermark()
+            counts = self.counts
+            counts.bytes_in += size_bytes
+            counts.messages_in += result.last_offset - result.base_offset + 1
         return result
 
-    def place(self, prepared: Prepared | RecordRefusal, leader_epoch: int) -> AppendResult:
-        """Append what was prepared for the log, as its leader in `leader_epoch`."""
+    def place(self, prepared: Prepared | RecordRefusal, leader_epoch: int, size_bytes: int) -> AppendResult:
+        """Append what was prepared for the log, as its leader in `leader_epoch`.
+
+        Args:
+            size_bytes: What came of it.
+        """
         result = self.log.place(prepared, leader_epoch)
         if not result.error_code:
             self._advance_high_watermark()
+            self.counts.bytes_in += size_bytes
+            self.counts.messages_in += result.last_offset - result.base_offset + 1
         return result
 
     def refuse_append(self, leader_epoch: int, required_acks: int) -> AppendResult | None:

@@ -10,9 +10,8 @@ from barnabas.administration.configs import ConfigAdmin, ConfigResource, ConfigR
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.requests.context import RequestContext
-from barnabas.security.authorizer import Operation, ResourceType
+from barnabas.security.authorizer import CLUSTER, Operation, ResourceType
 
-CLUSTER_NAME = "kafka-cluster"
 # So many are checked and written before the loop looks after others; they share a commit.
 _RESOURCES_PER_TURN = 50
 
@@ -72,6 +71,6 @@ def _denied(ctx: RequestContext, resource: ConfigResource) -> ErrorCode | None:
     if resource.type is ConfigResourceType.TOPIC:
         if not ctx.may(Operation.ALTER_CONFIGS, ResourceType.TOPIC, resource.name):
             return ErrorCode.TOPIC_AUTHORIZATION_FAILED
-    elif not ctx.may(Operation.ALTER_CONFIGS, ResourceType.CLUSTER, CLUSTER_NAME):
+    elif not ctx.may(Operation.ALTER_CONFIGS, ResourceType.CLUSTER, CLUSTER):
         return ErrorCode.CLUSTER_AUTHORIZATION_FAILED
     return None

@@ -2,17 +2,39 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from barnabas.quotas.bucket import Bucket
+from barnabas.quotas.controller_mutations import ControllerMutationQuota
+from barnabas.quotas.limits import QuotaKind
 from barnabas.requests.services import Services
 from barnabas.security.principals import ANONYMOUS, Principal
 
 if TYPE_CHECKING:
+    from barnabas.core.pending import Pending
+    from barnabas.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
     from barnabas.security.authorizer import Operation, ResourceType
+
+
+T = TypeVar("T")
 
 
 def _nothing() -> None:
     return
+
+
+class Login(Protocol):
+    """What logs the user of a connection in; `authentication.py`."""
+
+    def begin_again(
+        self, context: "RequestContext", request: "SaslHandshakeRequest"
+    ) -> "SaslHandshakeResponse | Pending[SaslHandshakeResponse] | None":
+        """Begin another login in a session; gives the answer, None where none begins now."""
+        ...
+
+    def on_connection_closed(self) -> None:
+        """The session is over, as its connection is."""
+        ...
 
 
 @dataclass(slots=True)
@@ -23,12 +45,20 @@ class ConnectionInfo:
         host: The peer's address as text.
         listener_name: The listener that it came in through; answers name that listener's endpoints.
         principal: The user that it authenticated as.
+        security_protocol: The listener's (`PLAINTEXT`, `SSL`, `SASL_PLAINTEXT`, `SASL_SSL`).
+        sasl_mechanism: How it logged in; empty: not by SASL.
+        token_id: The delegation token that it logged in with; empty: none.
+        authentication: Where users log in: what logs them in, and in again.
     """
 
     host: str
     port: int
     listener_name: str
     principal: Principal = ANONYMOUS
+    security_protocol: str = "PLAINTEXT"
+    sasl_mechanism: str = ""
+    token_id: str = ""
+    authentication: "Login | None" = None
 
 
 class RequestContext:
@@ -68,7 +98,58 @@ class RequestContext:
         """
         return _nothing
 
+    def quota_bucket(self, kind: QuotaKind) -> Bucket | None:
+        """Where the client is counted; None: nobody has a limit of that kind."""
+        quotas = self.services.quotas
+        if not quotas.is_enabled[kind]:
+            return None
+        return quotas.bucket(kind, self.connection.principal.name, self.client_id, self.services.clock.monotonic_ms())
+
+    def controller_quota(self, first_strict_version: int) -> ControllerMutationQuota:
+        """What counts the partitions that this request creates or deletes.
+
+        Args:
+            first_strict_version: From this version of the request on it is refused what is too much.
+        """
+        bucket = self.quota_bucket(QuotaKind.CONTROLLER_MUTATION)
+        return ControllerMutationQuota(
+            bucket, self.api_version >= first_strict_version, self.services.clock.monotonic_ms
+        )
+
+    def hold_for(self, quota: ControllerMutationQuota) -> None:
+        """Have the client held for what the request created or deleted; before it is answered."""
+        self.throttle_time_ms = quota.throttle_ms
+
+    def timed(self, work: "Callable[[], T]") -> "Callable[[], T]":
+        """The same work, whose time counts as the request's: for a thread beside the loop."""
+        return work
+
+    def may_fetch(self, answer_bytes: int) -> bool:
+        """Count a fetch answer; False: its client is over its quota and gets one without records."""
+        return True
+
     def may(self, operation: "Operation", resource_type: "ResourceType", name: str) -> bool:
-        """Whether the request's principal may do this with a resource."""
+        """Whether the request's principal may do this with a resource; what is denied is logged."""
+        authorizer = self.services.authorizer
+        if authorizer.allows_everything:
+            return True
         connection = self.connection
-        return self.services.authorizer.may(connection.principal, connection.host, operation, resource_type, name)
+        return authorizer.may(connection.principal, connection.host, operation, resource_type, name, self)
+
+    def rights(self, resource_type: "ResourceType", name: str) -> int:
+        """All that the request's principal may do with a resource, as bits `1 << operation`; nothing is logged."""
+        connection = self.connection
+        return self.services.authorizer.rights(connection.principal, connection.host, resource_type, name)
+
+    def may_unlogged(self, operation: "Operation", resource_type: "ResourceType", name: str) -> bool:
+        """The same as `may` where a denial is nothing to be told of: the principal did not ask for this very thing."""
+        return self.rights(resource_type, name) >> operation & 1 == 1
+
+    def not_authorized(self) -> str:
+        """What is told of a request that is denied as a whole; Kafka names the connection and its buffers."""
+        return f"Request {self.request_name} of {self.connection.principal} is not authorized."
+
+    @property
+    def request_name(self) -> str:
+        """The API's name."""
+        return ""

@@ -117,7 +117,7 @@ def _convert_all(
                 _refuse(each.data, _error_code(ctx, result))
         return response
 
-    return submit(ctx.services.executor, work).shaped(converted)
+    return submit(ctx.services.executor, ctx.timed(work)).shaped(converted)
 
 
 def _newest_magic(ctx: RequestContext) -> int:
@@ -156,10 +156,8 @@ def _convert(part: FileSlice, to_magic: int, first_offset: int, most_bytes: int)
     from barnabas.records.convert import down_convert, overflow_message
 
     result = bytearray()
-    has_batches = False
     try:
         for _, _, batch in read_batches(part.file, part.position, part.position + part.length):
-            has_batches = True
             for converted in down_convert((batch,), to_magic, first_offset):
                 if result and len(result) + len(converted) > most_bytes:
                     return result
@@ -167,7 +165,8 @@ def _convert(part: FileSlice, to_magic: int, first_offset: int, most_bytes: int)
     except (CorruptRecordsError, StorageError, UnsupportedCodecError) as error:
         # What comes before it is good; the client will ask for this batch next.
         return result or error
-    if has_batches and not result:
-        # As Kafka: its clients take it for a message that is larger than they asked for.
+    if part.length and not result:
+        # As Kafka: its clients take it for a message that is larger than they asked for, which a batch that is cut
+        # short is. With nothing at all they would wait for ever.
         result += overflow_message(_OVERFLOW_BYTES)
     return result

@@ -10,6 +10,7 @@ that came or went nothing is kept after the next request of that kind.
 Source: protocol guide, Metadata.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from struct import Struct
 from typing import Final
@@ -38,6 +39,14 @@ class MetadataAnswer(MetadataResponse):
     __slots__ = ("parts",)
 
     parts: list[bytes]
+
+    @staticmethod
+    def count_errors(answer: MetadataResponse, counts: "defaultdict[int, int]") -> None:
+        """Count the error codes of topics; see `error_counts`. A part begins with its topic's."""
+        parts = answer.parts if isinstance(answer, MetadataAnswer) else ()
+        codes = [part[0] << 8 | part[1] for part in parts] or [topic.error_code for topic in answer.topics]
+        for code in codes:
+            counts[code] += 1
 
 
 class KindOfParts:
@@ -124,6 +133,18 @@ def encoded_topic(api_version: int, topic: MetadataResponseTopic) -> bytes:
     assert encode is not None
     encode(MetadataResponse(topics=[topic]), out)
     return bytes(out[_HEAD_BYTES[api_version] : len(out) - _TAIL_BYTES[api_version]])
+
+
+def with_rights(api_version: int, part: bytes, operations: int) -> bytes:
+    """A topic's part that says which operations are allowed, saying others.
+
+    Args:
+        operations: As bits.
+    """
+    # They are the last field; what follows in flexible versions is an empty tagged section.
+    tail_bytes = 1 if api_version >= _FIRST_FLEXIBLE else 0
+    end = len(part) - tail_bytes
+    return part[: end - 4] + _pack_count(operations) + part[end:]
 
 
 def _encoder(api_version: int, encode: _Encode) -> _Encode:

@@ -13,6 +13,10 @@ from barnabas.protocol.messages.offset_commit import OffsetCommitRequestPartitio
 from barnabas.protocol.messages.txn_offset_commit import TxnOffsetCommitRequestPartition
 from barnabas.requests.context import RequestContext
 from barnabas.requests.slices import MORE, Step
+from barnabas.security.authorizer import Operation, ResourceType
+
+# Whose partitions are no part of the commit: whatever becomes of it is not said of them.
+_OF_NO_COMMIT = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 
 P = TypeVar("P", OffsetCommitRequestPartition, TxnOffsetCommitRequestPartition)
 
@@ -31,7 +35,8 @@ class OffsetsToCommit(Generic[P]):
     Attributes:
         accepted: Those that may be stored.
         errors: Why the others may not.
-        has_known_partition: Whether any of the partitions exists; the group need not be asked where none does.
+        has_known_partition: Whether any of the partitions exists, for this principal; the group need not be asked where
+            none does.
     """
 
     accepted: dict[TopicPartition, P] = field(default_factory=dict)
@@ -42,12 +47,12 @@ class OffsetsToCommit(Generic[P]):
         """The answer for one partition.
 
         Args:
-            error_code: What is wrong with the whole commit: it holds for every partition that exists.
+            error_code: What is wrong with the whole commit: it holds for every partition that takes part in it.
         """
         if not self.errors:
             return error_code
         own = self.errors.get(TopicPartition(topic, index), ErrorCode.NONE)
-        return own if own is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION else error_code or own
+        return own if own in _OF_NO_COMMIT else error_code or own
 
 
 def sort_out(ctx: RequestContext, topics: Iterable[CommitTopic[P]]) -> Generator[Step, None, OffsetsToCommit[P]]:
@@ -55,10 +60,14 @@ def sort_out(ctx: RequestContext, topics: Iterable[CommitTopic[P]]) -> Generator
     offsets: OffsetsToCommit[P] = OffsetsToCommit()
     max_length = ctx.services.config.offset_metadata_max_bytes
     for topic in topics:
+        may_read = ctx.may(Operation.READ, ResourceType.TOPIC, topic.name)
         for partition in topic.partitions:
             if ctx.is_large:
                 yield MORE
             key = TopicPartition(topic.name, partition.partition_index)
+            if not may_read:
+                offsets.errors[key] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+                continue
             if ctx.services.cluster.image.partition(*key) is None:
                 offsets.errors[key] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
                 continue

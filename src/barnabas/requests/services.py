@@ -4,17 +4,25 @@ By itself because `context.py` is compiled, where a dataclass can't have fields 
 checker alone.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import KafkaError
+from barnabas.quotas.bucket import Windows
+from barnabas.quotas.manager import Quotas
 from barnabas.requests.encoded_metadata import TopicParts
+from barnabas.requests.holds import Holds
+from barnabas.requests.kafka_0_7 import ClientsOf07
 
 if TYPE_CHECKING:
+    from barnabas.administration.acls import AclAdmin
     from barnabas.administration.configs import ConfigAdmin
     from barnabas.administration.leadership import LeadershipAdmin
     from barnabas.administration.partitions import PartitionAdmin
     from barnabas.administration.producer_ids import ProducerIds
+    from barnabas.administration.scram import ScramAdmin
     from barnabas.administration.topics import TopicAdmin
     from barnabas.cluster.image import ClusterView
     from barnabas.core.clock import Clock
@@ -25,13 +33,19 @@ if TYPE_CHECKING:
     from barnabas.core.timers import Timers
     from barnabas.groups.coordinator import GroupCoordinator
     from barnabas.log.disk.cold_reads import ColdReads
+    from barnabas.quotas.history import History
     from barnabas.registry.store import Registry
     from barnabas.replicas.log_dirs import ReplicaLogDirs
     from barnabas.replicas.manager import ReplicaManager
     from barnabas.requests.fetches.sessions import FetchSessions
     from barnabas.requests.slices import Slices
     from barnabas.security.authorizer import Authorizer
+    from barnabas.security.tokens.manager import TokenManager
     from barnabas.transactions.coordinator import TransactionCoordinator
+
+
+def _nobody() -> "ScramAdmin":
+    raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "there are no users here")
 
 
 @dataclass(slots=True)
@@ -44,7 +58,14 @@ class Services:
         fetch_sessions: What readers asked for and were told last.
         cold_reads: Reads what is not in the page cache; without it the event loop waits for the disk.
         configs: Changes settings; without it nobody can.
+        acls: Changes access rules; without it there are none.
+        quotas: How much clients may ask for; nobody has a limit unless told otherwise.
+        holds: The connections that they hold.
+        quota_history: What clients used in the last hour; None: nobody looks.
         topic_parts: What Metadata said of topics, encoded.
+        scram_admin: Gives who changes users' SCRAM credentials, made when it is wanted first.
+        clients_of_0_7: Those whose protocol is not ours.
+        tokens: The delegation tokens; without it there can be none (no delegation.token.master.key).
     """
 
     config: "BrokerConfig"
@@ -69,7 +90,17 @@ class Services:
     fetch_sessions: "FetchSessions"
     cold_reads: "ColdReads | None" = None
     configs: "ConfigAdmin | None" = None
+    acls: "AclAdmin | None" = None
     topic_parts: TopicParts = field(default_factory=TopicParts)
+    scram_admin: "Callable[[], ScramAdmin]" = _nobody
+    tokens: "TokenManager | None" = None
+    quotas: Quotas = field(default_factory=lambda: Quotas(Windows(11, 1_000)))
+    quota_history: "History | None" = None
+    holds: Holds = field(init=False)
+    clients_of_0_7: ClientsOf07 = field(default_factory=ClientsOf07)
+
+    def __post_init__(self) -> None:
+        self.holds = Holds(self.quotas, self.clock, self.timers)
 
     def absence_of(self, topic_partition: tuple[str, int]) -> ErrorCode:
         """What a client is told of a partition that is not hosted here: to look for its leader, if there is one."""

@@ -17,12 +17,14 @@ from barnabas.core.executor import submit
 from barnabas.net.connection import Connection, Pause
 from barnabas.protocol.header import decode_request_header
 from barnabas.protocol.wire import MALFORMED, Budget, WireBuffer
+from barnabas.quotas.manager import Client
 from barnabas.requests.context import ConnectionInfo
 from barnabas.requests.exchange import Exchange
+from barnabas.requests.holds import Hold
 from barnabas.requests.request_times import add_sent
 from barnabas.requests.services import Services
 from barnabas.requests.slices import MOST_ELEMENTS_AT_ONCE
-from barnabas.requests.table import API_VERSIONS_KEY, Route, RouteTable
+from barnabas.requests.table import API_VERSIONS_KEY, FETCH_KEY, PRODUCE_KEY, Route, RouteTable
 
 log = logging.getLogger(__name__)
 
@@ -43,8 +45,11 @@ class Session:
 
     __slots__ = (
         "_budget",
+        "_client",
+        "_client_id",
         "_connection",
         "_current",
+        "_hold",
         "_info",
         "_max_array_elements",
         "_most_at_once",
@@ -73,6 +78,9 @@ class Session:
         self._budget = Budget(max_array_elements)
         self._current: Exchange | None = None
         self._unsent: list[Exchange] = []
+        self._client: Client | None = None
+        self._client_id: str | None = None
+        self._hold: Hold | None = None
         self.now_ns: Callable[[], int] = services.clock.monotonic_ns
 
     # --- what the connection tells
@@ -85,13 +93,17 @@ class Session:
             UnanswerableError: It failed, and there is no answer that could say so.
         """
         # hot path: benchmarks/load (every request)
-        api_key, api_version, correlation_id, client_id, position = decode_request_header(frame)
+        try:
+            api_key, api_version, correlation_id, client_id, position = decode_request_header(frame)
+        except ProtocolError as error:
+            raise self._refusal(frame, error) from None
         route = self._routes.by_key(api_key << 16 | api_version)
         request: object = None
         decode_large: Callable[[], object] | None = None
         if route is None:
             if api_key != API_VERSIONS_KEY:
-                raise ProtocolError(f"API key {api_key} version {api_version} is not served")
+                # Without a name of its own here: it would hold this frame, and the frame it, until a collection.
+                raise self._refusal(frame, ProtocolError(f"API key {api_key} version {api_version} is not served"))
             # A newer client asks first of all what there is; it reads this answer in version 0 whatever it asked.
             route = self._routes.unsupported_api_versions
         else:
@@ -109,8 +121,11 @@ class Session:
             except (*MALFORMED, ProtocolError) as error:
                 most_elements = self._most_elements(route, frame)
                 if budget.elements_left >= 0 or most_elements <= at_once:
-                    raise _malformed(route, error) from None
+                    raise self._refusal(frame, _malformed(route, error)) from None
                 decode_large = partial(_decode, route, frame, position, most_elements)
+        client = self._client
+        if client is None or client_id != self._client_id:
+            client = self._enter(client_id)
         exchange = Exchange(
             self._services,
             self._info,
@@ -122,6 +137,8 @@ class Session:
             self,
             self._connection.received_ns,
             now_ns,
+            client,
+            len(frame),
         )
         if decode_large is None:
             exchange.begin()
@@ -129,7 +146,21 @@ class Session:
             # Its records are handled where they arrived.
             release = self._connection.keep_frame()
             if not self._connection.is_closed:
-                exchange.begin_large(submit(self._services.slices.codec, decode_large), release)
+                exchange.begin_large(submit(self._services.slices.codec, exchange.timed(decode_large)), release)
+
+    def _refusal(self, frame: memoryview, reason: ProtocolError) -> ProtocolError:
+        """Why the connection closes: this frame is no request."""
+        services = self._services
+        return services.clients_of_0_7.refusal(frame, reason, self._info.host, services.clock.monotonic_ms())
+
+    def _enter(self, client_id: str | None) -> Client:
+        """Requests are another client's from now on."""
+        quotas, now_ms = self._services.quotas, self._services.clock.monotonic_ms()
+        if self._client is not None:
+            quotas.leave(self._client, now_ms)
+        self._client_id = client_id
+        client = self._client = quotas.enter(self._info.principal.name, client_id or "", now_ms)
+        return client
 
     def _most_elements(self, route: Route, frame: memoryview) -> int:
         """How many array elements a request may hold."""
@@ -151,6 +182,15 @@ class Session:
         current, self._current = self._current, None
         if current is not None:
             current.cancel()
+        authentication = self._info.authentication
+        if authentication is not None:
+            authentication.on_connection_closed()
+        hold, self._hold = self._hold, None
+        if hold is not None:
+            hold.end()
+        client, self._client = self._client, None
+        if client is not None:
+            self._services.quotas.leave(client, self._services.clock.monotonic_ms())
 
     # --- what an exchange asks for
 
@@ -184,14 +224,41 @@ class Session:
         # hot path: benchmarks/load (every answer)
         connection = self._connection
         if exchange.throttle_time_ms:
-            connection.pause(Pause.THROTTLE)
-            self._services.timers.call_later(exchange.throttle_time_ms, connection.resume, Pause.THROTTLE)
+            self._hold_back(exchange)
+        route = exchange.route
+        client = exchange.client
+        if exchange.handled_ns:
+            client.request_ns += exchange.worked_ns(exchange.completed_ns)
+        else:
+            client.request_ns += exchange.completed_ns - exchange.admitted_ns
+        if route.api_key == PRODUCE_KEY:
+            client.produced_bytes += exchange.frame_bytes
+        elif route.api_key == FETCH_KEY and answer is not None:
+            client.fetched_bytes += answer.total_bytes()
         if answer is None:
             add_sent((exchange,), exchange.completed_ns)
             connection.resume(Pause.ANSWER)
         else:
             self._unsent.append(exchange)
             connection.send(answer)
+
+    def _hold_back(self, exchange: Exchange) -> None:
+        """Take no further request until the throttle time is over."""
+        exchange.times.note_throttle(exchange.throttle_time_ms)
+        self._connection.pause(Pause.THROTTLE)
+        self._hold = self._services.holds.begin(
+            exchange.client, exchange.held_by, exchange.throttle_time_ms, self._let_go
+        )
+
+    def _let_go(self) -> None:
+        self._hold = None
+        self._connection.resume(Pause.THROTTLE)
+
+    def take_network_ns(self) -> int:
+        connection = self._connection
+        network_ns, connection.network_ns = connection.network_ns, 0
+        connection.is_timed = True
+        return network_ns
 
 
 def _decode(route: Route, frame: memoryview, position: int, most_elements: int) -> object:

@@ -4,6 +4,7 @@ The one table (`barnabas.requests.handlers.HANDLERS`) also makes the answer of A
 handled.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 from barnabas.core.error_code import ErrorCode
 from barnabas.protocol.wire import Budget, Message, WireBuffer
 from barnabas.requests.context import RequestContext
-from barnabas.requests.request_times import RequestTimes
+from barnabas.requests.request_times import RequestTimes, Stages
 
 
 @dataclass(slots=True, frozen=True)
@@ -25,6 +26,7 @@ class Handler:
             the error in every place where a client of that version looks for one.
         goes_on: Whether a large request is carried out to its end though its peer has left: it changes something.
         response_class: Whose encoders encode the answers, where that is not the API's own; they encode those too.
+        is_private: ApiVersions does not tell of it.
     """
 
     request_class: type[Message]
@@ -34,6 +36,7 @@ class Handler:
     refuse: Callable[[RequestContext, Any, ErrorCode], object]
     goes_on: bool = False
     response_class: type[Message] | None = None
+    is_private: bool = False
 
     @property
     def api_key(self) -> int:
@@ -45,7 +48,9 @@ class Route:
 
     __slots__ = (
         "api_key",
+        "api_name",
         "api_version",
+        "count_errors",
         "decode",
         "encode",
         "goes_on",
@@ -81,6 +86,8 @@ class Route:
         goes_on: As the handler says.
         """
         self.name = name
+        # As Kafka calls the API.
+        self.api_name = name.removesuffix("Request")
         self.api_key = api_key
         self.api_version = api_version
         self.decode = decode
@@ -92,6 +99,8 @@ class Route:
         self.has_throttle_time = has_throttle_time
         self.is_limited = is_limited
         self.goes_on = goes_on
+        # Counts the error codes of an answer; None where nobody looks at figures.
+        self.count_errors: Callable[[Any, defaultdict[int, int]], object] | None = None
 
 
 class RouteTable:
@@ -130,10 +139,26 @@ class RouteTable:
         # Whatever version was asked for, this answer is read in version 0; the request is not decoded.
         self.unsupported_api_versions = self._route(own, 0, unsupported_api_versions)
 
+    def count_stages(self) -> None:
+        """Count from now on in more detail: somebody looks at figures."""
+        # Not at the top: a broker that nobody looks at starts without it.
+        from barnabas.requests.error_counts import error_counter
+
+        for handler in self.handlers:
+            self.times[handler.api_key].stages = Stages(handler.max_version)
+            response = handler.response_class or self._response_class(handler.api_key)
+            count_errors = error_counter(response)
+            for route in self.of(handler.api_key):
+                route.count_errors = count_errors
+        own = self.unsupported_api_versions
+        own.count_errors = error_counter(self._response_class(own.api_key))
+
     @property
     def offered(self) -> list[tuple[int, int, int]]:
-        """API key, lowest and highest version of all that is served, by key."""
-        return sorted((each.api_key, each.min_version, each.max_version) for each in self.handlers)
+        """API key, lowest and highest version of all that clients are told of, by key."""
+        return sorted(
+            (each.api_key, each.min_version, each.max_version) for each in self.handlers if not each.is_private
+        )
 
     def of(self, api_key: int) -> list[Route]:
         """The routes of all versions of an API that are served; none where the API is not."""
@@ -163,4 +188,5 @@ class RouteTable:
 
 
 PRODUCE_KEY = 0
+FETCH_KEY = 1
 API_VERSIONS_KEY = 18

@@ -7,18 +7,23 @@ Source: semantics, quotas (connections); broker configs listeners, advertised.li
 
 import logging
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.core.config import BrokerConfig, Endpoint
 from barnabas.core.config.listeners import parse_counts_by_host
-from barnabas.core.errors import StartupError
+from barnabas.core.config.settings import BROKER_SETTINGS
+from barnabas.core.errors import ConfigError, StartupError
 from barnabas.core.executor import Executor, submit
-from barnabas.net.channel import SocketOptions
+from barnabas.net.channel import Channel, SocketOptions
 from barnabas.net.connection import Connection, FrameHandler
 from barnabas.net.connection_quotas import ConnectionQuotas
 from barnabas.net.listener import Listener
 from barnabas.net.reactor import Reactor
+from barnabas.requests.context import ConnectionInfo
 from barnabas.server.environment import Environment
+
+if TYPE_CHECKING:
+    from barnabas.server.listener_tls import ListenerTls
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +34,8 @@ CONNECTION_LIMITS = (
     "max.connections.per.ip.overrides",
 )
 LISTENER_SETTINGS = ("advertised.listeners", "listener.security.protocol.map", "listeners")
+TLS_SETTINGS = tuple(name for name in BROKER_SETTINGS if name.startswith(("ssl.", "barnabas.ssl.")))
+_WITH_TLS = ("SSL", "SASL_SSL")
 # So many connections that are too many are closed in one turn of the loop.
 _CLOSED_PER_TURN = 100
 
@@ -62,6 +69,7 @@ class BrokerListeners:
         self._reactor: Reactor | None = None
         self._new_handler_of: Callable[[str], NewHandler] | None = None
         self._is_closing_some = False
+        self._tls: ListenerTls | None = None
         self._quotas = ConnectionQuotas(config, env.clock)
         self._quotas.on_excess = self._close_some
 
@@ -80,6 +88,35 @@ class BrokerListeners:
             gone.listener.close()
         for endpoint in self._missing():
             self._bind(endpoint)
+
+    def prepare(self) -> None:
+        """Read the keys of listeners with TLS, as the settings now have them.
+
+        Raises:
+            StartupError: They can't be used.
+        """
+        for each in self._open.values():
+            self._prepare(each.endpoint)
+
+    def check(self, config: BrokerConfig) -> None:
+        """Refuse settings whose keys can't be used. Raises ConfigError."""
+        if self._tls is not None:
+            self._tls.check(config)
+
+    def tls_changed(self) -> None:
+        """Go by the settings of TLS as they are now."""
+        if self._tls is not None:
+            self._tls.settings_changed()
+
+    def identify(self, connection: Connection, info: ConnectionInfo, handler: FrameHandler) -> FrameHandler:
+        """The handler of a fresh connection: before another one, what finds out who is there where TLS tells that."""
+        if info.security_protocol != "SSL" or self._tls is None:
+            return handler
+        return self._tls.identify(connection, info, handler)
+
+    def wrap_link(self, channel: Channel, listener_name: str, host: str) -> Channel:
+        """A connection to another broker's listener of this name, with TLS where that is spoken there."""
+        return channel if self._tls is None else self._tls.wrap_link(channel, listener_name, host)
 
     def start(self, new_handler_of: Callable[[str], NewHandler], reactor: Reactor) -> None:
         """Accept from now on.
@@ -106,12 +143,13 @@ class BrokerListeners:
                 each.listener.stop_accepting()
         for endpoint in self._missing():
             try:
+                new_handler = None if self._new_handler_of is None else self._new_handler_of(endpoint.listener_name)
+                self._prepare(endpoint)
                 self._bind(endpoint)
-            except StartupError as error:
+            except (StartupError, ConfigError) as error:
                 log.error("listener %s can't be opened: %s", endpoint.listener_name, error)
                 continue
-            if self._new_handler_of is not None and self._reactor is not None:
-                new_handler = self._new_handler_of(endpoint.listener_name)
+            if new_handler is not None and self._reactor is not None:
                 self._open[endpoint.listener_name].listener.start(new_handler, self._reactor)
 
         def close() -> None:
@@ -130,6 +168,19 @@ class BrokerListeners:
                 told.append(endpoint._replace(host=endpoint.host or self._host_name(host), port=endpoint.port or port))
         return tuple(told)
 
+    def counts(self) -> list[tuple[str, int, int]]:
+        """Of each listener its name, how many connections it has, and how many it has had."""
+        return [
+            (name, each.listener.connection_count, each.listener.accepted_count) for name, each in self._open.items()
+        ]
+
+    def closed(self) -> list[str]:
+        """The names of the listeners in the settings that nobody can connect to."""
+        is_open = self._new_handler_of is not None
+        return [
+            name for each in self._config.endpoints if (name := each.listener_name) not in self._open or not is_open
+        ]
+
     def stop_accepting(self) -> None:
         """Refuse new connections; those that are open go on."""
         for each in self._open.values():
@@ -139,6 +190,8 @@ class BrokerListeners:
         """Close every connection."""
         for each in self._open.values():
             each.listener.close()
+        if self._tls is not None:
+            self._tls.close()
 
     def limits_changed(self) -> None:
         """Go by the limits as they are now: whoever waits may come in, and who is too much must go."""
@@ -175,6 +228,8 @@ class BrokerListeners:
             self._env.limits.highest_connection_descriptor(),
         )
         acceptor = self._env.network.bind(endpoint.host, endpoint.port, options)
+        if endpoint.security_protocol in _WITH_TLS:
+            acceptor = self._tls_of_listeners().acceptor(acceptor, endpoint)
         listener = Listener(
             acceptor,
             self._env.timers,
@@ -184,6 +239,18 @@ class BrokerListeners:
             self._quotas,
         )
         self._open[endpoint.listener_name] = _Open(endpoint, acceptor.address, listener)
+
+    def _prepare(self, endpoint: Endpoint) -> None:
+        if endpoint.security_protocol in _WITH_TLS:
+            self._tls_of_listeners().prepare(endpoint)
+
+    def _tls_of_listeners(self) -> "ListenerTls":
+        if self._tls is None:
+            # Not at the top: a broker without TLS starts without it.
+            from barnabas.server.listener_tls import ListenerTls
+
+            self._tls = ListenerTls(self._config, self._env)
+        return self._tls
 
     def _look_up(self, names: Iterable[str], counts: dict[str, int]) -> None:
         """Find the addresses of hosts in max.connections.per.ip.overrides that are given by name."""

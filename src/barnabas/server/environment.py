@@ -7,7 +7,7 @@ Source: design page, section 2; style page, one direction.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -28,6 +28,9 @@ from barnabas.server.watchdog import CoreUse, ThreadCoreUse
 
 if TYPE_CHECKING:
     from random import Random
+
+    from barnabas.metrics.pages import Pages
+    from barnabas.registry.zookeeper_options import ZooKeeperOptions
 
 
 class Limits(Protocol):
@@ -74,6 +77,43 @@ class RegistryDoor(Protocol):
         ...
 
 
+class HttpListeners(Protocol):
+    """Addresses at which pages are served.
+
+    Attributes:
+        addresses: Host and port of each, as they were had.
+    """
+
+    addresses: list[tuple[str, int]]
+
+    def close(self) -> None:
+        """Serve nobody any more."""
+        ...
+
+
+class HttpDoor(Protocol):
+    """Lets people and programs look at a broker from outside, without holding it up."""
+
+    def open(self, addresses: Sequence[tuple[str, int]], pages: "Pages") -> HttpListeners:
+        """Serve pages from now on.
+
+        Raises:
+            StartupError: An address can't be had.
+        """
+        ...
+
+    def process(self) -> Mapping[str, float]:
+        """What the system knows of the process, by the names of Prometheus; not for the event loop."""
+        ...
+
+
+async def _open_zookeeper(options: "ZooKeeperOptions") -> Registry:
+    # Not at the top: a broker that keeps its own state starts without it.
+    from barnabas.server.zookeeper import open_zookeeper
+
+    return await open_zookeeper(options)
+
+
 @dataclass(slots=True)
 class Environment:
     """What a broker is given.
@@ -86,8 +126,10 @@ class Environment:
         new_stop_signal: Makes the flags that tell work in executors to stop.
         files, page_cache: The disk.
         network: Addresses and connections.
-        registry: The cluster's state.
+        registry: The cluster's state, where a single broker keeps it.
         limits: How many connections, partitions and bytes the machine allows.
+        http: Where those come in who look at the broker.
+        open_zookeeper: Begins a session with ZooKeeper, where the cluster's state is there.
     """
 
     loop: asyncio.AbstractEventLoop
@@ -101,6 +143,8 @@ class Environment:
     network: Network
     registry: RegistryDoor
     limits: Limits
+    http: HttpDoor
+    open_zookeeper: "Callable[[ZooKeeperOptions], Awaitable[Registry]]" = _open_zookeeper
 
 
 class MachineLimits:
@@ -133,6 +177,24 @@ class SqliteRegistry:
         return await EmbeddedRegistry.open(path, clock, executor)
 
 
+class MachineHttp:
+    """A thread of this process; see `HttpDoor`."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+
+    def open(self, addresses: Sequence[tuple[str, int]], pages: "Pages") -> HttpListeners:
+        # Not at the top: a broker that nobody looks at starts without it.
+        from barnabas.server.http_door import HttpServer
+
+        return HttpServer(self._loop, addresses, pages)
+
+    def process(self) -> Mapping[str, float]:
+        from barnabas.server.process_figures import process_figures
+
+        return process_figures()
+
+
 def machine_environment(loop: asyncio.AbstractEventLoop) -> Environment:
     """The machine's own."""
     return Environment(
@@ -147,4 +209,5 @@ def machine_environment(loop: asyncio.AbstractEventLoop) -> Environment:
         SocketNetwork(loop),
         SqliteRegistry(),
         MachineLimits(),
+        MachineHttp(loop),
     )

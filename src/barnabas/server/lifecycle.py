@@ -107,6 +107,13 @@ def _announce(node: Node, ready_fd: int | None) -> None:
         flush=True,
     )
     if ready_fd is not None:
-        line = {"host": host, "port": port, "cluster_id": node.cluster_id, "broker_id": node.broker_id}
+        line: dict[str, object] = {
+            "host": host,
+            "port": port,
+            "cluster_id": node.cluster_id,
+            "broker_id": node.broker_id,
+        }
+        if node.observation is not None:
+            line["http"] = [f"{host}:{port}" for host, port in node.observation.addresses]
         os.write(ready_fd, json.dumps(line).encode() + b"\n")
         os.close(ready_fd)

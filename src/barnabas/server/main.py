@@ -11,6 +11,7 @@ import argparse
 import gc
 import logging
 import os
+import re
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -23,6 +24,8 @@ from barnabas.core.standard_streams import open_standard_streams
 from barnabas.server.log_limit import LimitedHandler
 
 _HELP_WIDTH = 100
+# Where Kafka's scripts are told of it.
+_JAAS_FILE = re.compile(r"-Djava\.security\.auth\.login\.config=(\S+)")
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -143,14 +146,13 @@ def load_config(options: argparse.Namespace) -> BrokerConfig:
         ConfigError: The file or an option is invalid; one line that says what is allowed.
     """
     overrides = _overrides(options)
+    if options.embedded:
+        overrides.pop("zookeeper.connect", None)
     if options.file is None:
         return BrokerConfig.single_broker(overrides)
     properties, lines = read_properties(options.file)
-    if "zookeeper.connect" in properties and not options.embedded:
-        raise ConfigError(
-            f"{options.file}:{lines['zookeeper.connect']}: zookeeper.connect is set, but this version can't join "
-            "a ZooKeeper ensemble yet; give --embedded to run one broker that keeps the cluster's state itself"
-        )
+    if options.embedded:
+        properties.pop("zookeeper.connect", None)
     if "listeners" in overrides:
         # The address asked for on the command line replaces all that the file says about addresses.
         for name in ("advertised.listeners", "host.name", "port", "advertised.host.name", "advertised.port"):
@@ -167,6 +169,9 @@ def _overrides(options: argparse.Namespace) -> dict[str, str]:
         if not equals or not name.strip():
             raise ConfigError(f"--override {text}: must be NAME=VALUE")
         overrides[name.strip()] = value.strip()
+    jaas_file = _JAAS_FILE.search(os.environ.get("KAFKA_OPTS", ""))
+    if jaas_file is not None:
+        overrides.setdefault("barnabas.jaas.config.file", jaas_file[1])
     if options.data_dir is not None:
         overrides["log.dirs"] = options.data_dir
     if options.port is not None and not 0 <= options.port <= 65535:

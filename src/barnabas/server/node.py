@@ -9,7 +9,7 @@ Source: design page, section 2; semantics, controller.
 
 import logging
 from collections.abc import Callable, Mapping
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from barnabas.administration.configs import ConfigAdmin
 from barnabas.administration.leadership import LeadershipAdmin
@@ -21,14 +21,13 @@ from barnabas.cluster.watcher import ConfigWatcher
 from barnabas.controller.controller import Controller
 from barnabas.controller.local_link import LocalLink
 from barnabas.controller.sender import Sender
-from barnabas.core.config import BrokerConfig, TopicConfig
+from barnabas.core.config import BrokerConfig
 from barnabas.core.config.dynamic import Layer
 from barnabas.core.config.live import LiveConfig
 from barnabas.core.config.settings import BROKER_SETTINGS, TOPIC_SETTINGS
 from barnabas.core.config.support import startup_warning
 from barnabas.core.config.versions import kafka_version
-from barnabas.core.errors import BarnabasError, StartupError, StorageError
-from barnabas.core.executor import OwnedExecutor
+from barnabas.core.errors import BarnabasError, StorageError
 from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
 from barnabas.core.pending import Spawner
 from barnabas.core.purgatory import Purgatory
@@ -36,13 +35,14 @@ from barnabas.core.types import TopicPartition
 from barnabas.groups.coordinator import GroupCoordinator
 from barnabas.interbroker.channels import BrokerChannels
 from barnabas.log.disk.cold_reads import ColdReads
-from barnabas.log.manager import CLOSING_THREAD_COUNT, LogManager
-from barnabas.net.connection import Connection
+from barnabas.log.manager import LogManager
+from barnabas.net.connection import Connection, FrameHandler
 from barnabas.net.memory import ReceiveMemory
 from barnabas.net.reactor import Reactor
 from barnabas.net.turns import Turns
 from barnabas.protocol.api_keys import FIRST_FLEXIBLE_VERSION, response_class
 from barnabas.registry import bootstrap, paths
+from barnabas.registry.patience import PatientRegistry
 from barnabas.registry.store import Registry
 from barnabas.registry.znodes.brokers import BrokerRegistration
 from barnabas.replicas.log_dirs import ReplicaLogDirs
@@ -56,23 +56,30 @@ from barnabas.requests.services import Services
 from barnabas.requests.session import Session
 from barnabas.requests.slices import Slices
 from barnabas.requests.table import RouteTable
-from barnabas.security.authorizer import AllowAll
-from barnabas.server.broker_listeners import CONNECTION_LIMITS, LISTENER_SETTINGS, BrokerListeners
+from barnabas.server.access_rules import open_access_rules
+from barnabas.server.broker_listeners import CONNECTION_LIMITS, LISTENER_SETTINGS, TLS_SETTINGS, BrokerListeners
+from barnabas.server.broker_quotas import QuotaUpkeep, quotas_of
+from barnabas.server.broker_state import BrokerState
 from barnabas.server.environment import Environment
+from barnabas.server.executors import Executors
+from barnabas.server.link_security import ListenerLinks
+from barnabas.server.logins import Logins
+from barnabas.server.membership import Membership
+from barnabas.server.quota_history import QuotaHistory, start_quota_history
+from barnabas.server.registry_choice import open_registry
+from barnabas.server.topic_settings import TopicSettings
 from barnabas.server.watchdog import Watchdog
 from barnabas.transactions.coordinator import TransactionCoordinator
 from barnabas.transactions.loading import coordinated_transactions
 
+if TYPE_CHECKING:
+    from barnabas.server.observation import Observation
+    from barnabas.server.registry_listeners import RegistryListeners
+
 log = logging.getLogger(__name__)
 
-# differs from Kafka (registry-file): the cluster's state is in ZooKeeper.
-REGISTRY_FILE = "registry.sqlite"
-# As many reads as a disk gets at once for consumers that lag.
-_COLD_READ_THREAD_COUNT = 4
 _TOPIC_DEFAULTS = frozenset(setting.extra for setting in TOPIC_SETTINGS.values())
 _CLEANER_SETTINGS = frozenset(name for name in BROKER_SETTINGS if name.startswith("log.cleaner."))
-# Each may hold a batch that unpacks to 128 MiB; with two, one of those does not hold up all others.
-_APPEND_THREAD_COUNT = 2
 
 
 class Node:
@@ -81,8 +88,13 @@ class Node:
     Attributes:
         address: Where clients connect, once started.
         broker_id, cluster_id: As registered, once started.
+        logins: Who may log in, and how often that went well or wrong.
         failure: Why the broker could not go on; None after an orderly stop.
         routes: The handlers by API and version; None before it is started.
+        state: What it is doing.
+        quotas: How much clients may ask of it.
+        observation: What it shows by HTTP; None where nobody is to see it.
+        registry_listeners: Where ZooKeeper's clients find the cluster's state; None where they don't.
     """
 
     def __init__(self, env: Environment, config: BrokerConfig, stop: Callable[[str], object]) -> None:
@@ -100,30 +112,28 @@ class Node:
         self._clock = env.clock
         self._timers = env.timers
         self._spawner = Spawner(lambda error: log.error("a background task failed", exc_info=error))
-        self._registry_executor = env.new_executor("registry", 1)
-        self._log_executor = env.new_executor("log", config.background_threads)
-        # Beside the others: a round takes long.
-        self._cleaner_executor = env.new_executor("cleaner", config.log_cleaner_threads)
-        self._cold_read_executor = env.new_executor("cold-read", _COLD_READ_THREAD_COUNT)
-        self._append_executor = env.new_executor("append", _APPEND_THREAD_COUNT)
-        self._codec_executor = env.new_executor("codec", 1)
-        self._closing_executor = env.new_executor("closing", CLOSING_THREAD_COUNT)
-        self._recovery_executors: list[OwnedExecutor] = []
+        self._executors = Executors(env, config)
+        self._topic_settings = TopicSettings(config, lambda topic: self._view.topic_overrides(topic))
         self.watchdog = Watchdog(self._clock, self._timers, env.limits.core_use)
         self._turns = Turns(env.loop.call_soon, self._clock.monotonic_ns)
         self._fetches = Purgatory(self._timers, self._turns.add_check)
-        self._listeners = BrokerListeners(config, env, self._log_executor)
+        self._listeners = BrokerListeners(config, env, self._executors.log)
+        self.logins = Logins(config, env)
+        self.quotas = quotas_of(config)
+        self._quota_upkeep = QuotaUpkeep(self.quotas, self._clock, self._timers)
         self.routes: RouteTable | None = None
-        self._warned_topics: set[str] = set()
-        # What is wrong with the settings of a topic, as it was told last.
-        self._left_out: dict[str, list[str]] = {}
+        self.state = BrokerState.NOT_RUNNING
+        self.observation: Observation | None = None
+        self.registry_listeners: RegistryListeners | None = None
         self._logs: LogManager | None = None
         self._registry: Registry | None = None
+        self._membership: Membership | None = None
         self._controller: Controller | None = None
         self._groups: GroupCoordinator | None = None
         self._transactions: TransactionCoordinator | None = None
         self._channels: BrokerChannels | None = None
         self._replicas: ReplicaManager | None = None
+        self._quota_history: QuotaHistory | None = None
 
     async def start(self) -> None:
         """Start; once this returns clients can connect.
@@ -132,26 +142,31 @@ class Node:
             BarnabasError: The broker can't start; one line that says why.
         """
         self._warn_of_unsupported_settings()
+        self.logins.check()
+        self.state = BrokerState.STARTING
+        self._open_observation()
         # First: a port in use must not cost a recovery.
         self._listeners.bind()
         logs = self._logs = LogManager(
             self.config,
             self._clock,
             self._timers,
-            self._log_executor,
-            lambda topic_partition: self._topic_config(topic_partition.topic),
+            self._executors.log,
+            lambda topic_partition: self._topic_settings.of(topic_partition.topic),
             self._on_storage_failure,
             files=self._env.files,
-            recovery_executor=self._new_recovery_executor,
-            cleaner_executor=self._cleaner_executor,
-            closing_executor=self._closing_executor,
+            recovery_executor=self._executors.new_recovery,
+            cleaner_executor=self._executors.cleaner,
+            closing_executor=self._executors.closing,
             dice=self._env.dice,
             new_stop_signal=self._env.new_stop_signal,
             on_loop=self.watchdog.note,
             read_coordinated=coordinated_transactions,
         )
         await logs.lock()
-        registry = self._registry = await self._open_registry(logs)
+        session = await open_registry(self._env, self.config, logs, self._executors.registry)
+        registry = self._registry = PatientRegistry(session, self._timers)
+        self._open_registry_listeners(session)
         self.cluster_id = await bootstrap.bootstrap(registry, self._env.dice)
         await self._write_what_kafka_reads(registry)
         self.broker_id = self.config.broker_id = await self._choose_broker_id(registry, logs)
@@ -159,17 +174,27 @@ class Node:
         configs = self._configs = ConfigWatcher(registry, self._clock, self._timers, self._spawner)
         configs.subscribe(paths.TOPICS, self._on_topic_config)
         configs.subscribe(paths.BROKERS, self._on_broker_config)
+        configs.subscribe(paths.USERS, self.logins.users.on_user_config)
         live = self._live = self._new_live_config()
+        self._quota_upkeep.start(configs, live, self.config)
         await configs.start()
         live.is_serving = True
+        # Before logs are recovered: keys that can't be used must not cost that.
+        self._listeners.prepare()
+        self.state = BrokerState.RECOVERING
         await logs.load(self.cluster_id, self.broker_id)
-        self._close_recovery_executors()
+        self._executors.close_recovery()
         replicas = self._replicas = ReplicaManager(
-            self.broker_id, logs, self._fetches, self._topic_config, self._append_executor, self._env.loop.call_soon
+            self.broker_id,
+            logs,
+            self._fetches,
+            self._topic_settings.of,
+            self._executors.append,
+            self._env.loop.call_soon,
         )
         logs.watch_high_watermarks(replicas.high_watermarks)
         groups = self._groups = GroupCoordinator(
-            self.config, self._clock, self._timers, self._log_executor, replicas, view, self._env.dice
+            self.config, self._clock, self._timers, self._executors.log, replicas, view, self._env.dice
         )
         groups.start()
         producer_ids = ProducerIds(registry, self.broker_id)
@@ -178,7 +203,7 @@ class Node:
             self.config,
             self._clock,
             self._timers,
-            self._log_executor,
+            self._executors.log,
             replicas,
             view,
             channels,
@@ -192,18 +217,23 @@ class Node:
         self._listeners.bind()
         self.address = self._listeners.address
         registered = self.config.endpoints, self.config.advertised_endpoints
-        view.broker_epoch = await bootstrap.register_broker(registry, self._registration())
+        membership = self._membership = Membership(
+            registry, self._clock, self._timers, view, self._registration, self.config.zookeeper_session_timeout_ms
+        )
+        await membership.join()
         if registered != (self.config.endpoints, self.config.advertised_endpoints):
             self._on_listeners()
         link = LocalLink(replicas, view, configs, self._spawner)
         controller = self._controller = Controller(
             self.broker_id,
-            registry,
+            session,
             self._clock,
             self._timers,
             Sender(self._timers, lambda broker_id: link),
             self.config.inter_broker_listener,
             self.config.delete_topic_enable,
+            membership.ensure,
+            membership.admits,
         )
         await controller.start()
 
@@ -214,6 +244,10 @@ class Node:
         # Kafka's default asks for three brokers, and its clients only see that they have to wait.
         topics.warn_of_too_few_brokers(GROUP_OFFSETS_TOPIC)
         topics.warn_of_too_few_brokers(TRANSACTION_STATE_TOPIC)
+        await self.logins.open_tokens(registry, self._spawner, self._executors.log)
+        access = await open_access_rules(
+            self.config, registry, self._clock, self._timers, self._spawner, self._env.dice
+        )
         routes = self.routes = RouteTable(
             HANDLERS, response_class, FIRST_FLEXIBLE_VERSION.__getitem__, unsupported_version
         )
@@ -222,7 +256,7 @@ class Node:
             self._clock,
             self._timers,
             self._spawner,
-            self._log_executor,
+            self._executors.log,
             view,
             replicas,
             self._fetches,
@@ -234,18 +268,30 @@ class Node:
             ReplicaLogDirs(logs, replicas),
             producer_ids,
             registry,
-            AllowAll(),
+            access.authorizer,
             routes.offered,
-            Slices(self._turns, self._clock.monotonic_ns, self._codec_executor),
+            Slices(self._turns, self._clock.monotonic_ns, self._executors.codec),
             FetchSessions(self.config.max_incremental_fetch_session_cache_slots, self._clock, self._env.dice),
-            ColdReads(self._cold_read_executor, self._env.page_cache),
+            ColdReads(self._executors.cold_read, self._env.page_cache),
             ConfigAdmin(registry, view, live, configs, self._env.dice),
+            acls=access.admin,
+            scram_admin=self.logins.new_scram_admin(registry, configs),
+            tokens=self.logins.tokens,
+            quotas=self.quotas,
         )
-        self._accept(services, routes)
+        self._quota_history = await start_quota_history(self.config, self._env, self._executors.log, services)
+        self.logins.expire_tokens(self._spawner, lambda: topics.is_controller)
+        await self.logins.prepare()
+        memory = self._accept(services, routes)
+        self.state = BrokerState.RUNNING
+        if self.observation is not None:
+            self.observation.begin(services, routes, logs, controller, memory, self.logins)
         self.watchdog.start()
 
     async def stop(self) -> None:
         """Stop in order: accept no more connections, answer the requests that wait, write the state to disk."""
+        self.state = BrokerState.SHUTTING_DOWN
+        self._quota_upkeep.stop()
         self._listeners.stop_accepting()
         self._fetches.expire_all()
         if self._groups is not None:
@@ -261,41 +307,44 @@ class Node:
         if self._controller is not None:
             await self._controller.close()
         await self._spawner.close()
+        if self._quota_history is not None:
+            await self._quota_history.close()
         try:
             if self._logs is not None:
                 await self._logs.close()
         finally:
+            if self.registry_listeners is not None:
+                self.registry_listeners.close()
             if self._registry is not None:
                 await self._registry.close()
             self.watchdog.stop()
-            self._registry_executor.close()
-            self._log_executor.close()
-            self._cleaner_executor.close()
-            self._cold_read_executor.close()
-            self._append_executor.close()
-            self._codec_executor.close()
-            self._closing_executor.close()
-            self._close_recovery_executors()
+            self.logins.close()
+            self._executors.close()
             self._env.limits.close()
+            if self.observation is not None:
+                self.observation.close()
 
     # --- start, step by step
+
+    def _open_observation(self) -> None:
+        if self.config.barnabas_http_listeners:
+            # Not at the top: a broker that nobody looks at starts without it.
+            from barnabas.server.observation import Observation
+
+            self.observation = Observation(self._env, self.config, self.watchdog, self._listeners, lambda: self.state)
+            self.observation.open()
+
+    def _open_registry_listeners(self, registry: Registry) -> None:
+        if self.config.barnabas_registry_listeners:
+            # Not at the top: most brokers do without it.
+            from barnabas.server.registry_listeners import RegistryListeners
+
+            self.registry_listeners = RegistryListeners(self._env, self.config, registry)
 
     def _warn_of_unsupported_settings(self) -> None:
         warning = startup_warning(self.config)
         if warning is not None:
             log.warning("%s", warning)
-
-    async def _open_registry(self, logs: LogManager) -> Registry:
-        path = Path(self.config.log_dirs[0]) / REGISTRY_FILE
-        cluster_id, broker_id = logs.known_cluster_id, logs.known_broker_id
-        # Kafka before 2.4 names only the broker.
-        if (cluster_id is not None or broker_id is not None) and not self._env.registry.holds(path):
-            owner = f"broker {broker_id}" if cluster_id is None else f"cluster {cluster_id}"
-            raise StartupError(
-                f"{self.config.log_dirs[0]} belongs to {owner}, whose state is not kept here "
-                f"(no {REGISTRY_FILE}); if Kafka wrote it, `barnabas adopt {self.config.log_dirs[0]}` takes it over"
-            )
-        return await self._env.registry.open(path, self._clock, self._registry_executor)
 
     async def _write_what_kafka_reads(self, registry: Registry) -> None:
         """Write only formats that the Kafka version noted in the registry reads: the directories may go back to it."""
@@ -339,50 +388,33 @@ class Node:
             self._timers,
             self._spawner,
             lambda: self.config.request_timeout_ms,
+            ListenerLinks(self.config, self._env, self._listeners),
         )
 
-    def _new_recovery_executor(self) -> OwnedExecutor:
-        executor = self._env.new_executor("recovery", self.config.num_recovery_threads_per_data_dir)
-        self._recovery_executors.append(executor)
-        return executor
-
-    def _close_recovery_executors(self) -> None:
-        while self._recovery_executors:
-            self._recovery_executors.pop().close()
-
-    def _accept(self, services: Services, routes: RouteTable) -> None:
+    def _accept(self, services: Services, routes: RouteTable) -> ReceiveMemory:
         # Not before everything else has what it needs: what is left is shared out.
         memory = ReceiveMemory(self._env.limits.receive_memory_bytes(self.config.queued_max_request_bytes))
         reactor = Reactor(memory, self._turns, self._clock.monotonic_ns)
 
-        def new_session_of(name: str) -> Callable[[Connection], Session]:
-            def new_session(connection: Connection) -> Session:
-                info = ConnectionInfo(connection.peer_host, connection.peer_port, name)
-                return Session(connection, info, services, routes, self.config.barnabas_request_max_array_elements)
+        def new_session_of(name: str) -> Callable[[Connection], FrameHandler]:
+            protocol = next(each.security_protocol for each in self.config.endpoints if each.listener_name == name)
+            login = self.logins.step_of(name, protocol, services, routes)
+            most_elements = self.config.barnabas_request_max_array_elements
+
+            def new_session(connection: Connection) -> FrameHandler:
+                info = ConnectionInfo(connection.peer_host, connection.peer_port, name, security_protocol=protocol)
+                session = Session(connection, info, services, routes, most_elements)
+                handler = session if login is None else login(connection, info, session)
+                return self._listeners.identify(connection, info, handler)
 
             return new_session
 
         self._listeners.start(new_session_of, reactor)
+        if self.registry_listeners is not None:
+            self.registry_listeners.start(reactor)
+        return memory
 
     # --- what the parts tell each other
-
-    def _topic_config(self, topic: str) -> TopicConfig:
-        config, reasons = TopicConfig.from_broker(self.config).with_possible(self._view.topic_overrides(topic))
-        if reasons != self._left_out.get(topic, []):
-            # Not for each partition again.
-            self._left_out[topic] = reasons
-            for reason in reasons:
-                # differs from Kafka (impossible-topic-setting): there the partition fails.
-                log.warning("a setting of topic %s is left out: %s", topic, reason)
-        if config.ignored_format is not None and topic not in self._warned_topics:
-            self._warned_topics.add(topic)
-            log.warning(
-                "message.format.version=%s of topic %s is ignored: inter.broker.protocol.version is %s",
-                config.ignored_format,
-                topic,
-                self.config.inter_broker_protocol_version,
-            )
-        return config.for_logs()
 
     def _on_topic_config(self, topic: str, overrides: Mapping[str, str]) -> None:
         is_changed = overrides != self._view.topic_overrides(topic)
@@ -399,21 +431,23 @@ class Node:
     def _new_live_config(self) -> LiveConfig:
         """The settings that others may change, with those who made something of them and must make it anew."""
         config, live = self.config, LiveConfig(self.config)
-        live.subscribe(["background.threads"], lambda: self._log_executor.resize(config.background_threads))
-        live.subscribe(["log.cleaner.threads"], lambda: self._cleaner_executor.resize(config.log_cleaner_threads))
+        live.subscribe(["background.threads"], lambda: self._executors.log.resize(config.background_threads))
+        live.subscribe(["log.cleaner.threads"], lambda: self._executors.cleaner.resize(config.log_cleaner_threads))
         live.subscribe(_CLEANER_SETTINGS, self._on_cleaner_settings)
         live.subscribe(_TOPIC_DEFAULTS, self._on_topic_defaults)
         live.subscribe(LISTENER_SETTINGS, self._on_listeners)
         live.subscribe(CONNECTION_LIMITS, self._listeners.limits_changed)
+        live.subscribe(TLS_SETTINGS, self._listeners.tls_changed)
+        live.subscribe_check(self._listeners.check)
         return live
 
     def _on_listeners(self) -> None:
         # Before the broker is registered it takes them as they are when it is.
-        if self._registry is not None and self._view.broker_epoch >= 0:
-            self._spawner.spawn(self._tell_listeners(self._registry, self._listeners.open_new()))
+        if self._membership is not None and self._view.broker_epoch >= 0:
+            self._spawner.spawn(self._tell_listeners(self._membership, self._listeners.open_new()))
 
-    async def _tell_listeners(self, registry: Registry, close_old: Callable[[], None]) -> None:
-        await bootstrap.update_registration(registry, self._registration())
+    async def _tell_listeners(self, membership: Membership, close_old: Callable[[], None]) -> None:
+        await membership.update()
         close_old()
 
     def _on_cleaner_settings(self) -> None:
@@ -438,7 +472,7 @@ class Node:
     def _on_image(self, change: ImageChange) -> None:
         for topic in change.deleted_topics:
             self._configs.forget(f"{paths.TOPICS}/{topic}")
-            self._left_out.pop(topic, None)
+            self._topic_settings.forget(topic)
         if change.deleted_topics and self._groups is not None:
             self._groups.on_topics_deleted(change.deleted_topics)
 

@@ -95,6 +95,7 @@ class Watchdog:
 
     Attributes:
         stalls: The longest ones since the start.
+        stall_count, stalled_ms: How many of `INFORM_FROM_MS` or more there were, and how long they were together.
         noted_count: How often something was done on the loop that should have been done elsewhere.
     """
 
@@ -113,6 +114,12 @@ class Watchdog:
         self._is_asked = False
         self.stalls = NO_STALLS
         self.noted_count = 0
+        self.stall_count = self.stalled_ms = 0
+
+    @property
+    def longest_stall_ms(self) -> int:
+        """The longest one since the start."""
+        return self.stalls.longest_ms
 
     def start(self) -> None:
         """Begin to measure."""
@@ -163,6 +170,9 @@ class Watchdog:
         computing_ms = min(stall_ms, used.computing_ms - self._used.computing_ms)
         self.stalls = _longest(self.stalls, stall_ms, computing_ms)
         self._stalls_of_late = _longest(self._stalls_of_late, stall_ms, computing_ms)
+        if stall_ms >= INFORM_FROM_MS:
+            self.stall_count += 1
+            self.stalled_ms += stall_ms
         if stall_ms >= WARN_FROM_MS:
             noted = f" ({', '.join(self._noted)} on it)" if self._noted else ""
             log.warning("the event loop stood still for %d ms: every client waited%s", stall_ms, noted)

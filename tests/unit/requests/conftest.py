@@ -27,6 +27,7 @@ from barnabas.protocol.messages.leader_and_isr import (
 from barnabas.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.protocol.wire import WireBuffer
+from barnabas.quotas.manager import Client
 from barnabas.replicas.log_dirs import ReplicaLogDirs
 from barnabas.replicas.manager import ReplicaManager
 from barnabas.requests.context import ConnectionInfo
@@ -37,6 +38,7 @@ from barnabas.requests.request_times import RequestTimes
 from barnabas.requests.services import Services
 from barnabas.requests.table import Handler, Route
 from barnabas.security.authorizer import AllowAll
+from barnabas.security.principals import ANONYMOUS
 from barnabas.testing.faulty_disk import FaultyDisk
 from barnabas.testing.manual_clock import ManualClock
 from barnabas.testing.manual_executor import ManualExecutor
@@ -185,19 +187,42 @@ class DataPath:
         for callback, args in due:
             callback(*args)
 
-    def begin(self, handler, version: int, request, *, is_large: bool = False) -> object:
-        """Handle a request as it is decoded from the wire; gives the response or a pending one."""
+    def exchange(self, handler, version: int, request) -> Exchange:
+        """A request as it is decoded from the wire."""
         assert handler.min_version <= version <= handler.max_version
         out = WireBuffer()
         request.encode(version, out)
         decoded, _ = handler.request_class.decode(version, memoryview(bytearray(out)))
         connection = ConnectionInfo("10.1.2.3", 5_000, "PLAINTEXT")
-        # An exchange of which nothing is used but the context: no class may inherit from a compiled one.
+        # Of which nothing is used but the context: no class may inherit from a compiled one.
         session: Any = self
         route = route_of(handler, version)
-        ctx = Exchange(self.services, connection, "client", version, 1, route, decoded, session, 0, 0)
+        return Exchange(
+            self.services, connection, "client", version, 1, route, decoded, session, 0, 0, self.client, len(out)
+        )
+
+    def begin(self, handler, version: int, request, *, is_large: bool = False) -> object:
+        """Handle a request as it is decoded from the wire; gives the response or a pending one."""
+        ctx = self.exchange(handler, version, request)
         ctx.is_large = is_large
-        return handler.handle(ctx, decoded)
+        return handler.handle(ctx, ctx.request)
+
+    @property
+    def client(self) -> Client:
+        """Whose requests these are."""
+        return self.services.quotas.enter(ANONYMOUS.name, "client", 0)
+
+    def now_ns(self) -> int:
+        return self.clock.monotonic_ns()
+
+    def take_network_ns(self) -> int:
+        return 0
+
+    def hold(self, exchange: Exchange) -> None:
+        """Nothing is taken from it but its requests, one by one."""
+
+    def settle_soon(self, outcome: object) -> None:
+        """Its answer is looked at by who made it."""
 
     def keep_frame(self) -> Callable[[], object]:
         self.kept_frames += 1

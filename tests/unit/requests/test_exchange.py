@@ -12,6 +12,7 @@ import pytest
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError, ProtocolError, StorageError
 from barnabas.core.executor import ThreadExecutor, submit
+from barnabas.core.histogram import index_of
 from barnabas.core.pending import Pending, Spawner
 from barnabas.protocol.api_keys import FIRST_FLEXIBLE_VERSION, response_class
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -20,6 +21,7 @@ from barnabas.protocol.wire import Message, Part, WireBuffer
 from barnabas.requests.context import ConnectionInfo, RequestContext
 from barnabas.requests.exchange import Exchange
 from barnabas.requests.handlers import HANDLERS
+from barnabas.requests.request_times import ALL_COUNTED, RequestTimes, Stages, add_sent
 from barnabas.requests.table import Handler
 from tests.unit.requests.conftest import route_of
 from tests.unit.requests.test_session import answering, heartbeat, heartbeats, play, until  # noqa: F401  # play is a fixture
@@ -39,6 +41,11 @@ def request_frame(handler: Handler, version: int, body: bytes, correlation_id: i
 
 def bodies(handler: Handler, version: int) -> list[bytes]:
     """Requests that want an answer."""
+    if handler.is_private:
+        # Kafka's clients have none.
+        private = WireBuffer()
+        handler.request_class().encode(version, private)
+        return [bytes(private)]
     if handler.api_key != 0:
         return VECTORS[handler.request_class.SCHEMA_NAME, version]
     # Kafka's own are random: most want none, or have fewer bytes than a batch.
@@ -357,11 +364,60 @@ def test_frames_that_come_together_are_measured_each_by_itself(play, data_path):
     play(story, heartbeats(handle))
 
 
+def test_what_requests_took_is_counted_in_detail_where_somebody_looks(play, data_path):  # noqa: F811
+    def handle(ctx, request):
+        data_path.clock.advance(3)
+        return HeartbeatResponse(0, ErrorCode.UNKNOWN_MEMBER_ID if ctx.correlation_id == 2 else ErrorCode.NONE)
+
+    async def story(wire):
+        wire.table.count_stages()
+        frames = [heartbeat(1), heartbeat(2), heartbeat1(3)]
+        await wire.send(*frames)
+        for _ in frames:
+            await wire.answer()
+        stages = wire.table.times[12].stages
+        # The first two leave together.
+        three_ms, six_ms, nine_ms = (index_of(ms * 1_000_000) for ms in (3, 6, 9))
+        assert (stages.local[three_ms], sum(stages.local)) == (3, 3)
+        assert [stages.total[each] for each in (three_ms, six_ms, nine_ms)] == [0, 2, 1]
+        assert [stages.request_queue[each] for each in (three_ms, six_ms)] == [1, 1]
+        assert sum(stages.remote) == 0
+        assert stages.versions[:2] == [2, 1]
+        assert stages.errors == {0: 2, 25: 1}
+        assert stages.size_bytes == sum(map(len, frames))
+
+    play(story, heartbeats(handle))
+
+
+def test_of_many_requests_a_sample_is_counted_in_detail():
+    times = RequestTimes("any")
+    times.stages = Stages(7)
+    request = SimpleNamespace(
+        route=SimpleNamespace(api_version=7),
+        times=times,
+        frame_bytes=100,
+        received_ns=0,
+        admitted_ns=1_000,
+        handled_ns=0,
+        completed_ns=2_000,
+    )
+    for _ in range(2 * ALL_COUNTED):
+        add_sent((request,), 3_000)
+    assert times.count == times.stages.versions[7] == 2 * ALL_COUNTED
+    assert times.stages.size_bytes == 200 * ALL_COUNTED
+    sample_count = times.stages.sample_count
+    assert ALL_COUNTED < sample_count < 1.1 * ALL_COUNTED
+    assert sum(times.stages.total) == sum(times.stages.sizes) == sum(times.stages.request_queue) == sample_count
+
+
 class CountingClock:
     """A clock that knows how often it was read."""
 
     def __init__(self) -> None:
         self.read_count = 0
+
+    def monotonic_ms(self) -> int:
+        return 0
 
     def monotonic_ns(self) -> int:
         self.read_count += 1
@@ -392,7 +448,7 @@ def test_a_frame_is_kept_once_however_often_that_is_asked():
 
     session: Any = SimpleNamespace(keep_frame=keep_frame)
     connection = ConnectionInfo("10.1.2.3", 5_000, "PLAINTEXT")
-    exchange = Exchange(None, connection, "", 7, 1, route_of(HANDLERS[0], 0), None, session, 0, 0)
+    exchange = Exchange(None, connection, "", 7, 1, route_of(HANDLERS[0], 0), None, session, 0, 0, None, 0)
 
     releases = [exchange.keep_frame(), exchange.keep_frame()]
     assert (len(kept), let_go) == (1, [])

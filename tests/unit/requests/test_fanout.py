@@ -9,7 +9,8 @@ from barnabas.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
-from barnabas.requests.handlers import delete_records, offset_for_leader_epoch
+from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.requests.handlers import delete_records, offset_for_leader_epoch, produce
 from barnabas.security.authorizer import Operation, ResourceType
 from barnabas.security.principals import ANONYMOUS
 from tests.unit.requests.test_produce import batch
@@ -24,9 +25,12 @@ class OnlyMay:
         self.allowed = allowed
         self.asked: list[tuple[object, ...]] = []
 
-    def may(self, principal, host, operation, resource_type, name) -> bool:
+    def may(self, principal, host, operation, resource_type, name, request="") -> bool:
         self.asked.append((principal, host, operation, resource_type, name))
         return operation is self.allowed
+
+    def rights(self, principal, host, resource_type, name) -> int:
+        return 0 if self.allowed is None else 1 << self.allowed
 
 
 def ask(data_path, name):
@@ -71,3 +75,21 @@ def test_who_may_is_served(data_path, name):
 @pytest.mark.parametrize("name", NEEDED)
 def test_a_partition_that_is_not_there_is_unknown(data_path, name):
     assert ask(data_path, name).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+@pytest.mark.parametrize("is_large", [False, True])
+def test_who_produces_with_a_producer_id_needs_a_right_to_that(data_path, is_large):
+    data_path.create("t")
+    authorizer = data_path.services.authorizer = OnlyMay(Operation.WRITE)
+
+    def produce_with(**producer: int) -> int:
+        data = [TopicProduceData("t", [PartitionProduceData(0, bytes(batch(**producer)))])]
+        request = ProduceRequest(None, 1, 1_000, data)
+        pending = data_path.begin(produce.HANDLER, 8, request, is_large=is_large)
+        return data_path.finish(produce.HANDLER, 8, pending).responses[0].partition_responses[0].error_code
+
+    assert produce_with() == ErrorCode.NONE
+    assert (Operation.IDEMPOTENT_WRITE, ResourceType.CLUSTER) not in [asked[2:4] for asked in authorizer.asked]
+    with_id = {"producer_id": 1, "producer_epoch": 0, "base_sequence": 0}
+    assert produce_with(**with_id) == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    assert authorizer.asked[-1][2:4] == (Operation.IDEMPOTENT_WRITE, ResourceType.CLUSTER)

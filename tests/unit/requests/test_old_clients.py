@@ -126,6 +126,15 @@ class TestFetch:
         assert [record.offset for record in found if record.offset >= 4] == [4, 5]
         assert found[0].offset >= 3
 
+    @pytest.mark.parametrize("version", [0, 1, 2])
+    @pytest.mark.parametrize("max_bytes", [1, 12, 60, 100])
+    def test_a_batch_that_does_not_fit_looks_like_a_message_that_does_not(self, filled, version, max_bytes):
+        """With nothing at all the client would take it for the end of the log, and ask again for ever."""
+        data = filled.fetch("t", version=version, max_bytes=max_bytes).records
+        assert len(data) > 0
+        assert list(batches_of_any_magic(data)) == []
+        assert int.from_bytes(data[8:12], "big") > len(data) - 12
+
     def test_a_waiting_one_is_converted_too(self, filled):
         pending = filled.begin(fetch.HANDLER, 2, filled.fetch_request("t", 6, wait_ms=500))
         assert not pending.is_done

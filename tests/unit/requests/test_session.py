@@ -22,14 +22,15 @@ from barnabas.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResp
 from barnabas.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from barnabas.protocol.messages.produce import ProduceRequest
 from barnabas.requests.context import ConnectionInfo
+from barnabas.requests.handlers import fetch, list_groups, produce
 from barnabas.requests.handlers import heartbeat as heartbeat_handler
-from barnabas.requests.handlers import list_groups, produce
 from barnabas.requests.handlers.api_versions import HANDLER as API_VERSIONS
 from barnabas.requests.handlers.api_versions import unsupported_version
 from barnabas.requests.session import Session
 from barnabas.requests.slices import Slices
 from barnabas.requests.table import Handler, RouteTable
 from barnabas.testing.manual_executor import ManualExecutor
+from tests import old_requests
 from tests.patience import PATIENCE_S
 
 PRODUCE, HEARTBEAT, LIST_GROUPS, API_VERSIONS_KEY = 0, 12, 16, 18
@@ -280,6 +281,38 @@ def test_what_is_no_request_costs_the_connection_and_one_line(play, frame, caplo
     play(story, answering())
     (line,) = [each for each in caplog.records if each.levelno >= logging.INFO and each.name.startswith("barnabas")]
     assert "closing the connection" in line.message
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pytest.param(old_requests.produce("topic", -1, bytes(20)), id="malformed-header"),
+        pytest.param(old_requests.fetch("abc"), id="malformed-body"),
+        pytest.param(old_requests.multifetch([("t", 0, 0)] * 20), id="unknown-version"),
+        pytest.param(old_requests.multiproduce([("topic", 0, bytes(20))]), id="of-several"),
+        pytest.param(old_requests.offsets("a-longer-topic"), id="unknown-api"),
+    ],
+)
+def test_a_client_of_kafka_0_7_costs_its_connection_and_one_line_in_a_while(play, frame, caplog):
+    async def story(wire):
+        await wire.send(frame, heartbeat())
+        assert await wire.answer() == b""
+        assert wire.connection.is_closed
+
+    async def again(wire):
+        await story(wire)
+        (line,) = [each for each in caplog.records if each.name.startswith("barnabas")]
+        assert (line.levelno, "a client of Kafka 0.7 at 10.1.2.3" in line.getMessage()) == (logging.WARNING, True)
+        caplog.clear()
+        second = Wire(wire.services, (fetch.HANDLER, produce.HANDLER))
+        try:
+            await story(second)
+        finally:
+            second.close()
+
+    caplog.set_level(logging.INFO)
+    play(again, fetch.HANDLER, produce.HANDLER)
+    assert [each for each in caplog.records if each.name.startswith("barnabas")] == []
 
 
 def test_too_many_array_elements_cost_the_connection(play):

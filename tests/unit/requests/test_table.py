@@ -26,7 +26,17 @@ def test_every_version_of_every_handler_has_a_route():
 def test_what_is_offered_is_sorted_and_complete():
     offered = table(*HANDLERS).offered
     assert offered == sorted(offered)
-    assert len(offered) == len(HANDLERS) == len({key for key, _, _ in offered})
+    told = [handler for handler in HANDLERS if not handler.is_private]
+    assert len(offered) == len(told) == len({key for key, _, _ in offered})
+
+
+def test_what_is_private_is_served_and_not_offered():
+    made = table(*HANDLERS)
+    private = [handler for handler in HANDLERS if handler.is_private]
+    assert [handler.request_class.SCHEMA_NAME for handler in private] == ["ExplainQuotasRequest"]
+    for handler in private:
+        assert made.by_key(handler.api_key << 16) is not None
+        assert handler.api_key not in {key for key, _, _ in made.offered}
 
 
 @pytest.mark.parametrize("api_key", [-1, -32_768, 999, 32_767])

@@ -12,7 +12,9 @@ from barnabas.server.lifecycle import _announce
 @pytest.fixture
 def node():
     config = SimpleNamespace(log_dirs=["/one", "/two"])
-    return SimpleNamespace(address=("10.1.2.3", 9092), broker_id=7, cluster_id="cluster", config=config)
+    return SimpleNamespace(
+        address=("10.1.2.3", 9092), broker_id=7, cluster_id="cluster", config=config, observation=None
+    )
 
 
 def test_one_line_for_people(node, capsys):
@@ -30,3 +32,11 @@ def test_one_line_for_programs_and_then_the_end(node, capsys):
         assert [json.loads(line) for line in ready] == [
             {"host": "10.1.2.3", "port": 9092, "cluster_id": "cluster", "broker_id": 7}
         ]
+
+
+def test_programs_are_told_where_the_figures_are(node):
+    node.observation = SimpleNamespace(addresses=[("127.0.0.1", 9644)])
+    reading_fd, ready_fd = os.pipe()
+    _announce(node, ready_fd)
+    with os.fdopen(reading_fd) as ready:
+        assert json.loads(ready.readline())["http"] == ["127.0.0.1:9644"]

@@ -60,11 +60,12 @@ def test_an_address_by_option_replaces_all_that_the_file_says_about_addresses(fi
     assert [(each.host, each.port) for each in config.advertised_endpoints] == [("127.0.0.1", 7)]
 
 
-def test_a_file_for_zookeeper_says_what_to_do(file):
-    path = file("broker.id=1", "zookeeper.connect=localhost:2181")
-    with pytest.raises(ConfigError, match=r"server\.properties:2: zookeeper\.connect is set, .* give --embedded"):
-        load(path)
-    assert load(path, "--embedded").broker_id == 1
+def test_a_file_for_zookeeper_is_for_zookeeper_unless_asked_otherwise(file):
+    path = file("broker.id=1", "zookeeper.connect=localhost:2181/kafka")
+    assert load(path).zookeeper_connect == "localhost:2181/kafka"
+    assert load(path, "--embedded").zookeeper_connect is None
+    assert load(path, "--embedded", "--override", "zookeeper.connect=far:1").zookeeper_connect is None
+    assert load(path, "--override", "zookeeper.connect=far:1").zookeeper_connect == "far:1"
 
 
 @pytest.mark.parametrize("override", ["num.partitions", "=3", " =3"])

@@ -17,6 +17,7 @@ Source: design page, log compaction; log-format facts, cleaner.
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 
 from barnabas.core.errors import StorageError
 from barnabas.core.executor import Executor, StopSignal
@@ -59,6 +60,9 @@ class Cleaner:
 
     Attributes:
         uncleanable: Logs that could not be cleaned, with the reason.
+        read_bytes, written_bytes, last_round_ms: Of the round that ended last: what was cleaned, what came of it.
+        last_look_ms: When it looked for work last, by the clock that never goes back.
+        dirtiest_ratio: How dirty the dirtiest log was then, 0 to 1.
     """
 
     def __init__(
@@ -81,6 +85,9 @@ class Cleaner:
         stopped: Not set; what its threads wait at when they are too fast.
         """
         self.uncleanable: dict[TopicPartition, BaseException] = {}
+        self.read_bytes = self.written_bytes = self.last_round_ms = 0
+        self.last_look_ms = env.clock.monotonic_ms()
+        self.dirtiest_ratio = 0.0
         self._config = config
         self._env = env
         self._executor = executor
@@ -93,6 +100,19 @@ class Cleaner:
         self._running: dict[TopicPartition, _Running] = {}
         self._timer: Timer | None = None
         self._ended: Pending[None] = Pending()
+
+    @property
+    def noted_bytes(self) -> int:
+        """All that was read and written so far."""
+        return self._throttle.noted_bytes
+
+    def uncleanable_by_directory(self) -> dict[Path, tuple[int, int]]:
+        """The logs that are left alone, by the directory that they stand in: how many, and of how many bytes."""
+        found: dict[Path, tuple[int, int]] = {}
+        for log in self._unclean_logs.values():
+            count, size_bytes = found.get(log.directory.parent, (0, 0))
+            found[log.directory.parent] = count + 1, size_bytes + log.size_bytes
+        return found
 
     def start(self) -> None:
         """Begin to look for work."""
@@ -120,6 +140,8 @@ class Cleaner:
     def _look(self) -> None:
         if self._stopped.is_set():
             return
+        self.last_look_ms = self._env.clock.monotonic_ms()
+        self.dirtiest_ratio = 0.0
         high_watermarks = self._high_watermarks()
         while len(self._running) < self._config.log_cleaner_threads:
             chosen = self._choose(high_watermarks)
@@ -161,6 +183,7 @@ class Cleaner:
             except Exception as error:
                 self._give_up(log, error)
                 continue
+            self.dirtiest_ratio = max(self.dirtiest_ratio, cleanable.dirty_ratio)
             if is_due(cleanable, rules):
                 due.append((log, cleanable))
         index = dirtiest((index, cleanable) for index, (_, cleanable) in enumerate(due))
@@ -267,6 +290,11 @@ class Cleaner:
         log, counts = running.log, running.round.counts
         if not running.groups and self._is_wanted(log):
             elapsed_ms = self._env.clock.monotonic_ms() - running.started_ms
+            self.read_bytes, self.written_bytes, self.last_round_ms = (
+                counts.read_bytes,
+                counts.written_bytes,
+                elapsed_ms,
+            )
             _logger.info(
                 "%s: cleaned up to offset %d: %d segments, %d bytes to %d, %d keys, in %d ms",
                 log.directory,

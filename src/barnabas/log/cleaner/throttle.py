@@ -15,9 +15,21 @@ _INTERVAL_MS = 300
 
 
 class Throttle:
-    """One for all threads of the cleaner: who goes too fast holds up the others, too."""
+    """One for all threads of the cleaner: who goes too fast holds up the others, too.
 
-    __slots__ = ("_allowed_bytes_per_s", "_clock", "_interval_bytes", "_interval_start_ms", "_lock", "_wait")
+    Attributes:
+        noted_bytes: All that were read and written.
+    """
+
+    __slots__ = (
+        "_allowed_bytes_per_s",
+        "_clock",
+        "_interval_bytes",
+        "_interval_start_ms",
+        "_lock",
+        "_wait",
+        "noted_bytes",
+    )
 
     def __init__(self, allowed_bytes_per_s: Callable[[], float], clock: Clock, wait: Callable[[float], object]) -> None:
         """Args:
@@ -29,12 +41,14 @@ class Throttle:
         self._clock = clock
         self._wait = wait
         self._lock = Lock()
+        self.noted_bytes = 0
         self._interval_bytes = 0
         self._interval_start_ms = clock.monotonic_ms()
 
     def note(self, byte_count: int) -> None:
         """Note bytes that were read or written; waits where they were too many."""
         with self._lock:
+            self.noted_bytes += byte_count
             self._interval_bytes += byte_count
             elapsed_ms: float = self._clock.monotonic_ms() - self._interval_start_ms
             if elapsed_ms < _INTERVAL_MS and self._interval_bytes < self._bytes_per_s() * _INTERVAL_MS / 1000:

@@ -29,14 +29,17 @@ from barnabas.protocol.messages.fetch import (
     LeaderIdAndEpoch,
     PartitionData,
 )
+from barnabas.quotas.limits import QuotaKind
 from barnabas.records.errors import CorruptRecordsError
 from barnabas.replicas.partition import Partition
+from barnabas.replicas.topic_counts import TopicCounts
 from barnabas.requests.context import RequestContext
 from barnabas.requests.down_conversion import FIRST_VERSION_WITH_ZSTD, adapt_answer
-from barnabas.requests.fanout import resolve
+from barnabas.requests.fanout import find, resolve
 from barnabas.requests.fetches.sessions import NO_SESSION, FetchSession, Wanted, next_epoch
+from barnabas.requests.fetches.sizes import answer_bytes
 from barnabas.requests.slices import MORE, Step
-from barnabas.security.authorizer import Operation
+from barnabas.security.authorizer import CLUSTER, Operation, ResourceType
 
 logger = logging.getLogger(__name__)
 
@@ -47,6 +50,8 @@ _FIRST_VERSION_OF_FOLLOWERS = 11
 _READ_COMMITTED = 1
 # A member of an enum is looked up in its class each time.
 _READ = Operation.READ
+_FETCH_QUOTA = QuotaKind.FETCH
+_NO_LIMIT = 2**31 - 1
 # Known before anything is read.
 _REFUSALS = (ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
@@ -75,12 +80,14 @@ class Reading:
         "_cached",
         "_ctx",
         "_failures",
+        "_found",
         "_has_found",
         "_is_again",
         "_is_committed",
         "_is_follower",
         "_left_bytes",
         "_may_exceed",
+        "_may_follow",
         "_min_bytes",
         "_request",
         "_session",
@@ -121,13 +128,18 @@ class Reading:
         self.cold: dict[TopicPartition, ColdWork[Any] | ColdSlice] = {}
         # Written out: to call `min` costs more.
         most_bytes, min_bytes = ctx.services.config.fetch_max_bytes, request.min_bytes
+        if ctx.services.quotas.is_enabled[_FETCH_QUOTA] and request.replica_id < 0:
+            most_bytes = min(most_bytes, _most_in_windows(ctx))
         self._left_bytes = left_bytes = request.max_bytes if request.max_bytes < most_bytes else most_bytes
         self._min_bytes = min_bytes if min_bytes < left_bytes else left_bytes
         self._available_bytes = 0
         self._has_found = False
+        # What the answer gives of which topics.
+        self._found: list[tuple[TopicCounts, int]] = []
         self._may_exceed = ctx.api_version >= _FIRST_VERSION_WITH_WHOLE_BATCH
         self._is_committed = request.isolation_level == _READ_COMMITTED
         self._is_follower = request.replica_id >= 0
+        self._may_follow = self._is_follower and ctx.may(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER)
         self.is_complete = False
         self.spans: list[Span] = []
         self._topics: list[FetchableTopicResponse] = []
@@ -153,7 +165,12 @@ class Reading:
         """Add one partition to the answer."""
         if self._is_again and key in self.refused:
             return
-        partition = resolve(self._ctx, _READ, key.topic, key.partition)
+        if not self._is_follower:
+            partition = resolve(self._ctx, _READ, key.topic, key.partition)
+        elif self._may_follow:
+            partition = find(self._ctx, key.topic, key.partition)
+        else:
+            partition = ErrorCode.TOPIC_AUTHORIZATION_FAILED
         if isinstance(partition, ErrorCode):
             data = _refusal(wanted, _translated(partition, self._ctx.api_version))
             if partition in _REFUSALS and not self._is_again:
@@ -203,11 +220,32 @@ class Reading:
             for key, data in self.refused.items():
                 self._add(key, data)
         response = FetchResponse(responses=self._topics)
+        is_counted = ctx.services.quotas.is_any and not self._is_follower
+        if is_counted and not ctx.may_fetch(answer_bytes(response, ctx.api_version)):
+            return self._without_records()
         if self._session is not None:
             self._settle(self._session, response)
+        if response.responses:
+            for counts, length in self._found:
+                counts.bytes_out += length
         if ctx.api_version >= FIRST_VERSION_WITH_ZSTD:
             return response
         return adapt_answer(ctx, self._request, self._wanted, response)
+
+    def _without_records(self) -> FetchResponse:
+        """What a reader gets who is over its quota: nothing, and it knows nothing more than before."""
+        session = self._session
+        response = FetchResponse(responses=[])
+        if session is not None and session.id != NO_SESSION:
+            response.session_id = session.id
+            if self._is_overtaken(session):
+                response.error_code = ErrorCode.INVALID_FETCH_SESSION_EPOCH
+        return response
+
+    def _is_overtaken(self, session: FetchSession) -> bool:
+        """Whether another request of the session came while this one waited."""
+        epoch = self._request.session_epoch
+        return session.epoch != epoch + 1 and session.epoch != next_epoch(epoch)
 
     def _settle(self, session: FetchSession, response: FetchResponse) -> None:
         """Note in the session what the reader is told by this, and in the answer which session it is."""
@@ -218,9 +256,7 @@ class Reading:
             response.session_id = self._ctx.services.fetch_sessions.add(session)
             return
         response.session_id = session.id
-        epoch = self._request.session_epoch
-        if session.epoch != epoch + 1 and session.epoch != next_epoch(epoch):
-            # Another request of the session came while this one waited.
+        if self._is_overtaken(session):
             response.error_code = ErrorCode.INVALID_FETCH_SESSION_EPOCH
             response.responses = []
             return
@@ -232,6 +268,8 @@ class Reading:
     def _read_partition(self, key: TopicPartition, wanted: FetchPartition, partition: Partition) -> PartitionData:
         """One partition's answer."""
         is_follower = self._is_follower
+        if not self._is_again:
+            partition.counts.fetch_requests += 1
         # Whoever knows of replicas near by may read from a follower.
         is_any_replica = self._ctx.api_version >= _FIRST_VERSION_OF_FOLLOWERS and not is_follower
         leader_epoch = wanted.current_leader_epoch
@@ -291,6 +329,7 @@ class Reading:
                 if length:
                     data.records = found
                     self._has_found = True
+                    self._found.append((partition.counts, length))
                     self._available_bytes += length
                     self._left_bytes = left_bytes - length
                 else:
@@ -307,6 +346,16 @@ class Reading:
             return ErrorCode.CORRUPT_MESSAGE
         self._ctx.services.replicas.storage_failed(error)
         return _translated(ErrorCode.KAFKA_STORAGE_ERROR, self._ctx.api_version)
+
+
+def _most_in_windows(ctx: RequestContext) -> int:
+    """How much a consumer may fetch at once: what its quota lets through in all windows but one."""
+    bucket = ctx.quota_bucket(_FETCH_QUOTA)
+    limit = bucket.limit if bucket is not None else None
+    if limit is None:
+        return _NO_LIMIT
+    windows = ctx.services.quotas.windows
+    return int(min(limit * (windows.sample_count - 1) * windows.window_ms / 1_000, _NO_LIMIT))
 
 
 def _divergence(partition: Partition, wanted: FetchPartition) -> tuple[ErrorCode, EpochEndOffset]:

@@ -15,6 +15,7 @@ from barnabas.protocol.messages.alter_partition_reassignments import (
 )
 from barnabas.requests.context import RequestContext
 from barnabas.requests.table import Handler
+from barnabas.security.authorizer import CLUSTER, Operation, ResourceType
 
 _MOST_MESSAGE_CHARACTERS = 1_000
 
@@ -23,6 +24,8 @@ def alter_partition_reassignments(
     ctx: RequestContext, request: AlterPartitionReassignmentsRequest
 ) -> AlterPartitionReassignmentsResponse | Pending[AlterPartitionReassignmentsResponse]:
     """Begin, or cancel; the answer does not wait for the end."""
+    if not ctx.may(Operation.ALTER, ResourceType.CLUSTER, CLUSTER):
+        return _refuse_all(request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED, ctx.not_authorized())
     return ctx.services.spawner.spawn(_alter(ctx, request))
 
 
@@ -51,20 +54,27 @@ def _shape(index: int, result: ReassignmentResult) -> ReassignablePartitionRespo
     return ReassignablePartitionResponse(index, result.error_code, message)
 
 
-def refuse(
-    ctx: RequestContext, request: AlterPartitionReassignmentsRequest, error_code: ErrorCode
+def _refuse_all(
+    request: AlterPartitionReassignmentsRequest, error_code: ErrorCode, message: str | None = None
 ) -> AlterPartitionReassignmentsResponse:
-    """The same answer for all that was asked: the request failed as a whole."""
     return AlterPartitionReassignmentsResponse(
         error_code=error_code,
+        error_message="" if message is None else message,
         responses=[
             ReassignableTopicResponse(
                 topic.name,
-                [ReassignablePartitionResponse(each.partition_index, error_code, None) for each in topic.partitions],
+                [ReassignablePartitionResponse(each.partition_index, error_code, message) for each in topic.partitions],
             )
             for topic in request.topics
         ],
     )
+
+
+def refuse(
+    ctx: RequestContext, request: AlterPartitionReassignmentsRequest, error_code: ErrorCode
+) -> AlterPartitionReassignmentsResponse:
+    """The same answer for all that was asked: the request failed as a whole."""
+    return _refuse_all(request, error_code)
 
 
 HANDLER = Handler(AlterPartitionReassignmentsRequest, 0, 0, alter_partition_reassignments, refuse)

@@ -17,6 +17,7 @@ from barnabas.requests.context import RequestContext
 from barnabas.requests.fanout import in_slices
 from barnabas.requests.slices import MORE, Steps
 from barnabas.requests.table import Handler
+from barnabas.security.authorizer import CLUSTER, Operation, ResourceType
 
 
 @in_slices
@@ -24,6 +25,9 @@ def alter_replica_log_dirs(
     ctx: RequestContext, request: AlterReplicaLogDirsRequest
 ) -> Steps[AlterReplicaLogDirsResponse]:
     """Begin to move; the answer does not wait for the end. Of two directories for a partition the later counts."""
+    if not ctx.may(Operation.ALTER, ResourceType.CLUSTER, CLUSTER):
+        yield refuse(ctx, request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+        return
     results: dict[TopicPartition, ErrorCode] = {}
     wanted = {
         TopicPartition(topic.name, index): each.path

@@ -16,8 +16,11 @@ from barnabas.protocol.messages.create_partitions import (
 )
 from barnabas.requests.context import RequestContext
 from barnabas.requests.table import Handler
+from barnabas.security.authorizer import Operation, ResourceType
 
 _MOST_MESSAGE_CHARACTERS = 1_000
+# Before, a client is held for what was too much.
+_FIRST_STRICT_VERSION = 3
 
 
 def create_partitions(
@@ -31,14 +34,25 @@ def create_partitions(
 
 async def _create(ctx: RequestContext, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
     times_named = Counter(topic.name for topic in request.topics)
-    wanted = [_wanted(topic) for topic in request.topics if times_named[topic.name] == 1]
-    results = await ctx.services.partitions.add(wanted, request.timeout_ms, request.validate_only)
+    once = [topic for topic in request.topics if times_named[topic.name] == 1]
+    wanted = [_wanted(topic) for topic in once if ctx.may(Operation.ALTER, ResourceType.TOPIC, topic.name)]
+    allowed = {each.name for each in wanted}
+    quota = ctx.controller_quota(_FIRST_STRICT_VERSION)
+    results = await ctx.services.partitions.add(wanted, request.timeout_ms, request.validate_only, quota)
+    ctx.hold_for(quota)
     answers = [
         # It may repeat a name that leaves no room for anything else in a string of the protocol.
         CreatePartitionsTopicResult(
             each.name, each.error_code, each.message and each.message[:_MOST_MESSAGE_CHARACTERS]
         )
         for each in results
+    ]
+    answers += [
+        CreatePartitionsTopicResult(
+            topic.name, ErrorCode.TOPIC_AUTHORIZATION_FAILED, "The topic authorization is failed."
+        )
+        for topic in once
+        if topic.name not in allowed
     ]
     # As in Kafka: once each, after the others.
     answers += [

@@ -23,10 +23,13 @@ from barnabas.protocol.messages.create_topics import (
 )
 from barnabas.requests.context import RequestContext
 from barnabas.requests.table import Handler
+from barnabas.security.authorizer import CLUSTER, Operation, ResourceType
 
 T = TypeVar("T")
 
 _FIRST_VERSION_WITH_CONFIGS = 5
+# Before, a client is held for what was too much.
+_FIRST_STRICT_VERSION = 6
 _TOPICS_PER_TURN = 100
 _MOST_MESSAGE_CHARACTERS = 1_000
 
@@ -43,22 +46,35 @@ def create_topics(
 async def _create(ctx: RequestContext, request: CreateTopicsRequest) -> CreateTopicsResponse:
     times_named = Counter(topic.name for topic in request.topics)
     wanted = []
+    may_create_any = ctx.may_unlogged(Operation.CREATE, ResourceType.CLUSTER, CLUSTER)
+    denied: dict[str, CreatableTopicResult] = {}
     async for topic in _in_turns(request.topics):
-        if times_named[topic.name] == 1:
+        name = topic.name
+        if times_named[name] > 1:
+            continue
+        if may_create_any or ctx.may(Operation.CREATE, ResourceType.TOPIC, name):
             wanted.append(_new_topic(topic))
-    results = await ctx.services.topics.create(wanted, request.timeout_ms, request.validate_only)
+        else:
+            error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            denied[name] = CreatableTopicResult(name, error_code=error_code, error_message="Authorization failed.")
+    quota = ctx.controller_quota(_FIRST_STRICT_VERSION)
+    results = await ctx.services.topics.create(wanted, request.timeout_ms, request.validate_only, quota)
+    ctx.hold_for(quota)
     has_configs = ctx.api_version >= _FIRST_VERSION_WITH_CONFIGS
-    by_name = {}
+    by_name = dict(denied)
     async for result in _in_turns(results):
         by_name[result.name] = _shape(result, has_configs)
+    refused = denied.keys() | {name for name, count in times_named.items() if count > 1}
     answers = []
     async for topic in _in_turns(request.topics):
-        answers.append(
-            by_name.get(topic.name)
-            or CreatableTopicResult(
-                topic.name, error_code=ErrorCode.INVALID_REQUEST, error_message="Found multiple entries for this topic."
-            )
+        answer = by_name.get(topic.name) or CreatableTopicResult(
+            topic.name, error_code=ErrorCode.INVALID_REQUEST, error_message="Found multiple entries for this topic."
         )
+        # Of a topic that could not be created Kafka does not say it.
+        is_told = answer.error_code == ErrorCode.NONE or topic.name in refused
+        if is_told and not ctx.may_unlogged(Operation.DESCRIBE_CONFIGS, ResourceType.TOPIC, topic.name):
+            _hide_configs(answer)
+        answers.append(answer)
     return CreateTopicsResponse(topics=answers)
 
 
@@ -90,6 +106,13 @@ def _shape(result: TopicResult, has_configs: bool) -> CreatableTopicResult:
         replication_factor=result.replication_factor,
         configs=[] if result.config is None or not has_configs else _configs(result.config),
     )
+
+
+def _hide_configs(answer: CreatableTopicResult) -> None:
+    """Tell nothing of how the topic is set up, but why."""
+    answer.topic_config_error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    answer.num_partitions = answer.replication_factor = -1
+    answer.configs = []
 
 
 def _configs(config: TopicConfig) -> list[CreatableTopicConfigs]:

@@ -9,6 +9,7 @@ from barnabas.requests.context import RequestContext
 from barnabas.requests.fanout import in_slices
 from barnabas.requests.slices import MORE, Steps
 from barnabas.requests.table import Handler
+from barnabas.security.authorizer import Operation, ResourceType
 
 
 @in_slices
@@ -16,7 +17,10 @@ def delete_groups(ctx: RequestContext, request: DeleteGroupsRequest) -> Steps[De
     """Remove each group on its own; one that is named twice is answered once."""
     results = []
     for group_id in dict.fromkeys(request.groups_names):
-        results.append(DeletableGroupResult(group_id, ctx.services.groups.delete(group_id)))
+        error_code = ErrorCode.GROUP_AUTHORIZATION_FAILED
+        if ctx.may(Operation.DELETE, ResourceType.GROUP, group_id):
+            error_code = ctx.services.groups.delete(group_id)
+        results.append(DeletableGroupResult(group_id, error_code))
         if ctx.is_large:
             yield MORE
     yield DeleteGroupsResponse(results=results)

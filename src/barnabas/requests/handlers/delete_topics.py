@@ -12,6 +12,10 @@ from barnabas.protocol.messages.delete_topics import (
 )
 from barnabas.requests.context import RequestContext
 from barnabas.requests.table import Handler
+from barnabas.security.authorizer import Operation, ResourceType
+
+# Before, a client is held for what was too much.
+_FIRST_STRICT_VERSION = 5
 
 
 def delete_topics(
@@ -29,7 +33,14 @@ def delete_topics(
 
 
 async def _delete(ctx: RequestContext, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
-    results = await ctx.services.topics.delete(request.topic_names, request.timeout_ms)
+    denied = [
+        name for name in dict.fromkeys(request.topic_names) if not ctx.may(Operation.DELETE, ResourceType.TOPIC, name)
+    ]
+    results = dict.fromkeys(denied, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    going = [name for name in request.topic_names if name not in results]
+    quota = ctx.controller_quota(_FIRST_STRICT_VERSION)
+    results.update(await ctx.services.topics.delete(going, request.timeout_ms, quota))
+    ctx.hold_for(quota)
     return DeleteTopicsResponse(
         # A topic that is named twice is answered twice.
         responses=[DeletableTopicResult(name, error_code=results[name]) for name in request.topic_names]

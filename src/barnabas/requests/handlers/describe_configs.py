@@ -24,6 +24,7 @@ from barnabas.protocol.messages.describe_configs import (
 )
 from barnabas.requests.context import RequestContext
 from barnabas.requests.table import Handler
+from barnabas.security.authorizer import CLUSTER, Operation, ResourceType
 
 _RESOURCES_PER_TURN = 20
 _LOGGER_SOURCE = 6
@@ -82,8 +83,13 @@ def _find(
 ) -> list[DescribeConfigsResourceResult]:
     name, keys = resource.resource_name, resource.configuration_keys
     if resource.resource_type == ConfigResourceType.TOPIC:
+        if not ctx.may(Operation.DESCRIBE_CONFIGS, ResourceType.TOPIC, name):
+            raise KafkaError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Topic authorization failed.")
         check_name(name)
         return _shape_all(request, describe_topic(_topic_config(ctx, name), keys), _topic_document)
+    of_brokers = (ConfigResourceType.BROKER, ConfigResourceType.BROKER_LOGGER)
+    if resource.resource_type in of_brokers and not ctx.may(Operation.DESCRIBE_CONFIGS, ResourceType.CLUSTER, CLUSTER):
+        raise KafkaError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Cluster authorization failed.")
     if resource.resource_type == ConfigResourceType.BROKER:
         if not name:
             return _shape_all(request, describe_broker_defaults(ctx.services.config, keys), _broker_document)

@@ -15,9 +15,8 @@ from barnabas.requests.context import RequestContext
 from barnabas.requests.fanout import in_slices
 from barnabas.requests.slices import MORE, MOST_ELEMENTS_AT_ONCE, Steps
 from barnabas.requests.table import Handler
+from barnabas.security.authorizer import OPERATIONS_OF, Operation, ResourceType
 
-# What may be done with a group where nobody is refused anything: READ (3), DELETE (6) and DESCRIBE (8), as bits.
-_ALL_OPERATIONS = 1 << 3 | 1 << 6 | 1 << 8
 _OPERATIONS_NOT_ASKED_FOR = -(1 << 31)
 
 
@@ -38,10 +37,14 @@ def describe_groups(ctx: RequestContext, request: DescribeGroupsRequest) -> Step
 
 
 def _describe(ctx: RequestContext, group_id: str, includes_operations: bool) -> DescribedGroup:
+    if not ctx.may(Operation.DESCRIBE, ResourceType.GROUP, group_id):
+        return DescribedGroup(ErrorCode.GROUP_AUTHORIZATION_FAILED, group_id)
     error_code, group = ctx.services.groups.describe(group_id)
     if error_code is not ErrorCode.NONE:
         return DescribedGroup(error_code, group_id)
-    operations = _ALL_OPERATIONS if includes_operations else _OPERATIONS_NOT_ASKED_FOR
+    operations = _OPERATIONS_NOT_ASKED_FOR
+    if includes_operations:
+        operations = ctx.rights(ResourceType.GROUP, group_id) & OPERATIONS_OF[ResourceType.GROUP]
     if group is None:
         return DescribedGroup(ErrorCode.NONE, group_id, Phase.DEAD.value, "", "", [], operations)
     protocol_name = (group.protocol_name or "") if group.phase is Phase.STABLE else ""

@@ -15,11 +15,15 @@ from barnabas.requests.context import RequestContext
 from barnabas.requests.fanout import in_slices
 from barnabas.requests.slices import MORE, MOST_ELEMENTS_AT_ONCE, Steps
 from barnabas.requests.table import Handler
+from barnabas.security.authorizer import CLUSTER, Operation, ResourceType
 
 
 @in_slices
 def describe_log_dirs(ctx: RequestContext, request: DescribeLogDirsRequest) -> Steps[DescribeLogDirsResponse]:
     """Each directory with all its topics; of partitions only those that are asked about (null: all)."""
+    if not ctx.may(Operation.DESCRIBE, ResourceType.CLUSTER, CLUSTER):
+        yield DescribeLogDirsResponse()
+        return
     wanted = None
     if request.topics is not None:
         wanted = {(topic.topic, index) for topic in request.topics for index in topic.partitions}

@@ -17,14 +17,24 @@ from barnabas.protocol.messages.elect_leaders import (
 )
 from barnabas.requests.context import RequestContext
 from barnabas.requests.table import Handler
+from barnabas.security.authorizer import CLUSTER, Operation, ResourceType
 
 _ELECTIONS = {election.value: election for election in Election}
+# differs from Kafka (election-of-all): it tells of those that are being deleted.
+# Of all partitions nobody hears of those that lead as they should, nor of those that are gone since all were counted.
+_UNTOLD_OF_ALL = (
+    ErrorCode.ELECTION_NOT_NEEDED,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.INVALID_TOPIC_EXCEPTION,
+)
 
 
 def elect_leaders(
     ctx: RequestContext, request: ElectLeadersRequest
 ) -> ElectLeadersResponse | Pending[ElectLeadersResponse]:
     """Elect leaders for what the request names, or for all partitions."""
+    if not ctx.may(Operation.ALTER, ResourceType.CLUSTER, CLUSTER):
+        return refuse(ctx, request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     election = _ELECTIONS.get(request.election_type)
     if election is None:
         # As in Kafka, which has no better error for it.
@@ -40,9 +50,7 @@ async def _elect(ctx: RequestContext, request: ElectLeadersRequest, election: El
     results = await ctx.services.leadership.elect(wanted, election, request.timeout_ms)
     if request.topic_partitions is None:
         results = {
-            partition: result
-            for partition, result in results.items()
-            if result.error_code != ErrorCode.ELECTION_NOT_NEEDED
+            partition: result for partition, result in results.items() if result.error_code not in _UNTOLD_OF_ALL
         }
     return ElectLeadersResponse(replica_election_results=_by_topic(results))
 

@@ -8,10 +8,13 @@ from barnabas.groups.events import Heartbeat
 from barnabas.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from barnabas.requests.context import RequestContext
 from barnabas.requests.table import Handler
+from barnabas.security.authorizer import Operation, ResourceType
 
 
 def heartbeat(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
     """Extend a member's session, or tell it why it must rejoin."""
+    if not ctx.may(Operation.READ, ResourceType.GROUP, request.group_id):
+        return HeartbeatResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
     event = Heartbeat(request.member_id, request.generation_id, request.group_instance_id)
     return HeartbeatResponse(error_code=ctx.services.groups.heartbeat(request.group_id, event))
 

@@ -8,9 +8,8 @@ from barnabas.core.pending import Pending
 from barnabas.core.types import NO_EPOCH, NO_PRODUCER_ID
 from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from barnabas.requests.context import RequestContext
-from barnabas.requests.fanout import CLUSTER
 from barnabas.requests.table import Handler
-from barnabas.security.authorizer import Operation, ResourceType
+from barnabas.security.authorizer import CLUSTER, Operation, ResourceType
 from barnabas.transactions.events import Answer
 
 FIRST_EPOCH = 0

@@ -11,6 +11,7 @@ from barnabas.groups.events import NO_MEMBER_ID, Join, JoinAnswer
 from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
 from barnabas.requests.context import RequestContext
 from barnabas.requests.table import Handler
+from barnabas.security.authorizer import Operation, ResourceType
 
 _FIRST_VERSION_WITH_REBALANCE_TIMEOUT = 1
 _FIRST_VERSION_WITH_REQUIRED_MEMBER_ID = 4
@@ -19,6 +20,8 @@ _FIRST_VERSION_WITH_NULL_PROTOCOL = 7
 
 def join_group(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupResponse | Pending[JoinGroupResponse]:
     """Join; the answer comes when the group has gathered."""
+    if not ctx.may(Operation.READ, ResourceType.GROUP, request.group_id):
+        return _response(ctx.api_version, JoinAnswer(ErrorCode.GROUP_AUTHORIZATION_FAILED, NO_MEMBER_ID))
     has_rebalance_timeout = ctx.api_version >= _FIRST_VERSION_WITH_REBALANCE_TIMEOUT
     groups = ctx.services.groups
     instance_id = request.group_instance_id

@@ -10,6 +10,7 @@ from barnabas.requests.context import RequestContext
 from barnabas.requests.fanout import in_slices
 from barnabas.requests.slices import MORE, Steps
 from barnabas.requests.table import Handler
+from barnabas.security.authorizer import Operation, ResourceType
 
 _FIRST_VERSION_WITH_SEVERAL_MEMBERS = 3
 
@@ -18,6 +19,9 @@ _FIRST_VERSION_WITH_SEVERAL_MEMBERS = 3
 def leave_group(ctx: RequestContext, request: LeaveGroupRequest) -> Steps[LeaveGroupResponse]:
     """Remove members; each has its own answer."""
     groups, group_id = ctx.services.groups, request.group_id
+    if not ctx.may(Operation.READ, ResourceType.GROUP, group_id):
+        yield LeaveGroupResponse(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
+        return
     if ctx.api_version < _FIRST_VERSION_WITH_SEVERAL_MEMBERS:
         yield LeaveGroupResponse(error_code=groups.leave(group_id, Leave(request.member_id)))
         return

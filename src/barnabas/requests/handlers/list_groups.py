@@ -7,11 +7,14 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 from barnabas.requests.context import RequestContext
 from barnabas.requests.table import Handler
+from barnabas.security.authorizer import CLUSTER, Operation, ResourceType
 
 
 def list_groups(ctx: RequestContext, request: ListGroupsRequest) -> ListGroupsResponse:
-    """List the groups, or those in some states."""
+    """List the groups, or those in some states; of a cluster that may not be described, those that may."""
     error_code, groups = ctx.services.groups.list_groups(request.states_filter)
+    if not ctx.may_unlogged(Operation.DESCRIBE, ResourceType.CLUSTER, CLUSTER):
+        groups = [group for group in groups if ctx.may_unlogged(Operation.DESCRIBE, ResourceType.GROUP, group.group_id)]
     return ListGroupsResponse(
         error_code=error_code,
         groups=[ListedGroup(group.group_id, group.protocol_type or "", group.phase.value) for group in groups],

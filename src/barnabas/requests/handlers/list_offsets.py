@@ -23,10 +23,10 @@ from barnabas.records.errors import CorruptRecordsError
 from barnabas.replicas.partition import Partition
 from barnabas.requests.cold_requests import answer_when_read
 from barnabas.requests.context import RequestContext
-from barnabas.requests.fanout import in_slices, resolve
+from barnabas.requests.fanout import find, in_slices
 from barnabas.requests.slices import MORE, Step, Steps
 from barnabas.requests.table import Handler
-from barnabas.security.authorizer import Operation
+from barnabas.security.authorizer import Operation, ResourceType
 
 logger = logging.getLogger(__name__)
 
@@ -58,8 +58,12 @@ def list_offsets(ctx: RequestContext, request: ListOffsetsRequest) -> Steps[List
     topics = []
     for topic in request.topics:
         answers = []
+        # Before anything else is said of it.
+        may_describe = ctx.may(Operation.DESCRIBE, ResourceType.TOPIC, topic.name)
         for wanted in topic.partitions:
-            if (topic.name, wanted.partition_index) in named_twice:
+            if not may_describe:
+                answers.append(_refusal(wanted, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+            elif (topic.name, wanted.partition_index) in named_twice:
                 answers.append(_refusal(wanted, ErrorCode.INVALID_REQUEST))
             else:
                 attempt = partial(_list_offset, ctx, request, topic.name, wanted)
@@ -77,7 +81,7 @@ def list_offsets(ctx: RequestContext, request: ListOffsetsRequest) -> Steps[List
 def _list_offset(
     ctx: RequestContext, request: ListOffsetsRequest, name: str, wanted: ListOffsetsPartition, cached: Cached | None
 ) -> ListOffsetsPartitionResponse:
-    partition = resolve(ctx, Operation.DESCRIBE, name, wanted.partition_index)
+    partition = find(ctx, name, wanted.partition_index)
     if isinstance(partition, ErrorCode):
         return _refusal(wanted, partition)
     error_code = partition.check_leader_epoch(wanted.current_leader_epoch, request.replica_id == _DEBUGGER)

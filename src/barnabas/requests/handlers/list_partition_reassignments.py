@@ -12,12 +12,16 @@ from barnabas.protocol.messages.list_partition_reassignments import (
 )
 from barnabas.requests.context import RequestContext
 from barnabas.requests.table import Handler
+from barnabas.security.authorizer import CLUSTER, Operation, ResourceType
 
 
 def list_partition_reassignments(
     ctx: RequestContext, request: ListPartitionReassignmentsRequest
 ) -> ListPartitionReassignmentsResponse:
     """Those of the partitions that are asked about (null: of all) which are on their way."""
+    if not ctx.may(Operation.DESCRIBE, ResourceType.CLUSTER, CLUSTER):
+        error_code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        return ListPartitionReassignmentsResponse(error_code=error_code, error_message=ctx.not_authorized())
     if not ctx.services.leadership.is_controller:
         return ListPartitionReassignmentsResponse(
             error_code=ErrorCode.NOT_CONTROLLER, error_message="This is not the correct controller for this cluster."

@@ -20,10 +20,11 @@ from barnabas.protocol.messages.metadata import (
     MetadataResponseTopic,
 )
 from barnabas.requests.context import RequestContext
-from barnabas.requests.encoded_metadata import KindOfParts, MetadataAnswer, encoded_topic
+from barnabas.requests.encoded_metadata import KindOfParts, MetadataAnswer, encoded_topic, with_rights
 from barnabas.requests.fanout import in_slices
 from barnabas.requests.slices import MORE, MOST_ELEMENTS_AT_ONCE, Step, Steps
 from barnabas.requests.table import Handler
+from barnabas.security.authorizer import CLUSTER, OPERATIONS_OF, Operation, ResourceType
 
 NO_LEADER = -1
 # Some 20 µs of a slice, which ends by time: what is looked at less often costs less.
@@ -32,9 +33,6 @@ _PARTITIONS_PER_STEP = 20
 _KEPT_PER_STEP = 100
 _MOST_KEPT_AT_ONCE = 5_000
 
-# Bits are 1 << operation code. Without an authorizer, everything that the resource knows is allowed.
-_CLUSTER_OPERATIONS = sum(1 << code for code in (5, 7, 8, 9, 10, 11, 12))
-_TOPIC_OPERATIONS = sum(1 << code for code in (3, 4, 5, 6, 7, 8, 10, 11))
 _NOT_ASKED = -(1 << 31)
 
 
@@ -44,8 +42,10 @@ def metadata(ctx: RequestContext, request: MetadataRequest) -> Steps[MetadataRes
     services = ctx.services
     image = services.cluster.image
     if request.topics is None or (ctx.api_version == 0 and not request.topics):
-        yield from _respond(ctx, request, list(image.topics), {})
+        known_to_all = yield from _describable(ctx, list(image.topics))
+        yield from _respond(ctx, request, known_to_all, {})
         return
+    may_create_any = ctx.may_unlogged(Operation.CREATE, ResourceType.CLUSTER, CLUSTER)
     known: dict[str, None] = {}
     errors: dict[str, ErrorCode] = {}
     wanted = []
@@ -54,9 +54,16 @@ def metadata(ctx: RequestContext, request: MetadataRequest) -> Steps[MetadataRes
         if ctx.is_large:
             yield MORE
         name = topic.name or ""
-        if name in image.topics:
+        if name in known or name in errors:
+            continue
+        if not ctx.may(Operation.DESCRIBE, ResourceType.TOPIC, name):
+            # Whether it is there or not.
+            errors[name] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        elif name in image.topics:
             known[name] = None
-        elif name not in errors:
+        elif may_create and not may_create_any and not ctx.may(Operation.CREATE, ResourceType.TOPIC, name):
+            errors[name] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        else:
             errors[name] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             if may_create or name in INTERNAL_TOPICS:
                 wanted.append(name)
@@ -67,6 +74,21 @@ def metadata(ctx: RequestContext, request: MetadataRequest) -> Steps[MetadataRes
         yield Step(creating)
         errors |= creating.value
     yield from _respond(ctx, request, list(known), errors)
+
+
+def _describable(ctx: RequestContext, names: list[str]) -> Generator[Step, None, list[str]]:
+    """Those that the principal may know of."""
+    if ctx.services.authorizer.allows_everything:
+        return names
+    if len(names) > MOST_ELEMENTS_AT_ONCE:
+        ctx.is_large = True
+    found = []
+    for number, name in enumerate(names):
+        if ctx.may_unlogged(Operation.DESCRIBE, ResourceType.TOPIC, name):
+            found.append(name)
+        if ctx.is_large and number % _KEPT_PER_STEP == 0:
+            yield MORE
+    return found
 
 
 def _respond(
@@ -97,8 +119,17 @@ def _respond(
     for number, name in missing:
         parts[number] = yield from _encode(ctx, image, kind, name, with_operations)
     topics = []
+    if with_operations and not services.authorizer.allows_everything:
+        for number, name in enumerate(known):
+            parts[number] = with_rights(ctx.api_version, parts[number], _rights(ctx, ResourceType.TOPIC, name))
+            if ctx.is_large and number % _KEPT_PER_STEP == 0:
+                yield MORE
     for name, error_code in errors.items():
         topic = MetadataResponseTopic(error_code, name, is_internal=name in INTERNAL_TOPICS)
+        if error_code is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+            topic.is_internal = False
+        elif with_operations:
+            topic.topic_authorized_operations = _rights(ctx, ResourceType.TOPIC, name)
         if parts:
             parts.append(encoded_topic(ctx.api_version, topic))
         else:
@@ -110,12 +141,23 @@ def _respond(
         cluster_id=image.cluster_id,
         controller_id=image.controller_id,
         topics=topics,
-        cluster_authorized_operations=_CLUSTER_OPERATIONS
+        cluster_authorized_operations=_cluster_rights(ctx)
         if request.include_cluster_authorized_operations
         else _NOT_ASKED,
     )
     answer.parts = parts
     yield answer
+
+
+def _rights(ctx: RequestContext, resource_type: ResourceType, name: str) -> int:
+    """What the principal may do of what can be done with such a resource, as bits."""
+    return ctx.rights(resource_type, name) & OPERATIONS_OF[resource_type]
+
+
+def _cluster_rights(ctx: RequestContext) -> int:
+    if not ctx.may(Operation.DESCRIBE, ResourceType.CLUSTER, CLUSTER):
+        return 0
+    return _rights(ctx, ResourceType.CLUSTER, CLUSTER)
 
 
 def _encode(
@@ -134,7 +176,8 @@ def _encode(
         name,
         is_internal=name in INTERNAL_TOPICS,
         partitions=partitions,
-        topic_authorized_operations=_TOPIC_OPERATIONS if with_operations else _NOT_ASKED,
+        # What is kept says so for whoever is allowed everything.
+        topic_authorized_operations=OPERATIONS_OF[ResourceType.TOPIC] if with_operations else _NOT_ASKED,
     )
     if len(partitions) > MOST_ELEMENTS_AT_ONCE:
         # By itself too long for a turn of the loop.

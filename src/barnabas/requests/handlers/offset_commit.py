@@ -23,6 +23,7 @@ from barnabas.requests.fanout import in_slices
 from barnabas.requests.offsets_to_commit import OffsetsToCommit, sort_out
 from barnabas.requests.slices import MORE, Step, Steps
 from barnabas.requests.table import Handler
+from barnabas.security.authorizer import Operation, ResourceType
 
 _VERSION_OF_THE_REGISTRY = 0
 _DEFAULT_RETENTION = -1
@@ -33,6 +34,9 @@ _Offsets = OffsetsToCommit[OffsetCommitRequestPartition]
 @in_slices
 def offset_commit(ctx: RequestContext, request: OffsetCommitRequest) -> Steps[OffsetCommitResponse]:
     """Store the offsets of partitions that exist; each of the others gets its own error."""
+    if not ctx.may(Operation.READ, ResourceType.GROUP, request.group_id):
+        yield refuse(ctx, request, ErrorCode.GROUP_AUTHORIZATION_FAILED)
+        return
     offsets = yield from sort_out(ctx, request.topics)
     if ctx.api_version == _VERSION_OF_THE_REGISTRY:
         yield _commit_to_registry(ctx, request, offsets)

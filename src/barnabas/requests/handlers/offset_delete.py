@@ -15,18 +15,26 @@ from barnabas.requests.context import RequestContext
 from barnabas.requests.fanout import in_slices
 from barnabas.requests.slices import MORE, MOST_ELEMENTS_AT_ONCE, Steps
 from barnabas.requests.table import Handler
+from barnabas.security.authorizer import Operation, ResourceType
 
 
 @in_slices
 def offset_delete(ctx: RequestContext, request: OffsetDeleteRequest) -> Steps[OffsetDeleteResponse]:
     """Remove the offsets of partitions that exist; those of topics that members read stay."""
+    if not ctx.may(Operation.DELETE, ResourceType.GROUP, request.group_id):
+        yield refuse(ctx, request, ErrorCode.GROUP_AUTHORIZATION_FAILED)
+        return
     image = ctx.services.cluster.image
     errors: dict[TopicPartition, ErrorCode] = {}
     for topic in request.topics:
+        may_read = ctx.may(Operation.READ, ResourceType.TOPIC, topic.name)
         for partition in topic.partitions:
             key = TopicPartition(topic.name, partition.partition_index)
-            is_known = image.partition(*key) is not None
-            errors[key] = ErrorCode.NONE if is_known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            if not may_read:
+                errors[key] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            else:
+                is_known = image.partition(*key) is not None
+                errors[key] = ErrorCode.NONE if is_known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             if ctx.is_large:
                 yield MORE
     known = [key for key, error_code in errors.items() if error_code is ErrorCode.NONE]

@@ -21,6 +21,7 @@ from barnabas.requests.context import RequestContext
 from barnabas.requests.fanout import in_slices
 from barnabas.requests.slices import MORE, MOST_ELEMENTS_AT_ONCE, Steps
 from barnabas.requests.table import Handler
+from barnabas.security.authorizer import Operation, ResourceType
 
 _VERSION_OF_THE_REGISTRY = 0
 _FIRST_VERSION_WITH_GROUP_ERROR = 2
@@ -28,7 +29,10 @@ _FIRST_VERSION_WITH_GROUP_ERROR = 2
 
 @in_slices
 def offset_fetch(ctx: RequestContext, request: OffsetFetchRequest) -> Steps[OffsetFetchResponse]:
-    """List the committed offsets of some partitions, or of all that have one."""
+    """List the committed offsets of some partitions, or of all that have one; of topics that may be described."""
+    if not ctx.may(Operation.DESCRIBE, ResourceType.GROUP, request.group_id):
+        yield refuse(ctx, request, ErrorCode.GROUP_AUTHORIZATION_FAILED)
+        return
     wanted: list[TopicPartition] | None = None if request.topics is None else []
     if wanted is not None:
         for topic in request.topics or ():
@@ -44,6 +48,8 @@ def offset_fetch(ctx: RequestContext, request: OffsetFetchRequest) -> Steps[Offs
     if error_code is not ErrorCode.NONE:
         yield _refusal(ctx, error_code, wanted or [])
         return
+    # A group may have read what this principal must not know of.
+    is_all = wanted is None
     unstable = groups.unstable_partitions(request.group_id) if request.require_stable else frozenset()
     if wanted is None:
         wanted = list(offsets)
@@ -54,7 +60,11 @@ def offset_fetch(ctx: RequestContext, request: OffsetFetchRequest) -> Steps[Offs
     topics: dict[str, OffsetFetchResponseTopic] = {}
     for key in wanted:
         committed = offsets.get(key)
-        if key in unstable:
+        if not _may_describe(ctx, key.topic, is_all):
+            if is_all:
+                continue
+            answer = _missing(key, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        elif key in unstable:
             answer = _missing(key, ErrorCode.UNSTABLE_OFFSET_COMMIT)
         elif committed is None:
             answer = _missing(key, ErrorCode.NONE)
@@ -71,17 +81,29 @@ def offset_fetch(ctx: RequestContext, request: OffsetFetchRequest) -> Steps[Offs
     yield OffsetFetchResponse(topics=list(topics.values()))
 
 
+def _may_describe(ctx: RequestContext, topic: str, is_all: bool) -> bool:
+    """Whether the principal may know of a topic; who asks for all did not ask for this one."""
+    if is_all:
+        return ctx.may_unlogged(Operation.DESCRIBE, ResourceType.TOPIC, topic)
+    return ctx.may(Operation.DESCRIBE, ResourceType.TOPIC, topic)
+
+
 def _fetch_from_registry(
     ctx: RequestContext, request: OffsetFetchRequest, wanted: list[TopicPartition]
 ) -> Pending[OffsetFetchResponse]:
     image = ctx.services.cluster.image
 
     async def fetch() -> OffsetFetchResponse:
-        known = [key for key in wanted if image.partition(*key) is not None]
+        may_describe = {
+            topic: ctx.may(Operation.DESCRIBE, ResourceType.TOPIC, topic) for topic in {key.topic for key in wanted}
+        }
+        known = [key for key in wanted if may_describe[key.topic] and image.partition(*key) is not None]
         found = await fetch_offsets(ctx.services.registry, request.group_id, known)
         answers = []
         for key in wanted:
             offset = found.get(key, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            if not may_describe[key.topic]:
+                offset = ErrorCode.TOPIC_AUTHORIZATION_FAILED
             if isinstance(offset, ErrorCode):
                 answers.append((key, _missing(key, offset)))
             else:

@@ -14,10 +14,10 @@ from barnabas.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopicResult,
 )
 from barnabas.requests.context import RequestContext
-from barnabas.requests.fanout import in_slices, resolve
+from barnabas.requests.fanout import find, in_slices
 from barnabas.requests.slices import MORE, Steps
 from barnabas.requests.table import Handler
-from barnabas.security.authorizer import Operation
+from barnabas.security.authorizer import CLUSTER, Operation, ResourceType
 
 
 @in_slices
@@ -32,11 +32,18 @@ def offset_for_leader_epoch(
             of_topic[wanted.partition] = wanted
             if ctx.is_large:
                 yield MORE
+    # Brokers ask, too; consumers need not be told of in the log for what they never meant to do.
+    is_broker = ctx.may_unlogged(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER)
     topics = []
     for name, of_topic in named.items():
         answers = []
+        may_describe = is_broker or ctx.may(Operation.DESCRIBE, ResourceType.TOPIC, name)
         for wanted in of_topic.values():
-            answers.append(_look_up(ctx, name, wanted))
+            answers.append(
+                _look_up(ctx, name, wanted)
+                if may_describe
+                else EpochEndOffset(ErrorCode.TOPIC_AUTHORIZATION_FAILED, wanted.partition)
+            )
             if ctx.is_large:
                 yield MORE
         topics.append(OffsetForLeaderTopicResult(name, answers))
@@ -44,7 +51,7 @@ def offset_for_leader_epoch(
 
 
 def _look_up(ctx: RequestContext, name: str, wanted: OffsetForLeaderPartition) -> EpochEndOffset:
-    partition = resolve(ctx, Operation.DESCRIBE, name, wanted.partition)
+    partition = find(ctx, name, wanted.partition)
     if isinstance(partition, ErrorCode):
         return EpochEndOffset(partition, wanted.partition)
     error_code = partition.check_leader_epoch(wanted.current_leader_epoch)

@@ -28,6 +28,7 @@ from barnabas.records.batch import (
     HEADER_BYTES,
     MAGIC,
     MAGIC_POSITION,
+    PRODUCER_ID_POSITION,
     TRANSACTIONAL_BIT,
     Codec,
 )
@@ -35,7 +36,7 @@ from barnabas.requests.context import RequestContext
 from barnabas.requests.fanout import resolve
 from barnabas.requests.slices import MORE, Steps
 from barnabas.requests.table import Handler
-from barnabas.security.authorizer import Operation, ResourceType
+from barnabas.security.authorizer import CLUSTER, Operation, ResourceType
 
 _FIRST_VERSION_WITH_BATCHES = 3
 _FIRST_VERSION_WITH_STORAGE_ERROR = 4
@@ -45,6 +46,10 @@ _ACKS = (-1, 0, 1)
 _MAY_BE_REFUSED = Codec.ZSTD
 # The Java admin client repairs internal topics under this name.
 _ADMIN_CLIENT_ID = "__admin_client"
+# Beside a batch's attributes: it has a producer id. Without rules nobody asks.
+_IDEMPOTENT_BIT = 0x100
+# Only by these does a request need more rights than those to its topics.
+_MAY_BE_DENIED = TRANSACTIONAL_BIT | _IDEMPOTENT_BIT
 # Members of enums are looked up in their classes each time.
 _WRITE = Operation.WRITE
 _NO_ERROR = ErrorCode.NONE
@@ -63,11 +68,14 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | P
     acks = request.acks
     topic_data = request.topic_data
     attributes = 0
+    attributes_of = _attributes if ctx.services.authorizer.allows_everything else _attributes_and_id
     for topic in topic_data:
         for data in topic.partition_data:
-            attributes |= _attributes(data)
-    if attributes & TRANSACTIONAL_BIT and not _may_write_transactions(ctx, request):
-        return refuse(ctx, request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+            attributes |= attributes_of(data)
+    if attributes & _MAY_BE_DENIED:
+        error_code = _denial(ctx, request, attributes)
+        if error_code:
+            return refuse(ctx, request, error_code)
     if len(topic_data) != 1 or len(topic_data[0].partition_data) != 1:
         topic_data = _without_repetitions(topic_data)
     responses = []
@@ -87,12 +95,14 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | P
 def _produce_large(ctx: RequestContext, request: ProduceRequest) -> Steps[ProduceResponse | None]:
     acks = request.acks
     attributes = 0
+    attributes_of = _attributes if ctx.services.authorizer.allows_everything else _attributes_and_id
     for topic in request.topic_data:
         for data in topic.partition_data:
-            attributes |= _attributes(data)
+            attributes |= attributes_of(data)
             yield MORE
-    if attributes & TRANSACTIONAL_BIT and not _may_write_transactions(ctx, request):
-        yield refuse(ctx, request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    error_code = _denial(ctx, request, attributes)
+    if error_code:
+        yield refuse(ctx, request, error_code)
         return
     responses = []
     late: list[_Late] = []
@@ -140,7 +150,7 @@ def _append(
         answers.append(PartitionProduceResponse(index, error_code, -1))
         return
     is_any_format = ctx.api_version < _FIRST_VERSION_WITH_BATCHES
-    result = ctx.services.replicas.append_now(partition, records, acks, is_any_format)
+    result = ctx.services.replicas.append_now(partition, records, acks, is_any_format, timed=ctx.timed)
     if isinstance(result, Pending):
         answers.append(PartitionProduceResponse(index))
         # At once: whatever comes now, nobody else may write to what is being prepared.
@@ -241,9 +251,20 @@ def _when_complete(
     yield pending
 
 
-def _may_write_transactions(ctx: RequestContext, request: ProduceRequest) -> bool:
-    transactional_id = request.transactional_id
-    return transactional_id is not None and ctx.may(_WRITE, ResourceType.TRANSACTIONAL_ID, transactional_id)
+def _denial(ctx: RequestContext, request: ProduceRequest, attributes: int) -> ErrorCode:
+    """Why the producer may not write as it does, in transactions or idempotently, to whatever topic.
+
+    Args:
+        attributes: Of all batches, `_IDEMPOTENT_BIT` among them where one has a producer id.
+    """
+    if attributes & TRANSACTIONAL_BIT:
+        transactional_id = request.transactional_id
+        if transactional_id is None or not ctx.may(_WRITE, ResourceType.TRANSACTIONAL_ID, transactional_id):
+            return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+        return _NO_ERROR
+    if attributes & _IDEMPOTENT_BIT and not ctx.may(Operation.IDEMPOTENT_WRITE, ResourceType.CLUSTER, CLUSTER):
+        return ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    return _NO_ERROR
 
 
 def _attributes(data: PartitionProduceData) -> int:
@@ -258,6 +279,20 @@ def _attributes(data: PartitionProduceData) -> int:
         raise ProtocolError("a produce request without records")
     assert isinstance(records, memoryview)
     return records[ATTRIBUTES_POSITION + 1] if len(records) >= HEADER_BYTES and records[MAGIC_POSITION] == MAGIC else 0
+
+
+def _attributes_and_id(data: PartitionProduceData) -> int:
+    """The same with `_IDEMPOTENT_BIT` where the batch has a producer id."""
+    records = data.records
+    if not records:
+        raise ProtocolError("a produce request without records")
+    assert isinstance(records, memoryview)
+    if len(records) < HEADER_BYTES or records[MAGIC_POSITION] != MAGIC:
+        return 0
+    # Of a negative number the first bit is set.
+    if records[PRODUCER_ID_POSITION] < 0x80:
+        return records[ATTRIBUTES_POSITION + 1] | _IDEMPOTENT_BIT
+    return records[ATTRIBUTES_POSITION + 1]
 
 
 def _without_repetitions(topic_data: list[TopicProduceData]) -> list[TopicProduceData]:

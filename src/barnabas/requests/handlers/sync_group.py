@@ -9,6 +9,7 @@ from barnabas.groups.events import Sync, SyncAnswer
 from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from barnabas.requests.context import RequestContext
 from barnabas.requests.table import Handler
+from barnabas.security.authorizer import Operation, ResourceType
 
 _FIRST_VERSION_WITH_PROTOCOL = 5
 
@@ -18,6 +19,8 @@ def sync_group(ctx: RequestContext, request: SyncGroupRequest) -> SyncGroupRespo
     is_named = request.protocol_type is not None and request.protocol_name is not None
     if ctx.api_version >= _FIRST_VERSION_WITH_PROTOCOL and not is_named:
         return _response(SyncAnswer(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
+    if not ctx.may(Operation.READ, ResourceType.GROUP, request.group_id):
+        return _response(SyncAnswer(ErrorCode.GROUP_AUTHORIZATION_FAILED))
     assignments = {each.member_id: each.assignment for each in request.assignments}
     event = Sync(
         request.member_id,

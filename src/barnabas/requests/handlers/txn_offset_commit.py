@@ -19,6 +19,7 @@ from barnabas.requests.fanout import in_slices
 from barnabas.requests.offsets_to_commit import OffsetsToCommit, sort_out
 from barnabas.requests.slices import MORE, Step, Steps
 from barnabas.requests.table import Handler
+from barnabas.security.authorizer import Operation, ResourceType
 
 _FIRST_VERSION_WITH_LOADING = 2
 
@@ -28,6 +29,12 @@ _Offsets = OffsetsToCommit[TxnOffsetCommitRequestPartition]
 @in_slices
 def txn_offset_commit(ctx: RequestContext, request: TxnOffsetCommitRequest) -> Steps[TxnOffsetCommitResponse]:
     """Store the offsets of partitions that exist in the producer's transaction; the others get their own errors."""
+    if not ctx.may(Operation.WRITE, ResourceType.TRANSACTIONAL_ID, request.transactional_id):
+        yield refuse(ctx, request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+        return
+    if not ctx.may(Operation.READ, ResourceType.GROUP, request.group_id):
+        yield refuse(ctx, request, ErrorCode.GROUP_AUTHORIZATION_FAILED)
+        return
     sorted_out = yield from sort_out(ctx, request.topics)
     if not sorted_out.has_known_partition:
         yield _response(ctx, request, sorted_out, ErrorCode.NONE)

@@ -25,10 +25,10 @@ from barnabas.protocol.messages.write_txn_markers import (
 from barnabas.records.batch import MAGIC
 from barnabas.records.control import EndTransactionMarker, MarkerType, build_marker
 from barnabas.requests.context import RequestContext
-from barnabas.requests.fanout import CLUSTER, in_slices
+from barnabas.requests.fanout import in_slices
 from barnabas.requests.slices import MORE, Step, Steps
 from barnabas.requests.table import Handler
-from barnabas.security.authorizer import Operation, ResourceType
+from barnabas.security.authorizer import CLUSTER, Operation, ResourceType
 
 _ALL_IN_SYNC = -1
 

@@ -1,0 +1,77 @@
+"""What the broker's HTTP side serves: one table of paths, each with who asks the broker and who writes the answer.
+
+    connection (a thread of its own) ─► Page.ask (event loop) ─► Page.write (that thread) ─► answer
+
+`ask` gives a value, or a `Pending` of one where it takes several turns of the loop; it must not hand out what the loop
+goes on changing. `write` makes bytes of it and touches nothing else. So the loop pays for looking, and never for
+writing, sending or slow peers. The page `/` lists the table.
+
+Source: design page, section 2.
+"""
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+JSON = "application/json; charset=utf-8"
+OK, NOT_FOUND, UNAVAILABLE = 200, 404, 503
+
+
+class Answer(NamedTuple):
+    """What a client gets."""
+
+    status: int
+    content_type: str
+    body: bytes
+
+
+@dataclass(slots=True, frozen=True)
+class Page:
+    """One path.
+
+    Attributes:
+        summary: What is there, in one line.
+        ask: Called on the event loop; a value, or a `Pending` of it.
+        write: Makes the answer of that value; called elsewhere.
+        timeout_s: So long the event loop may take; then the answer is 503.
+    """
+
+    path: str
+    summary: str
+    # Any: each page knows what its own `ask` gives.
+    ask: Callable[[], Any]
+    write: Callable[[Any], Answer]
+    timeout_s: float = 10.0
+
+
+class Pages:
+    """All paths. A page may be added, or take the place of another one, at any time."""
+
+    def __init__(self, pages: Iterable[Page] = ()) -> None:
+        self._by_path: dict[str, Page] = {}
+        self.add(Page("/", "this list", lambda: None, lambda _: json_answer(self.listed())))
+        for page in pages:
+            self.add(page)
+
+    def add(self, page: Page) -> None:
+        """Serve a path by this page from now on."""
+        self._by_path[page.path] = page
+
+    def find(self, path: str) -> Page | None:
+        """The page of a path, if there is one."""
+        return self._by_path.get(path)
+
+    def listed(self) -> dict[str, str]:
+        """What there is: path and summary."""
+        return {page.path: page.summary for page in self._by_path.values()}
+
+
+def json_answer(content: object, status: int = OK) -> Answer:
+    """An answer in JSON, indented for people."""
+    return Answer(status, JSON, json.dumps(content, indent=2).encode() + b"\n")
+
+
+def refusal(status: int, *reasons: str) -> Answer:
+    """An answer that says why there is no other."""
+    return json_answer({"status": "down" if status == UNAVAILABLE else "refused", "reasons": list(reasons)}, status)

@@ -1,0 +1,107 @@
+"""What was appended to and read from the topics that this broker hosts, in numbers; Kafka's BrokerTopicMetrics.
+
+Plain integers that only grow, added to where it happens. A topic's numbers go when the broker hosts none of its
+partitions any more; what they were stays in the sums of all topics.
+
+Source: metrics facts, BrokerTopicMetrics; Kafka 2.7.2, `ReplicaManager.appendToLocalLog`.
+"""
+
+from barnabas.core.error_code import ErrorCode
+
+# What is the client's mistake, or another broker's business: Kafka counts these as requests that did not fail.
+_NO_FAILURES = frozenset(
+    [
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.MESSAGE_TOO_LARGE,
+        ErrorCode.RECORD_LIST_TOO_LARGE,
+        ErrorCode.CORRUPT_MESSAGE,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+    ]
+)
+
+
+class TopicCounts:
+    """The numbers of one topic, or of all.
+
+    Attributes:
+        partition_count: How many partitions of it are hosted.
+        bytes_in, messages_in: What was appended.
+        bytes_out: What readers were given.
+        bytes_rejected: What was refused because it was too large.
+        produce_requests, fetch_requests: For how many partitions requests asked that.
+        failed_produce_requests: How many of those to append were refused.
+        invalid_crc: Batches whose checksum or header was wrong.
+    """
+
+    __slots__ = (
+        "bytes_in",
+        "bytes_out",
+        "bytes_rejected",
+        "failed_produce_requests",
+        "fetch_requests",
+        "invalid_crc",
+        "messages_in",
+        "partition_count",
+        "produce_requests",
+    )
+
+    def __init__(self) -> None:
+        self.bytes_in = self.bytes_out = self.bytes_rejected = self.messages_in = 0
+        self.produce_requests = self.fetch_requests = self.failed_produce_requests = 0
+        self.invalid_crc = 0
+        self.partition_count = 0
+
+    def note_refused(self, error_code: ErrorCode, size_bytes: int) -> None:
+        """An append of so many bytes was refused."""
+        if error_code not in _NO_FAILURES:
+            self.failed_produce_requests += 1
+        elif error_code is ErrorCode.MESSAGE_TOO_LARGE:
+            self.bytes_rejected += size_bytes
+        elif error_code is ErrorCode.CORRUPT_MESSAGE:
+            self.invalid_crc += 1
+
+    def add(self, other: "TopicCounts") -> None:
+        """Add another topic's."""
+        self.bytes_in += other.bytes_in
+        self.bytes_out += other.bytes_out
+        self.bytes_rejected += other.bytes_rejected
+        self.messages_in += other.messages_in
+        self.produce_requests += other.produce_requests
+        self.fetch_requests += other.fetch_requests
+        self.failed_produce_requests += other.failed_produce_requests
+        self.invalid_crc += other.invalid_crc
+        self.partition_count += other.partition_count
+
+
+class TopicTable:
+    """The numbers of all topics that are hosted. Owned by the event loop."""
+
+    __slots__ = ("_gone", "by_topic")
+
+    def __init__(self) -> None:
+        self.by_topic: dict[str, TopicCounts] = {}
+        self._gone = TopicCounts()
+
+    def begin(self, topic: str) -> TopicCounts:
+        """A partition of a topic is hosted now: where to count for it."""
+        counts = self.by_topic.get(topic)
+        if counts is None:
+            counts = self.by_topic[topic] = TopicCounts()
+        counts.partition_count += 1
+        return counts
+
+    def end(self, topic: str) -> None:
+        """One is hosted no more."""
+        counts = self.by_topic[topic]
+        counts.partition_count -= 1
+        if not counts.partition_count:
+            self._gone.add(self.by_topic.pop(topic))
+
+    def sums(self) -> TopicCounts:
+        """Those of all topics together, of those that are gone as well."""
+        total = TopicCounts()
+        total.add(self._gone)
+        for counts in self.by_topic.values():
+            total.add(counts)
+        return total

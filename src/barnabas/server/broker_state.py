@@ -1,0 +1,16 @@
+"""What a broker is doing, in Kafka's numbers.
+
+Source: metrics facts, `kafka.server:type=KafkaServer,name=BrokerState`.
+"""
+
+from enum import IntEnum
+
+
+class BrokerState(IntEnum):
+    """From its start to its end."""
+
+    NOT_RUNNING = 0
+    STARTING = 1
+    RECOVERING = 2
+    RUNNING = 3
+    SHUTTING_DOWN = 7

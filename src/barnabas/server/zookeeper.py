@@ -1,0 +1,124 @@
+"""The session with ZooKeeper that a broker's settings ask for.
+
+Who logs in to ZooKeeper stands in section `Client` of a JAAS file, as for Kafka:
+
+    Client { org.apache.zookeeper.server.auth.DigestLoginModule required username="kafka" password="..."; };
+
+Source: Kafka 2.7.2, zookeeper.* of the broker's settings, KafkaServer.initZkClient; JaasUtils.
+"""
+
+from typing import TYPE_CHECKING
+
+from barnabas.core.config import BrokerConfig
+from barnabas.core.errors import ConfigError
+from barnabas.registry.store import Registry
+from barnabas.registry.zookeeper_options import ZooKeeperLogin, ZooKeeperOptions, ZooKeeperTls
+from barnabas.server.jaas_settings import FILE_SETTING, file_sections
+
+if TYPE_CHECKING:
+    from random import Random
+
+_DIGEST_MODULE = "org.apache.zookeeper.server.auth.DigestLoginModule"
+_SECTION = "Client"
+_TLS_SOCKET = "org.apache.zookeeper.ClientCnxnSocketNetty"
+_VERSIONS = ("TLSv1.2", "TLSv1.3")
+
+
+def zookeeper_options(config: BrokerConfig, dice: "Random") -> ZooKeeperOptions:
+    """How to reach the ensemble.
+
+    Args:
+        dice: For the login.
+
+    Raises:
+        ConfigError: The settings can't be together, or name what can't be read.
+    """
+    connect, timeout_ms = config.zookeeper_connect, config.zookeeper_connection_timeout_ms
+    assert connect is not None
+    if config.zookeeper_session_timeout_ms <= 0:
+        raise ConfigError("zookeeper.session.timeout.ms: must be at least 1")
+    login, tls = _login(config, dice), _tls(config)
+    if config.zookeeper_set_acl and login is None and (tls is None or tls.keystore is None):
+        raise ConfigError(
+            "zookeeper.set.acl=true: nobody logs in to ZooKeeper: set barnabas.jaas.config.file to a JAAS file with a "
+            "section Client, or zookeeper.ssl.client.enable, zookeeper.clientCnxnSocket and "
+            "zookeeper.ssl.keystore.location"
+        )
+    return ZooKeeperOptions(
+        connect,
+        config.zookeeper_session_timeout_ms,
+        config.zookeeper_session_timeout_ms if timeout_ms is None else timeout_ms,
+        config.zookeeper_max_in_flight_requests,
+        config.zookeeper_set_acl,
+        login,
+        tls,
+    )
+
+
+async def open_zookeeper(options: ZooKeeperOptions) -> Registry:
+    """Begin a session, and create the chroot if it is missing.
+
+    Raises:
+        StartupError: Nobody answers, or the login is refused.
+        RegistryError: The chroot can't be created.
+    """
+    # Not at the top: kazoo is large.
+    from barnabas.registry.zookeeper import ZooKeeperRegistry
+
+    if options.tls is not None:
+        from barnabas.registry.zookeeper_tls import new_context
+
+        # Here what is wrong with the files is said; kazoo would try again for ever.
+        new_context(options.tls)
+    registry = await ZooKeeperRegistry.open(options)
+    try:
+        await registry.create_chroot()
+    except BaseException:
+        await registry.close()
+        raise
+    return registry
+
+
+def _login(config: BrokerConfig, dice: "Random") -> ZooKeeperLogin | None:
+    name, path, sections = FILE_SETTING, config.barnabas_jaas_config_file, file_sections(config)
+    entries = sections.get(_SECTION)
+    if not entries:
+        return None
+    module, options = entries[0].module, entries[0].options
+    if module != _DIGEST_MODULE:
+        # differs from Kafka (zookeeper-kerberos): it also logs in by Kerberos.
+        raise ConfigError(f"{name}={path}: section {_SECTION}: only {_DIGEST_MODULE} is supported, not {module}")
+    if "username" not in options or "password" not in options:
+        raise ConfigError(f"{name}={path}: section {_SECTION} needs a username and a password")
+    return ZooKeeperLogin(options["username"], options["password"], dice.randbytes)
+
+
+def _tls(config: BrokerConfig) -> ZooKeeperTls | None:
+    if not config.zookeeper_ssl_client_enable:
+        return None
+    if config.zookeeper_clientcnxnsocket != _TLS_SOCKET:
+        raise ConfigError(f"zookeeper.ssl.client.enable=true: set zookeeper.clientCnxnSocket={_TLS_SOCKET}")
+    if config.zookeeper_ssl_crl_enable or config.zookeeper_ssl_ocsp_enable:
+        raise ConfigError("zookeeper.ssl.crl.enable, zookeeper.ssl.ocsp.enable: are not implemented: remove them")
+    protocols = tuple(config.zookeeper_ssl_enabled_protocols or [config.zookeeper_ssl_protocol])
+    if unknown := [each for each in protocols if each not in _VERSIONS]:
+        raise ConfigError(f"zookeeper.ssl.enabled.protocols: {unknown[0]} is none of {', '.join(_VERSIONS)}")
+    _check_pem("keystore", config.zookeeper_ssl_keystore_location, config.zookeeper_ssl_keystore_type)
+    _check_pem("truststore", config.zookeeper_ssl_truststore_location, config.zookeeper_ssl_truststore_type)
+    return ZooKeeperTls(
+        config.zookeeper_ssl_keystore_location,
+        config.zookeeper_ssl_keystore_password,
+        config.zookeeper_ssl_truststore_location,
+        protocols,
+        tuple(config.zookeeper_ssl_cipher_suites or ()),
+        config.zookeeper_ssl_endpoint_identification_algorithm.upper() == "HTTPS",
+    )
+
+
+def _check_pem(store: str, location: str | None, kind: str | None) -> None:
+    if location is not None and (kind.upper() != "PEM" if kind else not location.endswith(".pem")):
+        # differs from Kafka (zookeeper-keystores): it also reads JKS and PKCS12.
+        raise ConfigError(
+            f"zookeeper.ssl.{store}.location={location}: only PEM is read for ZooKeeper; "
+            "`openssl pkcs12 -in FILE -nodes -out FILE.pem` makes it from PKCS12"
+        )
