@@ -76,7 +76,9 @@ def table(results: Mapping[str, Sequence[Figures]], lines: Sequence[Line] = LINE
             values = [run[line.key] for run in results[name]]
             spread = f" ({min(values):,.{line.digits}f}–{max(values):,.{line.digits}f})" if len(values) > 1 else ""
             row.append(f"{middle[name][line.key]:,.{line.digits}f}{spread}")
-        if has_ratio:
+        if has_ratio and not (line.key in middle[REFERENCE] and line.key in middle[SUBJECT]):
+            row += ["–", ""]
+        elif has_ratio:
             ratio = middle[SUBJECT][line.key] / middle[REFERENCE][line.key]
             row += [f"{ratio:.2f}", verdict(line, ratio)]
         row += [f"{middle[COMPILED][line.key] / middle[name][line.key]:.2f}" for name in compared]

@@ -30,7 +30,7 @@ from benchmarks.load.targets import TARGETS, Running
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_PARTITION_COUNT = 4
+PARTITION_COUNT = 4
 _VALUE_BYTES = 1_024
 _SOURCE = "source"
 
@@ -55,11 +55,11 @@ def fill(address: str, topic: str, count: int) -> None:
     """Make a topic and write records to it."""
     # Kept until the answer is there: it takes its requests with it.
     admin = AdminClient({"bootstrap.servers": address})
-    admin.create_topics([NewTopic(topic, _PARTITION_COUNT, 1)])[topic].result()
+    admin.create_topics([NewTopic(topic, PARTITION_COUNT, 1)])[topic].result()
     producer = Producer({"bootstrap.servers": address, "linger.ms": 50, "queue.buffering.max.messages": 1_000_000})
     value = bytes(range(256)) * (_VALUE_BYTES // 256)
     for number in range(count):
-        producer.produce(topic, value, partition=number % _PARTITION_COUNT)
+        producer.produce(topic, value, partition=number % PARTITION_COUNT)
         if number % 10_000 == 0:
             producer.poll(0)
     assert producer.flush(120) == 0

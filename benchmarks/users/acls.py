@@ -1,0 +1,110 @@
+"""Checks of access rules on a broker that has 10,000 of them.
+
+A check is what a topic of a ListOffsets request costs beyond what it costs without rules: the broker looks whether the
+principal may describe it, and answers that there is no such topic. The rules are those of a company: half of them about
+topics of teams by name, the others by prefix; one of these lets the client of the benchmark describe its own.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from itertools import count
+
+from barnabas.protocol.messages.create_acls import AclCreation, CreateAclsRequest
+from barnabas.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from benchmarks.load.lines import Line
+from benchmarks.load.process import cpu_s
+from benchmarks.log_numbers.brokers import Measured
+from benchmarks.whole.wire import Peer
+
+Figures = dict[str, float]
+
+_RULE_COUNT, _RULES_PER_REQUEST = 10_000, 500
+_TOPICS_PER_REQUEST = 200
+# A JVM goes on compiling for that long.
+_WARMUP_COUNT, _REQUEST_COUNT = 1_500, 300
+_TOPIC, _LITERAL, _PREFIXED, _READ, _DESCRIBE, _ALLOW = 2, 3, 4, 3, 8, 3
+_LATEST = -1
+# Without this the first rule about the cluster would shut the benchmark out, too.
+_WITH_RULES = {
+    "authorizer.class.name": "kafka.security.authorizer.AclAuthorizer",
+    "allow.everyone.if.no.acl.found": "true",
+}
+
+LINES = (
+    Line("acl_check_us", f"a check with {_RULE_COUNT:,} access rules: CPU µs", 2, 1.0),
+    Line("acl_first_check_us", "the same of a topic that was never asked about: CPU µs", 2),
+    Line("acl_topic_us", "a topic of ListOffsets without access rules: CPU µs", 2),
+    Line("acl_create_ms", "creating an access rule, 500 in a request: ms", 2),
+)
+
+
+def checks(new_broker: Callable[[dict[str, str]], Measured]) -> Figures:
+    """ListOffsets of topics that are not there, with 10,000 rules and with none."""
+    numbers = count(1_000_000)
+    again = [[f"bench-{number}" for number in range(_TOPICS_PER_REQUEST)]] * _REQUEST_COUNT
+    fresh = [[f"bench-{next(numbers)}" for _ in range(_TOPICS_PER_REQUEST)] for _ in range(_REQUEST_COUNT)]
+    plain = new_broker({})
+    try:
+        plain.start()
+        topic_us = _topic_us(plain, again)
+    finally:
+        plain.close()
+    broker = new_broker(_WITH_RULES)
+    try:
+        broker.start()
+        start = time.perf_counter()
+        _create_rules(broker)
+        created_s = time.perf_counter() - start
+        check_us = _topic_us(broker, again) - topic_us
+        return {
+            "acl_topic_us": topic_us,
+            "acl_check_us": check_us,
+            "acl_first_check_us": _topic_us(broker, fresh, 0) - topic_us,
+            "acl_create_ms": created_s / _RULE_COUNT * 1e3,
+        }
+    finally:
+        broker.close()
+
+
+def _create_rules(broker: Measured) -> None:
+    peer = Peer(broker.address)
+    rules = list(_rules())
+    for start in range(0, len(rules), _RULES_PER_REQUEST):
+        answer = peer.ask(CreateAclsRequest(rules[start : start + _RULES_PER_REQUEST]), 2)
+        errors = {result.error_code for result in answer.results}
+        if errors != {0}:
+            raise RuntimeError(f"access rules could not be created: {sorted(errors)}")
+    peer.close()
+
+
+def _rules() -> Iterator[AclCreation]:
+    yield AclCreation(_TOPIC, "bench-", _PREFIXED, "User:ANONYMOUS", "*", _DESCRIBE, _ALLOW)
+    for number in range(_RULE_COUNT - 1):
+        team = f"team-{number % 1_000}"
+        if number % 2:
+            yield AclCreation(_TOPIC, f"{team}-{number}", _LITERAL, f"User:{team}", "*", _READ, _ALLOW)
+        else:
+            # Some are longer than others.
+            prefix = f"{team}-{'x' * (number % 20)}{number}"
+            yield AclCreation(_TOPIC, prefix, _PREFIXED, f"User:{team}", "*", _READ, _ALLOW)
+
+
+def _topic_us(broker: Measured, requests: list[list[str]], warmup_count: int = _WARMUP_COUNT) -> float:
+    """CPU of the broker for each topic that the requests name; the first one is asked often before."""
+    peer = Peer(broker.address)
+    for _ in range(warmup_count):
+        _ask(peer, requests[0])
+    before_s = cpu_s(broker.pid)
+    for names in requests:
+        _ask(peer, names)
+    used_s = cpu_s(broker.pid) - before_s
+    peer.close()
+    return used_s / sum(map(len, requests)) * 1e6
+
+
+def _ask(peer: Peer, names: list[str]) -> None:
+    topics = [ListOffsetsTopic(name, [ListOffsetsPartition(0, -1, _LATEST, 1)]) for name in names]
+    answer = peer.ask(ListOffsetsRequest(-1, 0, topics), 5)
+    errors = {partition.error_code for topic in answer.topics for partition in topic.partitions}
+    if errors != {3}:
+        raise RuntimeError(f"list offsets: errors {sorted(errors)}")
