@@ -26,14 +26,19 @@ _REAL_LOG = Path(__file__).resolve().parents[2] / "shared" / "data" / "access.lo
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite", action="store_true", help="write what is seen into tests/golden/scenarios")
+    parser.addoption("--whole", action="store_true", help="also the tests marked `whole`, as scripts/soak --tests does")
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the parts that have the longest files, so that none of them is left over for one worker at the end.
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what only a whole run does, and begin with the parts that have the longest files.
 
-    Within a part the order stays as random as it is.
+    So none of those is left over for one worker at the end. Within a part the order stays as random as it is.
     """
+    if not config.getoption("--whole"):
+        left_out = [item for item in items if item.get_closest_marker("whole")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("whole")]
     order = {part: place for place, part in enumerate(PARTS)}
     items.sort(key=lambda item: order.get(part_of(item.nodeid), len(order)))
 

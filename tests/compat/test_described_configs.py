@@ -1,5 +1,6 @@
 """What Kafka 2.7.2's own tool prints of every setting of a broker and of a topic."""
 
+import json
 from pathlib import Path
 
 from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
@@ -13,7 +14,8 @@ from tests.compat.conftest import StartBroker
 from tests.compat.raw import ask
 from tools.kafka.java import run_tool
 
-GOLDEN = Path(__file__).parents[1] / "golden/described-configs.txt"
+ROOT = Path(__file__).parents[2]
+GOLDEN = ROOT / "tests/golden/described-configs.txt"
 # Those with which the golden lines were recorded.
 SETTINGS = {
     "num.network.threads": "2",
@@ -22,7 +24,11 @@ SETTINGS = {
     "log.retention.hours": "100",
 }
 # What each run has of its own, and what only one of the two brokers is given.
-OWN = ("listeners=", "log.dirs=", "zookeeper.connect=", "zookeeper.session.timeout.ms=", "barnabas.")
+BEYOND = [each["name"] for each in json.loads((ROOT / "schemas/barnabas-configs.json").read_text())["broker"]]
+OWN = (
+    *("listeners=", "log.dirs=", "zookeeper.connect=", "zookeeper.session.timeout.ms="),
+    *(f"{name}=" for name in BEYOND),
+)
 
 _TOPIC, _BROKER, _BROKER_LOGGER = 2, 4, 8
 _SET = 0

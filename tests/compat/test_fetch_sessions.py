@@ -125,7 +125,8 @@ def reader(cluster: RunningBroker, name: str) -> Iterator[Reader]:
     """Of a topic with four partitions."""
     client = FACTORIES["librdkafka"](cluster.bootstrap_servers)
     try:
-        client.create_topic(name, 4, {})
+        # Records of these tests are years old.
+        client.create_topic(name, 4, {"retention.ms": "-1"})
     finally:
         client.close()
     reader = Reader(cluster, name)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
 
 from barnabas.core.clock import SystemClock
@@ -199,8 +199,16 @@ def commit(broker: RunningBroker, group: str, topic: str, offset: int) -> None:
 
 
 def committed(broker: RunningBroker, group: str, topic: str) -> int:
+    """What a group has committed; a broker that has just started may not be its coordinator yet."""
     consumer = Consumer({"bootstrap.servers": broker.bootstrap_servers, "group.id": group})
-    (found,) = consumer.committed([TopicPartition(topic, 0)], PATIENCE_S)
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            (found,) = consumer.committed([TopicPartition(topic, 0)], PATIENCE_S)
+            break
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.NOT_COORDINATOR or time.monotonic() > deadline:
+                raise
     consumer.close()
     return int(found.offset)
 

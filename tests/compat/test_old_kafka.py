@@ -273,10 +273,19 @@ def start_barnabas(tmp_path: Path) -> Iterator[Callable[..., Broker]]:
 StartBarnabas = Callable[..., Broker]
 
 
+# Batches of version 1 and of version 2, a stop and a kill, told and not.
+_ALWAYS = (("0.10.2.2", "stop"), ("1.1.1", "kill"))
+
+
 @pytest.mark.parametrize(
     ("version", "end", "is_told"),
     [
-        (version, end, (end == "stop") != (version in ("0.11.0.3", "2.3.1")))
+        pytest.param(
+            version,
+            end,
+            (end == "stop") != (version in ("0.11.0.3", "2.3.1")),
+            marks=[] if (version, end) in _ALWAYS else [pytest.mark.whole],
+        )
         for version in OLD_VERSIONS
         for end in ("stop", "kill")
     ],

@@ -15,6 +15,7 @@ from tests.compat.clients.librdkafka import LibrdkafkaClient
 from tests.compat.conftest import RunningBroker, StartBroker
 from tests.compat.reading import read
 from tests.patience import PATIENCE_S
+from tests.settled import await_markers
 from tests.spark import forgets_sockets, forgotten_sockets, shared_session
 
 if TYPE_CHECKING:
@@ -158,6 +159,7 @@ def test_committed_records_alone_are_read_from_topics_with_transactions(
     query = streamed.trigger(availableNow=True).start()
     assert query.awaitTermination(PATIENCE_S)
     producer.commit_transaction(PATIENCE_S)
+    await_markers(cluster.bootstrap_servers, name)
     query = streamed.trigger(availableNow=True).start()
     assert query.awaitTermination(PATIENCE_S)
     assert values(spark.read.parquet(str(tmp_path / "table"))) == [*range(10), *range(20, 30)]

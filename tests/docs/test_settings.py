@@ -32,6 +32,16 @@ CHECKS = "_check_together"
 HONOURED_BY_A_CHECK = {"broker.id.generation.enable"}
 
 
+# What reads settings of a listener by their names.
+READ_BY_NAME = (PACKAGE / "security/tls/settings.py", PACKAGE / "server/listener_tls.py")
+
+
+def constants(path: Path) -> set[str]:
+    """The texts in a module."""
+    nodes = (node.value for node in ast.walk(tree(path)) if isinstance(node, ast.Constant))
+    return {value for value in nodes if isinstance(value, str)}
+
+
 @cache
 def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
@@ -77,6 +87,7 @@ def topic_settings_read() -> frozenset[str]:
 def broker_settings_read() -> frozenset[str]:
     """The broker's settings on which something depends."""
     made = {name for path in (CONFIG / "broker.py", CONFIG / "listeners.py") for name in attributes_read(tree(path))}
+    made |= {attribute_name(name) for path in READ_BY_NAME for name in constants(path)}
     read = {name for name in BROKER_SETTINGS if attribute_name(name) in read_outside() | made}
     read |= {TOPIC_SETTINGS[name].extra for name in topic_settings_read()} & BROKER_SETTINGS.keys()
     for winner, names in PRECEDENCE.items():

@@ -140,6 +140,7 @@ def assert_equal_to_plain_count(demo: Demo) -> None:
     assert "Equal to a plain Python count" in demo.said()
 
 
+@pytest.mark.whole
 def test_result_is_the_plain_count(tmp_path: Path, real_access_log: Path):
     with running_demo(tmp_path / "demo", real_access_log, 0) as demo:
         top = demo.process.pid

@@ -30,7 +30,7 @@ CASES = [
     (handler.api_key, version)
     for handler in HANDLERS
     for version in range(handler.min_version, handler.max_version + 1)
-    if handler.api_key != ApiKey.PRODUCE
+    if handler.api_key != ApiKey.PRODUCE and not handler.is_private
 ]
 
 

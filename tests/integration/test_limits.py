@@ -35,7 +35,11 @@ from barnabas.protocol.wire import Budget
 from barnabas.records.builder import BatchBuilder
 from barnabas.testing import Broker
 from tests.integration.hostile_peers import ask, frame_of, new_topics, read_answer
+from tests.integration.test_http import get
 from tests.patience import PATIENCE_S
+from tools.kafka.server import free_port
+
+pytestmark = pytest.mark.alone
 
 MOST_MS = 50
 TOPICS = [f"t{number}" for number in range(1_000)]
@@ -43,6 +47,7 @@ CONNECTION_COUNT, MEMBER_COUNT, GROUP_COUNT = 5_000, 500, 10_000
 # Half of the descriptors are for partitions; and a few remain for others.
 PARTITION_COUNT, DESCRIPTOR_COUNT = 9_900, 20_000
 TOPIC_RESOURCE = 2
+METRICS_PORT = free_port()
 COMES_LATER = (14, 15, 16)
 TIMEOUT_MS = int(PATIENCE_S * 1_000)
 CONFIG = {
@@ -58,7 +63,8 @@ def broker():
     if hard < DESCRIPTOR_COUNT:
         pytest.skip(f"a process may have {hard} files open, {DESCRIPTOR_COUNT} are needed (ulimit -Hn)")
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    with Broker(config=CONFIG, start_timeout_s=PATIENCE_S) as broker:
+    metrics = {"barnabas.http.listeners": str(METRICS_PORT), "barnabas.metrics.max.entities": str(2 * PARTITION_COUNT)}
+    with Broker(config={**CONFIG, **metrics}, start_timeout_s=PATIENCE_S) as broker:
         yield broker
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
@@ -70,6 +76,13 @@ def no_stall(broker: Broker) -> Iterator[None]:
     yield
     longest_ms, computing_ms = broker.stalls_of_late_ms()
     assert computing_ms <= MOST_MS, f"the loop computed for {computing_ms} ms, and stood still for {longest_ms} ms"
+
+
+def scraped(name: str) -> list[str]:
+    """The lines of one metric."""
+    status, body = get(("127.0.0.1", METRICS_PORT), "/metrics")
+    assert status == 200
+    return [line for line in body.decode().splitlines() if line.startswith((f"{name}{{", f"{name} "))]
 
 
 def create(broker: Broker, names: Iterable[str], partition_count: int = 1) -> None:
@@ -180,6 +193,9 @@ def test_ten_thousand_partitions(broker):
         ask(broker, request, 6)
         assert len(ask(broker, OffsetFetchRequest("g", None), 7).topics[0].partitions) == large
     with no_stall(broker):
+        # With that of the offsets.
+        assert len(scraped("kafka_log_log_size")) == PARTITION_COUNT + 1
+    with no_stall(broker):
         delete(broker, ["large", *small])
 
 
@@ -245,6 +261,9 @@ def test_five_hundred_members_and_ten_thousand_groups(broker):
             read_answer(sock)
     with no_stall(broker):
         assert len(ask(broker, ListGroupsRequest(), 4).groups) == GROUP_COUNT + 1
+    with no_stall(broker):
+        (line,) = scraped("kafka_coordinator_group_groupmetadatamanager_numgroups")
+        assert line.split()[1] == str(GROUP_COUNT + 1)
     with no_stall(broker):
         names = [f"g{number}" for number in range(GROUP_COUNT)]
         assert len(ask(broker, DescribeGroupsRequest(names), 5).groups) == GROUP_COUNT

@@ -4,21 +4,30 @@ import asyncio
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
 from kazoo.client import KazooClient
 
+from barnabas.controller.partitions import create_states, read_states
+from barnabas.controller.state import ControllerState, LiveBroker
 from barnabas.core.errors import StartupError
+from barnabas.registry import paths
+from barnabas.registry.bootstrap import bootstrap
 from barnabas.registry.store import (
     ConnectionLostError,
     CreateOp,
     EventType,
     NodeExistsError,
     RegistryClosedError,
+    SessionState,
     SetOp,
     WatchEvent,
 )
-from barnabas.registry.zookeeper import ZooKeeperRegistry
+from barnabas.registry.znodes.brokers import BrokerRegistration
+from barnabas.registry.znodes.topics import TopicAssignment, encode_assignment
+from barnabas.registry.zookeeper import TooLargeError, ZooKeeperRegistry
+from barnabas.registry.zookeeper_options import ZooKeeperOptions
 from tests.unit.registry.contract import OpenRegistry, RegistryContract
 from tools.kafka.server import free_port
 from tools.kafka.zookeeper import ZooKeeper
@@ -75,7 +84,7 @@ def test_after_close_everything_is_refused(address: str) -> None:
 
 def test_nobody_answers() -> None:
     with pytest.raises(StartupError, match="no ZooKeeper answers at"):
-        asyncio.run(ZooKeeperRegistry.open(f"127.0.0.1:{free_port()}", 300))
+        asyncio.run(ZooKeeperRegistry.open(ZooKeeperOptions(f"127.0.0.1:{free_port()}", 300, 300)))
 
 
 def test_an_address_that_is_none() -> None:
@@ -85,8 +94,10 @@ def test_an_address_that_is_none() -> None:
 
 def test_a_server_that_dies_ends_what_waits_and_one_that_comes_back_goes_on(tmp_path: Path) -> None:
     async def story(server: ZooKeeper) -> None:
-        registry = await ZooKeeperRegistry.open(server.connect, 5_000)
+        registry = await ZooKeeperRegistry.open(ZooKeeperOptions(server.connect, 5_000))
         events: list[WatchEvent] = []
+        states: list[SessionState] = []
+        registry.on_session(states.append)
         await registry.create("/a", b"kept")
         await registry.get("/a", events.append)
         server.close()
@@ -101,6 +112,7 @@ def test_a_server_that_dies_ends_what_waits_and_one_that_comes_back_goes_on(tmp_
                 await asyncio.sleep(0.05)
         assert data == b"kept"
         assert events == [WatchEvent(EventType.NONE, "")]
+        assert states == [SessionState.SUSPENDED, SessionState.CONNECTED]
         await registry.close()
         with pytest.raises(RegistryClosedError):
             await registry.get("/a")
@@ -109,33 +121,73 @@ def test_a_server_that_dies_ends_what_waits_and_one_that_comes_back_goes_on(tmp_
         asyncio.run(asyncio.wait_for(story(server), 120))
 
 
-def test_a_session_that_expired_is_followed_by_another(address: str) -> None:
+def test_a_session_that_expired_is_followed_by_another_and_who_wants_to_know_is_told(address: str) -> None:
     async def story() -> None:
         registry = await ZooKeeperRegistry.open(address)
         await registry.create_chroot()
+        states: list[SessionState] = []
+        is_back = asyncio.Event()
+        registry.on_session(states.append)
+        forget = registry.on_session(lambda state: is_back.set() if state is SessionState.CONNECTED else None)
         await registry.create("/mine", ephemeral=True)
         before = registry.session_id
-        # Whoever has its password may end a session; to the client that looks as if it had expired.
-        twin = KazooClient(address.partition("/")[0], client_id=registry._client.client_id)
-        await asyncio.to_thread(twin.start)
-        await asyncio.to_thread(twin.stop)
-        twin.close()
-        while True:
-            try:
-                is_there = await registry.exists("/mine") is not None
-            except ConnectionLostError:
-                await asyncio.sleep(0.05)
-                continue
-            if registry.session_id != before:
-                break
-            await asyncio.sleep(0.05)
-        assert not is_there
+        await end_session(registry, address)
+        await is_back.wait()
+        forget()
+        assert states == [SessionState.SUSPENDED, SessionState.EXPIRED, SessionState.CONNECTED]
+        assert registry.session_id != before
+        assert await registry.exists("/mine") is None
         await registry.create("/mine", ephemeral=True)
         _, stat = await registry.get("/mine")
-        assert stat.ephemeral_owner == registry.session_id != before
+        assert stat.ephemeral_owner == registry.session_id
         await registry.close()
 
     asyncio.run(asyncio.wait_for(story(), 120))
+
+
+async def end_session(registry: ZooKeeperRegistry, address: str) -> None:
+    """Whoever has its password may end a session; to the client that looks as if it had expired."""
+    twin = KazooClient(address.partition("/")[0], client_id=registry._client.client_id)
+    await asyncio.to_thread(twin.start)
+    await asyncio.to_thread(twin.stop)
+    twin.close()
+
+
+def test_what_is_asked_for_while_there_is_no_connection_waits_for_it_and_is_not_done_later(tmp_path: Path) -> None:
+    async def story(server: ZooKeeper) -> None:
+        registry = await ZooKeeperRegistry.open(ZooKeeperOptions(server.connect, 2_000))
+        is_suspended = asyncio.Event()
+        registry.on_session(lambda state: is_suspended.set() if state is SessionState.SUSPENDED else None)
+        server.close()
+        await is_suspended.wait()
+        with pytest.raises(ConnectionLostError):
+            await registry.create("/abandoned")
+        await asyncio.to_thread(server.start)
+        while True:
+            try:
+                await registry.create("/wanted")
+                break
+            except ConnectionLostError:
+                continue
+        assert await registry.exists("/abandoned") is None
+        await registry.close()
+
+    with ZooKeeper(tmp_path) as server:
+        asyncio.run(asyncio.wait_for(story(server), 120))
+
+
+def test_what_is_larger_than_zookeeper_takes_is_refused_and_the_session_goes_on(address: str) -> None:
+    async def story() -> None:
+        registry = await ZooKeeperRegistry.open(address)
+        await registry.create_chroot()
+        with pytest.raises(TooLargeError):
+            await registry.create("/a", bytes(1_100_000))
+        with pytest.raises(TooLargeError):
+            await registry.multi([CreateOp(f"/{number}", bytes(100_000)) for number in range(11)])
+        await registry.create("/a", bytes(900_000))
+        await registry.close()
+
+    asyncio.run(story())
 
 
 def test_a_refused_transaction_names_the_node(address: str) -> None:
@@ -148,3 +200,23 @@ def test_a_refused_transaction_names_the_node(address: str) -> None:
         await registry.close()
 
     asyncio.run(story())
+
+
+def test_states_of_very_many_partitions_with_the_longest_name_are_written(address: str) -> None:
+    topic, count = "t" * 249, 1_200
+
+    async def story() -> None:
+        registry = await ZooKeeperRegistry.open(f"{address}{'/long' * 20}")
+        await registry.create_chroot()
+        await bootstrap(registry, Random(1))
+        await registry.create(paths.CONTROLLER_EPOCH, b"1")
+        state = ControllerState(1, 0, {0: LiveBroker(BrokerRegistration(0, ()), 1)})
+        state.topics[topic] = TopicAssignment({index: [0] for index in range(count)})
+        await registry.create(paths.topic(topic), encode_assignment(state.topics[topic]))
+        assert len(await create_states(registry, state, [topic])) == count
+        again = ControllerState(1, 0, topics=state.topics)
+        await read_states(registry, again, [topic])
+        assert again.leaders == state.leaders
+        await registry.close()
+
+    asyncio.run(asyncio.wait_for(story(), 120))

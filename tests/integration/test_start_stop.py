@@ -211,14 +211,19 @@ def test_a_directory_that_cant_be_made_is_refused():
     assert "/proc/barnabas" in refusal("--port", 0, "--data-dir", "/proc/barnabas")
 
 
-def test_zookeeper_connect_is_refused_without_embedded(tmp_path):
-    file = properties(tmp_path / "server.properties", "broker.id=0", "zookeeper.connect=localhost:2181")
-    line = refusal(file, "--port", 0, "--data-dir", tmp_path / "data")
-    assert f"{file}:2: zookeeper.connect" in line
-    assert "--embedded" in line
-    assert not (tmp_path / "data").exists()
+def test_a_zookeeper_that_does_not_answer_ends_the_start_and_embedded_does_without(tmp_path):
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        connect = f"127.0.0.1:{nobody.getsockname()[1]}/kafka"
+        lines = ["broker.id=0", f"zookeeper.connect={connect}", "zookeeper.connection.timeout.ms=300"]
+        file = properties(tmp_path / "server.properties", *lines)
+        assert f"no ZooKeeper answers at {connect}" in refusal(file, "--port", 0, "--data-dir", tmp_path / "data")
     with running(file, "--embedded", "--port", 0, "--data-dir", tmp_path / "data") as broker:
         broker.stop()
+    # Now its state is here, and ZooKeeper's would be another one.
+    line = refusal(file, "--port", 0, "--data-dir", tmp_path / "data")
+    assert "keeps its cluster's state in registry.sqlite" in line
+    assert f"barnabas release {tmp_path / 'data'} --zookeeper {connect} --execute" in line
 
 
 @pytest.mark.parametrize(
@@ -227,7 +232,7 @@ def test_zookeeper_connect_is_refused_without_embedded(tmp_path):
         ("no.such.setting=1", "no.such.setting"),
         ("num.partitions=many", "num.partitions"),
         ("num.partitions=0", "num.partitions"),
-        ("listeners=SSL://:9093", "SSL"),
+        ("listeners=TLS://:9093", "listener.security.protocol.map"),
     ],
 )
 def test_a_setting_that_cant_be_names_file_and_line(tmp_path, line, says):

@@ -29,6 +29,7 @@ from barnabas.requests.context import ConnectionInfo, RequestContext
 from barnabas.requests.encoded_metadata import MOST_KINDS, TopicParts
 from barnabas.requests.handlers.metadata import HANDLER
 from barnabas.requests.slices import MOST_ELEMENTS_AT_ONCE
+from barnabas.security.authorizer import AllowAll
 from barnabas.testing.manual_clock import ManualClock
 from barnabas.testing.manual_executor import ManualExecutor
 from tests.unit.turns import slices_of
@@ -105,7 +106,9 @@ class Peer:
         self.view = ClusterView("cluster")
         self.parts = TopicParts()
         config = SimpleNamespace(auto_create_topics_enable=False)
-        self._services: Any = SimpleNamespace(config=config, cluster=self.view, slices=slices, topic_parts=self.parts)
+        self._services: Any = SimpleNamespace(
+            config=config, cluster=self.view, slices=slices, topic_parts=self.parts, authorizer=AllowAll()
+        )
 
     def ask(self, version: int, request: MetadataRequest, listener: str, is_large: bool, changes=()) -> bytes:
         """The bytes of the answer.
@@ -149,8 +152,11 @@ def expected(image: ClusterImage, version: int, request: MetadataRequest, listen
     for name in known:
         partitions = [partition(image, reachable, version, *each) for each in image.topics[name].items()]
         topics.append(MetadataResponseTopic(0, name, name == "__consumer_offsets", partitions, operations))
+    # Kafka says what one may do with a topic also where there is none.
     topics += [
-        MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name) for name in names if name not in image.topics
+        MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name, topic_authorized_operations=operations)
+        for name in names
+        if name not in image.topics
     ]
     out = WireBuffer(b"header")
     MetadataResponse(

@@ -16,6 +16,8 @@
 | `produce NAME t-0 n=3` | by an idempotent producer; tells the offsets once all were acknowledged |
 | `begin NAME t-0 n=3`, `end NAME` | the same, but goes on meanwhile; `end` tells what came of it |
 | `alter topics/t name=value ...` | settings in the registry, as another program changes them |
+| `allow topic:t User:u read`, `deny …` | an access rule |
+| `forget topic:t User:u`, `rules` | a principal's rules go; what rules there are |
 | `earliest t-0` | where a partition begins |
 | `read t-0` | what a consumer finds from the beginning |
 | `join NAME g t`, `leave NAME` | a member of a group; tells what it was assigned and where it goes on |
@@ -32,6 +34,7 @@ from pathlib import Path
 from zlib import crc32
 
 from barnabas.clients.admin import EARLIEST, LATEST, Admin, NewTopic
+from barnabas.clients.admin_acls import AclAdmin
 from barnabas.clients.consumer import Consumer
 from barnabas.clients.group import GroupMember
 from barnabas.clients.pool import Pool
@@ -39,6 +42,18 @@ from barnabas.clients.producer import Producer, RecordMetadata
 from barnabas.core.errors import BarnabasError
 from barnabas.core.types import TopicPartition
 from barnabas.registry.configs import change_config
+from barnabas.security.acls.model import (
+    ANY_NAME,
+    Binding,
+    BindingFilter,
+    Entry,
+    EntryFilter,
+    Pattern,
+    PatternFilter,
+    Permission,
+)
+from barnabas.security.authorizer import Operation, ResourceType
+from barnabas.security.principals import parse_principal
 from barnabas.testing.simulation.world import PORT, BrokerHost, Simulation
 from tests.simulation.histories import BROKER, SERVERS, SETTINGS
 
@@ -196,6 +211,30 @@ class Story:
         await change_config(session, entity, values)
         return []
 
+    async def _allow(self, values: dict[str, str], resource: str, principal: str, operation: str) -> list[str]:
+        return await self._rule(resource, principal, operation, Permission.ALLOW)
+
+    async def _deny(self, values: dict[str, str], resource: str, principal: str, operation: str) -> list[str]:
+        return await self._rule(resource, principal, operation, Permission.DENY)
+
+    async def _rule(self, resource: str, principal: str, operation: str, permission: Permission) -> list[str]:
+        entry = Entry(parse_principal(principal), ANY_NAME, Operation[operation.upper()], permission)
+        await AclAdmin(self._pool("admin")).create_acls([Binding(_pattern(resource), entry)])
+        return []
+
+    async def _forget(self, values: dict[str, str], resource: str, principal: str) -> list[str]:
+        wanted = BindingFilter(PatternFilter(*_pattern(resource)), EntryFilter(principal))
+        gone = await AclAdmin(self._pool("admin")).delete_acls([wanted])
+        return [f"{len(gone)} gone"]
+
+    async def _rules(self, values: dict[str, str]) -> list[str]:
+        found = await AclAdmin(self._pool("admin")).describe_acls(BindingFilter())
+        return [
+            f"{pattern.resource_type.name.lower()}:{pattern.name} {entry.principal} "
+            f"{entry.operation.name.lower()} {entry.permission.name.lower()}"
+            for pattern, entry in found
+        ]
+
     async def _earliest(self, values: dict[str, str], place: str) -> list[str]:
         offsets = await Admin(self._pool("admin")).offsets([_place(place)], EARLIEST)
         return [f"{place} begins at {offsets[_place(place)]}"]
@@ -239,6 +278,11 @@ class Story:
 def _place(text: str) -> TopicPartition:
     topic, _, partition = text.rpartition("-")
     return TopicPartition(topic, int(partition))
+
+
+def _pattern(text: str) -> Pattern:
+    kind, _, name = text.partition(":")
+    return Pattern(ResourceType[kind.upper()], name)
 
 
 def _positions(positions: dict[TopicPartition, int]) -> str:

@@ -298,7 +298,7 @@ class TransactionHistory(History):
     async def _read_all(self, partition: int) -> list[str]:
         values: list[str] = []
         async with self._connected("admin") as channel:
-            end_offset, position = await _end_offset(channel, partition, 0), 0
+            end_offset, position = await _end_offset(channel, partition, _COMMITTED), 0
             while position < end_offset:
                 more, position = await _read_committed(channel, partition, position)
                 values += more

@@ -6,9 +6,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Base64;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -20,10 +20,14 @@ import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.clients.admin.Config;
 import org.apache.kafka.clients.admin.ConfigEntry;
 import org.apache.kafka.clients.admin.ConsumerGroupDescription;
+import org.apache.kafka.clients.admin.DescribeClusterOptions;
 import org.apache.kafka.clients.admin.DescribeReplicaLogDirsResult;
+import org.apache.kafka.clients.admin.DescribeTopicsOptions;
+import org.apache.kafka.clients.admin.DescribeTopicsResult;
 import org.apache.kafka.clients.admin.NewPartitionReassignment;
 import org.apache.kafka.clients.admin.NewPartitions;
 import org.apache.kafka.clients.admin.NewTopic;
+import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
@@ -34,9 +38,19 @@ import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.ElectionType;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.TopicPartitionReplica;
+import org.apache.kafka.common.acl.AccessControlEntry;
+import org.apache.kafka.common.acl.AccessControlEntryFilter;
+import org.apache.kafka.common.acl.AclBinding;
+import org.apache.kafka.common.acl.AclBindingFilter;
+import org.apache.kafka.common.acl.AclOperation;
+import org.apache.kafka.common.acl.AclPermissionType;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.header.internals.RecordHeaders;
+import org.apache.kafka.common.resource.PatternType;
+import org.apache.kafka.common.resource.ResourcePattern;
+import org.apache.kafka.common.resource.ResourcePatternFilter;
+import org.apache.kafka.common.resource.ResourceType;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
@@ -152,12 +166,42 @@ public final class ClientDriver {
                 return "";
             case "replica-log-dir":
                 return replicaLogDir(id, tokens[2], Integer.parseInt(tokens[3]));
+            case "create-acl":
+                admins.get(id).createAcls(Collections.singleton(binding(tokens))).all().get();
+                return "";
+            case "acls":
+                return "\t" + String.join("\t", bindings(
+                        admins.get(id).describeAcls(filter(tokens)).values().get()));
+            case "delete-acls":
+                return "\t" + String.join("\t", bindings(
+                        admins.get(id).deleteAcls(Collections.singleton(filter(tokens))).all().get()));
+            case "topic-rights":
+                return "\t" + new TreeSet<>(names(described(admins.get(id)
+                        .describeTopics(Collections.singleton(tokens[2]),
+                                new DescribeTopicsOptions().includeAuthorizedOperations(true)))
+                        .get(tokens[2]).authorizedOperations()));
+            case "cluster-rights":
+                return "\t" + new TreeSet<>(names(admins.get(id)
+                        .describeCluster(new DescribeClusterOptions().includeAuthorizedOperations(true))
+                        .authorizedOperations().get()));
             case "close-admin":
                 admins.remove(id).close();
                 return "";
             default:
                 throw new IllegalArgumentException("unknown command " + tokens[0]);
         }
+    }
+
+    /** What all() gives up to Kafka 3.0, and allTopicNames() from then on. */
+    @SuppressWarnings("unchecked")
+    private static Map<String, TopicDescription> described(DescribeTopicsResult result) throws Exception {
+        String all = "allTopicNames";
+        for (java.lang.reflect.Method method : DescribeTopicsResult.class.getMethods()) {
+            if (method.getName().equals("all") && method.getParameterCount() == 0) {
+                all = "all";
+            }
+        }
+        return ((Future<Map<String, TopicDescription>>) DescribeTopicsResult.class.getMethod(all).invoke(result)).get();
     }
 
     /** send ID TOPIC PARTITION|- TIMESTAMP|- KEY VALUE HEADERS: queued; flush tells where it went. */
@@ -229,6 +273,31 @@ public final class ClientDriver {
     }
 
     // state() is on its way out in 4.x, and its successor is not there in 2.7.2.
+    private static AclBinding binding(String[] tokens) {
+        return new AclBinding(
+                new ResourcePattern(
+                        ResourceType.valueOf(tokens[2]), tokens[3], PatternType.valueOf(tokens[4])),
+                new AccessControlEntry(
+                        tokens[5], tokens[6], AclOperation.valueOf(tokens[7]), AclPermissionType.valueOf(tokens[8])));
+    }
+
+    private static AclBindingFilter filter(String[] tokens) {
+        return new AclBindingFilter(
+                new ResourcePatternFilter(ResourceType.valueOf(tokens[2]), tokens[3], PatternType.valueOf(tokens[4])),
+                AccessControlEntryFilter.ANY);
+    }
+
+    private static TreeSet<String> bindings(Collection<AclBinding> found) {
+        TreeSet<String> names = new TreeSet<>();
+        for (AclBinding each : found) {
+            names.add(String.join(" ",
+                    each.pattern().resourceType().name(), each.pattern().name(), each.pattern().patternType().name(),
+                    each.entry().principal(), each.entry().host(), each.entry().operation().name(),
+                    each.entry().permissionType().name()));
+        }
+        return names;
+    }
+
     @SuppressWarnings("removal")
     private String groupState(String id, String group) throws Exception {
         ConsumerGroupDescription description =
@@ -261,7 +330,7 @@ public final class ClientDriver {
         return "";
     }
 
-    private static List<String> names(Iterable<TopicPartition> partitions) {
+    private static List<String> names(Iterable<?> partitions) {
         List<String> names = new ArrayList<>();
         partitions.forEach(each -> names.add(each.toString()));
         return names;
@@ -288,7 +357,7 @@ public final class ClientDriver {
 
     private static Map<String, String> pairs(String[] tokens, int from) {
         Map<String, String> pairs = new HashMap<>();
-        for (String token : new HashSet<>(Arrays.asList(tokens).subList(from, tokens.length))) {
+        for (String token : Arrays.asList(tokens).subList(from, tokens.length)) {
             int equals = token.indexOf('=');
             pairs.put(token.substring(0, equals), token.substring(equals + 1));
         }

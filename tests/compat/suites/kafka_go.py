@@ -48,8 +48,4 @@ SUITE = Suite(
         "TestConsumerGroupWithMissingTopic": "by its authors",
         "TestReadTruncatedMessages": "by its authors",
     },
-    gaps={
-        "Test*UserScramCredentials": "no users yet",
-        "TestClientAlterClientQuotas": "no quotas yet",
-    },
 )

@@ -117,7 +117,4 @@ SUITE = Suite(
         "TestFuncAdminUpdateFeatures": "for Kafka 4 and later",
         "TestReadOnlyAndAllCommittedMessages": "by its authors",
     },
-    gaps={
-        "TestFuncAdminQuotas": "no quotas yet",
-    },
 )

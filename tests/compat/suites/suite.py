@@ -50,7 +50,7 @@ class Suite:
         prepare: Fetches and builds what is missing; needs the network.
         parts: Names of the parts that get a broker of their own each.
         run: Runs a part against a broker, and gives the result of each test.
-        is_quick: Whether its short form takes less than three minutes, and is among the tests that are always run.
+        is_quick: Whether its short form is among the tests that are always run: one of each client, of a minute or two.
         beside: What runs beside the broker, from before it starts.
         settings: Of the broker, above `ONE_BROKER`: what the suite's authors set for theirs.
         port: The port of `localhost` that the suite's tests name, or 0 if they can be told another one. Such a suite

@@ -1,0 +1,143 @@
+"""A group of our own old consumers moves its offsets into Kafka and back under load, restarted one after the other.
+
+Each step is taken when `barnabas groups migrate --verify` allows it. Every message arrives, and none twice: a consumer
+that stops in good order commits first.
+"""
+
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from barnabas.api import ConsumerConnector
+from barnabas.api.connector import ConsumerTimeoutError
+from barnabas.testing import Broker
+from tests.integration.test_mirror_command import wait_for
+from tests.patience import PATIENCE_S
+from tools.kafka.server import free_port
+
+GROUP, TOPIC = "moving", "moved"
+CONSUMER_COUNT = 2
+ZOOKEEPER = {"offsets.storage": "zookeeper"}
+BOTH = {"offsets.storage": "kafka", "dual.commit.enabled": "true"}
+KAFKA = {"offsets.storage": "kafka", "dual.commit.enabled": "false"}
+
+
+class Load:
+    """Produces numbers, a few at a time, until it is stopped."""
+
+    def __init__(self, servers: str) -> None:
+        self.count = 0
+        self._producer = Producer({"bootstrap.servers": servers})
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stopped.set()
+        self._thread.join()
+        assert self._producer.flush(PATIENCE_S) == 0
+
+    def _run(self) -> None:
+        while not self._stopped.wait(0.02):
+            for partition in range(4):
+                self._producer.produce(TOPIC, str(self.count).encode(), partition=partition)
+                self.count += 1
+            self._producer.poll(0)
+
+
+class Reader:
+    """One consumer, read by a thread."""
+
+    def __init__(self, zookeeper: str, settings: Mapping[str, str], seen: "Counter[int]") -> None:
+        self._connector = ConsumerConnector(
+            {
+                "zookeeper.connect": zookeeper,
+                "group.id": GROUP,
+                "auto.offset.reset": "smallest",
+                "auto.commit.interval.ms": 100,
+                "consumer.timeout.ms": 100,
+                "rebalance.backoff.ms": 200,
+                "rebalance.max.retries": 20,
+                **settings,
+            }
+        )
+        (self._stream,) = self._connector.create_message_streams({TOPIC: 1})[TOPIC]
+        self._seen = seen
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stopped.set()
+        self._thread.join()
+        self._connector.shutdown()
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            try:
+                message = next(self._stream)
+            except ConsumerTimeoutError:
+                continue
+            self._seen[int(message.message or b"")] += 1
+
+
+@pytest.fixture
+def site() -> Iterator[tuple[Broker, str]]:
+    port = free_port()
+    with Broker(config={"barnabas.registry.listeners": f":{port}"}) as broker:
+        admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+        admin.create_topics([NewTopic(TOPIC, 4, 1)])[TOPIC].result(PATIENCE_S)
+        yield broker, f"127.0.0.1:{port}"
+
+
+def migrate(zookeeper: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [
+            *(sys.executable, "-m", "barnabas.cli.main", "groups", "migrate"),
+            *("--group", GROUP, "--zookeeper", zookeeper, *arguments),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+
+
+def test_a_group_moves_into_kafka_and_back(site: tuple[Broker, str]) -> None:
+    broker, zookeeper = site
+    # Each thread adds to the same counter, one message at a time and never one that another has.
+    seen: Counter[int] = Counter()
+    load = Load(broker.bootstrap_servers)
+    readers = [Reader(zookeeper, ZOOKEEPER, seen) for _ in range(CONSUMER_COUNT)]
+    try:
+        for to, settings, step, then in (
+            ("kafka", BOTH, "dual-commit", "kafka-alone"),
+            ("kafka", KAFKA, "kafka-alone", "done"),
+            ("zookeeper", BOTH, "dual-commit", "zookeeper-alone"),
+            ("zookeeper", ZOOKEEPER, "zookeeper-alone", "done"),
+        ):
+            allowed = migrate(zookeeper, "--to", to, "--verify", "--step", step)
+            assert allowed.returncode == 0, allowed.stdout + allowed.stderr
+            for index in range(CONSUMER_COUNT):
+                readers[index].stop()
+                readers[index] = Reader(zookeeper, settings, seen)
+                if index < CONSUMER_COUNT - 1:
+                    half_way = migrate(zookeeper, "--to", to, "--verify")
+                    assert half_way.returncode == 1, half_way.stdout
+                    assert "restart-the-others" in half_way.stdout
+            reached = migrate(zookeeper, "--to", to, "--verify", "--step", then)
+            assert reached.returncode == 0, reached.stdout + reached.stderr
+        load.stop()
+        wait_for(lambda: len(seen) == load.count)
+        assert set(seen) == set(range(load.count))
+    finally:
+        load.stop()
+        for reader in readers:
+            reader.stop()
+    assert {number: count for number, count in seen.items() if count > 1} == {}
