@@ -1,10 +1,14 @@
 """What is done to all logs from time to time: checkpoints, retention, flushes, what expires; and the cleaner.
 
+There may be ten thousand logs: they get their turns some at a time, with everybody else's between, and two tasks never
+come in one turn of the loop.
+
 Source: log-format facts, files in a log dir, retention; configuration page.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from barnabas.core.errors import StorageError
@@ -25,6 +29,8 @@ if TYPE_CHECKING:
     from barnabas.log.cleaner.cleaner import Cleaner
 
 _INITIAL_DELAY_MS = 30_000
+_BETWEEN_TASKS_MS = 200  # begun so long after each other, they stay apart: all their intervals are whole seconds
+_LOGS_IN_A_TURN = 250
 _CLEANER_DELAY_MS = 1_000  # clients come first
 _PRODUCER_CHECK_INTERVAL_MS = 600_000
 _ROLL_CHECK_INTERVAL_MS = 60_000
@@ -73,14 +79,14 @@ class Upkeep:
         recovery_point_ms = config.log_flush_offset_checkpoint_interval_ms
         log_start_offset_ms = config.log_flush_start_offset_checkpoint_interval_ms
         self._repeat(high_watermark_ms, high_watermark_ms, self._checkpoints.write_high_watermarks)
-        self._repeat(
-            _INITIAL_DELAY_MS,
-            recovery_point_ms,
-            lambda: self._checkpoints.write_recovery_points(self._remove_old_snapshots),
-        )
-        self._repeat(_INITIAL_DELAY_MS, log_start_offset_ms, self._checkpoints.write_log_start_offsets)
-        self._repeat(_INITIAL_DELAY_MS, config.log_retention_check_interval_ms, self.apply_retention)
-        self._repeat(_INITIAL_DELAY_MS, config.log_flush_scheduler_interval_ms, self._flush_overdue)
+        after_start: list[tuple[int, Callable[[], object]]] = [
+            (recovery_point_ms, lambda: self._checkpoints.write_recovery_points(self._remove_old_snapshots)),
+            (log_start_offset_ms, self._checkpoints.write_log_start_offsets),
+            (config.log_retention_check_interval_ms, self.apply_retention),
+            (config.log_flush_scheduler_interval_ms, self._flush_overdue),
+        ]
+        for number, (interval_ms, task) in enumerate(after_start):
+            self._repeat(_INITIAL_DELAY_MS + number * _BETWEEN_TASKS_MS, interval_ms, task)
         self._repeat(_PRODUCER_CHECK_INTERVAL_MS, _PRODUCER_CHECK_INTERVAL_MS, self._remove_expired_producers)
         self._repeat(_ROLL_CHECK_INTERVAL_MS, _ROLL_CHECK_INTERVAL_MS, self._prepare_rolls)
         if config.log_cleaner_enable and config.log_cleaner_threads > 0:
@@ -131,20 +137,40 @@ class Upkeep:
         if interval_ms < _NEVER_MS:
             self._env.timers.call_later(delay_ms, run)
 
+    def _for_each(self, logs: Iterable[PartitionLog], act: Callable[[PartitionLog], object]) -> None:
+        """Do something to logs, to the first of them at once; not to those that are closed when their turn comes."""
+        todo = iter(list(logs))
+
+        def take_turn() -> None:
+            turn = list(islice(todo, _LOGS_IN_A_TURN))
+            if len(turn) == _LOGS_IN_A_TURN:
+                self._env.timers.call_later(0, take_turn)
+            for log in turn:
+                if not self._is_closed and not log.is_closed:
+                    act(log)
+
+        take_turn()
+
     def _prepare_rolls(self) -> None:
         """Make the next segment's file where a log is quiet and its next append will want one because of its age."""
         before_next_look_ms = self._env.clock.now_ms() + 2 * _ROLL_CHECK_INTERVAL_MS
-        for log in self._logs.values():
+
+        def look(log: PartitionLog) -> None:
             if log.is_roll_due(before_next_look_ms):
                 log.prepare_roll()
+
+        self._for_each(self._logs.values(), look)
 
     def apply_retention(self) -> None:
         """Delete old segments of all logs but those that are compacted."""
         high_watermarks = self._known_high_watermarks()
-        for log in list(self._logs.values()):
+
+        def look(log: PartitionLog) -> None:
             high_watermark = high_watermarks.get(log.topic_partition, 0)
             retain = partial(self._apply_retention, log, high_watermark)
             learn_ages(log, self._env.executor, retain, self._env.on_failure)
+
+        self._for_each(self._logs.values(), look)
 
     def _apply_retention(self, log: PartitionLog, high_watermark: int) -> None:
         if COMPACT in log.config.cleanup_policy or log.is_closed or self._is_closed:
@@ -157,21 +183,24 @@ class Upkeep:
 
     def _flush_overdue(self) -> None:
         now_ms = self._env.clock.now_ms()
-        # A flush that fails at once takes logs away.
-        for log in list(self._logs.values()):
+
+        def look(log: PartitionLog) -> None:
             if now_ms - log.last_flush_ms >= log.config.flush_ms:
                 log.flush()
 
+        self._for_each(self._logs.values(), look)
+
     def _remove_expired_producers(self) -> None:
-        for log in self._logs.values():
-            log.remove_expired_producers()
+        self._for_each(self._logs.values(), PartitionLog.remove_expired_producers)
 
     def _remove_old_snapshots(self, directory: LogDirectory) -> None:
-        try:
-            for log in self._checkpoints.logs_in(directory):
+        def remove(log: PartitionLog) -> None:
+            try:
                 log.remove_old_snapshots()
-        except StorageError as error:
-            self._env.on_failure(error)
+            except StorageError as error:
+                self._env.on_failure(error)
+
+        self._for_each(self._checkpoints.logs_in(directory), remove)
 
 
 def _cleaner_class() -> "type[Cleaner]":

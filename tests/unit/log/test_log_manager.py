@@ -10,6 +10,7 @@ from barnabas.core.errors import StartupError, StorageError
 from barnabas.core.executor import Executor, InlineExecutor
 from barnabas.core.types import TopicPartition
 from barnabas.log.manager import LogManager
+from barnabas.log.partition_log import PartitionLog
 from barnabas.testing.faulty_disk import FaultyDisk
 from barnabas.testing.manual_executor import ManualExecutor
 
@@ -329,8 +330,9 @@ def test_checkpoints_are_written_periodically(start, root, clock, make_batch):
     assert checkpoint(root, "replication") == "0\n1\ntopic-with-dashes 0 3\n"
     log.increment_log_start_offset(2)
     clock.advance(25_000)
-
     assert checkpoint(root, "recovery-point") == "0\n1\ntopic-with-dashes 0 3\n"
+    # One task after the other.
+    clock.advance(1_000)
     assert checkpoint(root, "log-start") == "0\n1\ntopic-with-dashes 0 2\n"
 
 
@@ -393,6 +395,26 @@ def synced(monkeypatch):
 
 def append(log, make_batch):
     assert log.append(memoryview(make_batch(2)), leader_epoch=0).error_code == 0
+
+
+def test_what_is_done_to_all_logs_leaves_others_their_turns(start, clock, monkeypatch):
+    """And leaves out what is closed before its turn."""
+    manager = start(**{"log.flush.interval.ms": "1000", "log.flush.scheduler.interval.ms": "60000"})
+    logs = [manager.get_or_create(TopicPartition("t", index)).value for index in range(600)]
+    flushed: list[PartitionLog] = []
+    seen: list[int] = []
+
+    def flush(log):
+        if not flushed:
+            # This is the first of what comes next: the others' turn.
+            clock.call_later(0, lambda: seen.append(len(flushed)))
+            logs[-1].close()
+        flushed.append(log)
+
+    monkeypatch.setattr(PartitionLog, "flush", flush)
+    clock.advance(31_000)
+    assert seen[0] < 600
+    assert flushed == logs[:-1]
 
 
 def test_a_log_that_nothing_happened_to_is_closed_without_the_disk(start, root, make_batch, synced):
