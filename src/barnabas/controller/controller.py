@@ -61,8 +61,7 @@ T = TypeVar("T")
 
 RECONNECT_BACKOFF_MS = 100
 TAKE_OVER_BACKOFF_MS = 1_000
-_DELETIONS_PER_TURN = 50
-_PARTITIONS_PER_TURN = 1_000
+_PARTITIONS_PER_TURN = 500
 
 
 async def _as_it_is() -> None:
@@ -418,13 +417,15 @@ class Controller:
                 await self._registry.delete(paths.delete_topic(topic))
                 continue
             found.append(topic)
-        for start in range(0, len(found), _DELETIONS_PER_TURN):
-            some = found[start : start + _DELETIONS_PER_TURN]
+        while found:
+            some = _some_topics(state, found)
+            del found[: len(some)]
             state.deleting.update(some)
             self._send_metadata(state, state.brokers, state.partitions(some))
             await asyncio.sleep(0)
             for topic in some:
                 self._delete_replicas(state, topic)
+                await asyncio.sleep(0)
 
     def _delete_replicas(self, state: ControllerState, topic: str) -> None:
         """Ask every broker that hosts the topic to drop it; when all have, an event says so."""
@@ -495,3 +496,13 @@ class Controller:
     def _send_metadata(self, state: ControllerState, brokers: Iterable[int], partitions: list[TopicPartition]) -> None:
         for broker_id in brokers:
             self._sender.send(broker_id, update_metadata(state, self._broker_id, broker_id, partitions))
+
+
+def _some_topics(state: ControllerState, topics: list[str]) -> list[str]:
+    """The first of some topics, with as many partitions as go into a turn of the loop; one at the least."""
+    partition_count = 0
+    for count, topic in enumerate(topics):
+        partition_count += len(state.topics[topic].replicas)
+        if count and partition_count > _PARTITIONS_PER_TURN:
+            return topics[:count]
+    return topics[:]

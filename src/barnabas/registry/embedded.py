@@ -270,7 +270,8 @@ class EmbeddedRegistry:
                     self._notify(event)
                 start = end
                 transaction.answer(outcome)
-            self._flush()
+            # What has come meanwhile may be as much again: in a turn of its own.
+            asyncio.get_running_loop().call_soon(self._flush)
 
         def failed(error: BaseException) -> None:
             for transaction, outcome, _ in outcomes:

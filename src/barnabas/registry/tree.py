@@ -291,7 +291,8 @@ class Stage:
         return settled
 
     def _create(self, op: CreateOp, now_ms: int) -> str:
-        if self._identities is None and not op.is_sequence:
+        is_checked = self._identities is None and not op.is_sequence
+        if is_checked:
             # A path that is none is the broker's own mistake, and told as one. Others hear of their parent first.
             _check_path(op.path)
         elif "/" not in op.path or "\0" in op.path:
@@ -303,8 +304,9 @@ class Stage:
             raise NoNodeError(parent_path)
         self._check(parent, acl.CREATE, parent_path)
         path = f"{op.path}{parent.created_count:010d}" if op.is_sequence else op.path
-        # With its number a sequential node's path is one, even where the part before the number is not.
-        _check_path(path)
+        if not is_checked:
+            # With its number a sequential node's path is one, even where the part before the number is not.
+            _check_path(path)
         if self.get(path) is not None:
             raise NodeExistsError(path)
         if parent.ephemeral_owner:
