@@ -202,8 +202,9 @@ def test_offsets_in_zookeeper_and_in_kafka(kafka: OldKafka) -> None:
             with suppress(CoordinatorNotAvailableError, NotCoordinatorError):
                 assert consumer.find_coordinator(group) == kafka.address
                 consumer.commit_offsets(group, {keys[0]: OffsetAndMetadata(7, "text")}, version=1)
+                # Kafka 0.8.2 takes a commit while it still loads that partition's offsets, and then tells none of them.
+                found = consumer.fetch_offsets(group, keys, version=1)
                 break
-        found = consumer.fetch_offsets(group, keys, version=1)
         assert list(found.values()) == [OffsetAndMetadata(7, "text"), OffsetAndMetadata(-1)]
         assert tree.get(f"/consumers/{group}/offsets/{topic}/0")[0] == b"5"
         with pytest.raises(UnsupportedVersionError, match="version 2 of OffsetCommit"):

@@ -132,7 +132,8 @@ def running(arguments: Sequence[str]) -> Iterator["subprocess.Popen[str]"]:
         yield process
     finally:
         process.kill()
-        process.communicate()
+        _, said = process.communicate()
+        print(said)
 
 
 def stop(process: "subprocess.Popen[str]") -> str:

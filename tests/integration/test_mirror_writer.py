@@ -27,6 +27,7 @@ from barnabas.pipeline.mirror.writer import Hint, PartitionWriter, Route
 from barnabas.pipeline.runner.cluster import KafkaOptions
 from barnabas.testing import Broker
 from tests.patience import PATIENCE_S
+from tests.settled import await_markers
 
 MARK = RecordMark(0, 0, 0)
 
@@ -69,6 +70,7 @@ class Target:
         return Route(self.source, "west", options or self.options, target_topic or self.topic, 1)
 
     def table(self) -> MirrorOffsets:
+        await_markers(self.options.bootstrap_servers, TABLE_TOPIC)
         with OffsetTable(self.options) as table:
             table.refresh()
             return table.offsets

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, NewPartitions, NewTopic
 
-from barnabas.clients.mirror_offsets import Coverage, MirrorOffsets, SourcePartition
+from barnabas.clients.mirror_offsets import TABLE_TOPIC, Coverage, MirrorOffsets, SourcePartition
 from barnabas.pipeline.mirror.mirror_run import MirrorRun, run_mirrors
 from barnabas.pipeline.mirror.plan import MirrorPlan
 from barnabas.pipeline.mirror.provenance import PROVENANCE
@@ -158,6 +158,7 @@ class Cluster:
 
 
 def _table(target: Cluster) -> MirrorOffsets:
+    await_markers(target.address, TABLE_TOPIC)
     with OffsetTable(KafkaOptions(target.address, {})) as table:
         table.refresh()
     return table.offsets

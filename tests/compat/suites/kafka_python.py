@@ -63,6 +63,8 @@ def _prepare(archive: sdists.SourceDistribution) -> None:
 
 _AUTHORIZER = "their brokers have an authorizer; without one Kafka answers SECURITY_DISABLED"
 _NEWER = "APIs of Kafka 4"
+# Once in 90 runs on a loaded machine: its log says `Sleeping 299.99 for next Metadata refresh` after the subscription.
+_FORGETS = "the client forgets a subscription that is made while its first metadata request is under way, for 300 s"
 NEW = Suite(
     name="kafka-python",
     version=_NEW.version,
@@ -77,6 +79,13 @@ NEW = Suite(
         "*::test_describe_topic_partitions*": _NEWER,
         "*::test_list_config_resources*": _NEWER,
         "*::test_kafka_consumer_offsets_for_time_old": "for Kafka before 0.10.1",
+    },
+    may_fail={
+        "*::test_kafka_consumer": _FORGETS,
+        "*::test_kafka_consumer_max_bytes_one_msg": _FORGETS,
+        "*::test_end_to_end*": _FORGETS,
+        "*::test_transactional_producer_messages": _FORGETS,
+        "*::test_idempotent_producer_max_in_flight*": _FORGETS,
     },
 )
 OLD = Suite(
