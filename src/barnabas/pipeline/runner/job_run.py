@@ -519,6 +519,7 @@ class JobRun:
         """Keep what a batch raises: Spark would give on its text alone."""
 
         def guarded(batch: DataFrame, batch_id: int) -> None:
+            self._reading.settle_rest()
             self._is_busy = True
             try:
                 debt = do_batch(batch, batch_id)
@@ -532,6 +533,7 @@ class JobRun:
         return guarded
 
     def _do(self, run_batch: Callable[[], BatchReport]) -> None:
+        self._reading.settle_rest()
         self._is_busy = True
         try:
             report = run_batch()

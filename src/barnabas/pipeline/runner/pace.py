@@ -4,7 +4,8 @@ A run reads a batch at a time, and the broker takes its rate over ten seconds an
 than the limit is a burst. So that the broker never finds the rate above the limit, a run
 
 - earns its part of the limit, second by second, and ends each batch when that is paid for;
-- leaves as much free as a burst adds to ten seconds, and a little more;
+- leaves as much free as a burst adds to ten seconds, and a little more: of batches that are read evenly, no more than
+  those add of which there may be one more in ten seconds than there should be (`peak_s`);
 - keeps windows of what it used, as the broker does, and waits where another burst would bring these above its part:
   after a limit was lowered;
 - where the broker tells what it measured, corrects by it what it takes its bytes for (compression, headers, answers
@@ -30,6 +31,10 @@ _MORE_FREE, _FREE_REMAINS = 0.03, 0.9
 _OVER = 1.02
 # A burst may take so much of the ten seconds: then half of the limit is used.
 _MOST_BURST = 0.5
+# The next batch may begin so much sooner.
+_JITTER_S = 0.1
+# The time from batch to batch is found in steps of that.
+_SEARCH_STEP = 1.005
 # The newest burst's weight where it is smaller than those before.
 _BURST_WEIGHT = 0.3
 # However much is to be left free, so much of its part a run uses.
@@ -109,13 +114,17 @@ class Pace:
         self._compared_from: _Counts | None = None
         self._has_compared = False
         self._uses = _Uses(quota.window_s)
-        # How often the broker had held somebody when something was noted last.
+        # How often the broker had held somebody when something was noted last; whether that was while it was used, and
+        # what the broker told after it.
         self._noted_throttle_count = quota.throttle_count
+        self._was_held = False
+        self._told_after: Quota | None = None
 
     def take(self, quota: Quota, now_s: float) -> None:
         """Take over what the broker tells now."""
         self._earn(now_s)
         before, self.quota = self.quota, quota
+        self._told_after = quota
         if quota.limit != before.limit:
             self._began_s = now_s
         held_count = quota.throttle_count - before.throttle_count
@@ -161,19 +170,28 @@ class Pace:
         rate = max(_LEAST_RATE * share, share * (1 - self._free) - burst)
         return rate * (_SLOW_PART if now_s < self._slow_until_s else 1.0)
 
-    def rate_in_bursts(self, burst_s: float) -> float:
-        """Bytes/s, as estimated, that may be used in the long run where a burst is what is used in so many seconds."""
-        return self._share() * (1 - self._free) / (1 + burst_s / self.quota.window_s)
+    def rate_in_batches(self, batch_s: float, read_s: float) -> float:
+        """Bytes/s, as estimated, that may be used in the long run in batches that begin every so many seconds.
+
+        Args:
+            read_s: For how long each is read; 0: all of it comes at once.
+        """
+        window_s = self.quota.window_s
+        return self._share() * (1 - self._free) / (1 + peak_s(batch_s, read_s, window_s) / window_s)
 
     def owe(self, now_s: float, used_bytes: float, spread: Spread = AT_ONCE) -> float:
         """Note what was used; gives what must have been earned for it to be paid for (`wait_s`)."""
         self._earn(now_s)
-        was_held = self.quota.throttle_count > self._noted_throttle_count
+        self._was_held = self.quota.throttle_count > self._noted_throttle_count
         self._noted_throttle_count = self.quota.throttle_count
+        self._told_after = None
         # Where the broker held it nothing came for a while: most of it may have come last.
-        self._uses.record(now_s, used_bytes, Spread(0.0, spread.ended_ago_s) if was_held else spread)
+        self._uses.record(now_s, used_bytes, Spread(0.0, spread.ended_ago_s) if self._was_held else spread)
         self._batch_bytes = _weighed(self._batch_bytes, used_bytes)
-        self._burst_bytes = _weighed(self._burst_bytes, max(0.0, used_bytes - spread.over_s * self._share()))
+        burst_bytes = max(0.0, used_bytes - spread.over_s * self._share())
+        if burst_bytes and spread.over_s:
+            burst_bytes = min(burst_bytes, self._peak_bytes(used_bytes, spread.over_s))
+        self._burst_bytes = _weighed(self._burst_bytes, burst_bytes)
         self._owed += used_bytes
         return self._owed
 
@@ -181,14 +199,37 @@ class Pace:
         """For how long to wait if nothing changes; 0 or less: it is paid for."""
         self._earn(now_s)
         excess_s = self._uses.excess_s(now_s, self._next_burst_bytes(), _OVER * self._share())
+        told_s = self._told_excess_s()
+        if told_s is not None:
+            excess_s = min(excess_s, told_s)
         if excess_s > 0:
             # Nothing is earned by waiting for windows to pass: two bursts would follow each other.
             self._earned = min(self._earned, self._owed)
         return max((owed - self._earned) / self.rate(now_s), excess_s)
 
+    def _told_excess_s(self) -> float | None:
+        """The same as the run's own windows say, by the broker's; None: it has not told since something was used.
+
+        Only where it is not known when that was.
+        """
+        told = self._told_after
+        if not self._was_held or told is None or told.window_total is None or told.sharer_count > 1:
+            return None
+        return (told.window_total + self.correction * self._next_burst_bytes()) / told.limit - told.measured_s
+
     def _share(self) -> float:
         """This run's part of the limit, as estimated."""
         return self.quota.limit / self.quota.sharer_count / self.correction
+
+    def _peak_bytes(self, batch_bytes: float, read_s: float) -> float:
+        """What batches like this one add to ten seconds, where they come as often as that lets them."""
+        window_s = self.quota.window_s
+        most = self._share() * (1 - self._free)
+        batch_s = max(batch_bytes / most, read_s)
+        # Not all is lost with more time: the next divisor of the window may be near.
+        while batch_bytes / batch_s * (1 + peak_s(batch_s, read_s, window_s) / window_s) > most:
+            batch_s *= _SEARCH_STEP
+        return (most - batch_bytes / batch_s) * window_s
 
     def _next_burst_bytes(self) -> float:
         """What the next burst is expected to be, as estimated.
@@ -208,3 +249,27 @@ class Pace:
 def _weighed(before: float, newest: float) -> float:
     """What the next one is expected to be: as large as the newest, and not much smaller than those before."""
     return max(newest, before + _BURST_WEIGHT * (newest - before))
+
+
+def peak_s(batch_s: float, read_s: float, window_s: float) -> float:
+    """How many seconds' worth a broker's window may hold beyond its own length, where use is even in the long run.
+
+    Where two batches take as long as the window is, there are always two in it, however long each is read. A broker's
+    window lasts for its length and up to a second more, and a batch may last a little longer or shorter than others.
+
+    Args:
+        batch_s: From batch to batch.
+        read_s: For how long each is read; 0: all of it comes at once, and the next one may at any moment.
+        window_s: The least length.
+    """
+    if not 0 < read_s < batch_s:
+        return max(0.0, batch_s - read_s)
+    peak = 0.0
+    # As much as can be is in a window that begins with a batch; it is most where the reading of its last one ends.
+    count = floor(window_s / batch_s)
+    last_ends_s = (count * batch_s + read_s - _JITTER_S, (count + 1) * batch_s + read_s - _JITTER_S)
+    for end_s in (window_s, window_s + 1, *last_ends_s):
+        if window_s <= end_s <= window_s + 1:
+            whole, rest_s = divmod(end_s + _JITTER_S, batch_s)
+            peak = max(peak, (whole + min(rest_s / read_s, 1.0)) * batch_s - end_s)
+    return min(peak, batch_s - read_s)

@@ -128,15 +128,16 @@ class Pacer:
         with self._lock:
             return any(each is kind for each, _ in self._paces)
 
-    def rates(self, kind: QuotaKind, burst_s: float) -> dict[int, float]:
+    def rates(self, kind: QuotaKind, batch_s: float, read_s: float = 0.0) -> dict[int, float]:
         """Give, for all brokers that have a quota, the bytes/s that may be used there, as estimated by who pays.
 
         Args:
-            burst_s: How many seconds' worth is used at once, as a batch is. The more, the less may be used in all.
+            batch_s: How many seconds' worth a batch is. The more of it comes at once, the less may be used in all.
+            read_s: In so many of them it comes; 0: at once.
         """
         with self._lock:
             return {
-                broker_id: pace.rate_in_bursts(burst_s)
+                broker_id: pace.rate_in_batches(batch_s, read_s)
                 for (each, broker_id), pace in self._paces.items()
                 if each is kind
             }

@@ -39,6 +39,8 @@ class Quota:
         window_s: The least time that the broker takes a rate over: so many seconds' worth may come at once.
         used_total: Bytes that all who share it have used since the broker knows them; None: it does not say.
         throttle_count: How often it has held somebody for it; 0 where it does not say.
+        window_total: Bytes that its windows hold now; None: it does not say.
+        measured_s: For how long these last.
     """
 
     kind: QuotaKind
@@ -49,6 +51,8 @@ class Quota:
     window_s: float = DEFAULT_WINDOW_S
     used_total: float | None = None
     throttle_count: int = 0
+    window_total: float | None = None
+    measured_s: float = 0.0
 
     def __str__(self) -> str:
         shared = f", shared by {self.sharer_count} runs" if self.sharer_count > 1 else ""
@@ -75,6 +79,8 @@ def explained(told: Told, kind: QuotaKind, is_counted: bool) -> Quota | None:
         (told["window_count"] - 1) * told["window_ms"] / 1_000,
         entry["used_total"],
         entry.get("throttle_count", 0),
+        entry["rate"] * entry["measured_ms"] / 1_000 if entry["is_measured"] else None,
+        entry["measured_ms"] / 1_000 if entry["is_measured"] else 0.0,
     )
 
 

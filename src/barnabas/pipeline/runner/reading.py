@@ -37,17 +37,20 @@ _READ_START_S = 0.25
 _MOST_LEARNT = 1.5
 # The work of a batch before there was one, and how much more of it there may be once where batches are read evenly.
 _WORK_S, _EVEN_SPARE = 0.8, 1.1
-# So much of a batch's time may be other work than reading it.
-_MOST_WORK = 0.5
-# Longer bursts would leave too much of a quota unused.
-_LONGEST_TRIGGER_S = 4.0
-_BATCH_WEIGHT = 0.3
+# So much of a batch's time may be other work than reading it; and where a quota holds the run: it uses more of it then.
+_MOST_WORK, _MOST_WORK_HELD = 0.5, 0.35
+# The times that batches may be given. Two of the longest fit into a broker's ten seconds, held for the rest of these:
+# there are never more in them (`pace.peak_s`), nor would it do to take longer over a limit that changes.
+_TRIGGERS_S = (0.5, 1.0, 2.0, 4.9)
+_BATCH_WEIGHT, _FIRST_WEIGHT = 0.3, 0.7
 # From a run's first batches, in which classes are loaded and compiled, nothing is learnt.
 _FIRST_BATCH_COUNT = 2
 # A query goes on for so many batches and so long before it is planned anew.
 _LEAST_BATCH_COUNT, _LEAST_QUERY_S = 3, 10.0
-# A batch's time is doubled where batches need this part of it, and halved where they need that.
+# A batch is given more time where batches need this part of it, and less where they need that.
 _TOO_SLOW, _TOO_FAST = 1.2, 0.4
+# Batches that take this part of their time are late; they are fetched in another way where it is so much faster.
+_LATE, _LATE_SLOWER = 1.1, 1.2
 _MOST_WIRE_RATIO = 20.0
 # A batch that holds so much of what it may was cut short by that.
 _FULL = 0.9
@@ -104,10 +107,12 @@ class Reading:
         # Of a batch's time, what is no waiting for records.
         self._work_s = _WORK_S
         # Of reading a record, what is no waiting for it; and how long a batch waits in the query that runs.
-        self._record_s = self._planned_wait_s = self._query_wait_s = 0.0
+        self._record_s = self._query_wait_s = 0.0
         self._batch_count = self._all_count = 0
         self._began_s = 0.0
         self._planned: list[list[SourcePlan]] = []
+        self._is_held = False
+        self._unpaid: Debt | None = None
         self._stopped = threading.Event()
 
     def begin(self, topics: Iterable[str]) -> None:
@@ -132,9 +137,9 @@ class Reading:
     def sources(self, starts: Offsets) -> list[SourcePlan]:
         """Plan the sources of one query."""
         self._take_sample(starts)
-        plans = self._plan_now(starts, self._record_size.assume())
+        plans, wait_s = self._plan_now(starts, self._record_size.assume())
         self._planned.append(plans)
-        self._query_wait_s = self._planned_wait_s if any(plan.fetch_wait_ms for plan in plans) else 0.0
+        self._query_wait_s = wait_s if any(plan.fetch_wait_ms for plan in plans) else 0.0
         return plans
 
     @property
@@ -161,13 +166,15 @@ class Reading:
         if self._all_count > _FIRST_BATCH_COUNT:
             took_s = report.duration_s + _PLANNING_S
             self._batch_s += (_BATCH_WEIGHT if self._batch_s else 1.0) * (took_s - self._batch_s)
-            self._work_s += _BATCH_WEIGHT * (took_s - lasted_s - self._work_s)
+            weight = _BATCH_WEIGHT if self._all_count > _FIRST_BATCH_COUNT + 1 else _FIRST_WEIGHT
+            self._work_s += weight * (took_s - lasted_s - self._work_s)
             self._learn_pace(report, lasted_s)
             self._adapt_interval()
         rest_s = report.duration_s - report.read_from_s - report.read_s
         spread = Spread(lasted_s, rest_s) if lasted_s else AT_ONCE
         debt = self.owe(report.sizes, spread)
         by_quota = debt.limit if debt is not None else ""
+        self._is_held = bool(by_quota)
         self.limited_by = by_quota or self._own_limit(report.record_count) or "nothing"
         return debt
 
@@ -194,11 +201,13 @@ class Reading:
         needed_s = _SPARE * self._batch_s
         if self._is_even:
             # Reading lasts for as long as it is let.
-            needed_s = _EVEN_SPARE * self._work_s / _MOST_WORK
-        while needed_s > _TOO_SLOW * self._interval_s and self._interval_s < _LONGEST_TRIGGER_S:
-            self._interval_s *= 2
-        if needed_s < _TOO_FAST * self._interval_s and self._interval_s > self._least_interval_s:
-            self._interval_s = max(self._interval_s / 2, self._least_interval_s)
+            needed_s = _EVEN_SPARE * self._work_s / (_MOST_WORK_HELD if self._is_held else _MOST_WORK)
+        longer_s = [each for each in _TRIGGERS_S if each > self._interval_s]
+        while longer_s and needed_s > _TOO_SLOW * self._interval_s:
+            self._interval_s = longer_s.pop(0)
+        shorter_s = [each for each in _TRIGGERS_S if self._least_interval_s <= each < self._interval_s]
+        if shorter_s and needed_s < _TOO_FAST * self._interval_s:
+            self._interval_s = shorter_s[-1]
 
     def _read_s(self) -> float:
         """How long reading a batch is to take."""
@@ -227,6 +236,11 @@ class Reading:
         """Wait until a batch is paid for, or `end` is called."""
         if debt is not None and self._pacer is not None:
             self._pacer.settle(debt, self._stopped)
+            self._unpaid = debt if self._stopped.is_set() else None
+
+    def settle_rest(self) -> None:
+        """Wait until that batch is paid for whose hold `end` has ended: queries that begin meanwhile read later."""
+        self.settle(self._unpaid)
 
     def reason_to_restart(self) -> str:
         """Say why the queries should be started anew; nothing: they should not."""
@@ -234,9 +248,14 @@ class Reading:
             return "records have another size than before: the limit is set anew"
         if time.monotonic() - self._began_s < _LEAST_QUERY_S or self._batch_count < _LEAST_BATCH_COUNT:
             return ""
-        if any(differ(each, self._again(each)) for each in self._planned):
+        # Where batches take longer than they should, waiting for records is what can be made shorter.
+        most_slower = _LATE_SLOWER if self._is_late() else None
+        if any(differ(each, self._again(each), most_slower) for each in self._planned):
             return "batches are planned anew, as quotas, leaders or the size of records have changed"
         return ""
+
+    def _is_late(self) -> bool:
+        return self._is_even and self._batch_s > _LATE * self.trigger_s()
 
     def leaves_out(self, extents: Extents) -> bool:
         """Whether there are partitions that no source reads, as each reads those alone that it began with.
@@ -261,19 +280,21 @@ class Reading:
         for plan in plans:
             for topic, partitions in plan.starts.items():
                 starts.setdefault(topic, {}).update(partitions)
-        return self._plan_now(starts, self._record_size.mean_bytes)
+        plans, _ = self._plan_now(starts, self._record_size.mean_bytes)
+        return plans
 
-    def _plan_now(self, starts: Offsets, record_bytes: float) -> list[SourcePlan]:
+    def _plan_now(self, starts: Offsets, record_bytes: float) -> tuple[list[SourcePlan], float]:
+        """Plan sources as things are now; gives for how long a batch is to wait for its records, too."""
         read_s = self._read_s()
-        rates = {} if self._pacer is None else self._pacer.rates(READ, self.trigger_s() - read_s)
+        rates = {} if self._pacer is None else self._pacer.rates(READ, self.trigger_s(), read_s)
         leaders = {} if self._pacer is None or not rates else self._pacer.leaders
         # By quotas a record counts with what it is on the wire, by the run's own limits with what it is.
         rates = {broker_id: rate / self._wire_ratio for broker_id, rate in rates.items()}
         offsets_per_s = sum(rates.values()) / record_bytes
-        wait_s = self._planned_wait_s = max(0.0, read_s - self._record_s * offsets_per_s * self.trigger_s())
+        wait_s = max(0.0, read_s - self._record_s * offsets_per_s * self.trigger_s())
         log_batch_bytes = 0.0 if self._sample is None else self._sample.batch_bytes
         fetching = Fetching(wait_s, self._slot_count, self._wire_ratio, log_batch_bytes)
-        return plan_sources(
+        plans = plan_sources(
             starts,
             self._plan.limits,
             self.trigger_s(),
@@ -283,6 +304,7 @@ class Reading:
             is_divided=self._is_divided,
             fetching=fetching,
         )
+        return plans, wait_s
 
     def _own_limit(self, record_count: int) -> str:
         most = [plan.max_offsets for plans in self._planned for plan in plans]

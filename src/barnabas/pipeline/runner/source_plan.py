@@ -161,8 +161,12 @@ def _size(offsets: Offsets) -> int:
     return sum(map(len, offsets.values()))
 
 
-def differ(planned: list[SourcePlan], wanted: list[SourcePlan]) -> bool:
-    """Whether sources should be started anew: others lead, or batches are far from the size that they should have."""
+def differ(planned: list[SourcePlan], wanted: list[SourcePlan], most_slower: float | None = None) -> bool:
+    """Whether sources should be started anew: others lead, or batches are far from the size that they should have.
+
+    Args:
+        most_slower: They may be fetched so many times as slowly as wanted, where that is less than they may differ.
+    """
     if [_partitions(each) for each in planned] != [_partitions(each) for each in wanted]:
         return True
     for before, now in zip(planned, wanted, strict=True):
@@ -174,8 +178,10 @@ def differ(planned: list[SourcePlan], wanted: list[SourcePlan]) -> bool:
             return True
         # One batch of the log at a time, many, or none waited for: near their borders these would take turns.
         is_alike = (before.fetch_bytes == _ONE_BATCH_BYTES) == (now.fetch_bytes == _ONE_BATCH_BYTES)
-        if is_alike and before.fetch_wait_ms and now.fetch_wait_ms and _is_far(_fetch_rate(before), _fetch_rate(now)):
-            return True
+        if is_alike and before.fetch_wait_ms and now.fetch_wait_ms:
+            rate, wanted_rate = _fetch_rate(before), _fetch_rate(now)
+            if _is_far(rate, wanted_rate) or (most_slower is not None and wanted_rate > most_slower * rate):
+                return True
     return False
 
 

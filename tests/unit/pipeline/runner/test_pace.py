@@ -3,10 +3,11 @@
 import json
 from dataclasses import dataclass, field
 from itertools import pairwise
+from random import Random
 
 import pytest
 
-from barnabas.pipeline.runner.pace import Pace, Spread
+from barnabas.pipeline.runner.pace import Pace, Spread, peak_s
 from barnabas.pipeline.runner.quota_state import READ, Quota, explained
 from barnabas.quotas.bucket import Windows
 from barnabas.quotas.entities import Entity
@@ -170,12 +171,35 @@ def test_a_run_of_long_batches_leaves_free_what_their_bursts_need() -> None:
     assert 0.7 <= broker.rate(11, 120) / MB <= 0.95
 
 
-@pytest.mark.parametrize(("batch_s", "read_s"), [(1.9, 1.4), (3.8, 3.0), (0.9, 0.45)])
+@pytest.mark.parametrize(("batch_s", "read_s"), [(1.9, 1.4), (3.8, 3.0), (0.9, 0.45), (4.8, 3.2)])
 def test_a_run_that_reads_long_batches_evenly_uses_nearly_all_of_its_limit(batch_s: float, read_s: float) -> None:
     broker = Broker(MB)
     go([Run("a", broker, (batch_s + 0.1) * MB, batch_s, read_s)], 0, 160)
     assert broker.held == []
     assert 0.9 <= broker.rate(11, 160) / MB <= 1.0
+
+
+@pytest.mark.parametrize("late_s", [0.0, 0.4])
+def test_two_batches_in_a_window_leave_room_for_much_other_work(late_s: float) -> None:
+    broker = Broker(MB)
+    run = Run("a", broker, 4.8 * MB, 4.6, 3.1)
+    dice = Random(12)
+    for number in range(round(160 / STEP_S)):
+        run.step(number * STEP_S)
+        if run._began_s == number * STEP_S:
+            run._until_s += dice.uniform(0.0, late_s)
+    assert broker.held == []
+    assert 0.9 <= broker.rate(11, 160) / MB <= 1.0
+
+
+def test_what_batches_add_to_a_window() -> None:
+    # All at once, and so evenly that there is nothing.
+    assert peak_s(0.5, 0.0, 10.0) == 0.5
+    assert peak_s(2.0, 2.0, 10.0) == 0.0
+    # There may be three of these in ten seconds, or two and a half: the other work of the last one is not in it.
+    assert peak_s(4.0, 2.5, 10.0) == 1.5
+    # Of these there are two, and what is read in the second that a window may last longer.
+    assert peak_s(5.0, 3.5, 10.0) == pytest.approx(5.0 * (2 + 1.1 / 3.5) - 11.0)
 
 
 def test_two_runs_that_read_evenly_share_a_limit() -> None:
@@ -211,6 +235,23 @@ def test_what_the_broker_held_counts_as_used_at_last() -> None:
         waits.append(pace.wait_s(106.0, pace.owe(106.0, 2 * MB, Spread(2.0))))
     assert waits[0] <= 0
     assert waits[1] > 0.5
+
+
+def test_what_the_brokers_windows_hold_ends_the_doubt_about_when_it_was_used() -> None:
+    pace = Pace(Quota(READ, 0, MB, "x"), 0.0)
+    pace.owe(0.0, 10 * MB)
+    pace.take(Quota(READ, 0, MB, "x", throttle_count=1), 99.0)
+    owed = pace.owe(100.0, 9 * MB, Spread(12.0))
+    assert pace.wait_s(100.0, owed) > 3
+    # Told before it ended, or of others, too: it says nothing.
+    pace.take(Quota(READ, 0, MB, "x", 2, throttle_count=1, window_total=2 * MB, measured_s=10.4), 101.0)
+    assert pace.wait_s(102.0, owed) > 3
+    pace.take(Quota(READ, 0, MB, "x", throttle_count=1, window_total=2 * MB, measured_s=10.4), 103.0)
+    assert pace.wait_s(104.0, owed) <= 0
+    # Of what was not held it is known when it was used.
+    owed = pace.owe(110.0, 9 * MB, Spread(1.0))
+    pace.take(Quota(READ, 0, MB, "x", throttle_count=1, window_total=2 * MB, measured_s=10.4), 111.0)
+    assert pace.wait_s(112.0, owed) > 3
 
 
 def test_what_was_not_used_in_a_quiet_hour_is_not_used_at_once() -> None:

@@ -27,7 +27,7 @@ def test_what_a_broker_explains() -> None:
     quotas.record(READ, "alice", "load", 700, 1_000)
     quotas.pacers.note(READ, "alice", "other", "there", 1_000, 60_000)
     quota = explained(told(quotas), READ, is_counted=False)
-    assert quota == Quota(READ, 3, 1_048_576, "user 'alice'", 2, 10.0, 700.0, 0)
+    assert quota == Quota(READ, 3, 1_048_576, "user 'alice'", 2, 10.0, 700.0, 0, 700.0, 10.0)
     assert str(quota) == "quota consumer_byte_rate 1,048,576 B/s of user 'alice' at broker 3, shared by 2 runs"
     assert explained(told(quotas), READ, is_counted=True).sharer_count == 1
     assert explained(told(quotas), WRITE, is_counted=True) is None

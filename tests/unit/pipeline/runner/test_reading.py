@@ -1,10 +1,13 @@
-"""When a run's queries are to be started anew, as they miss partitions."""
+"""When a run's queries are to be started anew, and what they still have to wait for then."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import cast
 
 import pytest
 
 from barnabas.pipeline.runner.limits import Limits
+from barnabas.pipeline.runner.pacer import READ, Debt, Pacer, Stopped
 from barnabas.pipeline.runner.positions import Extent
 from barnabas.pipeline.runner.reading import Reading
 
@@ -34,3 +37,34 @@ def test_a_partition_that_was_added(limits: Limits, is_divided: bool, leaves_out
     reading.begin(["t"])
     reading.sources({"t": {0: 0, 1: 0}})
     assert not reading.leaves_out(EXTENTS)
+
+
+class Holding:
+    """A pacer whose holds last until they are ended."""
+
+    def __init__(self) -> None:
+        self.settled: list[tuple[Debt, bool]] = []
+
+    def follow(self, topics: Iterable[str]) -> None:
+        pass
+
+    def refresh(self) -> None:
+        pass
+
+    def settle(self, debt: Debt, stopped: Stopped) -> None:
+        self.settled.append((debt, stopped.wait(0.0)))
+
+
+def test_a_hold_that_a_new_start_has_ended_goes_on_before_the_next_batch() -> None:
+    pacer = Holding()
+    reading = Reading(Plan(Limits()), cast(Pacer, pacer))
+    debt = Debt(READ, {0: 7.0}, "a quota")
+    reading.begin(["t"])
+    reading.settle_rest()
+    reading.end()
+    reading.settle(debt)
+    reading.begin(["t"])
+    reading.settle_rest()
+    # It is paid for now.
+    reading.settle_rest()
+    assert pacer.settled == [(debt, True), (debt, False)]

@@ -98,6 +98,12 @@ def test_sources_are_started_anew_for_other_leaders_and_for_batches_that_are_far
     assert not differ([even], [SourcePlan(STARTS, 1_000, fetch_bytes=1, fetch_wait_ms=100)])
     assert differ([even], [SourcePlan(STARTS, 1_000, fetch_bytes=10_000, fetch_wait_ms=200)])
     assert not differ([even], [SourcePlan(STARTS, 1_000, fetch_bytes=20_000, fetch_wait_ms=200)])
+    # Where batches are late a little more speed is worth a new start; less is not.
+    faster, slower = (SourcePlan(STARTS, 1_000, fetch_bytes=10_000, fetch_wait_ms=each) for each in (75, 130))
+    assert not differ([even], [faster])
+    assert differ([even], [faster], 1.2)
+    assert not differ([even], [faster], 1.5)
+    assert not differ([even], [slower], 1.2)
 
 
 def test_a_partition_that_was_added_is_missed_by_sources_that_read_the_others_alone() -> None:
