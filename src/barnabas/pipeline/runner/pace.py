@@ -226,10 +226,12 @@ class Pace:
         window_s = self.quota.window_s
         most = self._share() * (1 - self._free)
         batch_s = max(batch_bytes / most, read_s)
-        # Not all is lost with more time: the next divisor of the window may be near.
-        while batch_bytes / batch_s * (1 + peak_s(batch_s, read_s, window_s) / window_s) > most:
+        # Not all is lost with more time: the next divisor of the window may be near. What no window holds never fits.
+        while batch_s <= window_s:
+            if batch_bytes / batch_s * (1 + peak_s(batch_s, read_s, window_s) / window_s) <= most:
+                return (most - batch_bytes / batch_s) * window_s
             batch_s *= _SEARCH_STEP
-        return (most - batch_bytes / batch_s) * window_s
+        return batch_bytes
 
     def _next_burst_bytes(self) -> float:
         """What the next burst is expected to be, as estimated.

@@ -273,6 +273,18 @@ def test_a_record_that_is_larger_than_all_windows_hold_is_paid_for() -> None:
     assert 15 <= paid_after_s(pace, 0.0, pace.owe(0.0, 300_000.0)) <= 60
 
 
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("part", [0.5, 0.3, 0.1, 0.05])
+def test_a_batch_that_was_read_evenly_by_a_far_larger_limit_is_paid_for(part: float) -> None:
+    pace = Pace(Quota(READ, 0, MB, "x"), 0.0)
+    for number in range(3):
+        pace.owe(5.0 * number, 4.7 * MB, Spread(3.3, 1.5))
+    pace.take(Quota(READ, 0, part * MB, "x"), 14.0)
+    owed = pace.owe(15.0, 4.7 * MB, Spread(3.3, 1.5))
+    assert pace.rate(15.0) > 0
+    assert 5 <= paid_after_s(pace, 15.0, owed) <= 900
+
+
 def test_a_limit_that_falls_to_a_hundredth_does_not_hold_for_ever() -> None:
     pace = Pace(Quota(READ, 0, MB, "x"), 0.0)
     owed = 0.0
