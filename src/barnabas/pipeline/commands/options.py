@@ -58,7 +58,7 @@ def add_spark_options(parser: argparse.ArgumentParser) -> None:
     """Add how Spark is started."""
     group = parser.add_argument_group("Spark")
     group.add_argument(
-        "--master", default="local[2]", help="local[N], spark://HOST:PORT, yarn, k8s://... (%(default)s)"
+        "--master", metavar="URL", help="local[N], spark://HOST:PORT, yarn, k8s://... (local[2]; local[4] for two runs)"
     )
     group.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE", help="a Spark setting")
     group.add_argument("--verbose", action="store_true", help="show what Spark's JVM says")

@@ -204,7 +204,8 @@ def session_for(
         own_packages, own_settings = requirements_of(arguments.format)
         packages += own_packages
         settings |= own_settings
-    settings["spark.master"] = arguments.master
+    # Tasks that wait for answers keep their cores: so each run has two of its own.
+    settings["spark.master"] = arguments.master or f"local[{2 * max(1, len(plans))}]"
     settings |= pairs(arguments.conf, "--conf")
     with ExitStack() as stack:
         locks = []
