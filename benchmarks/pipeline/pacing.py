@@ -45,7 +45,10 @@ KEY = "consumer_byte_rate"
 RECORD_BYTES = 1_000
 WINDOW_S = 11.0
 # A JVM that lives for minutes: one that compiles for hours needs a core for itself meanwhile.
-_SHORT_LIVED = {"spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+_SHORT_LIVED = {
+    "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.scheduler.mode": "FAIR",
+}
 _WARM_UP_S = 25.0
 _EVENT = EVENT_TYPES["page_view"]
 JOB = Job(
@@ -207,7 +210,7 @@ def main() -> None:
     parser.add_argument("--kafka", action="store_true", help="Kafka 2.7.2 instead of Barnabas")
     parser.add_argument("--jobs", type=int, default=1, help="how many share the quota (%(default)s)")
     parser.add_argument("--limit", type=float, default=1_000_000, help="bytes/s; then half, then twice (%(default)s)")
-    parser.add_argument("--seconds", type=float, default=40, help="of each limit (%(default)s)")
+    parser.add_argument("--seconds", type=float, default=60, help="of each limit (%(default)s)")
     parser.add_argument("--trigger", type=float, help="seconds between batches, as of `pipeline run`")
     parser.add_argument("--compression", default="producer", help="of the topic: gzip, zstd, ... (%(default)s)")
     arguments = parser.parse_args()
@@ -221,7 +224,7 @@ def main() -> None:
                 "benchmark",
                 scratch=directory / "spark",
                 packages=KAFKA_CONNECTOR,
-                settings=_SHORT_LIVED,
+                settings={**_SHORT_LIVED, "spark.master": f"local[{2 * arguments.jobs}]"},
                 log=directory / "log",
             )
         )

@@ -141,6 +141,24 @@ def test_a_run_that_keeps_to_its_quota_is_never_held_and_one_that_does_not_is(
     assert quotas.held_ms("consumer_byte_rate", "hasty") > 0
 
 
+def test_a_limit_that_falls_while_a_batch_is_read_is_planned_by_at_once_and_no_row_is_there_twice(
+    quotas: Quotas, site_of: Callable[..., Site]
+) -> None:
+    site = filled(quotas, site_of, RECORD_COUNT)
+    quotas.limit(consumer_byte_rate=3 * LIMIT)
+    limits = [LIMIT]
+
+    def changed() -> bool:
+        if limits and any(each.batch_count for each in site.figures):
+            quotas.limit(consumer_byte_rate=limits.pop())
+        return False
+
+    site.run(READS, changed, table_format="parquet")
+    rows = site.rows(READS, "facts", table_format="parquet")
+    assert (len(rows), len(set(rows))) == (RECORD_COUNT, RECORD_COUNT)
+    assert any("a quota has changed" in each for each in site.warnings)
+
+
 def test_a_limit_that_is_raised_ends_a_hold_and_one_that_is_taken_away_too(quotas: Quotas) -> None:
     quotas.limit(consumer_byte_rate=1_000)
     with quotas.pacer() as pacer:

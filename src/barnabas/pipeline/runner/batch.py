@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -68,6 +69,7 @@ class BatchRunner:
         until: Offsets | None,
         delivery: Delivery,
         stand: Stand | None,
+        while_read: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
         """Describe what is to be done with each batch.
 
@@ -83,6 +85,7 @@ class BatchRunner:
             until: Offsets at which the run ends; None: none.
             delivery: How often a row may be there.
             stand: Where it is noted how far the run is, if no table says it.
+            while_read: What is entered while a batch is read, and left before it is written.
         """
         self._job = job
         self._parameters = parameters
@@ -95,6 +98,7 @@ class BatchRunner:
         self._until = until
         self._delivery = delivery
         self._stand = stand
+        self._while_read = while_read
 
     def run(self, records: DataFrame, batch_id: int, starts: Offsets, ends: Offsets) -> BatchReport:
         """Do one batch.
@@ -112,7 +116,8 @@ class BatchRunner:
         parsed = self._parser.parse(records).persist()
         try:
             read_from_s = time.monotonic()
-            counted = _count(parsed)
+            with self._while_read():
+                counted = _count(parsed)
             read_s = time.monotonic() - read_from_s
             span = Span(starts, ends, counted.marks)
             frames, misfits = self._frames(parsed)

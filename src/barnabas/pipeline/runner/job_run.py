@@ -46,6 +46,10 @@ _STATUS_EVERY_S = 2.0
 _SETTLE_S = 30.0
 
 
+class _EndedError(Exception):
+    """A batch was not begun, as its query ends."""
+
+
 class JobRun:
     """One job in a session. Everything happens in `poll`'s thread, but for the batches, which are Spark's."""
 
@@ -398,6 +402,7 @@ class JobRun:
             self._until,
             self.plan.delivery,
             stand,
+            self._reading.while_read,
         )
         checkpoint = f"{self.plan.job_checkpoint}/batches"
         Files(self._spark, checkpoint).remove()
@@ -519,7 +524,8 @@ class JobRun:
         """Keep what a batch raises: Spark would give on its text alone."""
 
         def guarded(batch: DataFrame, batch_id: int) -> None:
-            self._reading.settle_rest()
+            if not self._reading.begin_batch():
+                raise _EndedError("the query is being stopped")
             self._is_busy = True
             try:
                 debt = do_batch(batch, batch_id)
@@ -533,11 +539,15 @@ class JobRun:
         return guarded
 
     def _do(self, run_batch: Callable[[], BatchReport]) -> None:
-        self._reading.settle_rest()
+        # Where nothing is done Spark takes the batch for done: its checkpoint is nothing that anybody goes on from.
+        if not self._reading.begin_batch():
+            return
         self._is_busy = True
         try:
             report = run_batch()
         except Exception as error:
+            if self._reading.is_wasted:
+                return
             self._failure = error
             raise
         finally:
@@ -558,7 +568,11 @@ class JobRun:
 
     def _restart(self, why: str) -> None:
         self._warn(f"{self.plan.run}: {why}; starting again")
-        self.stop()
+        if self._reading.wastes_a_batch():
+            self._reading.waste_batch()
+            self.stop(0.0)
+        else:
+            self.stop()
         self.start()
 
     def _raise_failure(self) -> None:

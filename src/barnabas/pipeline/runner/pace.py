@@ -1,15 +1,14 @@
 """How fast one run may go under one quota, and what it still owes for what it has done. Pure.
 
-A run reads a batch at a time, and the broker takes its rate over ten seconds and more. What of a batch came faster
-than the limit is a burst. So that the broker never finds the rate above the limit, a run
+A run reads a batch at a time, and the broker takes its rate over ten seconds and more. So that the broker never finds
+the rate above the limit, a run
 
 - earns its part of the limit, second by second, and ends each batch when that is paid for;
-- leaves as much free as a burst adds to ten seconds, and a little more: of batches that are read evenly, no more than
-  those add of which there may be one more in ten seconds than there should be (`peak_s`);
-- keeps windows of what it used, as the broker does, and waits where another burst would bring these above its part:
-  after a limit was lowered;
-- where the broker tells what it measured, corrects by it what it takes its bytes for (compression, headers, answers
-  that were thrown away), and leaves more free for a while where the broker had to hold somebody all the same.
+- begins the next one when no window of the broker is above the limit while that is read: by what the broker has
+  counted, told again and again; by what the run noted, where others share the limit or the broker does not tell;
+- leaves as much free as a burst adds to ten seconds, where a batch may come at once;
+- corrects what it takes its bytes for (compression, headers, answers that were thrown away) by what the broker counted,
+  and leaves more free for a while where the broker had to hold somebody all the same.
 
 Every number of bytes that comes in is an estimate; times the correction it is what the broker counts.
 
@@ -19,24 +18,23 @@ Source: docs/quotas.md, what a limit does in time.
 from __future__ import annotations
 
 from collections import deque
-from math import floor
+from math import inf
 from typing import NamedTuple
 
 from barnabas.pipeline.runner.quota_state import Quota
+from barnabas.pipeline.runner.uses import Use, Uses
 
 _LEAST_FREE, _MOST_FREE = 0.01, 0.9
 # What is left free more after the broker held somebody, and what of it remains with the next answer.
 _MORE_FREE, _FREE_REMAINS = 0.03, 0.9
-# The broker's windows begin at other moments than a run's own: so much more of them may be full.
-_OVER = 1.02
 # A burst may take so much of the ten seconds: then half of the limit is used.
 _MOST_BURST = 0.5
-# The next batch may begin so much sooner.
-_JITTER_S = 0.1
-# The time from batch to batch is found in steps of that.
-_SEARCH_STEP = 1.005
-# The newest burst's weight where it is smaller than those before.
-_BURST_WEIGHT = 0.3
+# Of batches that are read evenly two should fit into a window, also where these come out a little larger.
+_EVEN_PART = 0.96
+# So many batches are kept as the broker counted them.
+_COUNTED_COUNT = 3
+# The newest batch's weight where it is smaller than those before.
+_BATCH_WEIGHT = 0.3
 # However much is to be left free, so much of its part a run uses.
 _LEAST_RATE = 0.05
 # A run that comes to others goes slowly for as long as it takes until they know of it.
@@ -48,7 +46,7 @@ _MOST_CORRECTION = 20.0
 
 
 class _Counts(NamedTuple):
-    """What was used by a moment: as the broker counted, as it was noted; exact: no batch was under way."""
+    """What was used by a moment: as the broker counted, as it was noted; exact: nothing was under way."""
 
     counted: float
     noted: float
@@ -56,41 +54,18 @@ class _Counts(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """When something was used: evenly in so many seconds, which ended so many seconds ago."""
+    """When something was used: evenly in so many seconds, which ended so many seconds ago.
+
+    Attributes:
+        lead_s: So long after it may be, that begins.
+    """
 
     over_s: float = 0.0
     ended_ago_s: float = 0.0
+    lead_s: float = 0.0
 
 
 AT_ONCE = Spread()
-
-
-class _Uses:
-    """What was used in each of the last seconds, as a broker's windows have it: they begin at other moments."""
-
-    __slots__ = ("_seconds", "_window_count")
-
-    def __init__(self, window_s: float) -> None:
-        self._window_count = max(1, round(window_s))
-        # Whole seconds, ascending, and bytes.
-        self._seconds: deque[tuple[int, float]] = deque()
-
-    def record(self, now_s: float, used_bytes: float, spread: Spread) -> None:
-        """Add what was used by now."""
-        to_s = now_s - spread.ended_ago_s
-        from_s = to_s - spread.over_s
-        seconds = dict(self._seconds)
-        for second in range(floor(from_s), floor(to_s) + 1):
-            part = (min(second + 1, to_s) - max(second, from_s)) / spread.over_s if spread.over_s > 0 else 1.0
-            seconds[second] = seconds.get(second, 0.0) + part * used_bytes
-        self._seconds = deque(sorted(seconds.items()))
-
-    def excess_s(self, now_s: float, more_bytes: float, rate: float) -> float:
-        """For how many seconds nothing may be used so that with so much more the windows hold no more than the rate."""
-        oldest = floor(now_s) - self._window_count
-        while self._seconds and self._seconds[0][0] < oldest:
-            self._seconds.popleft()
-        return (sum(used for _, used in self._seconds) + more_bytes) / rate - (now_s - oldest)
 
 
 class Pace:
@@ -105,26 +80,35 @@ class Pace:
         self.quota = quota
         self.correction = 1.0
         self._free = _LEAST_FREE
-        self._batch_bytes = self._burst_bytes = 0.0
+        # The next batch, as estimated: its bytes, how long it is read, when that begins, what of it comes at once.
+        self._batch_bytes = self._read_s = self._lead_s = self._burst_bytes = 0.0
         self._earned = self._owed = 0.0
         self._earned_at_s = now_s
         self._began_s = now_s
         # Others have the limit to themselves until they hear of this run.
         self._slow_until_s = now_s + _SLOW_S if quota.sharer_count > 1 else now_s
         self._compared_from: _Counts | None = None
+        # Of the first batch of a plan nothing is compared: what clients ask for ahead is counted with it once.
+        self._planned_owed = 0.0
         self._has_compared = False
-        self._uses = _Uses(quota.window_s)
-        # How often the broker had held somebody when something was noted last; whether that was while it was used, and
-        # what the broker told after it.
+        # As the broker counts it: when it told last and how much, and what was noted since.
+        self._uses = Uses(quota.window_s)
+        self._told: tuple[float, float] | None = None
+        self._untold = Uses(quota.window_s)
+        # What was owed and counted when a batch had ended; the last batches as they were counted.
+        self._exact = 0.0, inf
+        self._counted_bytes: deque[float] = deque(maxlen=_COUNTED_COUNT)
+        # How often the broker had held somebody when something was noted last.
         self._noted_throttle_count = quota.throttle_count
-        self._was_held = False
-        self._told_after: Quota | None = None
+        # How many batches are under way, which are not noted yet.
+        self._under_way_count = 0
+        self._note_told(now_s)
 
     def take(self, quota: Quota, now_s: float) -> None:
         """Take over what the broker tells now."""
         self._earn(now_s)
         before, self.quota = self.quota, quota
-        self._told_after = quota
+        self._note_told(now_s)
         if quota.limit != before.limit:
             self._began_s = now_s
         held_count = quota.throttle_count - before.throttle_count
@@ -134,13 +118,31 @@ class Pace:
             self._free = max(_LEAST_FREE, self._free * _FREE_REMAINS)
         self._correct()
 
+    def _note_told(self, now_s: float) -> None:
+        """Take over what the broker has counted since it told last, where all of it is this run's."""
+        total = self.quota.used_total
+        if total is None or self.quota.sharer_count > 1:
+            self._told = None
+            return
+        if self._told is not None and total >= self._told[1]:
+            self._uses.record(self._told[0], now_s, total - self._told[1])
+        else:
+            self._uses.forget()
+            self._uses.record(now_s - self.quota.measured_s, now_s, self.quota.window_total or 0.0)
+        self._untold.forget()
+        self._told = now_s, total
+        if not self._under_way_count and self._owed > self._exact[0]:
+            if self._exact[1] <= total:
+                self._counted_bytes.append(total - self._exact[1])
+            self._exact = self._owed, total
+
     def _correct(self) -> None:
         """Compare what the broker has counted with what was noted, where nobody else is known to be in it."""
         total = self.quota.used_total
-        if total is None or self.quota.sharer_count > 1:
+        if total is None or self.quota.sharer_count > 1 or self._owed == self._planned_owed:
             self._compared_from = None
             return
-        before, now = self._compared_from, _Counts(total, self._owed, self.is_held)
+        before, now = self._compared_from, _Counts(total, self._owed, not self._under_way_count)
         if before is None or total < before.counted or (now.is_exact and not before.is_exact):
             self._compared_from = now
             return
@@ -158,10 +160,25 @@ class Pace:
         self._has_compared = True
         self._compared_from = now
 
-    @property
-    def is_held(self) -> bool:
-        """Whether something was not paid for yet when this was looked at last."""
-        return self._earned < self._owed
+    def expect(self, batch_s: float, read_s: float) -> None:
+        """Take in how batches are planned from now on; what was thrown away with the plan before was never noted.
+
+        Args:
+            batch_s: From batch to batch.
+            read_s: For how long each is read; 0: all of it comes at once.
+        """
+        self._compared_from = None
+        self._planned_owed = self._owed
+        self._exact = self._owed, inf
+        self._counted_bytes.clear()
+        self._under_way_count = 0
+        self._batch_bytes = batch_s * self.rate_in_batches(batch_s, read_s)
+        self._read_s = read_s
+        self._burst_bytes = 0.0 if read_s else self._batch_bytes
+
+    def begin(self) -> None:
+        """Something is about to be used; it is noted at its end (`owe`)."""
+        self._under_way_count += 1
 
     def rate(self, now_s: float) -> float:
         """Bytes/s, as estimated, that may be used now."""
@@ -176,62 +193,51 @@ class Pace:
         Args:
             read_s: For how long each is read; 0: all of it comes at once.
         """
-        window_s = self.quota.window_s
-        return self._share() * (1 - self._free) / (1 + peak_s(batch_s, read_s, window_s) / window_s)
+        rate = self._share() * (1 - self._free)
+        return _EVEN_PART * rate if read_s else rate / (1 + batch_s / self.quota.window_s)
 
     def owe(self, now_s: float, used_bytes: float, spread: Spread = AT_ONCE) -> float:
         """Note what was used; gives what must have been earned for it to be paid for (`wait_s`)."""
         self._earn(now_s)
-        self._was_held = self.quota.throttle_count > self._noted_throttle_count
+        was_held = self.quota.throttle_count > self._noted_throttle_count
         self._noted_throttle_count = self.quota.throttle_count
-        self._told_after = None
+        self._under_way_count = max(0, self._under_way_count - 1)
         # Where the broker held it nothing came for a while: most of it may have come last.
-        self._uses.record(now_s, used_bytes, Spread(0.0, spread.ended_ago_s) if self._was_held else spread)
+        self.waste(now_s, used_bytes, Spread(0.0, spread.ended_ago_s) if was_held else spread)
         self._batch_bytes = _weighed(self._batch_bytes, used_bytes)
-        burst_bytes = max(0.0, used_bytes - spread.over_s * self._share())
-        if burst_bytes and spread.over_s:
-            burst_bytes = min(burst_bytes, self._peak_bytes(used_bytes, spread.over_s))
-        self._burst_bytes = _weighed(self._burst_bytes, burst_bytes)
+        self._burst_bytes = _weighed(self._burst_bytes, 0.0 if spread.over_s else used_bytes)
+        self._read_s, self._lead_s = spread.over_s, spread.lead_s
         self._owed += used_bytes
         return self._owed
+
+    def waste(self, now_s: float, used_bytes: float, spread: Spread) -> None:
+        """Note what was used and is not to be paid for: of a batch that was thrown away."""
+        to_s = now_s - spread.ended_ago_s
+        uses = self._uses if self._told is None else self._untold
+        uses.record(to_s - spread.over_s, to_s, self.correction * used_bytes)
 
     def wait_s(self, now_s: float, owed: float) -> float:
         """For how long to wait if nothing changes; 0 or less: it is paid for."""
         self._earn(now_s)
-        excess_s = self._uses.excess_s(now_s, self._next_burst_bytes(), _OVER * self._share())
-        told_s = self._told_excess_s()
-        if told_s is not None:
-            excess_s = min(excess_s, told_s)
+        excess_s = self._excess_s(now_s)
         if excess_s > 0:
             # Nothing is earned by waiting for windows to pass: two bursts would follow each other.
             self._earned = min(self._earned, self._owed)
         return max((owed - self._earned) / self.rate(now_s), excess_s)
 
-    def _told_excess_s(self) -> float | None:
-        """The same as the run's own windows say, by the broker's; None: it has not told since something was used.
-
-        Only where it is not known when that was.
-        """
-        told = self._told_after
-        if not self._was_held or told is None or told.window_total is None or told.sharer_count > 1:
-            return None
-        return (told.window_total + self.correction * self._next_burst_bytes()) / told.limit - told.measured_s
+    def _excess_s(self, now_s: float) -> float:
+        """For how long the broker's windows have no room for the next batch."""
+        share = self.correction * self._share()
+        coming_bytes = self.correction * (self._batch_bytes if self._read_s else self._next_burst_bytes())
+        if self._read_s:
+            # What clients ask for ahead is counted with one batch or with the next.
+            coming_bytes = max(coming_bytes, *self._counted_bytes) if self._counted_bytes else coming_bytes
+        coming = Use(coming_bytes, self._read_s)
+        return self._uses.wait_s(now_s + self._lead_s, coming, share * (1 - self._free), self._untold)
 
     def _share(self) -> float:
         """This run's part of the limit, as estimated."""
         return self.quota.limit / self.quota.sharer_count / self.correction
-
-    def _peak_bytes(self, batch_bytes: float, read_s: float) -> float:
-        """What batches like this one add to ten seconds, where they come as often as that lets them."""
-        window_s = self.quota.window_s
-        most = self._share() * (1 - self._free)
-        batch_s = max(batch_bytes / most, read_s)
-        # Not all is lost with more time: the next divisor of the window may be near. What no window holds never fits.
-        while batch_s <= window_s:
-            if batch_bytes / batch_s * (1 + peak_s(batch_s, read_s, window_s) / window_s) <= most:
-                return (most - batch_bytes / batch_s) * window_s
-            batch_s *= _SEARCH_STEP
-        return batch_bytes
 
     def _next_burst_bytes(self) -> float:
         """What the next burst is expected to be, as estimated.
@@ -250,28 +256,4 @@ class Pace:
 
 def _weighed(before: float, newest: float) -> float:
     """What the next one is expected to be: as large as the newest, and not much smaller than those before."""
-    return max(newest, before + _BURST_WEIGHT * (newest - before))
-
-
-def peak_s(batch_s: float, read_s: float, window_s: float) -> float:
-    """How many seconds' worth a broker's window may hold beyond its own length, where use is even in the long run.
-
-    Where two batches take as long as the window is, there are always two in it, however long each is read. A broker's
-    window lasts for its length and up to a second more, and a batch may last a little longer or shorter than others.
-
-    Args:
-        batch_s: From batch to batch.
-        read_s: For how long each is read; 0: all of it comes at once, and the next one may at any moment.
-        window_s: The least length.
-    """
-    if not 0 < read_s < batch_s:
-        return max(0.0, batch_s - read_s)
-    peak = 0.0
-    # As much as can be is in a window that begins with a batch; it is most where the reading of its last one ends.
-    count = floor(window_s / batch_s)
-    last_ends_s = (count * batch_s + read_s - _JITTER_S, (count + 1) * batch_s + read_s - _JITTER_S)
-    for end_s in (window_s, window_s + 1, *last_ends_s):
-        if window_s <= end_s <= window_s + 1:
-            whole, rest_s = divmod(end_s + _JITTER_S, batch_s)
-            peak = max(peak, (whole + min(rest_s / read_s, 1.0)) * batch_s - end_s)
-    return min(peak, batch_s - read_s)
+    return max(newest, before + _BATCH_WEIGHT * (newest - before))

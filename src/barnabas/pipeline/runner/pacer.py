@@ -19,7 +19,7 @@ from typing import Protocol, Self
 from barnabas.pipeline.runner.cluster import SOURCE_REQUEST_TIMEOUT_MS, KafkaOptions
 from barnabas.pipeline.runner.pace import AT_ONCE, Pace, Spread
 from barnabas.pipeline.runner.quota_state import READ, WRITE, Quota, longest_hold_s
-from barnabas.pipeline.runner.quota_watch import EVERY_S, Leaders, QuotaWatch, Sample, Seen
+from barnabas.pipeline.runner.quota_watch import Leaders, QuotaWatch, Sample, Seen
 from barnabas.quotas.limits import QuotaKind
 
 __all__ = ["READ", "WRITE", "Hold", "Pacer"]
@@ -28,7 +28,7 @@ __all__ = ["READ", "WRITE", "Hold", "Pacer"]
 _LOOK_S = 0.1
 _ASK_TIMEOUT_S = 10.0
 # Who was held in the last seconds counts as one that a limit holds.
-_HELD_FOR_S = 5 * EVERY_S
+_HELD_FOR_S = 15.0
 # What a producer sends at once at the most, and what an answer holds at least of a partition that has it.
 _LARGEST_BATCH_BYTES = 1_048_576
 _REQUEST_TIMEOUTS_MS = {READ: SOURCE_REQUEST_TIMEOUT_MS, WRITE: 30_000}
@@ -85,7 +85,7 @@ class Pacer:
         self._leaders: Leaders = {}
         self._warned: set[tuple[QuotaKind, int, float]] = set()
         # New runs say that they are there, before they use anything.
-        self._held_until_s = dict.fromkeys((READ, WRITE), time.monotonic() + EVERY_S)
+        self._held_until_s = dict.fromkeys((READ, WRITE), time.monotonic() + _HELD_FOR_S)
         self._limited_by = ""
         self._watch = QuotaWatch(kafka, peers, self._is_held, self._take, warn)
 
@@ -106,7 +106,7 @@ class Pacer:
         self._watch.follow(topics)
 
     def refresh(self) -> None:
-        """Ask for quotas and leaders now, and every other second from now on; go on without where they are not told."""
+        """Ask for quotas and leaders now, and every second from now on; go on without where they are not told."""
         self._watch.ask(_ASK_TIMEOUT_S)
 
     def sample(self, starts: Mapping[str, Mapping[int, int]]) -> Sample | None:
@@ -123,10 +123,21 @@ class Pacer:
         """The quota that asked for the last wait; empty: what was used last was paid for already."""
         return self._limited_by
 
+    def tightest(self, kind: QuotaKind) -> str:
+        """Name the quota that lets the least through; empty: there is none."""
+        with self._lock:
+            quotas = [pace.quota for pace in self._paces_of(kind)]
+        return str(min(quotas, key=lambda each: each.limit / each.sharer_count)) if quotas else ""
+
     def has_quota(self, kind: QuotaKind) -> bool:
         """Whether any broker limits what is done here."""
         with self._lock:
             return any(each is kind for each, _ in self._paces)
+
+    def limits(self, kind: QuotaKind) -> dict[int, float]:
+        """Give the limits of all brokers that have one, in bytes/s, whoever shares them."""
+        with self._lock:
+            return {broker_id: pace.quota.limit for (each, broker_id), pace in self._paces.items() if each is kind}
 
     def rates(self, kind: QuotaKind, batch_s: float, read_s: float = 0.0) -> dict[int, float]:
         """Give, for all brokers that have a quota, the bytes/s that may be used there, as estimated by who pays.
@@ -141,6 +152,23 @@ class Pacer:
                 for (each, broker_id), pace in self._paces.items()
                 if each is kind
             }
+
+    def expect(self, kind: QuotaKind, batch_s: float, read_s: float) -> None:
+        """Take in how batches are planned from now on, as `rates` was asked."""
+        with self._lock:
+            for pace in self._paces_of(kind):
+                pace.expect(batch_s, read_s)
+
+    def begin(self, kind: QuotaKind) -> None:
+        """A batch is about to use something, which is noted at its end."""
+        with self._lock:
+            for pace in self._paces_of(kind):
+                pace.begin()
+
+    def ask_soon(self) -> None:
+        """Ask for quotas without waiting for the answer: as now nothing is under way."""
+        if self._paces:
+            self._watch.ask_soon()
 
     def pay(self, kind: QuotaKind, used: Used, stopped: Stopped) -> Hold:
         """Note what was used, and wait until it is paid for: `owe` and `settle` at once."""
@@ -165,6 +193,18 @@ class Pacer:
         self._limited_by = self._longest_wait(kind, owed)[1]
         return Debt(kind, owed, self._limited_by)
 
+    def waste(self, kind: QuotaKind, used: Used, spread: Spread) -> None:
+        """Note what was used for a batch that was thrown away: windows have it, and nobody pays for it."""
+        now_s = time.monotonic()
+        with self._lock:
+            for (each, broker_id), pace in self._paces.items():
+                if each is kind:
+                    pace.waste(now_s, self._used_at(broker_id, used), spread)
+
+    def note_limited(self, kind: QuotaKind) -> None:
+        """A run uses all that it may: others who share a quota should know of it."""
+        self._held_until_s[kind] = time.monotonic() + _HELD_FOR_S
+
     def settle(self, debt: Debt, stopped: Stopped) -> Hold:
         """Wait until what is owed is paid for.
 
@@ -178,7 +218,7 @@ class Pacer:
             if wait_s <= 0:
                 break
             limit = held_by
-            self._held_until_s[debt.kind] = time.monotonic() + _HELD_FOR_S
+            self.note_limited(debt.kind)
             if stopped.wait(min(wait_s, _LOOK_S)):
                 break
         return Hold(time.monotonic() - began_s, limit)
@@ -194,6 +234,9 @@ class Pacer:
             ]
         wait_s, limit = max(waits, default=(0.0, ""))
         return (wait_s, limit) if wait_s > 0 else (0.0, "")
+
+    def _paces_of(self, kind: QuotaKind) -> list[Pace]:
+        return [pace for (each, _), pace in self._paces.items() if each is kind]
 
     def _used_at(self, broker_id: int, used: Used) -> float:
         return sum(

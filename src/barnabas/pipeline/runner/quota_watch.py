@@ -32,8 +32,8 @@ from barnabas.pipeline.runner.quota_state import KINDS, READ, WRITE, Quota, expl
 from barnabas.pipeline.tables.table import Offsets
 from barnabas.quotas.limits import QuotaKind
 
-EVERY_S = 2.0
-"""So often it asks."""
+EVERY_S, KAFKA_EVERY_S = 1.0, 2.0
+"""So often it asks; the limits of all, which Kafka is asked for, less often."""
 
 _TIMEOUT_MS = 5_000
 # Who says that he paces himself and does not say so again is no longer counted.
@@ -122,6 +122,14 @@ class QuotaWatch:
             self._condition.notify_all()
             self._condition.wait_for(lambda: self._asked_count >= wanted, timeout_s)
 
+    def ask_soon(self) -> None:
+        """Let the thread ask now where the answer says what was used; nobody waits for it."""
+        if self._questions.is_kafka:
+            return
+        with self._condition:
+            self._wanted_count = max(self._wanted_count, self._asked_count + 1)
+            self._condition.notify_all()
+
     def sample(self, starts: Offsets, timeout_s: float) -> Sample | None:
         """Fetch a few records, to see what they take.
 
@@ -168,7 +176,8 @@ class QuotaWatch:
                 with self._condition:
                     self._asked_count = max(wanted, self._asked_count)
                     self._condition.notify_all()
-                    self._condition.wait_for(lambda: self._is_closed or self._wanted_count > self._asked_count, EVERY_S)
+                    pause_s = KAFKA_EVERY_S if self._questions.is_kafka else EVERY_S
+                    self._condition.wait_for(lambda: self._is_closed or self._wanted_count > self._asked_count, pause_s)
             if pool is not None:
                 runner.run(self._leave(pool))
 

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 from barnabas.pipeline.runner.batch import BatchReport
@@ -34,14 +36,16 @@ _PLANNING_S = 0.1
 _SPARE = 1.25
 # A batch is not read yet when its reading begins: Spark plans it and starts tasks.
 _READ_START_S = 0.25
+# The next batch begins to be read this part of the time after a hold that the last ones took at the least.
+_SURE_LEAD, _LEAD_COUNT = 0.95, 3
 _MOST_LEARNT = 1.5
 # The work of a batch before there was one, and how much more of it there may be once where batches are read evenly.
 _WORK_S, _EVEN_SPARE = 0.8, 1.1
 # So much of a batch's time may be other work than reading it; and where a quota holds the run: it uses more of it then.
 _MOST_WORK, _MOST_WORK_HELD = 0.5, 0.35
 # The times that batches may be given. Two of the longest fit into a broker's ten seconds, held for the rest of these:
-# there are never more in them (`pace.peak_s`), nor would it do to take longer over a limit that changes.
-_TRIGGERS_S = (0.5, 1.0, 2.0, 4.9)
+# there are never more in them, nor would it do to take longer over a limit that changes.
+_TRIGGERS_S = (0.5, 1.0, 2.0, 4.8)
 _BATCH_WEIGHT, _FIRST_WEIGHT = 0.3, 0.7
 # From a run's first batches, in which classes are loaded and compiled, nothing is learnt.
 _FIRST_BATCH_COUNT = 2
@@ -51,6 +55,10 @@ _LEAST_BATCH_COUNT, _LEAST_QUERY_S = 3, 10.0
 _TOO_SLOW, _TOO_FAST = 1.2, 0.4
 # Batches that take this part of their time are late; they are fetched in another way where it is so much faster.
 _LATE, _LATE_SLOWER = 1.1, 1.2
+# By so much a limit must have changed for batches to be planned anew at once.
+_OTHER_LIMIT = 0.1
+# A batch that is read now is thrown away where it is so many times as large as it should be.
+_WASTED = 1.3
 _MOST_WIRE_RATIO = 20.0
 # A batch that holds so much of what it may was cut short by that.
 _FULL = 0.9
@@ -73,6 +81,7 @@ class Reading:
 
     Attributes:
         limited_by: What holds the run back, for people.
+        is_wasted: Whether the batch that is read is being thrown away.
     """
 
     def __init__(
@@ -91,6 +100,7 @@ class Reading:
         slot_count: How many partitions the run reads at the same time, at the most.
         """
         self.limited_by = "nothing"
+        self.is_wasted = False
         self._plan = plan
         self._pacer = pacer
         self._is_divided = is_divided
@@ -111,8 +121,15 @@ class Reading:
         self._batch_count = self._all_count = 0
         self._began_s = 0.0
         self._planned: list[list[SourcePlan]] = []
+        # The brokers' limits by which that was planned.
+        self._planned_limits: dict[int, float] = {}
         self._is_held = False
         self._unpaid: Debt | None = None
+        # When the batch that is read now began to be.
+        self._read_began_s: float | None = None
+        # When the last hold was over, and how long after that the last batches were read.
+        self._settled_at_s: float | None = None
+        self._leads_s: deque[float] = deque(maxlen=_LEAD_COUNT)
         self._stopped = threading.Event()
 
     def begin(self, topics: Iterable[str]) -> None:
@@ -124,6 +141,7 @@ class Reading:
         self._batch_count = 0
         self._began_s = time.monotonic()
         self._stopped.clear()
+        self.is_wasted = False
 
     def end(self) -> None:
         """Hold nobody any more."""
@@ -137,9 +155,12 @@ class Reading:
     def sources(self, starts: Offsets) -> list[SourcePlan]:
         """Plan the sources of one query."""
         self._take_sample(starts)
+        self._planned_limits = self._limits()
         plans, wait_s = self._plan_now(starts, self._record_size.assume())
         self._planned.append(plans)
         self._query_wait_s = wait_s if any(plan.fetch_wait_ms for plan in plans) else 0.0
+        if self._pacer is not None:
+            self._pacer.expect(READ, self.trigger_s(), self._read_s())
         return plans
 
     @property
@@ -171,11 +192,12 @@ class Reading:
             self._learn_pace(report, lasted_s)
             self._adapt_interval()
         rest_s = report.duration_s - report.read_from_s - report.read_s
-        spread = Spread(lasted_s, rest_s) if lasted_s else AT_ONCE
+        lead_s = _SURE_LEAD * (min(self._leads_s) + _READ_START_S) if self._leads_s else 0.0
+        spread = Spread(lasted_s, rest_s, lead_s) if lasted_s else AT_ONCE
         debt = self.owe(report.sizes, spread)
         by_quota = debt.limit if debt is not None else ""
         self._is_held = bool(by_quota)
-        self.limited_by = by_quota or self._own_limit(report.record_count) or "nothing"
+        self.limited_by = by_quota or self._limit_of_full(report.record_count) or "nothing"
         return debt
 
     def _lasted_s(self, report: BatchReport) -> float:
@@ -192,7 +214,7 @@ class Reading:
         if self._record_s:
             # Where a broker held it, or the machine had no time, nothing is to be learnt.
             record_s = min(record_s, _MOST_LEARNT * self._record_s)
-        self._record_s += _BATCH_WEIGHT * (record_s - self._record_s)
+        self._record_s += (_BATCH_WEIGHT if self._record_s else 1.0) * (record_s - self._record_s)
 
     def _adapt_interval(self) -> None:
         """Give batches more time where their work takes much of it: a short one would be all overhead."""
@@ -219,7 +241,9 @@ class Reading:
             return None
         ratio = self._wire_ratio
         on_wire = {topic: {number: ratio * count for number, count in each.items()} for topic, each in used.items()}
-        return self._pacer.owe(READ, on_wire, spread)
+        debt = self._pacer.owe(READ, on_wire, spread)
+        self._pacer.ask_soon()
+        return debt
 
     def owe_offsets(self, before: Offsets, ends: Offsets) -> Debt | None:
         """The same where only offsets are known."""
@@ -237,15 +261,43 @@ class Reading:
         if debt is not None and self._pacer is not None:
             self._pacer.settle(debt, self._stopped)
             self._unpaid = debt if self._stopped.is_set() else None
+            self._settled_at_s = None if self._stopped.is_set() else time.monotonic()
 
-    def settle_rest(self) -> None:
-        """Wait until that batch is paid for whose hold `end` has ended: queries that begin meanwhile read later."""
+    def begin_batch(self) -> bool:
+        """Before a batch is read: wait until that one is paid for whose hold `end` has ended.
+
+        Returns:
+            Whether it may be read; not where the query is about to be stopped: it would be thrown away.
+        """
         self.settle(self._unpaid)
+        if self._stopped.is_set():
+            return False
+        if self._pacer is not None:
+            self._pacer.begin(READ)
+        return True
+
+    @contextmanager
+    def while_read(self) -> Iterator[None]:
+        """While a batch is read and nothing of it is written: at both ends brokers are asked what they have counted."""
+        if self._settled_at_s is not None:
+            self._leads_s.append(time.monotonic() - self._settled_at_s)
+        if self._pacer is not None:
+            self._pacer.ask_soon()
+        self._read_began_s = time.monotonic()
+        try:
+            yield
+        finally:
+            self._read_began_s = None
+            if self._pacer is not None:
+                self._pacer.ask_soon()
 
     def reason_to_restart(self) -> str:
         """Say why the queries should be started anew; nothing: they should not."""
         if self._plan.limits.bytes_per_s and self._record_size.has_moved:
             return "records have another size than before: the limit is set anew"
+        if self._has_other_limits():
+            # At once: what was planned is a burst for a limit that fell, and a part of one that was raised.
+            return "a quota has changed"
         if time.monotonic() - self._began_s < _LEAST_QUERY_S or self._batch_count < _LEAST_BATCH_COUNT:
             return ""
         # Where batches take longer than they should, waiting for records is what can be made shorter.
@@ -253,6 +305,43 @@ class Reading:
         if any(differ(each, self._again(each), most_slower) for each in self._planned):
             return "batches are planned anew, as quotas, leaders or the size of records have changed"
         return ""
+
+    def wastes_a_batch(self) -> bool:
+        """Whether a batch is read that is so far above a limit that it had better be thrown away than read on.
+
+        A broker would hold it for long, and then send the rest of it as fast as before.
+        """
+        now = self._limits()
+        return self._read_began_s is not None and any(
+            now.get(each, before) < before / _WASTED for each, before in self._planned_limits.items()
+        )
+
+    def waste_batch(self) -> None:
+        """Note what was read of the batch that is about to be thrown away."""
+        self.is_wasted = True
+        if self._pacer is None or self._read_began_s is None:
+            return
+        over_s = time.monotonic() - self._read_began_s
+        part = min(1.0, over_s / self._read_s()) if self._read_s() else 1.0
+        used: dict[str, dict[int, float]] = {}
+        for plan in (each for plans in self._planned for each in plans):
+            count = sum(map(len, plan.starts.values()))
+            size = part * (plan.max_offsets or 0) * self._record_size.mean_bytes * self._wire_ratio / count
+            for topic, partitions in plan.starts.items():
+                used.setdefault(topic, {}).update(dict.fromkeys(partitions, size))
+        self._pacer.waste(READ, used, Spread(over_s))
+
+    def _limits(self) -> dict[int, float]:
+        return {} if self._pacer is None else self._pacer.limits(READ)
+
+    def _has_other_limits(self) -> bool:
+        """Whether batches were planned by a limit that is another one by now; who shares it is not looked at."""
+        now = self._limits()
+        return any(
+            abs(now[broker_id] - before) > _OTHER_LIMIT * before
+            for broker_id, before in self._planned_limits.items()
+            if broker_id in now
+        )
 
     def _is_late(self) -> bool:
         return self._is_even and self._batch_s > _LATE * self.trigger_s()
@@ -293,7 +382,7 @@ class Reading:
         offsets_per_s = sum(rates.values()) / record_bytes
         wait_s = max(0.0, read_s - self._record_s * offsets_per_s * self.trigger_s())
         log_batch_bytes = 0.0 if self._sample is None else self._sample.batch_bytes
-        fetching = Fetching(wait_s, self._slot_count, self._wire_ratio, log_batch_bytes)
+        fetching = Fetching(read_s, wait_s, self._slot_count, self._wire_ratio, log_batch_bytes)
         plans = plan_sources(
             starts,
             self._plan.limits,
@@ -306,9 +395,14 @@ class Reading:
         )
         return plans, wait_s
 
-    def _own_limit(self, record_count: int) -> str:
+    def _limit_of_full(self, record_count: int) -> str:
+        """Name what a batch was planned by that has about all that it may have; empty: it has less, or may have any."""
         most = [plan.max_offsets for plans in self._planned for plan in plans]
         numbers = [each for each in most if each is not None]
         if not numbers or len(numbers) < len(most) or record_count < _FULL * sum(numbers):
             return ""
-        return self._plan.limits.strictest(self._record_size.mean_bytes)
+        by_quota = ""
+        if self._pacer is not None:
+            self._pacer.note_limited(READ)
+            by_quota = self._pacer.tightest(READ)
+        return self._plan.limits.strictest(self._record_size.mean_bytes) or by_quota

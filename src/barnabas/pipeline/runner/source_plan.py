@@ -27,15 +27,17 @@ from barnabas.pipeline.runner.positions import Extents
 from barnabas.pipeline.runner.quota_watch import Leaders
 from barnabas.pipeline.tables.table import Offsets
 
-# A batch is larger than what may be read in its time by this: it is held for the rest.
+# A batch that comes at once is larger than what may be read in its time by this: it is held for the rest.
 _LARGER = 1.05
 # Sources are planned anew where one should take so many times as much, or as little.
 _TOLERANCE = 1.6
 # Consumers ask for more before they need it, which is lost when a query ends: so an answer is a small part of a batch.
-_FETCHES_PER_BATCH = 8
+_FETCHES_PER_BATCH, _EVEN_FETCHES_PER_BATCH = 8, 16
 _LEAST_FETCH_BYTES, _MOST_FETCH_BYTES = 16_384, 1_048_576
-# An answer comes so often, in seconds: not all the time, and not as a burst.
-_LEAST_FETCH_S, _MOST_FETCH_S = 0.04, 0.5
+# What an answer takes beside waiting for it, about.
+_ANSWER_MS = 20
+# An answer comes so often, in seconds: not all the time, nor as a burst.
+_LEAST_FETCH_S, _MOST_FETCH_S = 0.02, 0.5
 # Of a partition of which an answer may hold that, it holds one whole batch. One that may hold more ends in a part of a
 # batch as often as not, which counts and is thrown away.
 _ONE_BATCH_BYTES = 1
@@ -46,13 +48,15 @@ class Fetching:
     """How a batch is to be fetched under a quota.
 
     Attributes:
-        read_s: How long to wait for its records, all in all; 0: not at all.
+        read_s: How long reading it is to take; 0: it is not to wait at all.
+        wait_s: How much of that is waiting for answers.
         slot_count: How many partitions are read at the same time, at the most.
         wire_ratio: Bytes on the wire for each that `rates` count.
         log_batch_bytes: Mean size of the batches in the logs, on the wire; 0: not known.
     """
 
     read_s: float = 0.0
+    wait_s: float = 0.0
     slot_count: int = 1
     wire_ratio: float = 1.0
     log_batch_bytes: float = 0.0
@@ -106,41 +110,46 @@ def plan_sources(
     groups = _groups(starts, limits, leaders if is_divided else {}, rates)
     turn_count = ceil(_size(starts) / fetching.slot_count)
     plans = []
+    larger = 1.0 if fetching.read_s else _LARGER
     for broker_id, group in groups:
         number_count = sum(map(len, group.values()))
         most = limits.offsets_per_trigger(trigger_s, record_bytes, len(groups))
         fetch_bytes = fetch_wait_ms = None
         if broker_id in rates:
             led_count = sum(_size(each) for other, each in groups if other == broker_id)
-            batch_bytes = rates[broker_id] * trigger_s * number_count / led_count
-            by_quota = max(1, round(_LARGER * batch_bytes / record_bytes))
+            batch_bytes = larger * rates[broker_id] * trigger_s * number_count / led_count
+            by_quota = max(1, round(batch_bytes / record_bytes))
             most = by_quota if most is None else min(most, by_quota)
             part_bytes = batch_bytes * fetching.wire_ratio / number_count
-            fetch_bytes, fetch_wait_ms = _fetch(part_bytes, fetching.read_s / turn_count, fetching.log_batch_bytes)
+            fetch_bytes, fetch_wait_ms = _fetch(
+                part_bytes, fetching.read_s / turn_count, fetching.wait_s / turn_count, fetching.log_batch_bytes
+            )
         is_assigned = len(groups) > 1 or limits.is_per_partition
         plans.append(SourcePlan(group, most, is_assigned, fetch_bytes, fetch_wait_ms))
     return plans
 
 
-def _fetch(part_bytes: float, read_s: float, log_batch_bytes: float) -> tuple[int, int | None]:
+def _fetch(part_bytes: float, read_s: float, wait_s: float, log_batch_bytes: float) -> tuple[int, int | None]:
     """Give how much of a partition an answer may hold, and how long it waits (milliseconds), for all to take its time.
 
     Args:
         part_bytes: What a batch has of the partition, on the wire.
         read_s: The partition's part of the time.
+        wait_s: How much of it is waiting.
     """
     wanted = min(max(part_bytes / _FETCHES_PER_BATCH, _LEAST_FETCH_BYTES), _MOST_FETCH_BYTES)
     if read_s <= 0:
         return round(wanted), None
-    rate = part_bytes / read_s
-    one_s = log_batch_bytes / rate
-    if one_s > read_s:
+    log_batch_part = log_batch_bytes / part_bytes
+    if log_batch_part > 1:
         # An answer that takes as long as all is to take makes nothing even.
         return round(wanted), None
-    if one_s >= _LEAST_FETCH_S:
-        return _ONE_BATCH_BYTES, round(one_s * 1_000)
-    wait_s = min(_MOST_FETCH_S, read_s / _FETCHES_PER_BATCH)
-    return max(1, round(rate * wait_s)), round(wait_s * 1_000)
+    if log_batch_part * read_s >= _LEAST_FETCH_S:
+        return _ONE_BATCH_BYTES, max(1, round(log_batch_part * wait_s * 1_000))
+    if wait_s <= 0:
+        return round(wanted), None
+    one_s = min(_MOST_FETCH_S, wait_s / _EVEN_FETCHES_PER_BATCH)
+    return max(1, round(part_bytes * one_s / wait_s)), max(1, round(one_s * 1_000))
 
 
 def _groups(starts: Offsets, limits: Limits, leaders: Leaders, rates: Mapping[int, float]) -> list[tuple[int, Offsets]]:
@@ -190,8 +199,10 @@ def _is_far(before: float, now: float) -> bool:
 
 
 def _fetch_rate(plan: SourcePlan) -> float:
-    """Bytes that an answer may hold for each millisecond that it waits; of one batch at a time, by the wait alone."""
-    return plan.fetch_bytes / plan.fetch_wait_ms if plan.fetch_bytes and plan.fetch_wait_ms else 0.0
+    """Bytes that an answer may hold for each millisecond that it takes; of one batch at a time, by that time alone."""
+    if not plan.fetch_bytes or not plan.fetch_wait_ms:
+        return 0.0
+    return plan.fetch_bytes / (plan.fetch_wait_ms + _ANSWER_MS)
 
 
 def leave_out(planned: list[SourcePlan], extents: Extents) -> bool:

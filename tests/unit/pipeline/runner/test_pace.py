@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from barnabas.pipeline.runner.pace import Pace, Spread, peak_s
+from barnabas.pipeline.runner.pace import Pace, Spread
 from barnabas.pipeline.runner.quota_state import READ, Quota, explained
 from barnabas.quotas.bucket import Windows
 from barnabas.quotas.entities import Entity
@@ -16,7 +16,7 @@ from barnabas.quotas.manager import Quotas
 
 MB = 1_000_000.0
 STEP_S = 0.05
-POLL_S = 2.0
+POLL_S = 1.0
 
 
 class Broker:
@@ -74,8 +74,7 @@ class Run:
     def step(self, now_s: float) -> None:
         if now_s < self.begins_s:
             return
-        is_due = self._owed is not None and now_s >= self._next_poll_s - POLL_S / 2
-        if is_due or now_s >= self._next_poll_s:
+        if now_s >= self._next_poll_s:
             self._next_poll_s = now_s + POLL_S
             quota = self.broker.tell(now_s, self.name, is_held=True)
             if self.pace is None:
@@ -89,9 +88,12 @@ class Run:
         if self._owed is None and self.read:
             spread = Spread(self.read_s, now_s - self._began_s - self.read_s)
             self._owed = self.pace.owe(now_s, self.read[-1][1] / self.truth, spread)
+            self._next_poll_s = now_s
         if self._owed is not None and self.pace.wait_s(now_s, self._owed) > 0:
             return
         self._owed = None
+        self.pace.take(self.broker.tell(now_s, self.name, is_held=True), now_s)
+        self.pace.begin()
         self.read.append((now_s, self.truth * self.batch_bytes))
         self._began_s, self._until_s, self._part = now_s, now_s + self.batch_s, 0.0
         self._fetch(now_s)
@@ -192,14 +194,11 @@ def test_two_batches_in_a_window_leave_room_for_much_other_work(late_s: float) -
     assert 0.9 <= broker.rate(11, 160) / MB <= 1.0
 
 
-def test_what_batches_add_to_a_window() -> None:
-    # All at once, and so evenly that there is nothing.
-    assert peak_s(0.5, 0.0, 10.0) == 0.5
-    assert peak_s(2.0, 2.0, 10.0) == 0.0
-    # There may be three of these in ten seconds, or two and a half: the other work of the last one is not in it.
-    assert peak_s(4.0, 2.5, 10.0) == 1.5
-    # Of these there are two, and what is read in the second that a window may last longer.
-    assert peak_s(5.0, 3.5, 10.0) == pytest.approx(5.0 * (2 + 1.1 / 3.5) - 11.0)
+def test_batches_that_are_read_evenly_may_be_larger_than_those_that_come_at_once() -> None:
+    pace = Pace(Quota(READ, 0, MB, "x"), 0.0)
+    assert pace.rate_in_batches(0.5, 0.0) == pytest.approx(0.99 * MB / 1.05)
+    assert pace.rate_in_batches(5.0, 0.0) == pytest.approx(0.99 * MB / 1.5)
+    assert pace.rate_in_batches(5.0, 3.0) == pytest.approx(0.96 * 0.99 * MB)
 
 
 def test_two_runs_that_read_evenly_share_a_limit() -> None:
@@ -231,27 +230,68 @@ def test_what_the_broker_held_counts_as_used_at_last() -> None:
         pace.owe(0.0, 10 * MB)
         pace.take(Quota(READ, 0, MB, "x", throttle_count=throttle_count), 100.0)
         pace.owe(100.0, 9 * MB, Spread(12.0))
-        # Six seconds later the first half of it would be forgotten.
-        waits.append(pace.wait_s(106.0, pace.owe(106.0, 2 * MB, Spread(2.0))))
+        # Some seconds later most of it would be forgotten.
+        waits.append(pace.wait_s(109.0, pace.owe(109.0, 2 * MB, Spread(2.0))))
     assert waits[0] <= 0
     assert waits[1] > 0.5
 
 
-def test_what_the_brokers_windows_hold_ends_the_doubt_about_when_it_was_used() -> None:
-    pace = Pace(Quota(READ, 0, MB, "x"), 0.0)
-    pace.owe(0.0, 10 * MB)
-    pace.take(Quota(READ, 0, MB, "x", throttle_count=1), 99.0)
-    owed = pace.owe(100.0, 9 * MB, Spread(12.0))
-    assert pace.wait_s(100.0, owed) > 3
-    # Told before it ended, or of others, too: it says nothing.
-    pace.take(Quota(READ, 0, MB, "x", 2, throttle_count=1, window_total=2 * MB, measured_s=10.4), 101.0)
-    assert pace.wait_s(102.0, owed) > 3
-    pace.take(Quota(READ, 0, MB, "x", throttle_count=1, window_total=2 * MB, measured_s=10.4), 103.0)
-    assert pace.wait_s(104.0, owed) <= 0
-    # Of what was not held it is known when it was used.
-    owed = pace.owe(110.0, 9 * MB, Spread(1.0))
-    pace.take(Quota(READ, 0, MB, "x", throttle_count=1, window_total=2 * MB, measured_s=10.4), 111.0)
-    assert pace.wait_s(112.0, owed) > 3
+def told(total: float, sharer_count: int = 1, **others: float) -> Quota:
+    return Quota(READ, 0, MB, "x", sharer_count, used_total=total, throttle_count=1, **others)
+
+
+def test_what_the_broker_counted_tells_when_it_was_used() -> None:
+    pace = Pace(told(0.0), 0.0)
+    pace.expect(8.0, 6.0)
+    pace.begin()
+    # All of it came within a second, whatever the run knows of it.
+    for at_s, total in ((1.0, 0.0), (2.0, 8 * MB), (3.0, 8 * MB), (7.0, 8 * MB)):
+        pace.take(told(total), at_s)
+    owed = pace.owe(7.0, 8 * MB, Spread(6.0))
+    pace.take(told(8 * MB), 7.1)
+    # That second is forgotten eleven seconds later, when a third of the next batch is read.
+    assert paid_after_s(pace, 7.1, owed) == pytest.approx(2.8, abs=0.3)
+
+
+def test_where_others_share_a_limit_a_run_goes_by_what_it_noted() -> None:
+    pace = Pace(told(0.0, 2), 0.0)
+    pace.begin()
+    for at_s in (1.0, 2.0, 6.0):
+        pace.take(told(2 * MB, 2), at_s)
+    owed = pace.owe(6.0, 4 * MB, Spread(0.5))
+    pace.take(told(2 * MB, 2), 6.1)
+    assert paid_after_s(pace, 6.1, owed) > 8
+
+
+def test_until_the_broker_tells_again_what_was_noted_counts() -> None:
+    pace = Pace(told(0.0), 0.0)
+    pace.expect(9.0, 1.0)
+    pace.begin()
+    owed = pace.owe(20.0, 9 * MB, Spread(1.0))
+    assert pace.wait_s(20.0, owed) > 5
+    # It was a tenth of it, as it turns out.
+    pace.take(told(0.9 * MB), 20.1)
+    assert pace.wait_s(20.1, owed) < 1
+
+
+def test_a_broker_that_counts_from_nothing_again_has_forgotten_all() -> None:
+    pace = Pace(told(50 * MB, window_total=9.9 * MB, measured_s=10.4), 0.0)
+    pace.expect(4.8, 3.5)
+    assert pace.wait_s(0.1, 0.0) > 0
+    pace.take(told(0.0), 0.2)
+    assert pace.wait_s(0.2, 0.0) <= 0
+
+
+def test_what_was_thrown_away_is_in_the_windows_and_is_not_paid_for() -> None:
+    waits = []
+    for wasted in (0.0, 6 * MB):
+        pace = Pace(Quota(READ, 0, MB, "x"), 0.0)
+        pace.waste(30.0, wasted, Spread(2.0))
+        pace.expect(4.8, 3.5)
+        waits.append(pace.wait_s(30.0, 0.0))
+    assert waits[0] <= 0
+    # It is forgotten from the tenth second on, while the next batch is read.
+    assert waits[1] == pytest.approx(5, abs=0.3)
 
 
 def test_what_was_not_used_in_a_quiet_hour_is_not_used_at_once() -> None:

@@ -32,22 +32,27 @@ def test_each_leader_is_read_by_its_own_quota() -> None:
 def test_one_leader_is_one_source_that_reads_new_partitions_too() -> None:
     leaders = {"t": {0: 1, 1: 1, 2: 1}, "u": {0: 1}}
     (plan,) = plan_sources(STARTS, Limits(), 0.5, 100.0, leaders, {1: 1_000_000.0})
-    assert (plan.max_offsets, plan.is_assigned, plan.fetch_bytes) == (5_250, False, 16_384)
+    assert (plan.max_offsets, plan.is_assigned, plan.fetch_bytes) == (5_250, False, 16_406)
 
 
 @pytest.mark.parametrize(
     ("fetching", "fetch_bytes", "fetch_wait_ms"),
     [
         # 500,000 bytes of each of four partitions, two at a time: a partition in 750 ms, of small batches many at once.
-        (Fetching(1.5, 2, 1.0, 16_000.0), 62_500, 94),
+        (Fetching(1.5, 1.5, 2, 1.0, 8_000.0), 31_250, 47),
+        # A batch at a time, and no part of one: each in its time, a tenth of which is other work.
+        (Fetching(1.5, 1.35, 2, 1.0, 16_000.0), 1, 22),
+        (Fetching(1.5, 0.0, 2, 1.0, 16_000.0), 1, 1),
         # All at the same time: half as fast.
-        (Fetching(1.5, 4, 1.0, 16_000.0), 1, 48),
-        # A fifth of the bytes on the wire: a batch at a time, and no part of one.
-        (Fetching(1.5, 2, 0.2, 16_000.0), 1, 120),
-        (Fetching(1.5, 2, 1.0, 200_000.0), 1, 300),
+        (Fetching(1.5, 1.5, 4, 1.0, 16_000.0), 1, 48),
+        # A fifth of the bytes on the wire.
+        (Fetching(1.5, 1.5, 2, 0.2, 16_000.0), 1, 120),
+        (Fetching(1.5, 1.5, 2, 1.0, 200_000.0), 1, 300),
         # Of batches larger than all that is to be read none is waited for.
-        (Fetching(1.5, 2, 1.0, 600_000.0), 62_500, None),
-        (Fetching(0.0, 2, 1.0, 16_000.0), 62_500, None),
+        (Fetching(1.5, 1.5, 2, 1.0, 600_000.0), 62_500, None),
+        # Without a wait small batches come at once; and where it is not known when they are read they are a burst.
+        (Fetching(1.5, 0.0, 2, 1.0, 8_000.0), 62_500, None),
+        (Fetching(0.0, 0.0, 2, 1.0, 16_000.0), 65_625, None),
     ],
 )
 def test_under_a_quota_a_batch_is_read_evenly(fetching: Fetching, fetch_bytes: int, fetch_wait_ms: int | None) -> None:
@@ -98,8 +103,11 @@ def test_sources_are_started_anew_for_other_leaders_and_for_batches_that_are_far
     assert not differ([even], [SourcePlan(STARTS, 1_000, fetch_bytes=1, fetch_wait_ms=100)])
     assert differ([even], [SourcePlan(STARTS, 1_000, fetch_bytes=10_000, fetch_wait_ms=200)])
     assert not differ([even], [SourcePlan(STARTS, 1_000, fetch_bytes=20_000, fetch_wait_ms=200)])
+    # Of a wait that is short beside all else that an answer takes half is as good.
+    short, shorter = (SourcePlan(STARTS, 1_000, fetch_bytes=1, fetch_wait_ms=each) for each in (16, 8))
+    assert not differ([short], [shorter])
     # Where batches are late a little more speed is worth a new start; less is not.
-    faster, slower = (SourcePlan(STARTS, 1_000, fetch_bytes=10_000, fetch_wait_ms=each) for each in (75, 130))
+    faster, slower = (SourcePlan(STARTS, 1_000, fetch_bytes=10_000, fetch_wait_ms=each) for each in (70, 130))
     assert not differ([even], [faster])
     assert differ([even], [faster], 1.2)
     assert not differ([even], [faster], 1.5)
