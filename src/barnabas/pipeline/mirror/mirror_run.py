@@ -227,6 +227,10 @@ class MirrorRun:
         self._starts = starts
 
         def do_batch(batch: DataFrame, batch_id: int) -> None:
+            # Where nothing is done Spark takes the batch for done: its checkpoint is nothing that anybody goes on from.
+            if not self._reading.begin_batch():
+                return
+            self._writes.begin_batch()
             self._is_busy = True
             try:
                 debts = self._do_batch(batch, batch_id, planned_offsets(files, batch_id))
@@ -256,7 +260,8 @@ class MirrorRun:
             return mirror_partition(task, packed)
 
         read_from_s = time.monotonic()
-        reports = packed_records(records).mapPartitions(mirror).collect()
+        with self._reading.while_read():
+            reports = packed_records(records).mapPartitions(mirror).collect()
         read_s = time.monotonic() - read_from_s
         for each in reports:
             if each.failure:

@@ -38,6 +38,8 @@ class Writes:
         """
         self._burst_s = trigger_s
         self._planned = rate = self._rate()
+        if self._pacer is not None:
+            self._pacer.expect(WRITE, trigger_s, 0.0)
         return most if rate is None else min(most, max(1, int(rate * trigger_s / record_bytes)))
 
     def reason_to_restart(self) -> str:
@@ -48,6 +50,11 @@ class Writes:
         else:
             has_moved = max(now, planned) > _TOLERANCE * min(now, planned)
         return "batches are planned anew, as the target's quota has changed" if has_moved else ""
+
+    def begin_batch(self) -> None:
+        """Before a batch is written."""
+        if self._pacer is not None:
+            self._pacer.begin(WRITE)
 
     def owe(self, used: Used) -> Debt | None:
         """Note what was written; gives what has to be settled."""

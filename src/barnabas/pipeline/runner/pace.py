@@ -108,6 +108,7 @@ class Pace:
         """Take over what the broker tells now."""
         self._earn(now_s)
         before, self.quota = self.quota, quota
+        self._uses.window_s = self._untold.window_s = quota.window_s
         self._note_told(now_s)
         if quota.limit != before.limit:
             self._began_s = now_s

@@ -74,9 +74,11 @@ class Writing:
             size = _size_of(records)
             rate = min(pacer.rates(WRITE, _SLICE_S).values(), default=size)
             slice_count = min(max(1, ceil(size / (_SLICE_S * rate))) if size else 1, _MOST_SLICES)
+            pacer.expect(WRITE, _SLICE_S, 0.0)
             for number in range(slice_count):
                 if slice_count > 1 and self._is_stopped():
                     raise WritingStoppedError(f"{number} of {slice_count} slices are in topic {topic}")
+                pacer.begin(WRITE)
                 _save(records.where(f"pmod(xxhash64(key), {slice_count}) = {number}"), topic, options)
                 partitions = pacer.leaders.get(topic) or {-1: -1}
                 used = {topic: dict.fromkeys(partitions, size / slice_count / len(partitions))}
