@@ -98,7 +98,9 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=1_000_000, help="messages (%(default)s)")
     parser.add_argument("--size", type=int, default=200, help="bytes of each (%(default)s)")
     parser.add_argument("--only", default=",".join(CLIENTS), help=f"with commas: {', '.join(CLIENTS)}")
-    parser.add_argument("--save", metavar="NAME", help="write benchmarks/results/NAME.json and NAME.md")
+    parser.add_argument(
+        "--save", type=report.result_name, metavar="NAME", help="write benchmarks/results/NAME.json and NAME.md"
+    )
     parser.add_argument("--check", action="store_true", help="a missed promise is an exit status")
     options = parser.parse_args()
     names = options.only.split(",")

@@ -35,7 +35,9 @@ def _options() -> argparse.Namespace:
         type=_names(LOADS),
         help=f"which loads, with commas: {', '.join(LOADS)} (default all; start-up and idle memory are always taken)",
     )
-    parser.add_argument("--save", metavar="NAME", help="write benchmarks/results/NAME.json and NAME.md")
+    parser.add_argument(
+        "--save", type=report.result_name, metavar="NAME", help="write benchmarks/results/NAME.json and NAME.md"
+    )
     parser.add_argument("--check", action="store_true", help="exit 1 where a goal is missed")
     return parser.parse_args()
 

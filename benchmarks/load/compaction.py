@@ -175,7 +175,9 @@ def main() -> int:
     parser.add_argument("--batch-bytes", type=int, default=16_384, help="batch.size of the producer")
     parser.add_argument("--memory-mb", type=int, default=128, help="log.cleaner.dedupe.buffer.size")
     parser.add_argument("--target", default=",".join(TARGETS), help="with commas")
-    parser.add_argument("--save", metavar="NAME", help="write benchmarks/results/NAME.json and NAME.md")
+    parser.add_argument(
+        "--save", type=report.result_name, metavar="NAME", help="write benchmarks/results/NAME.json and NAME.md"
+    )
     options = parser.parse_args()
     results: dict[str, list[Figures]] = {name: [] for name in options.target.split(",")}
     for run in range(1, options.runs + 1):

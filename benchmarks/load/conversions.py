@@ -231,7 +231,9 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=200_000, help="records of a load; a third as many warm it up")
     parser.add_argument("--target", default="kafka,barnabas,barnabas-compiled", help="with commas")
     parser.add_argument("--only", default=",".join(LOADS), help=f"with commas: {', '.join(LOADS)}")
-    parser.add_argument("--save", metavar="NAME", help="write benchmarks/results/NAME.json and NAME.md")
+    parser.add_argument(
+        "--save", type=report.result_name, metavar="NAME", help="write benchmarks/results/NAME.json and NAME.md"
+    )
     options = parser.parse_args()
     sizes = Sizes(options.count // 3, options.count)
     results: dict[str, list[Figures]] = {name: [] for name in options.target.split(",")}

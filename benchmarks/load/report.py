@@ -3,11 +3,13 @@
 import datetime
 import json
 import platform
+import re
 import shlex
 import statistics
 import subprocess
 import sys
 import sysconfig
+from argparse import ArgumentTypeError
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -86,6 +88,17 @@ def table(results: Mapping[str, Sequence[Figures]], lines: Sequence[Line] = LINE
             row.append(f"{middle[SUBJECT][line.key] - middle['prototype'][line.key]:+,.{line.digits}f}")
         rows.append(row)
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def result_name(text: str) -> str:
+    """Take the name of a result from the command line: found wrong before anything is measured.
+
+    Raises:
+        ArgumentTypeError: it is no file's bare name.
+    """
+    if not re.fullmatch(r"[\w-]+", text):
+        raise ArgumentTypeError(f"{text}: a name such as 2026-11-22-mirror, with no directory or ending")
+    return text
 
 
 def save(name: str, program: str, results: Mapping[str, Sequence[Figures]], text: str) -> None:

@@ -127,7 +127,9 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=300_000, help="records (%(default)s)")
     parser.add_argument("--target", default="kafka,barnabas", help="with commas")
     parser.add_argument("--only", default=",".join(LOADS), help=f"with commas: {', '.join(LOADS)}")
-    parser.add_argument("--save", metavar="NAME", help="write benchmarks/results/NAME.json and NAME.md")
+    parser.add_argument(
+        "--save", type=report.result_name, metavar="NAME", help="write benchmarks/results/NAME.json and NAME.md"
+    )
     options = parser.parse_args()
     names = options.only.split(",")
     results: dict[str, list[Figures]] = {name: [] for name in options.target.split(",")}

@@ -73,7 +73,9 @@ def main() -> int:
     parser.add_argument("--only", default=",".join(WORKS), help=f"with commas: {', '.join(WORKS)}")
     parser.add_argument("--cold-gb", type=float, help="what the lagging consumer reads; default 4, less on a full disk")
     parser.add_argument("--place", type=Path, help="where the data is written; default: the temporary directory")
-    parser.add_argument("--save", metavar="NAME", help="write benchmarks/results/NAME.json and NAME.md")
+    parser.add_argument(
+        "--save", type=report.result_name, metavar="NAME", help="write benchmarks/results/NAME.json and NAME.md"
+    )
     options = parser.parse_args()
     sizes = Sizes(options.cold_gb or default_cold_gb(options.place))
     results: dict[str, list[Figures]] = {name: [] for name in options.target.split(",")}

@@ -164,7 +164,9 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--count", type=int, default=500_000, help="records (%(default)s)")
     parser.add_argument("--between", default=",".join(KINDS), help=f"brokers, with commas: {', '.join(KINDS)}")
-    parser.add_argument("--save", metavar="NAME", help="write benchmarks/results/NAME.json and NAME.md")
+    parser.add_argument(
+        "--save", type=report.result_name, metavar="NAME", help="write benchmarks/results/NAME.json and NAME.md"
+    )
     options = parser.parse_args()
     results: dict[str, list[Figures]] = {name: [] for name in MIRRORS}
     for run in range(1, options.runs + 1):

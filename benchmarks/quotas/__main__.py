@@ -65,7 +65,9 @@ def _options() -> argparse.Namespace:
     size.add_argument("--full", action="store_true", help="limits up to 100 MB/s, 5,242,880 records; 6 GB of disk")
     parser.add_argument("--anonymous", action="store_true", help="nobody logs in: the user is ANONYMOUS")
     parser.add_argument("--place", type=Path, help="where the data is written; default: the temporary directory")
-    parser.add_argument("--save", metavar="NAME", help="write benchmarks/results/NAME.json and NAME.md")
+    parser.add_argument(
+        "--save", type=report.result_name, metavar="NAME", help="write benchmarks/results/NAME.json and NAME.md"
+    )
     return parser.parse_args()
 
 

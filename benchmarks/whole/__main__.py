@@ -64,7 +64,9 @@ def main() -> int:
     parser.add_argument("--target", default=",".join(BROKERS), help=f"with commas: {', '.join(BROKERS)}")
     parser.add_argument("--only", default=",".join(WORKS), help=f"with commas: {', '.join(WORKS)}")
     parser.add_argument("--place", type=Path, help="where the data is written; default: the temporary directory")
-    parser.add_argument("--save", metavar="NAME", help="write benchmarks/results/NAME.json and NAME.md")
+    parser.add_argument(
+        "--save", type=report.result_name, metavar="NAME", help="write benchmarks/results/NAME.json and NAME.md"
+    )
     options = parser.parse_args()
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
