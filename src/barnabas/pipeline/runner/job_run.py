@@ -44,6 +44,7 @@ _TOPICS_EVERY_S = 30.0
 _STATUS_FILE = "status.json"
 _STATUS_EVERY_S = 2.0
 _SETTLE_S = 30.0
+_INTERRUPTED_S = 5.0
 
 
 class _EndedError(Exception):
@@ -219,6 +220,10 @@ class JobRun:
         self._reading.end()
         for query in self._queries:
             query.stop()
+        # What was interrupted comes to its end here, too: Spark does not wait for it, and the next start begins anew.
+        deadline = time.monotonic() + _INTERRUPTED_S
+        while self._is_busy and time.monotonic() < deadline:
+            time.sleep(0.02)
         self._take_late_rows()
         self._queries = []
         self.figures.state = "stopped"
