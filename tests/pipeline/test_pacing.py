@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from barnabas.clients.admin import LATEST
 from barnabas.clients.admin_quota_states import Limited, QuotaStateAdmin
 from barnabas.core.types import TopicPartition
 from barnabas.pipeline.events import EVENT_TYPES
-from barnabas.pipeline.job import Job, Mode, TableOutput, TopicInput, TopicOutput
+from barnabas.pipeline.job import Frames, Job, Mode, Parameters, TableOutput, TopicInput, TopicOutput
 from barnabas.pipeline.runner.cluster import KafkaOptions
 from barnabas.pipeline.runner.pacer import READ, WRITE, Pacer
 from barnabas.pipeline.runner.quota_watch import QuotaWatch, Seen
@@ -157,6 +158,36 @@ def test_a_limit_that_falls_while_a_batch_is_read_is_planned_by_at_once_and_no_r
     rows = site.rows(READS, "facts", table_format="parquet")
     assert (len(rows), len(set(rows))) == (RECORD_COUNT, RECORD_COUNT)
     assert any("a quota has changed" in each for each in site.warnings)
+
+
+def test_a_run_that_waits_for_its_batch_to_start_again_keeps_no_other_waiting(
+    quotas: Quotas, site_of: Callable[..., Site]
+) -> None:
+    site = filled(quotas, site_of, RECORD_COUNT)
+    quotas.limit(consumer_byte_rate=20 * LIMIT)
+    is_written, may_be_written = threading.Event(), threading.Event()
+    queries: list[set[str]] = []
+
+    def transform(inputs: Frames, parameters: Parameters) -> Frames:
+        is_written.set()
+        assert may_be_written.wait(PATIENCE_S)
+        return READS.transform(inputs, parameters)
+
+    def looked_after() -> bool:
+        if is_written.is_set() and not queries:
+            quotas.limit(consumer_byte_rate=40 * LIMIT)
+        elif not any("a quota has changed" in each for each in site.warnings) or may_be_written.is_set():
+            return False
+        queries.append({str(query.runId) for query in site.spark.streams.active})
+        if len(queries) == 2:
+            may_be_written.set()
+        return False
+
+    site.run(replace(READS, transform=transform), looked_after, table_format="parquet")
+    # It was to start again, and had not yet when all were looked after again.
+    assert queries[0] == queries[1]
+    rows = site.rows(READS, "facts", table_format="parquet")
+    assert (len(rows), len(set(rows))) == (RECORD_COUNT, RECORD_COUNT)
 
 
 def test_a_limit_that_is_raised_ends_a_hold_and_one_that_is_taken_away_too(quotas: Quotas) -> None:

@@ -44,6 +44,8 @@ _LAG_EVERY_S = 5.0
 _TOPICS_EVERY_S = 10.0
 _STATUS_EVERY_S = 2.0
 _STATUS_FILE = "status.json"
+# A batch has so long to end before it is interrupted.
+_STOP_S = 30.0
 _INTERRUPTED_S = 60.0
 # Of a batch without a limit: a few seconds' work, as progress is told, and a stop waited for, between two batches.
 _BATCH_OFFSETS = 100_000
@@ -91,6 +93,8 @@ class MirrorRun:
         self._query: StreamingQuery | None = None
         self._failure: Exception | None = None
         self._is_busy = False
+        # It is about to be started again, however long its batch takes: by then.
+        self._restarts_by_s: float | None = None
         self._target_id = ""
         self._topics: list[str] = []
         self._starts: Offsets = {}
@@ -120,6 +124,7 @@ class MirrorRun:
             PlanError: it can't be as asked.
         """
         self._failure = None
+        self._restarts_by_s = None
         source_id, self._target_id = self._source.cluster_id(), self._target.cluster_id()
         check_clusters(self.plan, source_id, self._target_id)
         self._topics = self._find_topics()
@@ -147,6 +152,9 @@ class MirrorRun:
             MirrorFencedError: a later process mirrors the same source under the same name.
             PlanError: it can't go on as asked.
         """
+        if self._restarts_by_s is not None:
+            self._go_on_restarting(self._restarts_by_s)
+            return False
         now = time.monotonic()
         if now >= self._next_lag_s:
             self._measure_lag()
@@ -167,7 +175,7 @@ class MirrorRun:
                 self._restart("topics have more partitions than before")
         return False
 
-    def stop(self, timeout_s: float = 30.0) -> None:
+    def stop(self, timeout_s: float = _STOP_S) -> None:
         """Stop the query, between two batches if the one under way ends in time."""
         deadline = time.monotonic() + timeout_s
         query, self._query = self._query, None
@@ -337,8 +345,16 @@ class MirrorRun:
         return read, written
 
     def _restart(self, why: str) -> None:
+        """Begin to start it again; `_go_on_restarting` does the rest."""
         self._warn(f"{self.plan.run}: {why}; starting again")
-        self.stop()
+        self._reading.end()
+        self._restarts_by_s = time.monotonic() + _STOP_S
+
+    def _go_on_restarting(self, by_s: float) -> None:
+        """Start it again once the batch under way has ended; meanwhile other runs are looked after."""
+        if self._is_busy and time.monotonic() < by_s:
+            return
+        self.stop(0.0)
         self.start()
 
     def _raise_failure(self) -> None:

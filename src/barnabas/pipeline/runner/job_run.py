@@ -44,6 +44,8 @@ _TOPICS_EVERY_S = 30.0
 _STATUS_FILE = "status.json"
 _STATUS_EVERY_S = 2.0
 _SETTLE_S = 30.0
+# A batch has so long to end before it is interrupted.
+_STOP_S = 30.0
 _INTERRUPTED_S = 5.0
 
 
@@ -101,6 +103,9 @@ class JobRun:
         self._until: Offsets | None = None
         self._is_stale = True
         self._is_busy = False
+        # It is about to be started again, however long its batch takes: by then. Whether it is so for its pace alone.
+        self._restarts_by_s: float | None = None
+        self._is_going_on = False
         self._seen_batches: dict[str, int] = {}
         self._next_lag_s = self._next_topics_s = self._next_status_s = 0.0
         self._last_refresh_s = 0.0
@@ -120,6 +125,7 @@ class JobRun:
             TableError: a table can't be opened.
         """
         self._failure = None
+        self._restarts_by_s = None
         if self._follower is not None:
             self._follower.start()
         self._cluster_id = self._cluster.cluster_id()
@@ -148,6 +154,9 @@ class JobRun:
         """
         if self._follower is not None:
             self._follower.poll()
+        if self._restarts_by_s is not None:
+            self._go_on_restarting(self._restarts_by_s)
+            return False
         now = time.monotonic()
         if now >= self._next_lag_s:
             self._measure_lag()
@@ -164,6 +173,7 @@ class JobRun:
         if self._until is not None and is_reached(self.figures.positions, self._until):
             return True
         if why := self._reading.reason_to_restart():
+            self._is_going_on = True
             self._restart(why)
         elif now >= self._next_topics_s:
             self._next_topics_s = now + _TOPICS_EVERY_S
@@ -212,7 +222,7 @@ class JobRun:
         self.figures.limited_by = self._writing.limited_by or self.figures.limited_by
         self._metrics.refresh(self.plan.run, self.figures.refresh_s)
 
-    def stop(self, timeout_s: float = 30.0) -> None:
+    def stop(self, timeout_s: float = _STOP_S) -> None:
         """Stop the queries, between two batches if the one under way ends in time."""
         deadline = time.monotonic() + timeout_s
         while self._is_busy and time.monotonic() < deadline and any(query.isActive for query in self._queries):
@@ -364,6 +374,9 @@ class JobRun:
             DataLossError: something is, and the plan says to stop.
         """
         own = {topic: parts for topic, parts in positions.items() if topic in self._inputs or topic not in extents}
+        if self._is_going_on:
+            # What it read is as it was; to look at its last records again would use up a quota that has none left.
+            progresses = [replace(progress, marks={}) for progress in progresses]
         losses = find_losses(self._cluster, self._cluster_id, own, extents, progresses)
         if not losses:
             return {}
@@ -572,13 +585,22 @@ class JobRun:
         self._reading.settle(debt)
 
     def _restart(self, why: str) -> None:
+        """Begin to start it again; `_go_on_restarting` does the rest."""
         self._warn(f"{self.plan.run}: {why}; starting again")
+        self._reading.end()
+        self._restarts_by_s = time.monotonic() + _STOP_S
+
+    def _go_on_restarting(self, by_s: float) -> None:
+        """Start it again once the batch under way has ended; meanwhile other runs are looked after."""
         if self._reading.wastes_a_batch():
             self._reading.waste_batch()
-            self.stop(0.0)
-        else:
-            self.stop()
-        self.start()
+        elif self._is_busy and time.monotonic() < by_s:
+            return
+        self.stop(0.0)
+        try:
+            self.start()
+        finally:
+            self._is_going_on = False
 
     def _raise_failure(self) -> None:
         if isinstance(self._failure, TableError):

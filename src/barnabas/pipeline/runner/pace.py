@@ -211,6 +211,11 @@ class Pace:
         self._owed += used_bytes
         return self._owed
 
+    @property
+    def owed(self) -> float:
+        """What all that was noted takes to be paid for."""
+        return self._owed
+
     def waste(self, now_s: float, used_bytes: float, spread: Spread) -> None:
         """Note what was used and is not to be paid for: of a batch that was thrown away."""
         to_s = now_s - spread.ended_ago_s

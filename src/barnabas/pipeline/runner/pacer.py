@@ -193,13 +193,18 @@ class Pacer:
         self._limited_by = self._longest_wait(kind, owed)[1]
         return Debt(kind, owed, self._limited_by)
 
-    def waste(self, kind: QuotaKind, used: Used, spread: Spread) -> None:
-        """Note what was used for a batch that was thrown away: windows have it, and nobody pays for it."""
+    def waste(self, kind: QuotaKind, used: Used, spread: Spread) -> Debt:
+        """Note what was used for a batch that was thrown away: windows have it, and nobody pays for it.
+
+        Returns:
+            What to `settle` before the next one: until windows have room again.
+        """
         now_s = time.monotonic()
         with self._lock:
-            for (each, broker_id), pace in self._paces.items():
-                if each is kind:
-                    pace.waste(now_s, self._used_at(broker_id, used), spread)
+            paces = {broker_id: pace for (each, broker_id), pace in self._paces.items() if each is kind}
+            for broker_id, pace in paces.items():
+                pace.waste(now_s, self._used_at(broker_id, used), spread)
+            return Debt(kind, {broker_id: pace.owed for broker_id, pace in paces.items()}, "")
 
     def note_limited(self, kind: QuotaKind) -> None:
         """A run uses all that it may: others who share a quota should know of it."""

@@ -60,8 +60,14 @@ _OTHER_LIMIT = 0.1
 # A batch that is read now is thrown away where it is so many times as large as it should be.
 _WASTED = 1.3
 _MOST_WIRE_RATIO = 20.0
+# A query that is started again sooner goes by the sample that there is: a limit that fell would hold another one.
+_SAMPLE_LASTS_S = 600.0
 # A batch that holds so much of what it may was cut short by that.
 _FULL = 0.9
+
+
+class WastedError(Exception):
+    """A batch is thrown away before it is read."""
 
 
 class Paced(Protocol):
@@ -108,6 +114,7 @@ class Reading:
         self._wire_ratio = 1.0
         self._sample: Sample | None = None
         self._is_ratio_known = False
+        self._next_sample_s = 0.0
         self._is_even = is_even
         self._slot_count = slot_count
         first_s = EVEN_TRIGGER_S if is_even else BURST_TRIGGER_S
@@ -125,7 +132,8 @@ class Reading:
         self._planned_limits: dict[int, float] = {}
         self._is_held = False
         self._unpaid: Debt | None = None
-        # When the batch that is read now began to be.
+        # Whether a batch has begun that is not read to its end yet, and when it began to be.
+        self._is_unread = False
         self._read_began_s: float | None = None
         # When the last hold was over, and how long after that the last batches were read.
         self._settled_at_s: float | None = None
@@ -139,6 +147,7 @@ class Reading:
             self._pacer.refresh()
         self._planned = []
         self._batch_count = 0
+        self._is_unread = False
         self._began_s = time.monotonic()
         self._stopped.clear()
         self.is_wasted = False
@@ -274,11 +283,19 @@ class Reading:
             return False
         if self._pacer is not None:
             self._pacer.begin(READ)
+        # Of a batch that comes at once there is nothing to be saved.
+        self._is_unread = self._is_even
         return True
 
     @contextmanager
     def while_read(self) -> Iterator[None]:
-        """While a batch is read and nothing of it is written: at both ends brokers are asked what they have counted."""
+        """While a batch is read and nothing of it is written: at both ends brokers are asked what they have counted.
+
+        Raises:
+            WastedError: it is not to be read.
+        """
+        if self.is_wasted:
+            raise WastedError("the batch was given up before it was read")
         if self._settled_at_s is not None:
             self._leads_s.append(time.monotonic() - self._settled_at_s)
         if self._pacer is not None:
@@ -288,6 +305,7 @@ class Reading:
             yield
         finally:
             self._read_began_s = None
+            self._is_unread = False
             if self._pacer is not None:
                 self._pacer.ask_soon()
 
@@ -307,29 +325,29 @@ class Reading:
         return ""
 
     def wastes_a_batch(self) -> bool:
-        """Whether a batch is read that is so far above a limit that it had better be thrown away than read on.
+        """Whether a batch is so far above a limit that it had better be thrown away than read, or read on.
 
         A broker would hold it for long, and then send the rest of it as fast as before.
         """
         now = self._limits()
-        return self._read_began_s is not None and any(
+        return self._is_unread and any(
             now.get(each, before) < before / _WASTED for each, before in self._planned_limits.items()
         )
 
     def waste_batch(self) -> None:
         """Note what was read of the batch that is about to be thrown away."""
         self.is_wasted = True
-        if self._pacer is None or self._read_began_s is None:
+        if self._pacer is None:
             return
-        over_s = time.monotonic() - self._read_began_s
-        part = min(1.0, over_s / self._read_s()) if self._read_s() else 1.0
+        over_s = 0.0 if self._read_began_s is None else time.monotonic() - self._read_began_s
+        part = min(1.0, over_s / self._read_s()) if self._read_s() else float(over_s > 0)
         used: dict[str, dict[int, float]] = {}
         for plan in (each for plans in self._planned for each in plans):
             count = sum(map(len, plan.starts.values()))
             size = part * (plan.max_offsets or 0) * self._record_size.mean_bytes * self._wire_ratio / count
             for topic, partitions in plan.starts.items():
                 used.setdefault(topic, {}).update(dict.fromkeys(partitions, size))
-        self._pacer.waste(READ, used, Spread(over_s))
+        self._unpaid = self._pacer.waste(READ, used, Spread(over_s))
 
     def _limits(self) -> dict[int, float]:
         return {} if self._pacer is None else self._pacer.limits(READ)
@@ -355,11 +373,13 @@ class Reading:
 
     def _take_sample(self, starts: Offsets) -> None:
         """Find out what records take on the wire, before anything is planned by it."""
-        if self._pacer is None or not self._pacer.has_quota(READ):
+        now_s = time.monotonic()
+        if self._pacer is None or not self._pacer.has_quota(READ) or now_s < self._next_sample_s:
             return
         found = self._pacer.sample(starts)
         self._is_ratio_known = found is None
         if found is not None:
+            self._next_sample_s = now_s + _SAMPLE_LASTS_S
             self._sample = found
             if not self._all_count:
                 self._record_size = RecordSize(found.offset_bytes)

@@ -12,7 +12,7 @@ from barnabas.pipeline.runner.pace import Spread
 from barnabas.pipeline.runner.pacer import READ, Debt, Pacer, Stopped, Used
 from barnabas.pipeline.runner.positions import Extent
 from barnabas.pipeline.runner.quota_watch import Sample
-from barnabas.pipeline.runner.reading import Reading
+from barnabas.pipeline.runner.reading import Reading, WastedError
 from barnabas.pipeline.tables.table import Offsets
 from barnabas.quotas.limits import QuotaKind
 
@@ -90,6 +90,8 @@ class Limited:
         self.asked_count = 0
         self.is_limited = False
         self.wasted: dict[str, dict[int, float]] = {}
+        self.sample_count = 0
+        self.settled: list[Debt] = []
         self.spreads: list[Spread] = []
 
     def follow(self, topics: Iterable[str]) -> None:
@@ -102,6 +104,7 @@ class Limited:
         return kind is READ
 
     def sample(self, starts: Offsets) -> Sample:
+        self.sample_count += 1
         return Sample(100.0, 5_000.0)
 
     def limits(self, kind: QuotaKind) -> dict[int, float]:
@@ -130,10 +133,11 @@ class Limited:
         return Debt(kind, {7: 0.0}, "")
 
     def settle(self, debt: Debt, stopped: Stopped) -> None:
-        pass
+        self.settled.append(debt)
 
-    def waste(self, kind: QuotaKind, used: dict[str, dict[int, float]], spread: Spread) -> None:
+    def waste(self, kind: QuotaKind, used: dict[str, dict[int, float]], spread: Spread) -> Debt:
         self.wasted = used
+        return Debt(kind, {7: 1.0}, "")
 
 
 def started(limit: float = 100_000.0) -> tuple[Reading, Limited]:
@@ -164,6 +168,34 @@ def test_a_limit_that_changes_is_planned_by_at_once(limit: float, is_new: bool, 
     reading.begin(["t"])
     reading.sources({"t": {0: 0, 1: 0}})
     assert not reading.reason_to_restart()
+    # A sample is a fetch, which a limit that fell holds.
+    assert pacer.sample_count == 1
+
+
+def test_a_batch_that_is_given_up_before_it_is_read_is_not_read_and_the_next_one_waits_for_room() -> None:
+    reading, pacer = started()
+    assert not reading.wastes_a_batch()
+    reading.begin_batch()
+    pacer.limit /= 2
+    assert reading.wastes_a_batch()
+    reading.waste_batch()
+    assert pacer.wasted == {"t": {0: 0.0, 1: 0.0}}
+    with pytest.raises(WastedError), reading.while_read():
+        pytest.fail("it is read")
+    reading.begin(["t"])
+    assert pacer.settled == []
+    reading.begin_batch()
+    assert pacer.settled == [Debt(READ, {7: 1.0}, "")]
+
+
+def test_where_all_of_a_batch_comes_at_once_none_is_given_up() -> None:
+    pacer = Limited(100_000.0)
+    reading = Reading(Plan(Limits()), cast(Pacer, pacer), is_even=False)
+    reading.begin(["t"])
+    reading.sources({"t": {0: 0, 1: 0}})
+    reading.begin_batch()
+    pacer.limit /= 2
+    assert not reading.wastes_a_batch()
 
 
 def report(record_count: int) -> BatchReport:
