@@ -24,13 +24,16 @@ from typing import NamedTuple
 from barnabas.pipeline.runner.quota_state import Quota
 from barnabas.pipeline.runner.uses import Use, Uses
 
-_LEAST_FREE, _MOST_FREE = 0.01, 0.9
-# What is left free more after the broker held somebody, and what of it remains with the next answer.
-_MORE_FREE, _FREE_REMAINS = 0.03, 0.9
+# What is left free; more where the broker does not tell what it has counted, in which is what clients ask for ahead and
+# throw away.
+_LEAST_FREE, _LEAST_FREE_UNTOLD, _MOST_FREE = 0.02, 0.04, 0.9
+# What is left free more after the broker held somebody, at the least and at the most; what of it remains with the next
+# answer: it is forgotten in a minute or two.
+_LITTLE_MORE_FREE, _MORE_FREE, _FREE_REMAINS = 0.005, 0.03, 0.98
 # A burst may take so much of the ten seconds: then half of the limit is used.
 _MOST_BURST = 0.5
 # Of batches that are read evenly two should fit into a window, also where these come out a little larger.
-_EVEN_PART = 0.96
+_EVEN_PART = 0.98
 # So many batches are kept as the broker counted them.
 _COUNTED_COUNT = 3
 # The newest batch's weight where it is smaller than those before.
@@ -79,9 +82,12 @@ class Pace:
     def __init__(self, quota: Quota, now_s: float) -> None:
         self.quota = quota
         self.correction = 1.0
-        self._free = _LEAST_FREE
+        self._least_free = _LEAST_FREE_UNTOLD if quota.used_total is None else _LEAST_FREE
+        self._free = self._least_free
         # The next batch, as estimated: its bytes, how long it is read, when that begins, what of it comes at once.
         self._batch_bytes = self._read_s = self._lead_s = self._burst_bytes = 0.0
+        # How long reading it should take.
+        self._planned_read_s = 0.0
         self._earned = self._owed = 0.0
         self._earned_at_s = now_s
         self._began_s = now_s
@@ -98,8 +104,8 @@ class Pace:
         # What was owed and counted when a batch had ended; the last batches as they were counted.
         self._exact = 0.0, inf
         self._counted_bytes: deque[float] = deque(maxlen=_COUNTED_COUNT)
-        # How often the broker had held somebody when something was noted last.
-        self._noted_throttle_count = quota.throttle_count
+        # For how long the broker had held somebody when something was noted last.
+        self._noted_held_s = quota.held_s
         # How many batches are under way, which are not noted yet.
         self._under_way_count = 0
         self._note_told(now_s)
@@ -112,11 +118,13 @@ class Pace:
         self._note_told(now_s)
         if quota.limit != before.limit:
             self._began_s = now_s
-        held_count = quota.throttle_count - before.throttle_count
-        if held_count > 0 and now_s - self._began_s > quota.window_s:
-            self._free = min(_MOST_FREE, self._free + _MORE_FREE)
+        held_s = quota.held_s - before.held_s
+        if held_s > 0 and now_s - self._began_s > quota.window_s:
+            # It holds for as long as the limit takes to allow for what was too much.
+            more = min(_MORE_FREE, max(_LITTLE_MORE_FREE, held_s / quota.window_s))
+            self._free = min(_MOST_FREE, self._free + more)
         else:
-            self._free = max(_LEAST_FREE, self._free * _FREE_REMAINS)
+            self._free = max(self._least_free, self._free * _FREE_REMAINS)
         self._correct()
 
     def _note_told(self, now_s: float) -> None:
@@ -174,7 +182,8 @@ class Pace:
         self._counted_bytes.clear()
         self._under_way_count = 0
         self._batch_bytes = batch_s * self.rate_in_batches(batch_s, read_s)
-        self._read_s = read_s
+        self._read_s = self._planned_read_s = read_s
+        self._noted_held_s = self.quota.held_s
         self._burst_bytes = 0.0 if read_s else self._batch_bytes
 
     def begin(self) -> None:
@@ -200,11 +209,12 @@ class Pace:
     def owe(self, now_s: float, used_bytes: float, spread: Spread = AT_ONCE) -> float:
         """Note what was used; gives what must have been earned for it to be paid for (`wait_s`)."""
         self._earn(now_s)
-        was_held = self.quota.throttle_count > self._noted_throttle_count
-        self._noted_throttle_count = self.quota.throttle_count
+        held_s = max(0.0, self.quota.held_s - self._noted_held_s)
+        self._noted_held_s = self.quota.held_s
         self._under_way_count = max(0, self._under_way_count - 1)
-        # Where the broker held it nothing came for a while: most of it may have come last.
-        self.waste(now_s, used_bytes, Spread(0.0, spread.ended_ago_s) if was_held else spread)
+        # While the broker held it nothing came, which may have been at first; but it may have held somebody else.
+        own_s = min(held_s, max(0.0, spread.over_s - self._planned_read_s))
+        self.waste(now_s, used_bytes, spread._replace(over_s=spread.over_s - own_s))
         self._batch_bytes = _weighed(self._batch_bytes, used_bytes)
         self._burst_bytes = _weighed(self._burst_bytes, 0.0 if spread.over_s else used_bytes)
         self._read_s, self._lead_s = spread.over_s, spread.lead_s

@@ -38,7 +38,7 @@ class Quota:
         sharer_count: How many runs keep to it by themselves, this one included.
         window_s: The least time that the broker takes a rate over: so many seconds' worth may come at once.
         used_total: Bytes that all who share it have used since the broker knows them; None: it does not say.
-        throttle_count: How often it has held somebody for it; 0 where it does not say.
+        held_s: For how long it has held somebody for it, in all; 0 where it does not say.
         window_total: Bytes that its windows hold now; None: it does not say.
         measured_s: For how long these last.
     """
@@ -50,7 +50,7 @@ class Quota:
     sharer_count: int = 1
     window_s: float = DEFAULT_WINDOW_S
     used_total: float | None = None
-    throttle_count: int = 0
+    held_s: float = 0.0
     window_total: float | None = None
     measured_s: float = 0.0
 
@@ -78,7 +78,7 @@ def explained(told: Told, kind: QuotaKind, is_counted: bool) -> Quota | None:
         max(1, entry["pacer_count"] + (not is_counted)),
         (told["window_count"] - 1) * told["window_ms"] / 1_000,
         entry["used_total"],
-        entry.get("throttle_count", 0),
+        entry.get("throttle_total_ms", 0) / 1_000,
         entry["rate"] * entry["measured_ms"] / 1_000 if entry["is_measured"] else None,
         entry["measured_ms"] / 1_000 if entry["is_measured"] else 0.0,
     )

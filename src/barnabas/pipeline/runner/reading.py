@@ -42,10 +42,11 @@ _MOST_LEARNT = 1.5
 # The work of a batch before there was one, and how much more of it there may be once where batches are read evenly.
 _WORK_S, _EVEN_SPARE = 0.8, 1.1
 # So much of a batch's time may be other work than reading it; and where a quota holds the run: it uses more of it then.
-_MOST_WORK, _MOST_WORK_HELD = 0.5, 0.35
-# The times that batches may be given. Two of the longest fit into a broker's ten seconds, held for the rest of these:
-# there are never more in them, nor would it do to take longer over a limit that changes.
-_TRIGGERS_S = (0.5, 1.0, 2.0, 4.8)
+_MOST_WORK, _MOST_WORK_HELD = 0.5, 0.25
+# The times that batches may be given. Of the longest ones two, or one, fit into a broker's ten seconds with a little to
+# spare: a batch that is late puts off the next one, and the fewer there are, the less of that there is. None is longer,
+# as a limit that is raised counts from the next batch on.
+_TRIGGERS_S = (0.5, 1.0, 2.0, 4.8, 9.6)
 _BATCH_WEIGHT, _FIRST_WEIGHT = 0.3, 0.7
 # From a run's first batches, in which classes are loaded and compiled, nothing is learnt.
 _FIRST_BATCH_COUNT = 2
@@ -205,8 +206,9 @@ class Reading:
         spread = Spread(lasted_s, rest_s, lead_s) if lasted_s else AT_ONCE
         debt = self.owe(report.sizes, spread)
         by_quota = debt.limit if debt is not None else ""
-        self._is_held = bool(by_quota)
-        self.limited_by = by_quota or self._limit_of_full(report.record_count) or "nothing"
+        by_limit = by_quota or self._limit_of_full(report.record_count)
+        self._is_held = bool(by_limit)
+        self.limited_by = by_limit or "nothing"
         return debt
 
     def _lasted_s(self, report: BatchReport) -> float:
