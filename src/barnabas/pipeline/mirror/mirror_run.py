@@ -354,6 +354,9 @@ class MirrorRun:
         """Start it again once the batch under way has ended; meanwhile other runs are looked after."""
         if self._is_busy and time.monotonic() < by_s:
             return
+        if self._failure is not None:
+            # One that was fenced would fence the other in turn.
+            self._raise_failure()
         self.stop(0.0)
         self.start()
 

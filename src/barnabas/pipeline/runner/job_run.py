@@ -430,10 +430,14 @@ class JobRun:
         files = Files(self._spark, checkpoint)
         at = {"": starts}
 
-        def do_batch(records: DataFrame, batch_id: int) -> None:
+        def run_batch(records: DataFrame, batch_id: int) -> BatchReport:
             ends = planned_offsets(files, batch_id)
-            self._do(lambda: runner.run(records, batch_id, at[""], ends))
+            report = runner.run(records, batch_id, at[""], ends)
             at[""] = merged(at[""], ends)
+            return report
+
+        def do_batch(records: DataFrame, batch_id: int) -> None:
+            self._do(lambda: run_batch(records, batch_id))
 
         return self._start_query(self._records(starts).writeStream.foreachBatch(do_batch), checkpoint, name)
 
@@ -596,8 +600,10 @@ class JobRun:
             self._reading.waste_batch()
         elif self._is_busy and time.monotonic() < by_s:
             return
-        self.stop(0.0)
         try:
+            if self._failure is not None:
+                self._raise_failure()
+            self.stop(0.0)
             self.start()
         finally:
             self._is_going_on = False
