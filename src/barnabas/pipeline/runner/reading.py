@@ -206,9 +206,15 @@ class Reading:
         spread = Spread(lasted_s, rest_s, lead_s) if lasted_s else AT_ONCE
         debt = self.owe(report.sizes, spread)
         by_quota = debt.limit if debt is not None else ""
-        by_limit = by_quota or self._limit_of_full(report.record_count)
-        self._is_held = bool(by_limit)
-        self.limited_by = by_limit or "nothing"
+        by_own = ""
+        if not by_quota and self._is_full(report.record_count):
+            if self._pacer is not None and any(plan.is_by_quota for plans in self._planned for plan in plans):
+                self._pacer.note_limited(READ)
+                by_quota = self._pacer.tightest(READ)
+            else:
+                by_own = self._plan.limits.strictest(self._record_size.mean_bytes)
+        self._is_held = bool(by_quota)
+        self.limited_by = by_quota or by_own or "nothing"
         return debt
 
     def _lasted_s(self, report: BatchReport) -> float:
@@ -417,14 +423,8 @@ class Reading:
         )
         return plans, wait_s
 
-    def _limit_of_full(self, record_count: int) -> str:
-        """Name what a batch was planned by that has about all that it may have; empty: it has less, or may have any."""
+    def _is_full(self, record_count: int) -> bool:
+        """Whether a batch has about all that it may have."""
         most = [plan.max_offsets for plans in self._planned for plan in plans]
         numbers = [each for each in most if each is not None]
-        if not numbers or len(numbers) < len(most) or record_count < _FULL * sum(numbers):
-            return ""
-        by_quota = ""
-        if self._pacer is not None:
-            self._pacer.note_limited(READ)
-            by_quota = self._pacer.tightest(READ)
-        return self._plan.limits.strictest(self._record_size.mean_bytes) or by_quota
+        return bool(numbers) and len(numbers) == len(most) and record_count >= _FULL * sum(numbers)

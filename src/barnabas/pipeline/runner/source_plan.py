@@ -75,6 +75,7 @@ class SourcePlan:
         is_assigned: It reads these partitions alone; else partitions that are added to its topics, too.
         fetch_bytes: Of a partition in one answer; None: as consumers do by default.
         fetch_wait_ms: From answer to answer, however much there is; None: an answer comes at once.
+        is_by_quota: It is a broker's quota that allows no more of one batch, and no limit of the run's own.
     """
 
     starts: Offsets
@@ -82,6 +83,7 @@ class SourcePlan:
     is_assigned: bool = False
     fetch_bytes: int | None = None
     fetch_wait_ms: int | None = None
+    is_by_quota: bool = False
 
 
 def plan_sources(
@@ -115,17 +117,19 @@ def plan_sources(
         number_count = sum(map(len, group.values()))
         most = limits.offsets_per_trigger(trigger_s, record_bytes, len(groups))
         fetch_bytes = fetch_wait_ms = None
+        is_by_quota = False
         if broker_id in rates:
             led_count = sum(_size(each) for other, each in groups if other == broker_id)
             batch_bytes = larger * rates[broker_id] * trigger_s * number_count / led_count
             by_quota = max(1, round(batch_bytes / record_bytes))
+            is_by_quota = most is None or by_quota < most
             most = by_quota if most is None else min(most, by_quota)
             part_bytes = batch_bytes * fetching.wire_ratio / number_count
             fetch_bytes, fetch_wait_ms = _fetch(
                 part_bytes, fetching.read_s / turn_count, fetching.wait_s / turn_count, fetching.log_batch_bytes
             )
         is_assigned = len(groups) > 1 or limits.is_per_partition
-        plans.append(SourcePlan(group, most, is_assigned, fetch_bytes, fetch_wait_ms))
+        plans.append(SourcePlan(group, most, is_assigned, fetch_bytes, fetch_wait_ms, is_by_quota))
     return plans
 
 

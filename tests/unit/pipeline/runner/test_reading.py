@@ -140,9 +140,9 @@ class Limited:
         return Debt(kind, {7: 1.0}, "")
 
 
-def started(limit: float = 100_000.0) -> tuple[Reading, Limited]:
+def started(limit: float = 100_000.0, own: float = 0.0) -> tuple[Reading, Limited]:
     pacer = Limited(limit)
-    reading = Reading(Plan(Limits()), cast(Pacer, pacer))
+    reading = Reading(Plan(Limits(records_per_s=own)), cast(Pacer, pacer))
     reading.begin(["t"])
     reading.sources({"t": {0: 0, 1: 0}})
     return reading, pacer
@@ -209,6 +209,19 @@ def test_a_run_whose_batches_are_full_says_that_it_is_limited_and_one_with_littl
         reading.account(report(record_count))
         assert pacer.is_limited is is_limited
         assert reading.limited_by == ("a quota" if is_limited else "nothing")
+
+
+@pytest.mark.parametrize(
+    ("own", "limited_by"), [(1.0e6, "a quota"), (5.0e2, "--max-messages-per-s 500"), (0.0, "a quota")]
+)
+def test_of_a_full_batch_the_stricter_limit_is_told_and_who_keeps_below_a_quota_shares_none(
+    own: float, limited_by: str
+) -> None:
+    reading, pacer = started(own=own)
+    reading.begin_batch()
+    reading.account(report(1_000))
+    assert reading.limited_by == limited_by
+    assert pacer.is_limited is (limited_by == "a quota")
 
 
 def test_brokers_are_asked_at_both_ends_of_reading_and_the_next_batch_begins_a_little_after_a_hold() -> None:
