@@ -195,6 +195,21 @@ def test_two_batches_in_a_window_leave_room_for_much_other_work(late_s: float) -
     assert 0.9 <= broker.rate(11, 160) / MB <= 1.0
 
 
+@pytest.mark.parametrize(("batch_s", "least"), [(4.8, 0.82), (9.6, 0.90)])
+def test_fewer_and_longer_batches_lose_less_by_being_late(batch_s: float, least: float) -> None:
+    # With 1.3 s of other work, and up to 1.5 s more: docs/adr/0011.
+    broker = Broker(MB)
+    planned = Pace(told(0.0), 0.0).rate_in_batches(batch_s, batch_s - 1.5)
+    run = Run("a", broker, batch_s * planned, batch_s - 0.2, batch_s - 1.5)
+    dice = Random(12)
+    for number in range(round(400 / STEP_S)):
+        run.step(number * STEP_S)
+        if run._began_s == number * STEP_S:
+            run._until_s += dice.uniform(0.0, 1.5)
+    assert broker.held == []
+    assert least <= broker.rate(20, 400) / MB <= 1.0
+
+
 def test_batches_that_are_read_evenly_may_be_larger_than_those_that_come_at_once() -> None:
     # More is left free where the broker does not tell what it has counted.
     for quota, part in ((told(0.0), 0.98), (Quota(READ, 0, MB, "x"), 0.96)):
