@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
 from barnabas.pipeline.runner.batch import BatchReport
+from barnabas.pipeline.runner.batch_times import BatchTimes
 from barnabas.pipeline.runner.limits import Limits, RecordSize
 from barnabas.pipeline.runner.pace import AT_ONCE, Spread
 from barnabas.pipeline.runner.pacer import READ, Debt, Pacer, Used
@@ -27,35 +27,11 @@ from barnabas.pipeline.runner.source_plan import Fetching, SourcePlan, differ, l
 from barnabas.pipeline.tables.table import Offsets
 
 TRIGGER_S = 1.0
-# Under a quota: where batches are read evenly, and where they are bursts, as those of a job with state.
-EVEN_TRIGGER_S, BURST_TRIGGER_S = 2.0, 0.5
-
 _FIRST_RECORD_BYTES = 300.0
-# What Spark needs beside the batch itself, and how much of a batch's time is to be left for it to be slower once.
-_PLANNING_S = 0.1
-_SPARE = 1.25
-# A batch is not read yet when its reading begins: Spark plans it and starts tasks.
-_READ_START_S = 0.25
-# The next batch begins to be read this part of the time after a hold that the last ones took at the least.
-_SURE_LEAD, _LEAD_COUNT = 0.95, 3
-_MOST_LEARNT = 1.5
-# The work of a batch before there was one, and how much more of it there may be once where batches are read evenly.
-_WORK_S, _EVEN_SPARE = 0.8, 1.1
-# So much of a batch's time may be other work than reading it; and where a quota holds the run: it uses more of it then.
-_MOST_WORK, _MOST_WORK_HELD = 0.5, 0.25
-# The times that batches may be given. Of the longest ones two, or one, fit into a broker's ten seconds with a little to
-# spare: a batch that is late puts off the next one, and the fewer there are, the less of that there is. None is longer,
-# as a limit that is raised counts from the next batch on.
-_TRIGGERS_S = (0.5, 1.0, 2.0, 4.8, 9.6)
-_BATCH_WEIGHT, _FIRST_WEIGHT = 0.3, 0.7
-# From a run's first batches, in which classes are loaded and compiled, nothing is learnt.
-_FIRST_BATCH_COUNT = 2
-# A query goes on for so many batches and so long before it is planned anew.
-_LEAST_BATCH_COUNT, _LEAST_QUERY_S = 3, 10.0
-# A batch is given more time where batches need this part of it, and less where they need that.
-_TOO_SLOW, _TOO_FAST = 1.2, 0.4
-# Batches that take this part of their time are late; they are fetched in another way where it is so much faster.
-_LATE, _LATE_SLOWER = 1.1, 1.2
+# A query goes on for so long before it is planned anew.
+_LEAST_QUERY_S = 10.0
+# Where batches are late, they are fetched in another way if that is so much faster.
+_LATE_SLOWER = 1.2
 # By so much a limit must have changed for batches to be planned anew at once.
 _OTHER_LIMIT = 0.1
 # A batch that is read now is thrown away where it is so many times as large as it should be.
@@ -118,27 +94,18 @@ class Reading:
         self._next_sample_s = 0.0
         self._is_even = is_even
         self._slot_count = slot_count
-        first_s = EVEN_TRIGGER_S if is_even else BURST_TRIGGER_S
-        self._interval_s = first_s if plan.trigger_s is None else plan.trigger_s
-        self._least_interval_s = min(self._interval_s, BURST_TRIGGER_S) if plan.trigger_s is None else plan.trigger_s
-        self._batch_s = 0.0
-        # Of a batch's time, what is no waiting for records.
-        self._work_s = _WORK_S
-        # Of reading a record, what is no waiting for it; and how long a batch waits in the query that runs.
-        self._record_s = self._query_wait_s = 0.0
-        self._batch_count = self._all_count = 0
+        self._times = BatchTimes(plan.trigger_s, is_even=is_even)
+        self._has_batches = False
         self._began_s = 0.0
         self._planned: list[list[SourcePlan]] = []
         # The brokers' limits by which that was planned.
         self._planned_limits: dict[int, float] = {}
-        self._is_held = False
         self._unpaid: Debt | None = None
         # Whether a batch has begun that is not read to its end yet, and when it began to be.
         self._is_unread = False
         self._read_began_s: float | None = None
-        # When the last hold was over, and how long after that the last batches were read.
+        # When the last hold was over.
         self._settled_at_s: float | None = None
-        self._leads_s: deque[float] = deque(maxlen=_LEAD_COUNT)
         self._stopped = threading.Event()
 
     def begin(self, topics: Iterable[str]) -> None:
@@ -147,7 +114,7 @@ class Reading:
             self._pacer.follow(topics)
             self._pacer.refresh()
         self._planned = []
-        self._batch_count = 0
+        self._times.begin()
         self._is_unread = False
         self._began_s = time.monotonic()
         self._stopped.clear()
@@ -168,7 +135,8 @@ class Reading:
         self._planned_limits = self._limits()
         plans, wait_s = self._plan_now(starts, self._record_size.assume())
         self._planned.append(plans)
-        self._query_wait_s = wait_s if any(plan.fetch_wait_ms for plan in plans) else 0.0
+        is_waited = any(plan.fetch_wait_ms for plan in plans)
+        self._times.plan(sum(plan.max_offsets or 0 for plan in plans), wait_s if is_waited else 0.0)
         if self._pacer is not None:
             self._pacer.expect(READ, self.trigger_s(), self._read_s())
         return plans
@@ -182,7 +150,7 @@ class Reading:
         """Seconds from batch to batch."""
         if self._pacer is None or not self._pacer.has_quota(READ):
             return TRIGGER_S if self._plan.trigger_s is None else self._plan.trigger_s
-        return self._interval_s
+        return self._times.interval_s
 
     def account(self, report: BatchReport) -> Debt | None:
         """Take in a batch; gives what has to be settled before the next one."""
@@ -191,19 +159,8 @@ class Reading:
             ratio = self._sample.offset_bytes / self._record_size.mean_bytes
             self._wire_ratio = min(max(ratio, 1 / _MOST_WIRE_RATIO), _MOST_WIRE_RATIO)
             self._is_ratio_known = True
-        self._batch_count += 1
-        self._all_count += 1
-        lasted_s = self._lasted_s(report)
-        if self._all_count > _FIRST_BATCH_COUNT:
-            took_s = report.duration_s + _PLANNING_S
-            self._batch_s += (_BATCH_WEIGHT if self._batch_s else 1.0) * (took_s - self._batch_s)
-            weight = _BATCH_WEIGHT if self._all_count > _FIRST_BATCH_COUNT + 1 else _FIRST_WEIGHT
-            self._work_s += weight * (took_s - lasted_s - self._work_s)
-            self._learn_pace(report, lasted_s)
-            self._adapt_interval()
-        rest_s = report.duration_s - report.read_from_s - report.read_s
-        lead_s = _SURE_LEAD * (min(self._leads_s) + _READ_START_S) if self._leads_s else 0.0
-        spread = Spread(lasted_s, rest_s, lead_s) if lasted_s else AT_ONCE
+        self._has_batches = True
+        spread = self._times.take(report)
         debt = self.owe(report.sizes, spread)
         by_quota = debt.limit if debt is not None else ""
         by_own = ""
@@ -213,44 +170,13 @@ class Reading:
                 by_quota = self._pacer.tightest(READ)
             else:
                 by_own = self._plan.limits.strictest(self._record_size.mean_bytes)
-        self._is_held = bool(by_quota)
+        self._times.is_held = bool(by_quota)
         self.limited_by = by_quota or by_own or "nothing"
         return debt
 
-    def _lasted_s(self, report: BatchReport) -> float:
-        """For how long a batch was read; 0: it may have come at once."""
-        return max(0.0, report.read_s - _READ_START_S) if self._is_even else 0.0
-
-    def _learn_pace(self, report: BatchReport, lasted_s: float) -> None:
-        """Take in how long reading a record takes where it is not waited for."""
-        most = sum(plan.max_offsets or 0 for plans in self._planned for plan in plans)
-        if not most or not report.record_count:
-            return
-        waited_s = self._query_wait_s * min(1.0, report.record_count / most)
-        record_s = max(0.0, lasted_s - waited_s) / report.record_count
-        if self._record_s:
-            # Where a broker held it, or the machine had no time, nothing is to be learnt.
-            record_s = min(record_s, _MOST_LEARNT * self._record_s)
-        self._record_s += (_BATCH_WEIGHT if self._record_s else 1.0) * (record_s - self._record_s)
-
-    def _adapt_interval(self) -> None:
-        """Give batches more time where their work takes much of it: a short one would be all overhead."""
-        if self._batch_count < _LEAST_BATCH_COUNT:
-            return
-        needed_s = _SPARE * self._batch_s
-        if self._is_even:
-            # Reading lasts for as long as it is let.
-            needed_s = _EVEN_SPARE * self._work_s / (_MOST_WORK_HELD if self._is_held else _MOST_WORK)
-        longer_s = [each for each in _TRIGGERS_S if each > self._interval_s]
-        while longer_s and needed_s > _TOO_SLOW * self._interval_s:
-            self._interval_s = longer_s.pop(0)
-        shorter_s = [each for each in _TRIGGERS_S if self._least_interval_s <= each < self._interval_s]
-        if shorter_s and needed_s < _TOO_FAST * self._interval_s:
-            self._interval_s = shorter_s[-1]
-
     def _read_s(self) -> float:
         """How long reading a batch is to take."""
-        return max(0.0, self.trigger_s() - _EVEN_SPARE * self._work_s) if self._is_even else 0.0
+        return self._times.read_s(self.trigger_s())
 
     def owe(self, used: Used, spread: Spread = AT_ONCE) -> Debt | None:
         """Note what was read, and when, as it is without compression; gives what has to be settled."""
@@ -305,7 +231,7 @@ class Reading:
         if self.is_wasted:
             raise WastedError("the batch was given up before it was read")
         if self._settled_at_s is not None:
-            self._leads_s.append(time.monotonic() - self._settled_at_s)
+            self._times.note_lead(time.monotonic() - self._settled_at_s)
         if self._pacer is not None:
             self._pacer.ask_soon()
         self._read_began_s = time.monotonic()
@@ -324,10 +250,10 @@ class Reading:
         if self._has_other_limits():
             # At once: what was planned is a burst for a limit that fell, and a part of one that was raised.
             return "a quota has changed"
-        if time.monotonic() - self._began_s < _LEAST_QUERY_S or self._batch_count < _LEAST_BATCH_COUNT:
+        if time.monotonic() - self._began_s < _LEAST_QUERY_S or not self._times.are_known:
             return ""
         # Where batches take longer than they should, waiting for records is what can be made shorter.
-        most_slower = _LATE_SLOWER if self._is_late() else None
+        most_slower = _LATE_SLOWER if self._times.are_late(self.trigger_s()) else None
         if any(differ(each, self._again(each), most_slower) for each in self._planned):
             return "batches are planned anew, as quotas, leaders or the size of records have changed"
         return ""
@@ -369,9 +295,6 @@ class Reading:
             if broker_id in now
         )
 
-    def _is_late(self) -> bool:
-        return self._is_even and self._batch_s > _LATE * self.trigger_s()
-
     def leaves_out(self, extents: Extents) -> bool:
         """Whether there are partitions that no source reads, as each reads those alone that it began with.
 
@@ -389,7 +312,7 @@ class Reading:
         if found is not None:
             self._next_sample_s = now_s + _SAMPLE_LASTS_S
             self._sample = found
-            if not self._all_count:
+            if not self._has_batches:
                 self._record_size = RecordSize(found.offset_bytes)
 
     def _again(self, plans: list[SourcePlan]) -> list[SourcePlan]:
@@ -408,7 +331,7 @@ class Reading:
         # By quotas a record counts with what it is on the wire, by the run's own limits with what it is.
         rates = {broker_id: rate / self._wire_ratio for broker_id, rate in rates.items()}
         offsets_per_s = sum(rates.values()) / record_bytes
-        wait_s = max(0.0, read_s - self._record_s * offsets_per_s * self.trigger_s())
+        wait_s = self._times.wait_s(read_s, offsets_per_s * self.trigger_s())
         log_batch_bytes = 0.0 if self._sample is None else self._sample.batch_bytes
         fetching = Fetching(read_s, wait_s, self._slot_count, self._wire_ratio, log_batch_bytes)
         plans = plan_sources(
