@@ -1,8 +1,8 @@
 """What batches take, learnt from one to the next, and how much time each is given under a quota. Pure.
 
-    |<------------------- from batch to batch ------------------->|
-    | plan, start |  read: wait for answers, take them in | write  | held |
-                  |<------------- evenly ---------------->|
+    |<------------------- from batch to batch -------------------->|
+    | plan, start | read: wait for answers, take in | write | held |
+                  |<----------- evenly ------------>|
 
 Where reading is waiting for most of its time, what is left of a batch is its work: that can't be made shorter, so a
 batch gets as much time as makes it a small part.

@@ -26,7 +26,7 @@ from barnabas.pipeline.runner.quota_watch import Sample
 from barnabas.pipeline.runner.source_plan import Fetching, SourcePlan, differ, leave_out, plan_sources
 from barnabas.pipeline.tables.table import Offsets
 
-TRIGGER_S = 1.0
+_TRIGGER_S = 1.0
 _FIRST_RECORD_BYTES = 300.0
 # A query goes on for so long before it is planned anew.
 _LEAST_QUERY_S = 10.0
@@ -149,7 +149,7 @@ class Reading:
     def trigger_s(self) -> float:
         """Seconds from batch to batch."""
         if self._pacer is None or not self._pacer.has_quota(READ):
-            return TRIGGER_S if self._plan.trigger_s is None else self._plan.trigger_s
+            return _TRIGGER_S if self._plan.trigger_s is None else self._plan.trigger_s
         return self._times.interval_s
 
     def account(self, report: BatchReport) -> Debt | None:
