@@ -6,6 +6,7 @@ up is measured by `scripts/bench --hostile`.
 
 import contextlib
 import random
+import select
 import socket
 import struct
 import time
@@ -19,6 +20,9 @@ from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, Fetch
 from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from barnabas.protocol.messages.metadata import MetadataRequest
+from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.records.batch import Codec
+from barnabas.records.builder import BatchBuilder
 from barnabas.testing import Broker
 from tests.integration.hostile_peers import (
     MANY,
@@ -35,6 +39,7 @@ from tests.integration.hostile_peers import (
     mutated,
     new_topics,
     produce_of_many,
+    read_answer,
     send_all,
 )
 from tests.patience import PATIENCE_S
@@ -186,6 +191,33 @@ def test_who_never_reads_its_answers_holds_up_itself_alone(broker):
                     pass
         assert is_answering(broker)
         assert resident_mb(broker.pid) < before_mb + 40
+    assert_unharmed(broker)
+
+
+def test_conversions_for_old_clients_share_one_budget(broker):
+    """Batches that unpack to 32 MiB, asked for by six clients of Kafka 0.10, take no more than one of them does."""
+    partitions = range(4)
+    batch = BatchBuilder(Codec.GZIP)
+    batch.append(1_600_000_000_000, None, bytes(32 << 20))
+    data = bytes(batch.build())
+    ask(broker, new_topics(["bombs"], len(partitions)), 4)
+    for each in partitions:
+        produced = ProduceRequest(None, 1, 1_000, [TopicProduceData("bombs", [PartitionProduceData(each, data)])])
+        assert ask(broker, produced, 7).responses[0].partition_responses[0].error_code == 0
+    wanted = [FetchPartition(each, fetch_offset=0, partition_max_bytes=1 << 20) for each in partitions]
+    request = frame_of(FetchRequest(max_wait_ms=100, min_bytes=1, topics=[FetchTopic("bombs", partitions=wanted)]), 2)
+    before_mb = peak_mb = resident_mb(broker.pid)
+    with contextlib.ExitStack() as stack:
+        clients = []
+        for _ in range(6):
+            clients.append(stack.enter_context(socket.create_connection((broker.host, broker.port), PATIENCE_S)))
+            clients[-1].sendall(request)
+        for client in clients:
+            while not select.select([client], [], [], 0.02)[0]:
+                peak_mb = max(peak_mb, resident_mb(broker.pid))
+            assert len(read_answer(client)) > len(data) // 2
+    # Unpacked and converted, and what is unpacked is put together from pieces.
+    assert peak_mb - before_mb < 4 * 32
     assert_unharmed(broker)
 
 

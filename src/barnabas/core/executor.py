@@ -33,6 +33,21 @@ def submit(executor: Executor, work: Callable[[], T]) -> Pending[T]:
     return pending
 
 
+def submit_while_wanted(executor: Executor, work: Callable[[], T]) -> Pending[T]:
+    """As `submit`, for work without effects: it is not begun once the pending answer was cancelled."""
+    pending: Pending[T] = Pending()
+
+    def work_if_wanted() -> T | None:
+        return None if pending.is_done else work()
+
+    def complete(result: T | None) -> None:
+        if result is not None:
+            pending.complete(result)
+
+    executor.run(work_if_wanted, complete, pending.fail)
+    return pending
+
+
 class OwnedExecutor(Executor, Protocol):
     """An executor together with the duty to end it."""
 

@@ -11,6 +11,10 @@ class CorruptRecordsError(BarnabasError):
     """Bytes that are no record batch, or none that this broker is ready to unpack."""
 
 
+class TooLargeUnpackedError(CorruptRecordsError):
+    """A batch that unpacks, or is converted, to more than was allowed; it may be good."""
+
+
 class CorruptMessageError(CorruptRecordsError):
     """What Kafka answers with CORRUPT_MESSAGE also inside a wrapper: a wrong CRC or an impossible size."""
 

@@ -11,7 +11,7 @@ from zlib import crc32
 
 from barnabas.core.types import NO_TIMESTAMP
 from barnabas.records.batch import INT32, LOG_APPEND_TIME_BIT, Buffer, Codec
-from barnabas.records.errors import CorruptRecordsError
+from barnabas.records.errors import CorruptRecordsError, TooLargeUnpackedError
 from barnabas.records.record import MAX_UNCOMPRESSED_BYTES
 from barnabas.records.transcode import MessageRun
 from barnabas.records.turns import PIECE_BYTES, extend
@@ -117,7 +117,7 @@ class MessageSetBuilder:
         self.last_offset = offset
         self.record_count += 1
         if len(self._messages) > self._max_bytes:
-            raise CorruptRecordsError(f"a message set of more than {self._max_bytes} bytes")
+            raise TooLargeUnpackedError(f"a message set of more than {self._max_bytes} bytes")
 
     def take_run(self, run: MessageRun) -> None:
         """Take messages that are written already instead of appending each; nothing was appended before.

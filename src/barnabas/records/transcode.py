@@ -27,7 +27,7 @@ from barnabas.records.batch import (
     Buffer,
 )
 from barnabas.records.builder import encode_varint
-from barnabas.records.errors import CorruptRecordsError
+from barnabas.records.errors import TooLargeUnpackedError
 from barnabas.records.record import LONGEST_INT32, LONGEST_INT64, read_varint
 from barnabas.records.turns import PIECE_BYTES, extend, offer_turn
 
@@ -491,7 +491,7 @@ def messages_of_records(
                 offer_turn()
             built_bytes += LOG_OVERHEAD + size
             if built_bytes > max_bytes:
-                raise CorruptRecordsError(f"a message set of more than {max_bytes} bytes")
+                raise TooLargeUnpackedError(f"a message set of more than {max_bytes} bytes")
     except (IndexError, struct.error):
         return None
     if position != total:

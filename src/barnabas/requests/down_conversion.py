@@ -1,11 +1,16 @@
 """Fetch answers for clients that do not know what the log holds: older formats, and codecs.
 
 An answer is read as for everybody. Where the topic's message.format.version is newer than the client's formats its
-batches are then read, converted one by one, and put into the answer in place of the file's bytes; in the executor,
-since that takes time. Each partition that has data gets at least one converted batch, and all of them together little
-more than `MOST_CONVERTED_BYTES`.
+batches are then read, converted one by one, and put into the answer in place of the file's bytes; in threads of their
+own, since that takes time. An answer ends with little more than `MOST_CONVERTED_BYTES`, after `MOST_CONVERTING_NS`, or
+with one batch that unpacks to more than `USUAL_UNPACKED_BYTES`. Partitions that got nothing have their turn in a later
+one: each answer begins with another partition.
 
-Invariant: whatever was asked for, no more than that and one unpacked batch is in memory for one answer.
+Invariants:
+
+- Whatever is asked for by however many clients, one batch of any size and one usual batch for each thread are unpacked
+  at the same time. Those that unpack to much wait for each other, and nobody else waits for them.
+- What nobody waits for any more is not converted.
 
 # differs from Kafka (down-converted-size): it promises the size of the unconverted records and fills up what conversion
 # saves with a message that is cut short; here an answer is as large as what it holds, and ends sooner where there is
@@ -14,34 +19,59 @@ Invariant: whatever was asked for, no more than that and one unpacked batch is i
 Source: semantics, Fetch, data format; KIP-283.
 """
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from itertools import chain, repeat
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, StorageError
-from barnabas.core.executor import submit
+from barnabas.core.executor import Executor, submit_while_wanted
 from barnabas.core.pending import Pending
 from barnabas.core.types import TopicPartition
 from barnabas.log.disk.files import FileSlice
 from barnabas.log.partition_log import PartitionLog
 from barnabas.log.segments.batch_reader import read_batches
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, PartitionData
-from barnabas.records.errors import CorruptRecordsError, UnsupportedCodecError
+from barnabas.records.batch import Buffer
+from barnabas.records.errors import CorruptRecordsError, TooLargeUnpackedError, UnsupportedCodecError
+from barnabas.records.record import MAX_UNCOMPRESSED_BYTES
 from barnabas.requests.context import RequestContext
 from barnabas.requests.slices import MORE, Steps
+
+if TYPE_CHECKING:
+    from random import Random
 
 FIRST_VERSION_WITH_BATCHES = 4
 FIRST_VERSION_WITH_ZSTD = 10
 MOST_CONVERTED_BYTES = 1024 * 1024
+MOST_CONVERTING_NS = 100_000_000
+USUAL_UNPACKED_BYTES = 4 * 1024 * 1024
 
 _FIRST_VERSION_WITH_TIMESTAMPS = 2
 _OVERFLOW_BYTES = 12
 
 
+class Conversions(NamedTuple):
+    """What conversions need beside the batches.
+
+    Attributes:
+        usual: Threads for batches that unpack to `USUAL_UNPACKED_BYTES` at the most.
+        large: A thread for all others, one at a time.
+        dice: Says which partition an answer begins with.
+    """
+
+    usual: Executor
+    large: Executor
+    dice: "Random"
+
+
 class _Conversion(NamedTuple):
     data: PartitionData
     part: FileSlice
-    wanted: FetchPartition
+    asked: FetchPartition
+
+
+_Result: TypeAlias = Buffer | BarnabasError
 
 
 def adapt_answer(
@@ -95,29 +125,48 @@ def _adapt(
 
 
 def _convert_all(
-    ctx: RequestContext, request: FetchRequest, conversions: list[_Conversion], response: FetchResponse
+    ctx: RequestContext, request: FetchRequest, wanted: list[_Conversion], response: FetchResponse
 ) -> Pending[FetchResponse]:
-    newest_magic = _newest_magic(ctx)
+    conversions, newest_magic = ctx.services.conversions, _newest_magic(ctx)
+    first = conversions.dice.randrange(len(wanted))
+    in_turn = wanted[first:] + wanted[:first]
+    most_bytes = min(MOST_CONVERTED_BYTES, request.max_bytes)
+    now_ns = ctx.services.clock.monotonic_ns
 
-    def work() -> list[bytearray | BarnabasError]:
-        left_bytes = min(MOST_CONVERTED_BYTES, request.max_bytes)
-        results = []
-        for each in conversions:
-            most_bytes = min(left_bytes, each.wanted.partition_max_bytes)
-            result = _convert(each.part, newest_magic, each.wanted.fetch_offset, most_bytes)
-            left_bytes -= len(result) if isinstance(result, bytearray) else 0
-            results.append(result)
-        return results
-
-    def converted(results: list[bytearray | BarnabasError]) -> FetchResponse:
-        for each, result in zip(conversions, results, strict=True):
-            if isinstance(result, bytearray):
-                each.data.records = result
-            else:
+    def filled(results: list[_Result]) -> FetchResponse:
+        for each, result in zip(in_turn, chain(results, repeat(b"")), strict=False):
+            if isinstance(result, BarnabasError):
                 _refuse(each.data, _error_code(ctx, result))
+            else:
+                each.data.records = result
         return response
 
-    return submit(ctx.services.executor, ctx.timed(work)).shaped(converted)
+    def go_on(results: list[_Result]) -> FetchResponse | Pending[FetchResponse]:
+        if not isinstance(results[0], TooLargeUnpackedError):
+            return filled([b"" if isinstance(each, TooLargeUnpackedError) else each for each in results])
+        # It is whose turn it is that is large: the answer is for it alone.
+        work = ctx.timed(lambda: [_convert(in_turn[0], newest_magic, 1, MAX_UNCOMPRESSED_BYTES)])
+        return submit_while_wanted(conversions.large, work).shaped(filled)
+
+    work = ctx.timed(lambda: _convert_usual(in_turn, newest_magic, most_bytes, now_ns))
+    return submit_while_wanted(conversions.usual, work).followed(go_on)
+
+
+def _convert_usual(
+    wanted: list[_Conversion], newest_magic: int, left_bytes: int, now_ns: Callable[[], int]
+) -> list[_Result]:
+    """Convert what an answer has room and time for; a batch that is too large for these threads is an error."""
+    end_ns = now_ns() + MOST_CONVERTING_NS
+    results: list[_Result] = []
+    for each in wanted:
+        most_bytes = min(left_bytes, each.asked.partition_max_bytes)
+        result = _convert(each, newest_magic, most_bytes, USUAL_UNPACKED_BYTES)
+        results.append(result)
+        if isinstance(result, bytearray):
+            left_bytes -= len(result)
+        if left_bytes <= 0 or now_ns() > end_ns:
+            break
+    return results
 
 
 def _newest_magic(ctx: RequestContext) -> int:
@@ -151,18 +200,25 @@ def _error_code(ctx: RequestContext, error: BarnabasError) -> ErrorCode:
     return ErrorCode.CORRUPT_MESSAGE if is_corrupt else ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
 
 
-def _convert(part: FileSlice, to_magic: int, first_offset: int, most_bytes: int) -> bytearray | BarnabasError:
-    """Convert whole batches up to so many bytes; the first one whatever its size."""
+def _convert(wanted: _Conversion, to_magic: int, most_bytes: int, most_unpacked_bytes: int) -> _Result:
+    """Convert whole batches up to so many bytes; the first one whatever its size.
+
+    Args:
+        most_unpacked_bytes: What unpacks to more is an error where it is the first batch, else the end.
+    """
     from barnabas.records.convert import down_convert, overflow_message
 
+    part = wanted.part
     result = bytearray()
     try:
         for _, _, batch in read_batches(part.file, part.position, part.position + part.length):
-            for converted in down_convert((batch,), to_magic, first_offset):
+            for converted in down_convert((batch,), to_magic, wanted.asked.fetch_offset, most_unpacked_bytes):
                 if result and len(result) + len(converted) > most_bytes:
                     return result
                 result += converted
     except (CorruptRecordsError, StorageError, UnsupportedCodecError) as error:
+        # The frames that it came through hold what was unpacked, and it stays until the answer is made.
+        error.__traceback__ = error.__context__ = None
         # What comes before it is good; the client will ask for this batch next.
         return result or error
     if part.length and not result:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from barnabas.registry.store import Registry
     from barnabas.replicas.log_dirs import ReplicaLogDirs
     from barnabas.replicas.manager import ReplicaManager
+    from barnabas.requests.down_conversion import Conversions
     from barnabas.requests.fetches.sessions import FetchSessions
     from barnabas.requests.slices import Slices
     from barnabas.security.authorizer import Authorizer
@@ -55,6 +56,7 @@ class Services:
     Attributes:
         offered: API key, lowest and highest version of all that is served.
         slices: Where requests go on that are too large for one turn of the loop.
+        conversions: Where batches are converted for old clients.
         fetch_sessions: What readers asked for and were told last.
         cold_reads: Reads what is not in the page cache; without it the event loop waits for the disk.
         configs: Changes settings; without it nobody can.
@@ -87,6 +89,7 @@ class Services:
     authorizer: "Authorizer"
     offered: list[tuple[int, int, int]]
     slices: "Slices"
+    conversions: "Conversions"
     fetch_sessions: "FetchSessions"
     cold_reads: "ColdReads | None" = None
     configs: "ConfigAdmin | None" = None

@@ -12,6 +12,10 @@ from barnabas.server.environment import Environment
 _COLD_READ_THREAD_COUNT = 4
 # Each may hold a batch that unpacks to 128 MiB; with two, one of those does not hold up all others.
 _APPEND_THREAD_COUNT = 2
+# Each has a batch of 4 MiB at the most.
+_CONVERSION_THREAD_COUNT = 2
+# Its batch may unpack to 128 MiB: no more than one of those is in memory.
+_LARGE_CONVERSION_THREAD_COUNT = 1
 
 
 class Executors:
@@ -23,6 +27,7 @@ class Executors:
         cleaner: Rounds of the log cleaner, beside the others as one takes long; `log.cleaner.threads`.
         cold_read: Reads of what is not in the page cache.
         append: Looks into large batches.
+        conversion, large_conversion: Convert batches for old clients; the latter those that unpack to much.
         codec: Decodes and encodes large requests, one after the other.
         closing: Closes the logs at the end.
     """
@@ -35,6 +40,8 @@ class Executors:
         self.cleaner = env.new_executor("cleaner", config.log_cleaner_threads)
         self.cold_read = env.new_executor("cold-read", _COLD_READ_THREAD_COUNT)
         self.append = env.new_executor("append", _APPEND_THREAD_COUNT)
+        self.conversion = env.new_executor("conversion", _CONVERSION_THREAD_COUNT)
+        self.large_conversion = env.new_executor("large-conversion", _LARGE_CONVERSION_THREAD_COUNT)
         self.codec = env.new_executor("codec", 1)
         self.closing = env.new_executor("closing", CLOSING_THREAD_COUNT)
         self._recovery: list[OwnedExecutor] = []
@@ -54,7 +61,7 @@ class Executors:
         """End all threads; what was given to them before is finished."""
         for executor in (
             *(self.registry, self.log, self.cleaner, self.cold_read),
-            *(self.append, self.codec, self.closing),
+            *(self.append, self.conversion, self.large_conversion, self.codec, self.closing),
         ):
             executor.close()
         self.close_recovery()

@@ -49,6 +49,7 @@ from barnabas.replicas.log_dirs import ReplicaLogDirs
 from barnabas.replicas.manager import ReplicaManager
 from barnabas.replicas.partition import Partition
 from barnabas.requests.context import ConnectionInfo
+from barnabas.requests.down_conversion import Conversions
 from barnabas.requests.fetches.sessions import FetchSessions
 from barnabas.requests.handlers import HANDLERS
 from barnabas.requests.handlers.api_versions import unsupported_version
@@ -271,6 +272,7 @@ class Node:
             access.authorizer,
             routes.offered,
             Slices(self._turns, self._clock.monotonic_ns, self._executors.codec),
+            Conversions(self._executors.conversion, self._executors.large_conversion, self._env.dice),
             FetchSessions(self.config.max_incremental_fetch_session_cache_slots, self._clock, self._env.dice),
             ColdReads(self._executors.cold_read, self._env.page_cache),
             ConfigAdmin(registry, view, live, configs, self._env.dice),

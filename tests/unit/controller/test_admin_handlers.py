@@ -95,6 +95,7 @@ class Client:
             authorizer=AllowAll(),
             offered=[],
             slices=slices_of(cluster.clock, lambda task: asyncio.get_running_loop().call_soon(task)),
+            conversions=None,
             fetch_sessions=None,
             configs=ConfigAdmin(cluster.registry, cluster.view, LiveConfig(cluster.config), cluster.configs, Random(1)),
         )

@@ -3,8 +3,10 @@
 import asyncio
 import threading
 from collections.abc import Callable
+from functools import partial
 
-from barnabas.core.executor import ThreadExecutor
+from barnabas.core.executor import ThreadExecutor, submit_while_wanted
+from barnabas.testing.manual_executor import ManualExecutor
 from tests.patience import PATIENCE_S
 
 
@@ -85,3 +87,17 @@ def test_what_had_not_begun_at_the_end_is_dropped_without_a_word() -> None:
 
     asyncio.run(story())
     assert told in ([None], [None, None])
+
+
+def test_work_that_nobody_wants_any_more_is_not_begun() -> None:
+    executor = ManualExecutor()
+    done: list[str] = []
+
+    def work(name: str) -> str:
+        done.append(name)
+        return name
+
+    wanted, given_up = (submit_while_wanted(executor, partial(work, name)) for name in "ab")
+    given_up.cancel()
+    executor.run_all()
+    assert (done, wanted.value) == (["a"], "a")

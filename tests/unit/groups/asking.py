@@ -45,6 +45,7 @@ class Client:
             authorizer=AllowAll(),
             offered=[],
             slices=slices_of(service.clock, self._tasks.append),
+            conversions=None,
             fetch_sessions=None,
         )
 

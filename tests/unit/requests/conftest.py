@@ -31,6 +31,7 @@ from barnabas.quotas.manager import Client
 from barnabas.replicas.log_dirs import ReplicaLogDirs
 from barnabas.replicas.manager import ReplicaManager
 from barnabas.requests.context import ConnectionInfo
+from barnabas.requests.down_conversion import Conversions
 from barnabas.requests.exchange import Exchange
 from barnabas.requests.fetches.sessions import FetchSessions
 from barnabas.requests.handlers import fetch, list_offsets, produce
@@ -76,6 +77,7 @@ class DataPath:
         self.errors: list[BaseException] = []
         self.preparing = HoldingExecutor()
         self.writing = HoldingExecutor()
+        self.conversions = Conversions(HoldingExecutor(), HoldingExecutor(), Random(1))
         self.kept_frames = 0
         self._directory = directory
         self._settings = settings
@@ -120,6 +122,7 @@ class DataPath:
             authorizer=AllowAll(),
             offered=[],
             slices=slices_of(self.clock, lambda task: self._due.append((task, ()))),
+            conversions=self.conversions,
             fetch_sessions=FetchSessions(config.max_incremental_fetch_session_cache_slots, self.clock, Random(1)),
         )
         for topic in self._topic_configs:

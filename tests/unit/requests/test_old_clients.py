@@ -208,6 +208,65 @@ class TestFetch:
         assert len(data_path.fetch("t", version=version, max_bytes=100).records) == size
 
 
+class TestLargeBatches:
+    """Batches that unpack to more than a usual one: one at a time, and nobody else waits for them."""
+
+    @pytest.fixture(autouse=True)
+    def small_is_usual(self, monkeypatch):
+        monkeypatch.setattr(down_conversion, "USUAL_UNPACKED_BYTES", 10_000)
+
+    @pytest.fixture
+    def filled(self, data_path):
+        """Topics `usual` and `large`, each with a batch."""
+        for topic, size in (("usual", 5_000), ("large", 20_000)):
+            data_path.create(topic)
+            data_path.produce(topic, batch(data_path.clock, 1, Codec.GZIP, value=bytes(size)))
+        return data_path
+
+    def begin(self, data_path, *topics):
+        """A fetch of version 2 that is under way."""
+        request = data_path.fetch_request(topics[0])
+        request.topics += [each for topic in topics[1:] for each in data_path.fetch_request(topic).topics]
+        return data_path.begin(fetch.HANDLER, 2, request)
+
+    def test_they_wait_for_each_other_and_nobody_for_them(self, filled):
+        large = filled.conversions.large
+        large.is_holding = True
+        waiting = [self.begin(filled, "large") for _ in range(3)]
+        assert large.waiting_count == 3
+        assert [record.offset for record in records_of(filled.fetch("usual", version=2).records)] == [0]
+        assert not any(each.is_done for each in waiting)
+        waiting.pop().cancel()
+        large.run_all()
+        for each in waiting:
+            assert [len(record.value) for record in records_of(each.value.responses[0].partitions[0].records)] == [
+                20_000
+            ]
+
+    def test_an_answer_is_for_a_large_batch_alone_and_all_partitions_have_their_turn(self, filled):
+        seen = set()
+        for _ in range(30):
+            answer = self.begin(filled, "usual", "large").value
+            given = tuple(len(records_of(each.partitions[0].records)) for each in answer.responses)
+            assert given in {(1, 0), (0, 1)}
+            seen.add(given)
+        assert seen == {(1, 0), (0, 1)}
+
+    def test_partitions_for_which_there_is_no_room_have_their_turn(self, data_path, monkeypatch):
+        monkeypatch.setattr(down_conversion, "MOST_CONVERTED_BYTES", 1_000)
+        names = [f"t{number}" for number in range(4)]
+        for topic in names:
+            data_path.create(topic)
+            data_path.produce(topic, batch(data_path.clock, 1, value=bytes(700)))
+        seen = set()
+        for _ in range(50):
+            answer = self.begin(data_path, *names).value
+            given = {each.topic for each in answer.responses if each.partitions[0].records}
+            assert len(given) == 2
+            seen |= given
+        assert seen == set(names)
+
+
 class TestListOffsets:
     @pytest.fixture
     def filled(self, data_path):

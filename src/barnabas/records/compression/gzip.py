@@ -6,7 +6,7 @@ Source: RFC 1952.
 import zlib
 
 from barnabas.records.batch import Buffer
-from barnabas.records.errors import CorruptRecordsError
+from barnabas.records.errors import CorruptRecordsError, TooLargeUnpackedError
 
 _GZIP_WINDOW = 16 + zlib.MAX_WBITS
 _MEMBER_MAGIC = b"\x1f\x8b"
@@ -32,7 +32,7 @@ def decompress(data: Buffer, max_bytes: int) -> bytes:
     while True:
         position, room = _decompress_member(view, position, room, parts)
         if room < 0:
-            raise CorruptRecordsError(f"gzip: more than {max_bytes} bytes")
+            raise TooLargeUnpackedError(f"gzip: more than {max_bytes} bytes")
         if view[position : position + len(_MEMBER_MAGIC)] != _MEMBER_MAGIC:
             return b"".join(parts)
 

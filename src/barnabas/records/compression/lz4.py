@@ -15,7 +15,7 @@ from struct import Struct
 from lz4 import block, frame  # type: ignore[import-untyped]  # the package has no types
 
 from barnabas.records.batch import Buffer
-from barnabas.records.errors import CorruptRecordsError
+from barnabas.records.errors import CorruptRecordsError, TooLargeUnpackedError
 
 _HEADER = bytes.fromhex("04224d18604082")
 _END = bytes(4)
@@ -66,7 +66,7 @@ def decompress(data: Buffer, max_bytes: int) -> bytes:
         parts.append(part)
         room -= len(part)
         if room <= 0:
-            raise CorruptRecordsError(f"lz4: more than {max_bytes} bytes")
+            raise TooLargeUnpackedError(f"lz4: more than {max_bytes} bytes")
         if not decompressor.eof and (decompressor.needs_input or not part):
             raise CorruptRecordsError("lz4: cut short")
         wanted, more = wanted * 2, b""

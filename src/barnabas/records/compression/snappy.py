@@ -15,7 +15,7 @@ from struct import Struct
 import cramjam
 
 from barnabas.records.batch import Buffer
-from barnabas.records.errors import CorruptRecordsError
+from barnabas.records.errors import CorruptRecordsError, TooLargeUnpackedError
 from barnabas.records.turns import copied
 
 _XERIAL_MAGIC = b"\x82SNAPPY\x00"
@@ -83,7 +83,7 @@ def _decompress_block(block: memoryview, max_bytes: int) -> bytes:
     try:
         size = cramjam.snappy.decompress_raw_len(block)
         if size > max_bytes:
-            raise CorruptRecordsError(f"snappy: more than {max_bytes} bytes")
+            raise TooLargeUnpackedError(f"snappy: more than {max_bytes} bytes")
         if size > len(block) * _GREATEST_RATIO:
             raise CorruptRecordsError(f"snappy: {len(block)} bytes cannot hold {size}")
         room = bytearray(size)
