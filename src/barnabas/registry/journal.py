@@ -80,6 +80,9 @@ class Journal:
                     f"the registry {path} is in use by another process; stop that broker first"
                 ) from error
             raise StartupError(f"cannot open the registry {path}: {error}") from error
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            connection.close()
+            raise StartupError(f"the registry {path} is damaged: {error}") from error
         except BaseException:
             connection.close()
             raise
@@ -138,9 +141,16 @@ def _load(connection: "sqlite3.Connection", path: Path) -> Tree:
         "SELECT path, data, czxid, mzxid, pzxid, ctime, mtime, version, created_count, aversion, acls FROM znode"
     )
     nodes = {}
-    for row in rows:
-        node = Znode(*row[1:9])
-        nodes[row[0]] = node._replace(aversion=row[9], acls=() if row[10] is None else _acls(row[10]))
+    for name, data, *numbers, acls in rows:
+        # SQLite keeps what it is given, whatever the column's type.
+        if not (
+            isinstance(name, str) and isinstance(data, bytes | None) and all(type(each) is int for each in numbers)
+        ):
+            raise ValueError(f"the row of {name!r}")
+        node = Znode(data, *numbers[:7])
+        nodes[name] = node._replace(aversion=numbers[7], acls=() if acls is None else _acls(acls))
+    if type(meta["zxid"]) is not int:
+        raise ValueError(f"zxid {meta['zxid']!r}")
     return Tree(nodes, meta["zxid"])
 
 

@@ -226,6 +226,43 @@ def test_a_later_format_is_refused(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE znode SET data = 'text'",
+        "UPDATE znode SET version = 'many'",
+        "UPDATE znode SET acls = '[['",
+        "UPDATE meta SET value = x'ff' WHERE key = 'zxid'",
+        "DELETE FROM meta WHERE key = 'zxid'",
+        "UPDATE znode SET path = x'ff' WHERE path = '/a'",
+    ],
+)
+def test_a_damaged_registry_is_told(tmp_path: Path, damage: str) -> None:
+    async def story() -> None:
+        path = tmp_path / "registry.sqlite"
+        registry = await EmbeddedRegistry.open(path, ManualClock(), InlineExecutor())
+        await registry.create("/a", b"data")
+        await registry.close()
+        with sqlite3.connect(path) as connection:
+            connection.execute(damage)
+        connection.close()
+        with pytest.raises(StartupError, match=f"{path} is damaged"):
+            await EmbeddedRegistry.open(path, ManualClock(), InlineExecutor())
+
+    asyncio.run(story())
+
+
+def test_a_registry_whose_schema_is_no_text_is_told(tmp_path: Path) -> None:
+    async def story() -> None:
+        path = tmp_path / "registry.sqlite"
+        await (await EmbeddedRegistry.open(path, ManualClock(), InlineExecutor())).close()
+        path.write_bytes(path.read_bytes().replace(b"znode", b"zn\xbede"))
+        with pytest.raises(StartupError, match=f"the registry {path}|cannot open the registry"):
+            await EmbeddedRegistry.open(path, ManualClock(), InlineExecutor())
+
+    asyncio.run(story())
+
+
 def test_a_directory_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     async def story() -> None:
         blocker = tmp_path / "file"

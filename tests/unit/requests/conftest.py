@@ -1,7 +1,7 @@
 """A broker's data path in one process: handlers over a replica manager over logs on a disk, one topic per name."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import call
 from pathlib import Path
 from random import Random
@@ -154,19 +154,24 @@ class DataPath:
         self._be_told(topic, BROKER_ID + 1, [BROKER_ID + 1, BROKER_ID])
 
     def _be_told(self, topic: str, leader: int, replicas: list[int]) -> None:
+        assert self.leadership(topic, leader, replicas) == 0
+
+    def leadership(self, topic: str, leader: int = BROKER_ID, replicas: Sequence[int] = (BROKER_ID,)) -> int:
+        """The error code of being told who leads partition 0."""
         self._leader_epoch += 1
         state = LeaderAndIsrPartitionState2(
             partition_index=0,
             controller_epoch=1,
             leader=leader,
             leader_epoch=self._leader_epoch,
-            isr=replicas,
-            replicas=replicas,
+            isr=list(replicas),
+            replicas=list(replicas),
         )
         request = LeaderAndIsrRequest(controller_epoch=1, topic_states=[LeaderAndIsrTopicState(topic, [state])])
         answer = self.replicas.leader_and_isr(request)
         assert answer.is_done
-        assert [each.error_code for each in answer.value.partition_errors] == [0]
+        (partition,) = answer.value.partition_errors
+        return int(partition.error_code)
 
     def log(self, topic: str):
         """The log of partition 0."""
