@@ -1,7 +1,7 @@
 """What docs/configs.md says of a setting is what the code does: the code is read for the settings that it reads.
 
 A setting is read where something that is called `config` or `_config` is asked for its attribute, outside of
-`core/config` itself. What `core/config` makes of settings (which of several names wins, where to listen) counts where
+`core/config` itself, or for one of the authorizer's by its name. What `core/config` makes of settings (which of several names wins, where to listen) counts where
 it is made, not where values are merely checked.
 """
 
@@ -13,13 +13,17 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.core.config.settings import BROKER_SETTINGS, TOPIC_SETTINGS, attribute_name
+from barnabas.core.config.broker import BrokerConfig
+from barnabas.core.config.settings import AUTHORIZER_SETTINGS, BROKER_SETTINGS, TOPIC_SETTINGS, attribute_name
 from barnabas.core.config.support import (
     HONOURED,
     PARTLY_HONOURED,
     REFUSED,
     TOPIC_WITHOUT_EFFECT,
     WITHOUT_EFFECT,
+    WORKS,
+    startup_warning,
+    status,
 )
 from barnabas.core.config.tables import PRECEDENCE
 
@@ -78,6 +82,17 @@ def read_outside() -> frozenset[str]:
     return frozenset(name for path in modules() for name in attributes_read(tree(path)))
 
 
+def authorizer_settings_read() -> frozenset[str]:
+    """What is asked of `config.of_authorizer`."""
+    return frozenset(
+        str(node.args[0].value)
+        for path in modules()
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "of_authorizer"
+        if isinstance(node.args[0], ast.Constant)
+    )
+
+
 @cache
 def topic_settings_read() -> frozenset[str]:
     return frozenset(name for name in TOPIC_SETTINGS if attribute_name(name) in read_outside())
@@ -93,14 +108,14 @@ def broker_settings_read() -> frozenset[str]:
     for winner, names in PRECEDENCE.items():
         if winner in read:
             read.update(names)
-    return frozenset(read)
+    return frozenset(read) | authorizer_settings_read()
 
 
 def test_every_setting_has_one_status() -> None:
     statuses = (HONOURED, PARTLY_HONOURED.keys(), WITHOUT_EFFECT, REFUSED.keys())
     told = [name for status in statuses for name in status]
     assert sorted(set(told)) == sorted(told)
-    assert set(told) <= BROKER_SETTINGS.keys()
+    assert set(told) <= BROKER_SETTINGS.keys() | AUTHORIZER_SETTINGS.keys()
     assert TOPIC_SETTINGS.keys() >= TOPIC_WITHOUT_EFFECT
 
 
@@ -110,6 +125,23 @@ def test_what_is_said_to_work_is_read() -> None:
 
 def test_what_is_read_is_said_to_work() -> None:
     assert broker_settings_read() - HONOURED - PARTLY_HONOURED.keys() == frozenset()
+
+
+def test_a_start_does_not_call_ignored_what_is_read() -> None:
+    config = BrokerConfig.single_broker({"zookeeper.connect": "127.0.0.1:1"})
+    config.given = broker_settings_read() | AUTHORIZER_SETTINGS.keys()
+    assert startup_warning(config) is None
+    assert {status(name) for name in AUTHORIZER_SETTINGS} == {WORKS}
+
+
+def test_a_start_calls_a_listeners_setting_what_it_calls_the_one_for_all() -> None:
+    config = BrokerConfig.single_broker()
+    config.given = frozenset(
+        f"listener.name.plaintext.{name}" for name in WITHOUT_EFFECT | HONOURED if name.startswith("ssl.")
+    )
+    warning = startup_warning(config)
+    assert warning is not None
+    assert warning.startswith("without effect here: listener.name.plaintext.ssl.keymanager.algorithm, ")
 
 
 def test_topic_settings_that_are_not_read_are_told() -> None:
@@ -145,6 +177,6 @@ def _is_constant(node: ast.expr) -> bool:
 def test_the_document_shows_what_the_code_says() -> None:
     rows = re.findall(r"^\| `([^`]+)` \|.*\| ([^|]*) \|$", (ROOT / "docs/configs.md").read_text(), re.MULTILINE)
     broker = [(name, status) for name, status in rows if name in BROKER_SETTINGS][: len(BROKER_SETTINGS)]
-    assert {name for name, status in broker if status == "works"} == HONOURED
+    assert {name for name, status in broker if status == "works"} == HONOURED & BROKER_SETTINGS.keys()
     assert {name: status for name, status in broker if status.startswith("works ")} == PARTLY_HONOURED
     assert {name: status for name, status in broker if status.startswith("refused")} == REFUSED

@@ -1,6 +1,6 @@
 """The one table of what is implemented: which settings do what Kafka's documentation says, which do nothing here.
 
-- `HONOURED`: the broker's settings that work.
+- `HONOURED`: the broker's settings that work, and the authorizer's.
 - `PARTLY_HONOURED`: those of which only a part can work yet, with that part in words.
 - `WITHOUT_EFFECT`: those that tune what this broker does not have (thread pools, purgatories) or what one broker never
   does (fetching from others). Setting them is harmless.
@@ -19,6 +19,7 @@ HONOURED = frozenset(
         "advertised.host.name",
         "advertised.listeners",
         "advertised.port",
+        "allow.everyone.if.no.acl.found",
         "authorizer.class.name",
         "auto.create.topics.enable",
         "background.threads",
@@ -156,6 +157,7 @@ HONOURED = frozenset(
         "ssl.truststore.location",
         "ssl.truststore.password",
         "ssl.truststore.type",
+        "super.users",
         "transaction.abort.timed.out.transaction.cleanup.interval.ms",
         "transaction.max.timeout.ms",
         "transaction.remove.expired.transaction.cleanup.interval.ms",
@@ -258,11 +260,12 @@ def startup_warning(config: BrokerConfig) -> str | None:
     """One line on what a person set and does nothing, or None."""
     missing, ineffective = [], []
     for name in sorted(config.given):
-        if name_for_any(name) in HONOURED:
+        told = status(name_for_any(name))
+        if told == WORKS:
             continue
-        if name in WITHOUT_EFFECT or (name.startswith("zookeeper.") and not config.zookeeper_connect):
+        if told == NO_EFFECT or (name.startswith("zookeeper.") and not config.zookeeper_connect):
             ineffective.append(name)
-        elif name not in HONOURED and name not in PARTLY_HONOURED:
+        elif told == NOT_YET:
             missing.append(name)
     parts = []
     if missing:
