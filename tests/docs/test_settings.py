@@ -1,8 +1,8 @@
 """What docs/configs.md says of a setting is what the code does: the code is read for the settings that it reads.
 
 A setting is read where something that is called `config` or `_config` is asked for its attribute, outside of
-`core/config` itself, or for one of the authorizer's by its name. What `core/config` makes of settings (which of several names wins, where to listen) counts where
-it is made, not where values are merely checked.
+`core/config` itself, or for one of the authorizer's by its name. What `core/config` makes of settings (which of several
+names wins, where to listen) counts where it is made, not where values are merely checked.
 """
 
 import ast

@@ -1,8 +1,10 @@
-"""Writes log lines, but only so many from one place in the code.
+"""Writes log lines, but only so many, and so many bytes, from one place in the code, and so many bytes of all.
 
 What goes wrong for one client often goes wrong for thousands at once, or over and over; a log that grows by megabytes
-a second fills the disk on which the data is. So every call site may write a number of lines in a period. What comes
-beyond that is counted, and the count is told with the next line of any kind once the period is over.
+a second fills the disk on which the data is. So every call site may write a number of lines and of bytes in a period,
+and all together a number of bytes. What comes beyond that is counted, and the counts are told with the next line of any
+kind once the period is over. The first line of a call site in a period is always written: who floods the log with lines
+of some kinds can't hide those of another.
 
 Source: printk_ratelimited of the Linux kernel: an interval and a burst.
 """
@@ -11,10 +13,14 @@ import logging
 from typing import TextIO
 
 from barnabas.core.clock import Clock
+from barnabas.core.peer_text import on_one_line
 
 PERIOD_MS = 10_000
 # One for each partition or connection of a middling broker.
 LINES_PER_PERIOD = 100
+# Twice what so many lines usually have: half a gigabyte a day from one place, two from all of them.
+BYTES_PER_PERIOD = 64 << 10
+BYTES_PER_PERIOD_IN_ALL = 256 << 10
 _SHOWN_CHARACTERS = 80
 
 
@@ -23,20 +29,23 @@ class _Site:
 
     Attributes:
         until_ms: When the period ends.
-        count: Lines in this period, those that were left out too.
+        line_count: Lines written in this period.
+        byte_count: Bytes written in this period.
         sample: The first line that was left out; None: none was.
+        left_out_lines: How many lines were left out.
+        left_out_bytes: How many bytes those would have had.
     """
 
-    __slots__ = ("count", "sample", "until_ms")
+    __slots__ = ("byte_count", "left_out_bytes", "left_out_lines", "line_count", "sample", "until_ms")
 
     def __init__(self, until_ms: int) -> None:
         self.until_ms = until_ms
-        self.count = 0
+        self.line_count = self.byte_count = self.left_out_lines = self.left_out_bytes = 0
         self.sample: logging.LogRecord | None = None
 
 
 class LimitedHandler(logging.StreamHandler[TextIO]):
-    """A stream handler that writes at most `LINES_PER_PERIOD` lines of each call site in `PERIOD_MS`."""
+    """A stream handler that writes so many lines and bytes of each call site, and bytes of all, in `PERIOD_MS`."""
 
     def __init__(self, stream: TextIO, clock: Clock) -> None:
         super().__init__(stream)
@@ -44,6 +53,9 @@ class LimitedHandler(logging.StreamHandler[TextIO]):
         self._sites: dict[tuple[str, int], _Site] = {}
         # Those that left out something.
         self._silenced: list[_Site] = []
+        # Bytes of all sites.
+        self._until_ms = 0
+        self._byte_count = 0
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a line or count it. The caller holds the handler's lock."""
@@ -54,10 +66,23 @@ class LimitedHandler(logging.StreamHandler[TextIO]):
         site = self._sites.get(key)
         if site is None or now_ms >= site.until_ms:
             site = self._sites[key] = _Site(now_ms + PERIOD_MS)
-        site.count += 1
-        if site.count <= LINES_PER_PERIOD:
-            super().emit(record)
-        elif site.sample is None:
+        if now_ms >= self._until_ms:
+            self._until_ms, self._byte_count = now_ms + PERIOD_MS, 0
+        try:
+            line = self.format(record) + self.terminator
+        except Exception:
+            self.handleError(record)
+            return
+        size = len(line) if line.isascii() else len(line.encode(errors="backslashreplace"))
+        if self._is_room_for(site, size):
+            site.line_count += 1
+            site.byte_count += size
+            self._byte_count += size
+            self._write(record, line)
+            return
+        site.left_out_lines += 1
+        site.left_out_bytes += size
+        if site.sample is None:
             site.sample = record
             self._silenced.append(site)
             self._tell(record, f"more lines like this one are left out for {PERIOD_MS // 1000} s")
@@ -71,18 +96,35 @@ class LimitedHandler(logging.StreamHandler[TextIO]):
             self.release()
         super().close()
 
+    def _is_room_for(self, site: _Site, size: int) -> bool:
+        if site.line_count == 0:
+            return True
+        return (
+            site.sample is None
+            and site.line_count < LINES_PER_PERIOD
+            and site.byte_count + size <= BYTES_PER_PERIOD
+            and self._byte_count + size <= BYTES_PER_PERIOD_IN_ALL
+        )
+
+    def _write(self, record: logging.LogRecord, line: str) -> None:
+        try:
+            self.stream.write(line)
+            self.flush()
+        except Exception:
+            self.handleError(record)
+
     def _tell_counts(self, now_ms: int | None = None) -> None:
         """Say what was left out in periods that are over; None stands for all periods."""
         over = [site for site in self._silenced if now_ms is None or now_ms >= site.until_ms]
         for site in over:
             self._silenced.remove(site)
             assert site.sample is not None
-            self._tell(site.sample, f"{site.count - LINES_PER_PERIOD:,} lines like this one were left out")
+            left_out = f"{site.left_out_lines:,} lines ({site.left_out_bytes:,} bytes)"
+            self._tell(site.sample, f"{left_out} like this one were left out")
 
     def _tell(self, sample: logging.LogRecord, what: str) -> None:
-        start = str(sample.msg).partition("\n")[0][:_SHOWN_CHARACTERS]
-        super().emit(
-            logging.LogRecord(
-                sample.name, sample.levelno, sample.pathname, sample.lineno, f"{what}: %s", (start,), None
-            )
+        start = on_one_line(str(sample.msg).partition("\n")[0][:_SHOWN_CHARACTERS])
+        told = logging.LogRecord(
+            sample.name, sample.levelno, sample.pathname, sample.lineno, f"{what}: %s", (start,), None
         )
+        self._write(told, self.format(told) + self.terminator)

@@ -20,8 +20,10 @@ from typing import NoReturn
 from barnabas.core.clock import SystemClock
 from barnabas.core.config import BrokerConfig, read_properties
 from barnabas.core.errors import BarnabasError, ConfigError
+from barnabas.core.peer_text import on_one_line
 from barnabas.core.standard_streams import open_standard_streams
 from barnabas.server.log_limit import LimitedHandler
+from barnabas.server.log_lines import LineFormatter
 
 _HELP_WIDTH = 100
 # Where Kafka's scripts are told of it.
@@ -124,7 +126,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         run(config, options.ready_fd, options.control_fd)
     except BarnabasError as error:
-        print(f"barnabas broker: {error}", file=sys.stderr)
+        print(f"barnabas broker: {on_one_line(str(error))}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 0
@@ -185,12 +187,9 @@ def _overrides(options: argparse.Namespace) -> dict[str, str]:
 
 
 def _set_up_logging(level: str) -> None:
-    logging.basicConfig(
-        level=level.upper(),
-        format="%(asctime)s %(levelname)-7s %(message)s  [%(name)s]",
-        handlers=[LimitedHandler(sys.stderr, SystemClock())],
-        force=True,
-    )
+    handler = LimitedHandler(sys.stderr, SystemClock())
+    handler.setFormatter(LineFormatter())
+    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     # A record is built for every line: leave out what the format does not show.
     logging.logThreads = False
     logging.logProcesses = False

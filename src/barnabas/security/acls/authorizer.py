@@ -4,7 +4,7 @@ A decision is made once for each principal, host and resource, and kept until a 
 does over and over. What is kept is bounded.
 
 Denials are logged at INFO and what is allowed at DEBUG, both on Kafka's own logger, in its words. (How many lines a
-place in the code may write is `server/log_limit.py`'s business.)
+place in the code may write is `server/log_limit.py`'s business, what of a name is shown `server/log_lines.py`'s.)
 
 Source: semantics, ACLs; Kafka 2.7.2, AclAuthorizer.
 """
@@ -140,10 +140,5 @@ def _words(
     name: str,
     request: NamedRequest | None,
 ) -> tuple[str, ...]:
-    who, what = _on_one_line(str(principal)), _on_one_line(name)
-    return who, result, word(operation), host, word(resource_type), what, request.request_name if request else ""
-
-
-def _on_one_line(text: str) -> str:
-    """What a client calls something, so that it can't write log lines of its own."""
-    return text if text.isprintable() else text.encode("unicode_escape").decode()
+    called = request.request_name if request else ""
+    return str(principal), result, word(operation), host, word(resource_type), name, called

@@ -1,0 +1,74 @@
+"""Makes the text of a log line, so that no peer can write lines of its own, steer a terminal, or write at length.
+
+Every line passes here, so no call site has to think of it. A line's arguments may come from a peer, or hold its words,
+as an error does: each is on one line, cut at `MOST_OF_AN_ARGUMENT`. What a message has of several lines then is our own
+or a traceback, the message of whose exception may be a peer's: all of its lines but the first are indented, so none of
+them can look like the beginning of another line of the log, which is a time.
+"""
+
+import logging
+from collections.abc import Mapping
+from typing import Final
+
+from barnabas.core.peer_text import on_one_line
+
+MOST_OF_AN_ARGUMENT: Final = 1_000
+MOST_OF_A_LINE: Final = 4_000
+MOST_OF_A_TRACEBACK: Final = 16_000
+_INDENT: Final = "\n    "
+
+
+# differs from Kafka (log-of-names): it writes what clients send as it came.
+class _Argument:
+    """An argument of a log line, for `%s` and `%r`."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: object) -> None:
+        self._value = value
+
+    def __str__(self) -> str:
+        return on_one_line(str(self._value), MOST_OF_AN_ARGUMENT)
+
+    def __repr__(self) -> str:
+        return on_one_line(repr(self._value), MOST_OF_AN_ARGUMENT)
+
+
+class LineFormatter(logging.Formatter):
+    """Formats records; what peers may have a hand in is escaped and cut."""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)-7s %(message)s  [%(name)s]")
+
+    def format(self, record: logging.LogRecord) -> str:
+        record.message = _lines(_message(record), MOST_OF_A_LINE)
+        record.asctime = self.formatTime(record)
+        text = self.formatMessage(record)
+        if record.exc_info:
+            text += _INDENT + _lines(self.formatException(record.exc_info), MOST_OF_A_TRACEBACK)
+        if record.stack_info:
+            text += _INDENT + _lines(record.stack_info, MOST_OF_A_TRACEBACK)
+        return text
+
+
+def _message(record: logging.LogRecord) -> str:
+    text = str(record.msg)
+    if not record.args:
+        return text
+    if isinstance(record.args, Mapping):
+        return text % {name: _argument(value) for name, value in record.args.items()}
+    return text % tuple(map(_argument, record.args))
+
+
+def _argument(value: object) -> object:
+    return value if isinstance(value, int | float) else _Argument(value)
+
+
+def _lines(text: str, most_characters: int) -> str:
+    """Indent all lines but the first; of what is too long the middle is left out."""
+    if len(text) <= most_characters and text.isprintable():
+        return text
+    if len(text) > most_characters:
+        half = most_characters // 2
+        text = f"{text[:half]}\n... {len(text) - 2 * half:,} characters are left out ...\n{text[-half:]}"
+    return _INDENT.join(on_one_line(line, MOST_OF_A_LINE) for line in text.split("\n") if line)
