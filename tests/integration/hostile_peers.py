@@ -123,10 +123,11 @@ def send_all(broker: Broker, frames: list[bytes]) -> None:
             start += answered_count(sock) + 1
 
 
-def frame_of(request, version: int) -> bytes:
+def frame_of(request, version: int, client_id: str = "evil") -> bytes:
     out = WireBuffer()
     request.encode(version, out)
-    header = struct.pack(">hhih", request.API_KEY, version, 7, 4) + b"evil"
+    called = client_id.encode()
+    header = struct.pack(">hhih", request.API_KEY, version, 7, len(called)) + called
     if version >= FIRST_FLEXIBLE_VERSION[request.API_KEY]:
         header += b"\0"
     return struct.pack(">i", len(header) + len(out)) + header + bytes(out)
@@ -149,10 +150,10 @@ def read_answer(sock: socket.socket) -> bytes:
     return bytes(data[4:])
 
 
-def ask(broker: Broker, request, version: int):
+def ask(broker: Broker, request, version: int, client_id: str = "evil"):
     """The answer, or None where the connection was closed for the request."""
     with socket.create_connection((broker.host, broker.port), timeout=PATIENCE_S) as sock:
-        sock.sendall(frame_of(request, version))
+        sock.sendall(frame_of(request, version, client_id))
         data = read_answer(sock)
     if not data:
         return None

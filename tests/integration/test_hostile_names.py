@@ -3,14 +3,25 @@
 import base64
 import contextlib
 import json
+import os
+import pty
 import socket
+import subprocess
+import sys
 import time
 
 from barnabas.protocol.messages.describe_groups import DescribeGroupsRequest
+from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
+from barnabas.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
 from barnabas.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from barnabas.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from barnabas.testing import Broker
-from tests.integration.hostile_peers import frame_of, read_answer
+from tests.integration.hostile_peers import ask, frame_of, new_topics, read_answer
+from tests.integration.test_hostile import wait_until
 from tests.patience import PATIENCE_S
 
 AUTHORIZER = "kafka.security.authorizer.AclAuthorizer"
@@ -63,3 +74,34 @@ def test_an_authorization_id_writes_no_line_of_its_own() -> None:
     (told,) = [line for line in lines if "a login from" in line]
     assert rf"authorization id (eve\n{FORGED[:10]}" in told
     assert r"\x1b[2J" in told
+
+
+def test_names_steer_no_terminal() -> None:
+    evil = "eve\n\x1b[2J\x9b31m\u202e[red]"
+    shown = r"eve\n\x1b[2J\x9b31m\u202e[red]"
+    commit = OffsetCommitRequest(evil, topics=[OffsetCommitRequestTopic("t", [OffsetCommitRequestPartition(0, 1)])])
+    with Broker() as broker:
+        assert ask(broker, new_topics(["t"]), 4).topics[0].error_code == 0
+        ask(broker, FindCoordinatorRequest(evil), 1)
+        wait_until(lambda: ask(broker, commit, 2, evil).topics[0].partitions[0].error_code == 0)
+        for command in ("groups --list", "groups --describe --all-groups", "quotas top --once --seconds 3600"):
+            printed = on_terminal([*command.split(), "--bootstrap-server", broker.bootstrap_servers])
+            assert shown in printed, command
+            assert not [each for each in ("\x1b[2J", "\x9b", "\u202e") if each in printed], command
+
+
+def on_terminal(arguments: list[str]) -> str:
+    """What a command prints where its output is a terminal."""
+    ours, theirs = pty.openpty()
+    environment = os.environ | {"COLUMNS": "250", "TERM": "xterm"}
+    command = [sys.executable, "-m", "barnabas.cli.main", *arguments]
+    with subprocess.Popen(command, stdout=theirs, stderr=theirs, stdin=subprocess.DEVNULL, env=environment) as process:
+        os.close(theirs)
+        printed = b""
+        # Linux reports the end of a terminal as an error.
+        with contextlib.suppress(OSError):
+            while part := os.read(ours, 65_536):
+                printed += part
+        assert process.wait(PATIENCE_S) == 0, printed
+    os.close(ours)
+    return printed.decode()

@@ -16,7 +16,7 @@ from barnabas.cli.options import (
     paragraphs,
     run_async,
 )
-from barnabas.cli.output import Cell, note, print_json, print_table
+from barnabas.cli.output import Cell, note, print_json, print_table, prompt
 from barnabas.clients.admin_acls import AclAdmin
 from barnabas.core.errors import BarnabasError
 from barnabas.security.acls.model import (
@@ -325,7 +325,7 @@ def _ask(wanted: dict[PatternFilter, list[Entry]]) -> None:
     for pattern, entries in wanted.items():
         which = f"{len(entries)} rules" if entries else "all rules"
         note(f"{which} of {pattern.resource_type.name} {pattern.name} ({pattern.pattern_type.name.lower()})")
-    print("Are you sure you want to remove them? (y/n) ", end="", file=sys.stderr, flush=True)
+    prompt("Are you sure you want to remove them? (y/n) ", on_stderr=True)
     if sys.stdin.readline().strip().lower() != "y":
         raise BarnabasError("nothing was removed")
 

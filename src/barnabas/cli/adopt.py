@@ -7,7 +7,7 @@ import typer
 
 from barnabas.cli.moving import AsJson, Execute, LogDirectories, finding_as_dict, print_findings, resolved, run_quietly
 from barnabas.cli.options import flag, paragraphs
-from barnabas.cli.output import note, print_json, print_table
+from barnabas.cli.output import note, print_json, print_table, say
 from barnabas.core.clock import SystemClock
 from barnabas.migration.adoption import AdoptionPlan
 from barnabas.migration.apply import adopt as carry_out
@@ -76,7 +76,7 @@ def adopt(
 
 def _print(plan: AdoptionPlan, paths: list[Path], is_done: bool) -> None:
     if plan.broker_id >= 0:
-        print(f"Broker {plan.broker_id} of cluster {plan.cluster_id}, in {', '.join(map(str, paths))}.")
+        say(f"Broker {plan.broker_id} of cluster {plan.cluster_id}, in {', '.join(map(str, paths))}.")
     if plan.topics:
         print_table(
             ["topic", "partitions", "logs here", "served", "bytes", "formats", "settings"],
@@ -103,7 +103,7 @@ def _print(plan: AdoptionPlan, paths: list[Path], is_done: bool) -> None:
         )
     print_findings(plan.findings)
     if not plan.is_blocked:
-        print(
+        say(
             f"Everything will be written so that Kafka {plan.target.version.short_name} and later can read it "
             f"({plan.target.reason})."
         )
@@ -112,7 +112,7 @@ def _print(plan: AdoptionPlan, paths: list[Path], is_done: bool) -> None:
     elif not is_done:
         note("Nothing was changed. Add --execute to do it.")
     else:
-        print(f"Adopted. Start it: {start_command(plan.broker_id, paths)}")
+        say(f"Adopted. Start it: {start_command(plan.broker_id, paths)}")
 
 
 def start_command(broker_id: int, paths: list[Path]) -> str:

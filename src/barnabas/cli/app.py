@@ -13,6 +13,7 @@ import typer
 
 from barnabas.cli.commands import COMMANDS, SUBCOMMANDS
 from barnabas.cli.dispatch import COMPLETION, FUNCTIONS, GROUPS, CliUsageError, module_of, spread
+from barnabas.cli.output import say
 from barnabas.cli.typer_options import for_typer
 from barnabas.core.build import version_line
 
@@ -25,7 +26,7 @@ _CONTEXT = {"help_option_names": ["-h", "--help"]}
 
 def _print_version(is_wanted: bool) -> None:
     if is_wanted:
-        typer.echo(version_line())
+        say(version_line())
         raise typer.Exit
 
 

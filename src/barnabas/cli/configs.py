@@ -19,7 +19,7 @@ from barnabas.cli.options import (
     parse_pairs,
     run_async,
 )
-from barnabas.cli.output import note, print_json, print_table
+from barnabas.cli.output import note, print_json, print_table, say
 from barnabas.clients.admin_calls import AdminCalls
 from barnabas.clients.admin_configs import (
     ConfigAdmin,
@@ -248,8 +248,8 @@ async def _describe(admin: ConfigAdmin, entity: _Entity, with_all: bool, as_json
             shown.append({"entity_type": entity.type_name, "entity_name": resource.name or None, "configs": settings})
             continue
         if index:
-            print()
-        print(_heading(resource, with_all))
+            say()
+        say(_heading(resource, with_all))
         if entries:
             print_table(
                 ["name", "value", "source", "synonyms"],
@@ -324,9 +324,9 @@ async def _alter(admin: ConfigAdmin, entity: _Entity, changes: Sequence[ConfigCh
         name = resource.name or None
         print_json({"entity_type": entity.type_name, "entity_name": name, "added": added, "deleted": deleted})
     elif resource.name:
-        print(f"Completed updating config for {resource}.".replace("broker logger", "broker-logger"))
+        say(f"Completed updating config for {resource}.".replace("broker logger", "broker-logger"))
     else:
-        print("Completed updating default config for brokers in the cluster.")
+        say("Completed updating default config for brokers in the cluster.")
 
 
 def _check_known(

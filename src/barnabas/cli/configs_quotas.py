@@ -6,7 +6,7 @@ SCRAM credentials are no business of this command: `barnabas users`.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from barnabas.cli.output import note, print_json
+from barnabas.cli.output import note, print_json, say
 from barnabas.cli.quota_options import entity_from, kind_of, limited_of
 from barnabas.cli.quota_views import PER_BROKER
 from barnabas.clients.admin_configs import ConfigChange, ConfigOperation
@@ -96,7 +96,7 @@ async def describe(admin: QuotaStateAdmin, options: QuotaOptions, entity: Entity
         return
     for limited, limits in shown:
         listed = ", ".join(f"{key}={value!r}" for key, value in sorted(limits.items()))
-        print(f"Quota configs for {_called(limited)} are {listed}")
+        say(f"Quota configs for {_called(limited)} are {listed}")
     note(PER_BROKER if shown else "There are no quotas of that kind.")
 
 
@@ -113,7 +113,7 @@ async def alter(admin: QuotaStateAdmin, entity: Entity, changes: Sequence[Config
     if as_json:
         print_json({**_names(limited), "changed": values})
         return
-    print(f"Completed updating config for {_called(limited)}.")
+    say(f"Completed updating config for {_called(limited)}.")
     note(PER_BROKER)
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import base64
-import json
 import sys
 from typing import Annotated
 
@@ -18,12 +17,13 @@ from barnabas.cli.options import (
     run_async,
     stop_on_signals,
 )
-from barnabas.cli.output import Bar, note, progress
+from barnabas.cli.output import Bar, data_writer, note, progress
 from barnabas.cli.topics import name_matcher
 from barnabas.clients import Admin, Consumer, GroupMember, Pool
 from barnabas.clients.consumer import Fetched
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
+from barnabas.core.peer_text import to_json
 from barnabas.core.types import TopicPartition
 from barnabas.records.record import Record
 
@@ -280,6 +280,7 @@ class _Writer:
 
     def __init__(self, properties: dict[str, str], as_json: bool) -> None:
         self._as_json = as_json
+        self._write = data_writer()
         self._has_timestamp = parse_flag(properties, "print.timestamp", False)
         self._has_partition = parse_flag(properties, "print.partition", False)
         self._has_offset = parse_flag(properties, "print.offset", False)
@@ -302,7 +303,7 @@ class _Writer:
             line = _json_line(partition, record, timestamp_type)
         else:
             line = self._text(partition, record, timestamp_type)
-        sys.stdout.buffer.write(line)
+        self._write(line)
 
     def _text(self, partition: TopicPartition, record: Record, timestamp_type: str) -> bytes:
         parts = []
@@ -337,7 +338,7 @@ def _json_line(partition: TopicPartition, record: Record, timestamp_type: str) -
     shown |= _json_bytes("key", record.key) | _json_bytes("value", record.value)
     if record.headers:
         shown["headers"] = [{"name": name} | _json_bytes("value", value) for name, value in record.headers]
-    return json.dumps(shown, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    return to_json(shown).encode() + b"\n"
 
 
 def _json_bytes(name: str, data: bytes | None) -> dict[str, object]:

@@ -15,7 +15,7 @@ from barnabas.cli.options import (
     paragraphs,
     run_async,
 )
-from barnabas.cli.output import print_json
+from barnabas.cli.output import print_json, say
 from barnabas.cli.partition_files import read_partitions
 from barnabas.clients.admin_replicas import ElectionType, PartitionError, ReplicaAdmin
 from barnabas.core.error_code import ErrorCode
@@ -90,10 +90,10 @@ def _show(kind: ElectionType, results: Mapping[TopicPartition, PartitionError], 
         )
     else:
         if elected:
-            print(f"Successfully completed leader election ({kind.name}) for partitions {', '.join(elected)}")
+            say(f"Successfully completed leader election ({kind.name}) for partitions {', '.join(elected)}")
         if unneeded:
-            print(f"Valid replica already elected for partitions {', '.join(unneeded)}")
+            say(f"Valid replica already elected for partitions {', '.join(unneeded)}")
         if not results:
-            print("Valid replica already elected for all partitions")
+            say("Valid replica already elected for all partitions")
     if failed:
         raise BarnabasError(f"leaders were not elected: {'; '.join(failed)}")

@@ -17,7 +17,7 @@ from barnabas.cli.options import (
     paragraphs,
     run_async,
 )
-from barnabas.cli.output import note, print_json, print_table
+from barnabas.cli.output import note, print_json, print_table, say
 from barnabas.clients.admin import Admin
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
@@ -244,7 +244,7 @@ async def _delete(admin: Admin, names: Sequence[str], as_json: bool) -> None:
         print_json({"deleted": deleted})
     else:
         for name in deleted:
-            print(f"Deleted group {name}.")
+            say(f"Deleted group {name}.")
     if failures:
         raise BarnabasError("; ".join(failures))
 

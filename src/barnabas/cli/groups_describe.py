@@ -5,7 +5,7 @@ Source: cli page, kafka-consumer-groups.
 
 from collections.abc import Collection, Mapping, Sequence
 
-from barnabas.cli.output import Cell, note, print_json, print_table
+from barnabas.cli.output import Cell, note, print_json, print_table, say
 from barnabas.clients.admin import LATEST, Admin, GroupDescription
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
@@ -21,7 +21,7 @@ async def list_groups(admin: Admin, states: Collection[str], with_state: bool, a
         print_table(["group", "state"], [[name, state] for name, (state, _) in known.items()])
     else:
         for name in known:
-            print(name)
+            say(name)
 
 
 async def describe_groups(admin: Admin, names: Sequence[str], what: str, is_verbose: bool, as_json: bool) -> None:
@@ -51,7 +51,7 @@ async def describe_groups(admin: Admin, names: Sequence[str], what: str, is_verb
             shown.append({"group": name, "state": described.state, what: rows} if what != "state" else rows[0])
             continue
         if index:
-            print()
+            say()
         if what != "state" and described.state in ("Empty", "Dead"):
             note(f"Consumer group '{name}' has no active members.")
         elif what != "state" and described.state in ("PreparingRebalance", "CompletingRebalance"):

@@ -12,7 +12,7 @@ from barnabas.api.offset_migration.watch import watch
 from barnabas.cli.connection import client_settings
 from barnabas.cli.groups_zookeeper import zookeeper_admin
 from barnabas.cli.options import AsJson, CommandConfig, Option, TimeoutMs, flag, paragraphs, run_async
-from barnabas.cli.output import note, print_json, print_table
+from barnabas.cli.output import note, print_json, print_table, say
 from barnabas.clients.admin import Admin
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.registry.store import Registry
@@ -156,9 +156,9 @@ async def _existing(admin: Admin, partitions: list[PartitionEvidence]) -> list[P
 
 
 def _show(group: str, found: Standing) -> None:
-    print(f"Group {group}, to {found.to.value}: {found.phase.value}.")
+    say(f"Group {group}, to {found.to.value}: {found.phase.value}.")
     if found.consumers:
-        print()
+        say()
         print_table(
             ["consumer", "registered", "partitions", "commits to"],
             [
@@ -167,7 +167,7 @@ def _show(group: str, found: Standing) -> None:
             ],
         )
     if found.partitions:
-        print()
+        say()
         print_table(
             _COLUMNS,
             [
@@ -175,13 +175,14 @@ def _show(group: str, found: Standing) -> None:
                 for each in found.partitions
             ],
         )
-    print(f"\nNext: {found.step.value}: {STEP_TEXTS[found.step]}.")
+    say()
+    say(f"Next: {found.step.value}: {STEP_TEXTS[found.step]}.")
     if found.is_safe:
-        print("That is safe by what was seen.")
+        say("That is safe by what was seen.")
     for reason in found.reasons:
-        print(f"Not safe: {reason}.")
+        say(f"Not safe: {reason}.")
     for doubt in found.doubts:
-        print(f"In doubt: {doubt}.")
+        say(f"In doubt: {doubt}.")
 
 
 def _as_dict(group: str, found: Standing) -> dict[str, object]:

@@ -5,13 +5,12 @@ Source: cli page, kafka-consumer-groups; KIP-122.
 
 import csv
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from barnabas.cli.output import note, print_json, print_table
+from barnabas.cli.output import note, print_csv, print_json, print_table
 from barnabas.clients.admin import EARLIEST, LATEST, Admin
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
@@ -187,7 +186,7 @@ def _show_reset(planned: Mapping[str, Mapping[TopicPartition, int]], output: str
     ]
     if output == "csv":
         first = 0 if len(planned) > 1 else 1
-        csv.writer(sys.stdout, lineterminator="\n").writerows(row[first:] for row in rows)
+        print_csv(row[first:] for row in rows)
     elif output == "json":
         print_json([{"group": g, "topic": t, "partition": p, "new_offset": o} for g, t, p, o in rows])
     else:

@@ -11,7 +11,7 @@ import logging
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 
 from barnabas.cli.connection import ClientSettings, connect
-from barnabas.cli.output import Cell, note, print_json, print_table
+from barnabas.cli.output import Cell, note, print_json, print_table, say
 from barnabas.clients.admin import LATEST, Admin, GroupDescription, GroupMemberDescription
 from barnabas.clients.pool import Pool
 from barnabas.core.error_code import ErrorCode
@@ -163,7 +163,7 @@ async def list_zookeeper_groups(admin: ZooKeeperGroupAdmin, with_state: bool, as
         print_table(["group", "state"], [[name, states[name]] for name in names])
     else:
         for name in names:
-            print(name)
+            say(name)
 
 
 async def describe_zookeeper_groups(admin: ZooKeeperGroupAdmin, names: Sequence[str], what: str, as_json: bool) -> None:
@@ -187,7 +187,7 @@ async def describe_zookeeper_groups(admin: ZooKeeperGroupAdmin, names: Sequence[
             shown.append({"group": name, "state": state, what: rows} if what != "state" else rows[0])
             continue
         if index:
-            print()
+            say()
         if what != "state" and not group.members:
             note(f"Consumer group '{name}' has no active members.")
         if rows:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from barnabas.cli.output import note, print_table
+from barnabas.cli.output import note, print_table, say
 from barnabas.migration.findings import ranges
 from barnabas.migration.read_back import HeldTopic, HeldTree, Leader
 
@@ -11,7 +11,7 @@ _MOST_MISSING = 20
 
 def print_held(held: HeldTree, source: str) -> None:
     """A table of the topics, and a line for the rest."""
-    print(f"{source} holds now, for cluster {held.cluster_id}:")
+    say(f"{source} holds now, for cluster {held.cluster_id}:")
     if held.topics:
         print_table(
             ["topic", "partitions", "leader", "leader epoch", "settings"],
@@ -26,7 +26,7 @@ def print_held(held: HeldTree, source: str) -> None:
                 for topic in held.topics
             ],
         )
-    print(
+    say(
         f"Topics: {len(held.topics)}. With settings: users {held.user_count}, clients {held.client_count}, brokers "
         f"{held.broker_count}. Quotas: {held.quota_count}. Access rules: {held.access_rule_count}."
     )
@@ -35,9 +35,9 @@ def print_held(held: HeldTree, source: str) -> None:
 def print_missing(missing: Sequence[str], source: str) -> None:
     """What should be there and is not."""
     for line in missing[:_MOST_MISSING]:
-        print(f"wrong: {line}")
+        say(f"wrong: {line}")
     if len(missing) > _MOST_MISSING:
-        print(f"wrong: {len(missing) - _MOST_MISSING} more nodes")
+        say(f"wrong: {len(missing) - _MOST_MISSING} more nodes")
     note(
         f"Not released: {source} does not hold what was written. The directory is still Barnabas's; don't start Kafka "
         "on it. See that nobody else writes the tree, and run this again."

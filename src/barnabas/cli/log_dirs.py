@@ -15,7 +15,7 @@ from barnabas.cli.options import (
     paragraphs,
     run_async,
 )
-from barnabas.cli.output import print_json, print_table
+from barnabas.cli.output import print_json, print_table, say
 from barnabas.clients.admin_replicas import LogDir, ReplicaAdmin, ReplicaLog
 from barnabas.core.errors import BarnabasError
 
@@ -90,14 +90,14 @@ def _print(found: Mapping[int, list[LogDir]]) -> None:
     for broker, dirs in found.items():
         for directory in dirs:
             if not is_first:
-                print()
+                say()
             is_first = False
             if directory.error_code:
-                print(f"Broker {broker}, {directory.path}: {directory.error_code.name}")
+                say(f"Broker {broker}, {directory.path}: {directory.error_code.name}")
                 continue
             size_bytes = sum(log.size_bytes for log in directory.logs)
             count = len(directory.logs)
-            print(f"Broker {broker}, {directory.path}: {count} log{'' if count == 1 else 's'}, {size_bytes} bytes")
+            say(f"Broker {broker}, {directory.path}: {count} log{'' if count == 1 else 's'}, {size_bytes} bytes")
             if directory.logs:
                 print_table(
                     ["topic", "partition", "bytes", "offset lag", "kind"], [_row(log) for log in directory.logs]

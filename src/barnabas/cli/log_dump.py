@@ -8,6 +8,7 @@ import typer
 
 from barnabas.cli.log_files import quiet_unless, refuse_others, total_bytes
 from barnabas.cli.options import flag, paragraphs
+from barnabas.cli.output import note, print_data
 from barnabas.core.errors import BarnabasError
 from barnabas.inspection import decoders
 from barnabas.inspection.decoders import DECODER_CLASSES, DEFAULT_DECODER, RecordDecoder
@@ -111,8 +112,8 @@ def _files(paths: list[Path]) -> list[Path]:
 
 
 def _print(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
+    print_data(f"{line}\n")
 
 
 def _complain(line: str) -> None:
-    print(line, file=sys.stderr)
+    note(line)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from barnabas.cli.log_files import Directories, HeadersOnly, Topic, directories_or_default, log_bytes, quiet_unless
 from barnabas.cli.options import AsJson, paragraphs
-from barnabas.cli.output import note, print_json, print_table
+from barnabas.cli.output import note, print_json, print_table, say
 from barnabas.cli.topics import name_matcher
 from barnabas.core.types import TopicPartition
 from barnabas.inspection.directory_check import DirectoryCheck, running_broker
@@ -80,7 +80,7 @@ def _print(report: DirectoryReport) -> None:
         left = "is open, so that a kill now would leave it unclosed"
     else:
         left = "was closed cleanly" if report.was_clean else "was not closed cleanly"
-    print(f"{report.path} {left}.")
+    say(f"{report.path} {left}.")
     print_table(
         ["log", "segments", "batches", "records", "bytes", "first offset", "end offset", "damage"],
         [
@@ -99,9 +99,9 @@ def _print(report: DirectoryReport) -> None:
     )
     findings = [*report.findings, *(finding for log in report.logs for finding in log.findings)]
     for finding in sorted(findings, key=lambda each: _ORDER[each.kind]):
-        print(f"{finding.kind.value}: {_relative(finding.path, report.path)}: {finding.text}")
+        say(f"{finding.kind.value}: {_relative(finding.path, report.path)}: {finding.text}")
     count = report.damage_count
-    print("No damage." if count == 0 else f"{count} {'place is' if count == 1 else 'places are'} damaged.")
+    say("No damage." if count == 0 else f"{count} {'place is' if count == 1 else 'places are'} damaged.")
 
 
 def _relative(path: Path, directory: Path) -> str:

@@ -67,7 +67,9 @@ def _dispatch(program: str, arguments: list[str]) -> int:
 
 def fail(program: str, message: str) -> int:
     """Say what is wrong, in one line; the exit code."""
-    print(f"{program}: {' '.join(message.split())}", file=sys.stderr)
+    from barnabas.core.peer_text import on_one_line
+
+    print(on_one_line(f"{program}: {' '.join(message.split())}"), file=sys.stderr)
     return 1
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from barnabas.cli.options import AsJson, flag, run_async
+from barnabas.cli.output import say
 from barnabas.migration.findings import Finding, in_order
 
 __all__ = ["AsJson", "Execute", "LogDirectories", "finding_as_dict", "print_findings", "resolved", "run_quietly"]
@@ -34,7 +35,7 @@ def run_quietly(work: Coroutine[object, object, T]) -> T:
 def print_findings(findings: Iterable[Finding]) -> None:
     """One line for each, the worst first."""
     for finding in in_order(findings):
-        print(f"{finding.kind.value}: {finding.subject}: {finding.text}")
+        say(f"{finding.kind.value}: {finding.subject}: {finding.text}")
 
 
 def finding_as_dict(finding: Finding) -> dict[str, object]:

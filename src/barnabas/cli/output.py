@@ -1,13 +1,19 @@
 """How results are shown: tables for people, JSON for scripts, progress on stderr.
 
 On a terminal a table has a frame; in a pipe it is plain aligned columns, never cut and never wrapped.
+
+All that is printed passes here, as names of groups and clients, errors and records are others' words: what would begin
+a line, or steer a terminal, is escaped (`core/peer_text.py`), in a pipe, too, where lines are told apart by their ends.
+Data that has been asked for as it is (records, CSV, what a node of the registry holds) is that in a pipe or a file.
 """
 
-import json
+import io
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
+
+from barnabas.core.peer_text import on_lines, on_one_line, to_json
 
 Cell = str | int | None
 
@@ -23,14 +29,52 @@ class Bar(Protocol):
 
 def print_json(value: object) -> None:
     """One line of JSON on stdout."""
-    print(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+    print(to_json(value))
+
+
+# differs from Kafka (printed-names): its tools print what they get.
+def say(text: str = "", *, flush: bool = False) -> None:
+    """One line on stdout."""
+    print(on_one_line(text), flush=flush)
+
+
+def prompt(text: str, *, on_stderr: bool = False) -> None:
+    """A question to the person at the terminal, whose answer stands on the same line."""
+    print(on_one_line(text), end="", file=sys.stderr if on_stderr else sys.stdout, flush=True)
+
+
+def clear_screen() -> None:
+    """Begin at the top of an empty terminal."""
+    print("\x1b[H\x1b[2J", end="")
+
+
+def print_data(text: str) -> None:
+    """Text of several lines, its last line end included: as it is in a pipe, what steers a terminal escaped on one."""
+    sys.stdout.write(on_lines(text) if sys.stdout.isatty() else text)
+
+
+def data_writer() -> Callable[[bytes], object]:
+    """What writes bytes as `print_data` writes text; whoever calls it flushes `sys.stdout.buffer`."""
+    write = sys.stdout.buffer.write
+    if not sys.stdout.isatty():
+        return write
+    return lambda data: write(on_lines(data.decode(errors="backslashreplace")).encode())
+
+
+def print_csv(rows: Iterable[Sequence[Cell]]) -> None:
+    """Rows as Kafka's tools write and read them."""
+    import csv
+
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    print_data(text.getvalue())
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> None:
     """A table on stdout; numbers stand to the right, None is a dash. What is too long is folded, never cut."""
     listed = [list(row) for row in rows]
     are_numbers = [_are_numbers([row[index] for row in listed]) for index in range(len(columns))]
-    texts = [["-" if cell is None else str(cell) for cell in row] for row in listed]
+    texts = [["-" if cell is None else on_one_line(str(cell)) for cell in row] for row in listed]
     if not sys.stdout.isatty():
         _print_plain(columns, texts, are_numbers)
         return
@@ -76,7 +120,7 @@ def _width(text: str) -> int:
 
 def note(text: str) -> None:
     """A line for the person at the terminal, beside the results."""
-    print(text, file=sys.stderr)
+    print(on_one_line(text), file=sys.stderr)
 
 
 def progress(description: str, total: float | None, *, is_wanted: bool = True) -> AbstractContextManager[Bar]:
@@ -105,14 +149,14 @@ class _RichBar:
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
         self._progress = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
-            TextColumn("{task.fields[note]}"),
+            TextColumn("{task.fields[note]}", markup=False),
             TimeElapsedColumn(),
             console=Console(stderr=True),
             transient=True,
         )
-        self._task = self._progress.add_task(description, total=total, note="")
+        self._task = self._progress.add_task(on_one_line(description), total=total, note="")
 
     def __enter__(self) -> "_RichBar":
         self._progress.start()
@@ -122,4 +166,4 @@ class _RichBar:
         self._progress.stop()
 
     def set(self, completed: float, note: str) -> None:
-        self._progress.update(self._task, completed=completed, note=note)
+        self._progress.update(self._task, completed=completed, note=on_one_line(note))

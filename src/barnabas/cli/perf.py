@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from barnabas.cli.options import DEFAULT_SERVER, AsJson, BootstrapServer, flag, paragraphs, parse_pairs, run_async
-from barnabas.cli.output import Bar, print_json, progress
+from barnabas.cli.output import Bar, print_json, progress, say
 from barnabas.cli.typer_options import for_typer
 from barnabas.clients import Pool
 from barnabas.clients.admin import retry
@@ -155,7 +155,7 @@ class _ProduceRun:
             return
         records, size_bytes, total_ms, max_ms = self._window
         if not self._is_quiet:
-            print(
+            say(
                 f"{records:.0f} records sent, {records / elapsed:.1f} records/sec "
                 f"({size_bytes / elapsed / _MEGABYTE:.2f} MB/sec), "
                 f"{total_ms / max(records, 1):.1f} ms avg latency, {max_ms:.1f} ms max latency.",
@@ -183,7 +183,7 @@ class _ProduceRun:
                 }
             )
             return
-        print(
+        say(
             f"{self.count} records sent, {rate:.6f} records/sec ({megabytes:.2f} MB/sec), "
             f"{average_ms:.2f} ms avg latency, {self._max_ms:.2f} ms max latency, "
             f"{p50:.0f} ms 50th, {p95:.0f} ms 95th, {p99:.0f} ms 99th, {p999:.0f} ms 99.9th."
@@ -285,7 +285,7 @@ def perf_consume(
         _read(consumer, topic, messages, timeout / 1000, run, bar)
     run.finish(as_json)
     if run.count < messages and not as_json:
-        print(f"WARNING: Exiting before consuming the expected number of messages: timeout ({timeout} ms) exceeded.")
+        say(f"WARNING: Exiting before consuming the expected number of messages: timeout ({timeout} ms) exceeded.")
 
 
 class _ConsumeRun:
@@ -305,7 +305,7 @@ class _ConsumeRun:
     def print_header(self) -> None:
         """The columns' names, as Kafka's tool has them."""
         first = "time, threadId" if self._is_detailed else "start.time, end.time"
-        print(
+        say(
             f"{first}, data.consumed.in.MB, MB.sec, data.consumed.in.nMsg, nMsg.sec, rebalance.time.ms, fetch.time.ms, "
             "fetch.MB.sec, fetch.nMsg.sec"
         )
@@ -336,7 +336,7 @@ class _ConsumeRun:
             )
             total_mb = self._byte_count / _MEGABYTE
             shown = [_moment(datetime.now()), "0", f"{total_mb:.4f}", f"{figures['MB.sec']:.4f}", str(self.count)]
-            print(", ".join(shown + _tail(figures)), flush=True)
+            say(", ".join(shown + _tail(figures)), flush=True)
             self._window = (now, self.count, self._byte_count, self.rebalance_s)
 
     def finish(self, as_json: bool) -> None:
@@ -355,7 +355,7 @@ class _ConsumeRun:
                 f"{figures['MB.sec']:.4f}",
                 str(self.count),
             ]
-            print(", ".join(shown + _tail(figures)))
+            say(", ".join(shown + _tail(figures)))
 
 
 def _figures(byte_count: int, count: int, seconds: float, rebalance_s: float) -> dict[str, float]:

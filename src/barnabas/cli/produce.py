@@ -20,7 +20,7 @@ from barnabas.cli.options import (
     run_async,
     stop_on_signals,
 )
-from barnabas.cli.output import Bar, note, print_json, progress
+from barnabas.cli.output import Bar, note, print_json, progress, prompt
 from barnabas.clients import Pool, Producer, RecordMetadata
 from barnabas.core.errors import BarnabasError
 from barnabas.records.batch import Codec
@@ -216,13 +216,13 @@ async def _lines(stopped: asyncio.Event, most_bytes: int) -> AsyncIterator[bytes
     chunks = _Chunks()
     is_terminal = sys.stdin.isatty()
 
-    def prompt() -> None:
+    def invite() -> None:
         if is_terminal:
-            print(">", end="", flush=True)
+            prompt(">")
 
     stop = asyncio.get_running_loop().create_task(stopped.wait())
     number, rest = 1, b""
-    prompt()
+    invite()
     try:
         while not stopped.is_set():
             get = asyncio.get_running_loop().create_task(chunks.get())
@@ -240,7 +240,7 @@ async def _lines(stopped: asyncio.Event, most_bytes: int) -> AsyncIterator[bytes
             _checked(rest, number, most_bytes)
             if not chunk:
                 return
-            prompt()
+            invite()
     finally:
         stop.cancel()
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from barnabas.cli.output import Cell, note, print_table
+from barnabas.cli.output import Cell, note, print_table, say
 from barnabas.cli.quota_views import amount, duration
 from barnabas.quotas.bucket import Windows
 from barnabas.quotas.entities import Entity, entity_of_path
@@ -108,7 +108,7 @@ def _limits(told: Sequence[dict[str, Any]], kind: QuotaKind) -> Limits:
 def show_simulated(found: Simulated) -> None:
     """What would have been, for people."""
     limits = ", ".join(f"{kind.key}={kind.text(limit)}" for kind, limit in found.changes.items())
-    print(f"Broker {found.broker_id}: {duration(found.seconds * 1_000)} of traffic, with {limits} for {found.entity}")
+    say(f"Broker {found.broker_id}: {duration(found.seconds * 1_000)} of traffic, with {limits} for {found.entity}")
     for kind in found.changes:
         senders = [each for outcome in found.outcomes if outcome.kind is kind for each in outcome.senders]
         if not senders:

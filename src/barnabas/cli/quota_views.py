@@ -5,12 +5,11 @@ import time
 from collections.abc import Sequence
 from typing import Any, Final
 
-from barnabas.cli.output import Cell, note, print_table
+from barnabas.cli.output import Cell, clear_screen, note, print_table, say
 
 Told = dict[str, Any]
 
 PER_BROKER: Final = "Limits are per broker: on N brokers a client may use N times as much in all."
-_CLEAR: Final = "\x1b[H\x1b[2J"
 _SIZES: Final = ("bytes", "KiB", "MiB", "GiB", "TiB")
 _MOST_SHARERS: Final = 5
 
@@ -59,16 +58,16 @@ def show_explained(brokers: Sequence[Told]) -> None:
     """What holds a user's clients of one id, for each broker."""
     for index, told in enumerate(brokers):
         if index:
-            print()
+            say()
         client = f"client id {told['client_id']!r}" if told["client_id"] else "no client id"
-        print(f"Broker {told['broker_id']}: user {told['user']!r}, {client}")
+        say(f"Broker {told['broker_id']}: user {told['user']!r}, {client}")
         for quota in told["quotas"]:
             if quota["limit"] is not None:
-                print()
+                say()
             for line in _explained(quota):
-                print(line)
-        print()
-        print("The levels; the first one that is set is in force (*):")
+                say(line)
+        say()
+        say("The levels; the first one that is set is in force (*):")
         _show_levels(told["quotas"])
     note(PER_BROKER)
 
@@ -150,13 +149,13 @@ def _limit(quota: Told, index: int) -> str | None:
 def show_top(brokers: Sequence[Told], count: int, *, is_live: bool) -> None:
     """Who uses how much, for each broker."""
     if is_live and sys.stdout.isatty():
-        print(_CLEAR, end="")
+        clear_screen()
     for index, told in enumerate(brokers):
         if index:
-            print()
+            say()
         moment = time.strftime("%H:%M:%S", time.gmtime(told["second"] + 1))
         seconds = "second" if told["last_s"] == 1 else f"{told['last_s']} seconds"
-        print(f"Broker {told['broker_id']}, the {seconds} before {moment} UTC")
+        say(f"Broker {told['broker_id']}, the {seconds} before {moment} UTC")
         clients = told["clients"]
         if clients:
             columns = ["user", "client id", "produced", "of limit", "fetched", "of limit", "time", "of limit"]

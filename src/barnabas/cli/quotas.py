@@ -17,7 +17,7 @@ from barnabas.cli.options import (
     run_async,
     stop_on_signals,
 )
-from barnabas.cli.output import note, print_json
+from barnabas.cli.output import note, print_json, say
 from barnabas.cli.quota_options import (
     ClientDefault,
     ClientId,
@@ -146,7 +146,7 @@ def set_limits(
         print_json({"node": f"/config/{entity.path}", "set": {kind.key: limit for kind, limit in changes.items()}})
         return
     for kind, limit in changes.items():
-        print(f"Set {kind.key}={kind.text(limit)} for {entity}.")
+        say(f"Set {kind.key}={kind.text(limit)} for {entity}.")
     note(PER_BROKER)
 
 
@@ -177,7 +177,7 @@ def delete_limits(
     if as_json:
         print_json({"node": f"/config/{entity.path}", "deleted": deleted})
     elif deleted:
-        print(f"Deleted {', '.join(deleted)} of {entity}.")
+        say(f"Deleted {', '.join(deleted)} of {entity}.")
     else:
         raise BarnabasError(f"there is no such limit of {entity}; `barnabas quotas list` shows those that there are")
 

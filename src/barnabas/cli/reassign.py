@@ -14,7 +14,7 @@ from barnabas.cli.options import (
     paragraphs,
     run_async,
 )
-from barnabas.cli.output import note, print_json, print_table
+from barnabas.cli.output import note, print_json, print_table, say
 from barnabas.cli.reassign_plan import Plan, current_plan, read_plan
 from barnabas.cli.reassign_steps import cancel_moves, execute_plan, verify_plan
 from barnabas.clients.admin_replicas import ReplicaAdmin
@@ -99,7 +99,7 @@ async def _list(admin: ReplicaAdmin, as_json: bool) -> None:
             [[*part, _ids(move.replicas), _ids(move.adding), _ids(move.removing)] for part, move in moving],
         )
     else:
-        print("No partition reassignments found.")
+        say("No partition reassignments found.")
 
 
 def _show_begun(plan: Plan, before: dict[str, object], as_json: bool) -> None:
@@ -118,7 +118,7 @@ async def _verify(admin: ReplicaAdmin, plan: Plan, as_json: bool) -> None:
         print_json([{"what": each.what, "state": each.state, "detail": each.detail or None} for each in states])
     else:
         for each in states:
-            print(f"Reassignment of {each.what} {each.text}")
+            say(f"Reassignment of {each.what} {each.text}")
     wrong = [each.what for each in states if each.state == "wrong"]
     if wrong:
         raise BarnabasError(f"not where the file wants them, and not moving: {', '.join(wrong)}")
@@ -130,9 +130,9 @@ async def _cancel(admin: ReplicaAdmin, plan: Plan, as_json: bool) -> None:
         print_json({"cancelled": cancelled})
     elif cancelled:
         plural = "" if len(cancelled) == 1 else "s"
-        print(f"Successfully cancelled partition reassignment{plural} for: {', '.join(cancelled)}")
+        say(f"Successfully cancelled partition reassignment{plural} for: {', '.join(cancelled)}")
     else:
-        print("None of the specified partition reassignments are active.")
+        say("None of the specified partition reassignments are active.")
 
 
 def _ids(ids: list[int]) -> str | None:

@@ -10,7 +10,7 @@ import typer
 
 from barnabas.cli.moving import run_quietly
 from barnabas.cli.options import AsJson, flag, paragraphs
-from barnabas.cli.output import note, print_json
+from barnabas.cli.output import note, print_data, print_json, say
 from barnabas.core.errors import BarnabasError
 from barnabas.migration.held_registry import opened
 from barnabas.migration.transfer import decode_document, document_of, encode_document, operations, write
@@ -127,10 +127,10 @@ def ls(
         names = await registry.children(path)
         if not recursive:
             for name in names:
-                print(name)
+                say(name)
             return
         for below in await _below(registry, path):
-            print(below)
+            say(below)
 
     _run(work, path, log_dir, zookeeper)
 
@@ -146,7 +146,7 @@ def get(
         if as_json:
             print_json({"path": path, "data": _text(data), **stat._asdict()})
         elif data is not None:
-            print(_text(data))
+            print_data(f"{_text(data)}\n")
         else:
             note(f"{path} holds nothing (null).")
 
@@ -207,7 +207,7 @@ def export(
     document = document_of(_run(work, paths.ROOT, log_dir, zookeeper))
     text = encode_document(document)
     if file is None:
-        sys.stdout.write(text)
+        print_data(text)
         return
     try:
         # Before anything is in it.
@@ -319,9 +319,9 @@ async def _watch(registry: Registry, path: str, as_json: bool) -> None:
             if as_json:
                 print_json({"path": path, "exists": seen[0], "data": _text(data), "children": names})
             elif stat is None:
-                print(f"{path} is not there", flush=True)
+                say(f"{path} is not there", flush=True)
             else:
-                print(f"{path} version {stat.version}: {_text(data)} [{' '.join(names)}]", flush=True)
+                say(f"{path} version {stat.version}: {_text(data)} [{' '.join(names)}]", flush=True)
             sys.stdout.flush()
         event = await events.get()
         if event.type is EventType.NONE:

@@ -8,7 +8,7 @@ import typer
 from barnabas.cli.held_tree import held_as_dict, print_held, print_missing
 from barnabas.cli.moving import AsJson, Execute, LogDirectories, finding_as_dict, print_findings, resolved, run_quietly
 from barnabas.cli.options import paragraphs
-from barnabas.cli.output import note, print_json, print_table
+from barnabas.cli.output import note, print_json, print_table, say
 from barnabas.core.clock import SystemClock
 from barnabas.migration.apply import RELEASED_REGISTRY_FILE, Released, Told, plan_to_release
 from barnabas.migration.apply import release as carry_out
@@ -79,7 +79,7 @@ def _print(released: Released, paths: list[Path]) -> None:
             ["", "what", "how"], [[change.action.value, change.subject, change.text or None] for change in plan.changes]
         )
     elif not plan.is_blocked:
-        print(f"{plan.target} has everything already.")
+        say(f"{plan.target} has everything already.")
     print_findings(plan.findings)
     if plan.is_blocked:
         note("Nothing was changed: first mend what is blocked.")
@@ -91,7 +91,7 @@ def _print(released: Released, paths: list[Path]) -> None:
     if released.missing:
         print_missing(released.missing, plan.target)
         return
-    print(
+    say(
         f"Released. Start Kafka with broker.id={plan.broker_id}, log.dirs={','.join(map(str, paths))} and "
         f"zookeeper.connect={plan.target}; {plan.kafka.version.short_name} or later reads everything. "
         f"What Barnabas knew is kept in {RELEASED_REGISTRY_FILE}."

@@ -17,7 +17,7 @@ from barnabas.cli.options import (
     parse_pairs,
     run_async,
 )
-from barnabas.cli.output import note, print_json, progress
+from barnabas.cli.output import note, print_json, progress, say
 from barnabas.cli.topics_describe import Filters, describe_topics
 from barnabas.clients.admin_topics import NewPartitions, NewTopic, TopicAdmin
 from barnabas.clients.pool import TopicMetadata
@@ -186,7 +186,7 @@ async def _create(admin: TopicAdmin, new: NewTopic, if_not_exists: bool, as_json
     if as_json:
         print_json({"topic": new.name, "created": is_created})
     elif is_created:
-        print(f"Created topic {new.name}.")
+        say(f"Created topic {new.name}.")
     else:
         note(f"Topic {new.name} exists already.")
 
@@ -197,7 +197,7 @@ def _print_names(found: Iterable[TopicMetadata], as_json: bool) -> None:
         print_json(names)
     else:
         for name in names:
-            print(name)
+            say(name)
 
 
 async def _alter(admin: TopicAdmin, found: Sequence[TopicMetadata], new: NewTopic, as_json: bool) -> None:
@@ -214,7 +214,7 @@ async def _alter(admin: TopicAdmin, found: Sequence[TopicMetadata], new: NewTopi
         print_json([{"topic": name, "partition_count": new.partition_count} for name in wanted])
         return
     for name in wanted:
-        print(f"Topic {name} has {new.partition_count} partition{'' if new.partition_count == 1 else 's'} now.")
+        say(f"Topic {name} has {new.partition_count} partition{'' if new.partition_count == 1 else 's'} now.")
 
 
 async def _delete(admin: TopicAdmin, found: list[TopicMetadata], as_json: bool) -> None:
@@ -228,7 +228,7 @@ async def _delete(admin: TopicAdmin, found: list[TopicMetadata], as_json: bool) 
         print_json({"deleted": deleted})
         return
     for name in deleted:
-        print(f"Deleted topic {name}.")
+        say(f"Deleted topic {name}.")
 
 
 def _assignments(text: str | None) -> dict[int, list[int]] | None:

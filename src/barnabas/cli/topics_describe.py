@@ -6,7 +6,7 @@ Source: cli page, kafka-topics.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from barnabas.cli.output import print_json, print_table
+from barnabas.cli.output import print_json, print_table, say
 from barnabas.clients.admin_calls import AdminCalls
 from barnabas.clients.admin_configs import ConfigAdmin, ConfigResource, ConfigSource, ResourceType
 from barnabas.clients.admin_replicas import Reassignment, ReplicaAdmin
@@ -65,7 +65,7 @@ async def describe_topics(admin: AdminCalls, found: Sequence[TopicMetadata], fil
             _print_heading(described)
         else:
             if index:
-                print()
+                say()
             _print_heading(described)
             print_table(_COLUMNS, [_row(part, described) for part in wanted])
     if as_json:
@@ -125,9 +125,9 @@ _COLUMNS = ["partition", "leader", "replicas", "in sync"]
 def _print_heading(described: _Described) -> None:
     topic = described.topic
     replicas = _count(_replica_count(topic), "replica")
-    print(f"Topic {topic.name}: {_count(len(topic.partitions), 'partition')}, {replicas}")
+    say(f"Topic {topic.name}: {_count(len(topic.partitions), 'partition')}, {replicas}")
     if described.configs:
-        print(f"Settings: {', '.join(f'{name}={value}' for name, value in sorted(described.configs.items()))}")
+        say(f"Settings: {', '.join(f'{name}={value}' for name, value in sorted(described.configs.items()))}")
 
 
 def _row(part: PartitionMetadata, described: _Described) -> list[str | int]:

@@ -20,7 +20,7 @@ from barnabas.cli.options import (
     paragraphs,
     run_async,
 )
-from barnabas.cli.output import Cell, note, print_json, print_table, progress
+from barnabas.cli.output import Cell, note, print_json, print_table, progress, prompt, say
 from barnabas.clients.admin_configs import ConfigAdmin, ConfigResource, ResourceType
 from barnabas.clients.admin_transactions import OpenTransaction, TransactionAdmin
 from barnabas.clients.pool import TopicMetadata
@@ -156,7 +156,7 @@ def describe_transaction(
         names = [(name.removesuffix("_ms") if name != "timeout_ms" else name).replace("_", " ") for name in told]
         width = max(map(len, names))
         for name, value in zip(names, told.values(), strict=True):
-            print(f"{name:{width}}  {'-' if value is None else value}")
+            say(f"{name:{width}}  {'-' if value is None else value}")
 
     run_async(work())
 
@@ -263,7 +263,7 @@ def abort_transaction(
     if as_json:
         print_json({**_as_dict(transaction), "coordinator_epoch": epoch})
     else:
-        print(f"Aborted {_name(transaction)}.")
+        say(f"Aborted {_name(transaction)}.")
 
 
 SUBCOMMANDS: Final = {
@@ -388,8 +388,6 @@ def _ask(transaction: OpenTransaction) -> None:
     """Raises BarnabasError unless the person at the terminal says yes."""
     if sys.stdin is None or not sys.stdin.isatty():
         raise BarnabasError(f"this aborts {_name(transaction)}: --yes does it without asking")
-    print(
-        f"Abort {_name(transaction)}? Its records are lost to readers of committed records. [y/N] ", end="", flush=True
-    )
+    prompt(f"Abort {_name(transaction)}? Its records are lost to readers of committed records. [y/N] ")
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise BarnabasError("nothing was changed")

@@ -25,7 +25,14 @@ def on_one_line(text: str, most_characters: int | None = None) -> str:
     return shown
 
 
-def as_json(value: object, *, indent: int | None = None) -> str:
+def on_lines(text: str) -> str:
+    """Show a text of several lines, or with tabs: as it is, but for what can't be printed."""
+    if text.replace("\n", "").replace("\t", "").isprintable():
+        return text
+    return "".join(each if each.isprintable() or each in "\n\t" else on_one_line(each) for each in text)
+
+
+def to_json(value: object, *, indent: int | None = None) -> str:
     """Write JSON in which everything can be printed, and what can be is readable in any script.
 
     `json.dumps` escapes the control characters of ASCII alone, where it does not escape all that is not ASCII.

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from barnabas.core.peer_text import on_one_line
 from barnabas.pipeline.demo.plain_count import Counts, totals_per_page
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def print_top_pages(console: Console, counts: Counts, row_count: int, title: str
     table.add_column("share", justify="right")
     table.add_column("")
     for rank, (page, views) in enumerate(top, start=1):
-        shown = page if len(page) <= _LONGEST_PAGE else page[: _LONGEST_PAGE - 1] + "…"
+        shown = on_one_line(page if len(page) <= _LONGEST_PAGE else page[: _LONGEST_PAGE - 1] + "…")
         bar = "█" * max(1, round(_BAR_WIDTH * views / top[0][1]))
         table.add_row(str(rank), Text(shown), f"{views:,}", f"{views / all_views:.1%}", Text(bar, style="cyan"))
     console.print(table)
@@ -53,7 +54,7 @@ def print_table(console: Console, title: str, columns: Sequence[str], rows: Sequ
         is_number = bool(values) and all(isinstance(value, (int, float)) for value in values)
         table.add_column(name, justify="right" if is_number else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(Text(_shown(value)) for value in row))
+        table.add_row(*(Text(on_one_line(_shown(value))) for value in row))
     console.print(table)
     if not rows:
         console.print("  (none)")

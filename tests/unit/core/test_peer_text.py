@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.core.peer_text import as_json, on_one_line
+from barnabas.core.peer_text import on_one_line, to_json
 
 
 @pytest.mark.parametrize(
@@ -48,14 +48,14 @@ def test_what_is_too_long_is_cut_and_says_how_long_it_was(text: str) -> None:
     )
 )
 def test_json_can_be_printed_and_says_the_same(value: object) -> None:
-    text = as_json(value)
+    text = to_json(value)
     assert text.isprintable()
     assert json.loads(text) == value
-    assert json.loads(as_json(value, indent=2)) == value
+    assert json.loads(to_json(value, indent=2)) == value
 
 
 def test_json_is_readable_in_any_script_and_compact() -> None:
-    assert as_json({"a": ["日本", "\x1b\x9b\u202e\U000e0041"], "b": 1}) == (
+    assert to_json({"a": ["日本", "\x1b\x9b\u202e\U000e0041"], "b": 1}) == (
         r'{"a":["日本","\u001b\u009b\u202e\udb40\udc41"],"b":1}'
     )
-    assert as_json({"a": "\x9b"}, indent=2) == '{\n  "a": "\\u009b"\n}'
+    assert to_json({"a": "\x9b"}, indent=2) == '{\n  "a": "\\u009b"\n}'

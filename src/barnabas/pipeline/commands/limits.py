@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from barnabas.core.peer_text import on_one_line, to_json
 from barnabas.pipeline.commands.enforcement import add_audit_option, line_of
 from barnabas.pipeline.commands.options import add_cluster_options, feeder_security
 from barnabas.pipeline.runner.plan import PlanError
@@ -67,7 +67,7 @@ async def _run(arguments: argparse.Namespace) -> int:
             entries = await audit.read_if_there()
             if arguments.history:
                 for entry in entries:
-                    print(json.dumps(entry.to_json(), ensure_ascii=False) if arguments.json else _told(entry))
+                    print(to_json(entry.to_json()) if arguments.json else _told(entry))
                 return 0
             return await _current(arguments, pool, audit, entries)
         finally:
@@ -129,7 +129,7 @@ def _show(
     if arguments.json:
         for entity, entry in sorted(holding.items()):
             said = {**entry.to_json(), "at_the_broker": found.get(entity.limited, {})}
-            print(json.dumps(said, ensure_ascii=False))
+            print(to_json(said))
         return
     if not holding:
         print("enforcement limits nobody")
@@ -141,10 +141,10 @@ def _show(
             for name, value in sorted(entry.limits.items())
         ]
         expired = " (expired: --lift-expired lifts it, and so does a run)" if now_ms >= entry.until_ms else ""
-        print(f"{entity}: {', '.join(told)}")
+        print(on_one_line(f"{entity}: {', '.join(told)}"))
         print(f"    since {said['since']} until {said['until']}{expired}, by run {entry.run}")
-        print(f"    {entry.verdict.what} {entry.verdict.subject}: {entry.verdict.why}")
+        print(on_one_line(f"    {entry.verdict.what} {entry.verdict.subject}: {entry.verdict.why}"))
 
 
 def _told(entry: Entry) -> str:
-    return f"{entry.to_json()['time']} {line_of(entry)}"
+    return on_one_line(f"{entry.to_json()['time']} {line_of(entry)}")

@@ -12,6 +12,7 @@ from importlib import import_module
 
 from barnabas.core.errors import BarnabasError
 from barnabas.core.parent import die_with_parent
+from barnabas.core.peer_text import on_lines, on_one_line
 from barnabas.pipeline.demo.children import ChildFailedError
 from barnabas.pipeline.demo.remedies import remedy_of
 
@@ -57,7 +58,12 @@ def main(argv: list[str] | None = None) -> int:
         remedy = remedy_of(reason)
         return _fail(f"{reason}; {remedy}" if remedy else reason, FAILED)
     except ChildFailedError as error:
-        print("\nThe last that it said:", *(f"  {line}" for line in error.last_lines), sep="\n", file=sys.stderr)
+        print(
+            "\nThe last that it said:",
+            *(on_one_line(f"  {line}") for line in error.last_lines),
+            sep="\n",
+            file=sys.stderr,
+        )
         return _fail(str(error), FAILED)
     except Exception as error:
         code = _code_of(error)
@@ -122,5 +128,5 @@ def _code_of(error: Exception) -> int | None:
 
 
 def _fail(reason: str, code: int) -> int:
-    print(f"barnabas pipeline: {reason}", file=sys.stderr)
+    print(on_lines(f"barnabas pipeline: {reason}"), file=sys.stderr)
     return code

@@ -11,7 +11,8 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from barnabas.pipeline.runner.figures import Figures, Metrics
+    from barnabas.core.peer_text import on_lines, to_json
+from barnabas.pipeline.runner.figures import Figures, Metrics
 
 
 class Stopper:
@@ -67,11 +68,11 @@ def reporter(arguments: argparse.Namespace) -> Callable[[Figures], None]:
 def tell(arguments: argparse.Namespace, event: str, **fields: int | float | str) -> None:
     """Say what happened in one line."""
     if arguments.json:
-        line = json.dumps({"event": event, **fields}, ensure_ascii=False)
+        line = to_json({"event": event, **fields})
     elif event in ("warning", "enforcement"):
         line = str(fields["text"])
     elif event == "session":
         line = f"Spark is up after {fields['seconds']} s"
     else:
         line = f"{event}: " + ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in fields.items())
-    print(line, flush=True)
+    print(on_lines(line), flush=True)
