@@ -103,6 +103,28 @@ def test_when_the_outcome_is_decided(broker: Broker, tx: Tx, is_commit: bool, is
     assert tx.until_told(lambda: tx.end(not is_commit)) == E.INVALID_TXN_STATE
 
 
+def test_a_start_with_a_decided_outcome_does_not_ask_itself_before_it_listens(tmp_path: Path) -> None:
+    # What takes the start some time between the loading of transactions and the opening of its listener.
+    slow = {
+        "authorizer.class.name": "kafka.security.authorizer.AclAuthorizer",
+        "super.users": "User:ANONYMOUS",
+        "delegation.token.master.key": "secret",
+    }
+    config: dict[str, str | int] = {"num.partitions": PARTITION_COUNT, **slow}
+    with Broker(data_dir=tmp_path / "data", config=config) as broker:
+        create(broker, TOPIC)
+        tx = Tx(broker, "tx").begin()
+        write(tx, "a")
+        with broker.on("WriteTxnMarkers").ignore(handles_first=False) as markers:
+            assert tx.end() == E.NONE
+            markers.wait_for()
+            kill(broker)
+        wait_for_end(broker, 2)
+    assert "tx is in state PREPARE_COMMIT: its outcome is told again" in broker.log_text()
+    assert "cannot connect to broker" not in broker.log_text()
+    assert "did not take the markers" not in broker.log_text()
+
+
 def test_after_a_transaction(broker: Broker, tx: Tx) -> None:
     write(tx, "a")
     assert tx.end() == E.NONE

@@ -374,6 +374,8 @@ class Controller:
         for topic in sorted(state.topics.keys() - names - state.deleting):
             log.warning("topic %s vanished from the registry without having been deleted", topic)
             state.forget_topic(topic)
+        for topic in state.told.keys() - names:
+            del state.told[topic]
         # Those whose first states could not be written (a full disk) are tried again with every change.
         unled = state.settle_unled()
         found = await read_topics(self._registry, state, sorted(names - state.topics.keys()), self._watch_topic)
@@ -394,7 +396,7 @@ class Controller:
     async def _topic_set(self, state: ControllerState, topic: str) -> None:
         """Somebody wrote a topic's node: partitions that it has more than before are made."""
         (node,) = await self._registry.get_many([paths.topic(topic)], self._watch_topic)
-        known, found = state.topics.get(topic), assignment_of(topic, node)
+        known, found = state.topics.get(topic), assignment_of(state, topic, node)
         if known is None or found is None or topic in state.deleting:
             return
         # Other brokers for a partition that is known are a reassignment, which is asked for by a request.

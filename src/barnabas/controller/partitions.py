@@ -68,12 +68,14 @@ def _take_over(state: ControllerState, partition: TopicPartition, found: Found) 
     except MalformedError as error:
         # differs from Kafka (impossible-state): there the whole event fails, and with it all other partitions.
         path = paths.partition_state(*partition)
-        log.warning("partition %s is left as it is: %s is malformed (%s)", partition, path, error)
+        if state.is_news(*partition, f"malformed: {error}"):
+            log.warning("partition %s is left as it is: %s is malformed (%s)", partition, path, error)
         state.leaders.pop(partition, None)
         state.unreadable.add(partition)
     else:
         state.unreadable.discard(partition)
         state.leaders[partition] = leadership
+        state.settle(*partition)
 
 
 async def create_states(registry: Registry, state: ControllerState, topics: Iterable[str]) -> list[TopicPartition]:
@@ -110,10 +112,11 @@ async def _create_topic_states(registry: Registry, state: ControllerState, topic
         if partition in state.leaders or partition in state.unreadable:
             continue
         node = first_leader(state.replicas(partition), state.brokers.keys(), state.epoch)
-        if node is None:
-            log.warning("partition %s has no leader: none of its replicas is alive", partition)
-        else:
+        if node is not None:
+            state.settle(*partition)
             nodes[partition] = node
+        elif state.is_news(*partition, "no leader"):
+            log.warning("partition %s has no leader: none of its replicas is alive", partition)
     made = []
     for start in range(0, len(nodes), _PARTITIONS_PER_TURN):
         some = dict(islice(nodes.items(), start, start + _PARTITIONS_PER_TURN))

@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable
 
-from barnabas.controller.state import ControllerState
+from barnabas.controller.state import WHOLE_TOPIC, ControllerState
 from barnabas.registry import paths
 from barnabas.registry.store import Found, Registry, Watch
 from barnabas.registry.znodes.payload import MalformedError
@@ -37,7 +37,7 @@ async def read_topics(
         some = wanted[start : start + _TOPICS_PER_TURN]
         nodes = await registry.get_many([paths.topic(topic) for topic in some], watch)
         for topic, node in zip(some, nodes, strict=True):
-            assignment = assignment_of(topic, node)
+            assignment = assignment_of(state, topic, node)
             if assignment is not None:
                 state.topics[topic] = assignment
                 state.unled.add(topic)
@@ -46,12 +46,15 @@ async def read_topics(
     return found
 
 
-def assignment_of(topic: str, found: Found) -> TopicAssignment | None:
+def assignment_of(state: ControllerState, topic: str, found: Found) -> TopicAssignment | None:
     """What a topic's node says; None: the topic is gone, or what it says makes no sense."""
     if found is None:
         return None
     try:
-        return decode_assignment(found[0])
+        assignment = decode_assignment(found[0])
     except MalformedError as error:
-        log.warning("topic %s is left out: %s is malformed (%s)", topic, paths.topic(topic), error)
+        if state.is_news(topic, WHOLE_TOPIC, f"malformed: {error}"):
+            log.warning("topic %s is left out: %s is malformed (%s)", topic, paths.topic(topic), error)
         return None
+    state.settle(topic, WHOLE_TOPIC)
+    return assignment

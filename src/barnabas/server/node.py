@@ -285,6 +285,7 @@ class Node:
         self.logins.expire_tokens(self._spawner, lambda: topics.is_controller)
         await self.logins.prepare()
         memory = self._accept(services, routes)
+        transactions.begin_markers()
         self.state = BrokerState.RUNNING
         if self.observation is not None:
             self.observation.begin(services, routes, logs, controller, memory, self.logins)

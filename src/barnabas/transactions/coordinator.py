@@ -128,6 +128,10 @@ class TransactionCoordinator:
             1, lambda: config.transaction_remove_expired_transaction_cleanup_interval_ms, self._look_for_expired
         )
 
+    def begin_markers(self) -> None:
+        """Tell the outcomes that wait, and from now on each at once: this broker's own listener is open."""
+        self._markers.open()
+
     def close(self) -> None:
         """Serve no longer; whoever waits is sent away when what it waits for comes."""
         self._is_active = False

@@ -86,6 +86,8 @@ class MarkerSender:
         self._timers = timers
         self._waiting: dict[int, list[_Part]] = {}
         self._busy: set[int] = set()
+        # What is to be told before `open`; afterwards None.
+        self._early: list[_Outcome] | None = []
         self._is_closed = False
 
     def send(self, markers: SendMarkers, coordinator_epoch: int, written: Callable[[], object]) -> Callable[[], object]:
@@ -99,20 +101,32 @@ class MarkerSender:
             Stops it: another coordinator goes on with it.
         """
         outcome = _Outcome(markers, coordinator_epoch, written)
-        if outcome.left:
-            self._route(outcome, outcome.left)
+        if self._early is not None:
+            self._early.append(outcome)
         else:
-            self._timers.call_later(0, self._finish_if_done, outcome)
+            self._begin(outcome)
 
         def give_up() -> None:
             outcome.is_given_up = True
 
         return give_up
 
+    def open(self) -> None:
+        """Begin to send: this broker listens, and is among those that are told."""
+        early, self._early = self._early or [], None
+        for outcome in early:
+            self._begin(outcome)
+
     def close(self) -> None:
         """Tell nobody any more."""
         self._is_closed = True
         self._waiting.clear()
+
+    def _begin(self, outcome: _Outcome) -> None:
+        if outcome.left:
+            self._route(outcome, outcome.left)
+        else:
+            self._timers.call_later(0, self._finish_if_done, outcome)
 
     def _route(self, outcome: _Outcome, partitions: Iterable[TopicPartition]) -> None:
         """Put partitions before the brokers that lead them now."""

@@ -168,6 +168,39 @@ def test_a_partition_state_that_makes_no_sense_is_left_alone(data: bytes, caplog
     assert "partition t-0 is left as it is: /brokers/topics/t/partitions/0/state is malformed" in caplog.text
 
 
+def test_what_is_wrong_with_a_partition_is_told_when_it_changes(caplog: pytest.LogCaptureFixture) -> None:
+    nobody, nonsense = "partition t-0 has no leader: none of its replicas is alive", "is malformed"
+
+    async def first(cluster: Cluster) -> None:
+        await put_topic(cluster, "t", {0: [5]})
+        await cluster.registry.create(paths.topic("broken"), b"nonsense")
+        for name in ("a", "b", "c"):
+            await put_topic(cluster, name, {0: [0]})
+            await until(lambda name=name: cluster.view.image.has_leaders(name, 1))
+        assert (caplog.text.count(nobody), caplog.text.count(nonsense)) == (1, 1)
+        await cluster.add_broker(5)
+        await until(lambda: cluster.view.image.has_leaders("t", 1))
+        await cluster.registry.delete(paths.topic("broken"))
+        await settle()
+        await put_topic(cluster, "again", {0: [6]})
+        await cluster.registry.create(paths.topic("broken"), b"nonsense")
+        await put_topic(cluster, "d", {0: [0]})
+        await until(lambda: cluster.view.image.has_leaders("d", 1))
+        assert "partition again-0 has no leader" in caplog.text
+        assert (caplog.text.count(nobody), caplog.text.count(nonsense)) == (1, 2)
+
+    async def second(cluster: Cluster) -> None:
+        await cluster.registry.set(paths.partition_state("t", 0), b"nonsense")
+
+    async def third(cluster: Cluster) -> None:
+        for name in ("e", "f", "g"):
+            await put_topic(cluster, name, {0: [0]})
+            await until(lambda name=name: cluster.view.image.has_leaders(name, 1))
+        assert caplog.text.count("partition t-0 is left as it is") == 1
+
+    play(first, second, third)
+
+
 def metadata_topics_of(cluster: Cluster) -> dict[str, dict[int, int]]:
     return {
         topic: {index: state.leader for index, state in partitions.items()}

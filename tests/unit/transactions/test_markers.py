@@ -37,6 +37,7 @@ class Brokers:
         self.done: list[int] = []
         self.sender = MarkerSender(self, self.view, self.clock)
         self.lead(leaders)
+        self.sender.open()
 
     def send(self, broker_id, request, version, answer):
         pending: Pending[WriteTxnMarkersResponse] = Pending()
@@ -207,3 +208,14 @@ def test_a_broker_that_answers_less_than_it_was_asked_is_asked_again(brokers: Br
     brokers.clock.advance(RETRY_MS)
     brokers.answer(1)
     assert brokers.done == [7]
+
+
+def test_nobody_is_told_before_this_broker_listens(brokers: Brokers) -> None:
+    brokers.sender = MarkerSender(brokers, brokers.view, brokers.clock)
+    brokers.tell(7)
+    give_up = brokers.tell(8)
+    brokers.clock.advance(RETRY_MS)
+    assert brokers.asked == []
+    give_up()
+    brokers.sender.open()
+    assert {producer_id for _, parts in brokers.waiting for producer_id, _ in parts} == {7}
