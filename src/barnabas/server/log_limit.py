@@ -32,15 +32,14 @@ class _Site:
         line_count: Lines written in this period.
         byte_count: Bytes written in this period.
         sample: The first line that was left out; None: none was.
-        left_out_lines: How many lines were left out.
-        left_out_bytes: How many bytes those would have had.
+        left_out_count: How many lines were left out.
     """
 
-    __slots__ = ("byte_count", "left_out_bytes", "left_out_lines", "line_count", "sample", "until_ms")
+    __slots__ = ("byte_count", "left_out_count", "line_count", "sample", "until_ms")
 
     def __init__(self, until_ms: int) -> None:
         self.until_ms = until_ms
-        self.line_count = self.byte_count = self.left_out_lines = self.left_out_bytes = 0
+        self.line_count = self.byte_count = self.left_out_count = 0
         self.sample: logging.LogRecord | None = None
 
 
@@ -68,6 +67,10 @@ class LimitedHandler(logging.StreamHandler[TextIO]):
             site = self._sites[key] = _Site(now_ms + PERIOD_MS)
         if now_ms >= self._until_ms:
             self._until_ms, self._byte_count = now_ms + PERIOD_MS, 0
+        if site.sample is not None:
+            # Nor is it formatted: one request may be denied for a hundred thousand partitions.
+            site.left_out_count += 1
+            return
         try:
             line = self.format(record) + self.terminator
         except Exception:
@@ -80,12 +83,10 @@ class LimitedHandler(logging.StreamHandler[TextIO]):
             self._byte_count += size
             self._write(record, line)
             return
-        site.left_out_lines += 1
-        site.left_out_bytes += size
-        if site.sample is None:
-            site.sample = record
-            self._silenced.append(site)
-            self._tell(record, f"more lines like this one are left out for {PERIOD_MS // 1000} s")
+        site.left_out_count += 1
+        site.sample = record
+        self._silenced.append(site)
+        self._tell(record, f"more lines like this one are left out for {PERIOD_MS // 1000} s")
 
     def close(self) -> None:
         """Tell all counts and end."""
@@ -100,8 +101,7 @@ class LimitedHandler(logging.StreamHandler[TextIO]):
         if site.line_count == 0:
             return True
         return (
-            site.sample is None
-            and site.line_count < LINES_PER_PERIOD
+            site.line_count < LINES_PER_PERIOD
             and site.byte_count + size <= BYTES_PER_PERIOD
             and self._byte_count + size <= BYTES_PER_PERIOD_IN_ALL
         )
@@ -119,7 +119,9 @@ class LimitedHandler(logging.StreamHandler[TextIO]):
         for site in over:
             self._silenced.remove(site)
             assert site.sample is not None
-            left_out = f"{site.left_out_lines:,} lines ({site.left_out_bytes:,} bytes)"
+            # By those that were written.
+            byte_count = site.left_out_count * site.byte_count // site.line_count
+            left_out = f"{site.left_out_count:,} lines (about {byte_count:,} bytes)"
             self._tell(site.sample, f"{left_out} like this one were left out")
 
     def _tell(self, sample: logging.LogRecord, what: str) -> None:
