@@ -76,6 +76,27 @@ def test_an_authorization_id_writes_no_line_of_its_own() -> None:
     assert r"\x1b[2J" in told
 
 
+def test_a_failed_login_is_one_line_with_the_address_and_without_the_password() -> None:
+    module = "org.apache.kafka.common.security.plain.PlainLoginModule"
+    config = {
+        "sasl.enabled.mechanisms": "PLAIN",
+        "sasl.mechanism.inter.broker.protocol": "PLAIN",
+        "listener.name.sasl_plaintext.plain.sasl.jaas.config": (
+            f'{module} required username="admin" password="right-one" user_admin="right-one" user_alice="right-one";'
+        ),
+    }
+    handshake = frame_of(SaslHandshakeRequest("PLAIN"), 1)
+    with Broker(config=config, security_protocol="SASL_PLAINTEXT") as broker:
+        for user in (b"alice", b"nobody"):
+            exchange(broker, [handshake, frame_of(SaslAuthenticateRequest(b"\0" + user + b"\0wrong-one"), 1)])
+    log = broker.log_text()
+    failed = [line.split(" failed: ")[1] for line in log.splitlines() if "a login from 127.0.0.1:" in line]
+    assert len(failed) == 2
+    assert failed[0] == failed[1]
+    assert "wrong-one" not in log
+    assert "right-one" not in log
+
+
 def test_names_steer_no_terminal() -> None:
     evil = "eve\n\x1b[2J\x9b31m\u202e[red]"
     shown = r"eve\n\x1b[2J\x9b31m\u202e[red]"
