@@ -43,9 +43,9 @@ def decoded(api_key: int, version: int, answer: bytes) -> Any:
 class Peer:
     """One connection that has one request in flight at the most."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, source: tuple[str, int] | None = None) -> None:
         host, port = address.rsplit(":", 1)
-        self.socket = socket.create_connection((host, int(port)), timeout=_WAIT_S)
+        self.socket = socket.create_connection((host, int(port)), timeout=_WAIT_S, source_address=source)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def close(self) -> None:
@@ -101,7 +101,8 @@ def flood(peers: Sequence[Peer], requests: Sequence[bytes], count: int, error_at
     Returns:
         The seconds that each took.
     """
-    poller, times_s, started = select.epoll(), [], {}
+    poller, started = select.epoll(), dict[int, float]()
+    times_s: list[float] = []
     by_descriptor = {peer.socket.fileno(): (peer, request) for peer, request in zip(peers, requests, strict=True)}
     for descriptor, (peer, request) in by_descriptor.items():
         poller.register(descriptor, select.EPOLLIN)

@@ -116,7 +116,7 @@ class Acceptor(Protocol):
         ...
 
     def accept(self) -> tuple[Channel, tuple[str, int]]:
-        """The connection of a peer that waits, and the peer's address.
+        """The connection of a peer that waits, and the peer's address, in its canonical form (`core/addresses.py`).
 
         Raises:
             BlockingIOError: Nobody waits.

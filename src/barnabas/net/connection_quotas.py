@@ -11,11 +11,10 @@ Source: semantics, quotas (connections); Kafka 2.7.2, kafka.network.ConnectionQu
 
 from collections.abc import Callable, Mapping
 
+from barnabas.core.addresses import canonical_address
 from barnabas.core.clock import Clock
 from barnabas.core.config import BrokerConfig
 from barnabas.core.windowed_rate import WindowedRate
-
-_MAPPED_PREFIX = "::ffff:"
 
 
 class ConnectionQuotas:
@@ -51,7 +50,7 @@ class ConnectionQuotas:
 
     def set_counts_by_host(self, counts: Mapping[str, int]) -> None:
         """How many connections single addresses may have, instead of max.connections.per.ip."""
-        self._counts_by_host = counts
+        self._counts_by_host = {canonical_address(host): count for host, count in counts.items()}
 
     def is_protected(self, listener_name: str) -> bool:
         """Whether the broker's own limits leave this listener out: brokers meet on it, and there are others."""
@@ -86,7 +85,6 @@ class ConnectionQuotas:
 
     def take(self, listener_name: str, host: str) -> bool:
         """Count a connection, unless its address has all that it may have; whether it was counted."""
-        host = _address(host)
         count = self._by_host.get(host, 0)
         if count >= self._counts_by_host.get(host, self._config.max_connections_per_ip):
             return False
@@ -99,7 +97,6 @@ class ConnectionQuotas:
 
     def give_back(self, listener_name: str, host: str) -> None:
         """A connection that was counted is gone."""
-        host = _address(host)
         self._by_host[host] -= 1
         if not self._by_host[host]:
             del self._by_host[host]
@@ -120,8 +117,3 @@ class ConnectionQuotas:
         waiting, self._waiting = self._waiting, {}
         for on_change in waiting:
             on_change()
-
-
-def _address(host: str) -> str:
-    """An address as it is counted: IPv4 is the same through a socket of IPv6."""
-    return host.removeprefix(_MAPPED_PREFIX)

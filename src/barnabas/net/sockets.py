@@ -13,6 +13,7 @@ import os
 import socket
 from collections.abc import Callable
 
+from barnabas.core.addresses import canonical_address
 from barnabas.core.errors import StartupError
 from barnabas.net.channel import SocketOptions
 from barnabas.protocol.wire import Region
@@ -108,7 +109,7 @@ class SocketAcceptor:
             peer.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             if options.send_buffer_bytes > 0:
                 peer.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, options.send_buffer_bytes)
-            return PlainChannel(self._loop, peer), (address[0], address[1])
+            return PlainChannel(self._loop, peer), (_peer_host(*address), address[1])
         except BaseException:
             peer.close()
             raise
@@ -174,10 +175,15 @@ class SocketNetwork:
             found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
         except OSError:
             return []
-        return [str(address[0]) for *_, address in found]
+        return [canonical_address(str(address[0])) for *_, address in found]
 
     def host_name(self) -> str:
         return socket.getfqdn()
+
+
+def _peer_host(host: str, _port: int, _flow: int = 0, link: int = 0) -> str:
+    """The one form of a peer's address, of what a socket says of it; `link` numbers the one that it is valid on."""
+    return canonical_address(f"{host}%{link}" if link else host)
 
 
 def _may_be_a_name(host: str) -> bool:

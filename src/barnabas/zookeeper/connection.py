@@ -42,7 +42,6 @@ MOST_WAITING = 1_000
 _WATCHES_PER_TURN = 1_000
 # A connection that has no session by then is closed.
 _SESSIONLESS_MS = 10_000
-_MAPPED_PREFIX = "::ffff:"
 _NO_PASSWORD = bytes(messages.PASSWORD_BYTES)
 
 
@@ -59,7 +58,7 @@ class ZooKeeperConnection:
         self.received_count = self.sent_count = 0
         self._server = server
         self._connection = connection
-        self._identities: tuple[Identity, ...] = (Identity("ip", connection.peer_host.removeprefix(_MAPPED_PREFIX)),)
+        self._identities: tuple[Identity, ...] = (Identity("ip", connection.peer_host),)
         self._waiting: deque[tuple[int, messages.Request, int]] = deque()
         self._in_flight_count = 0
         self._out = WireBuffer()

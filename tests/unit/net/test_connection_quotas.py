@@ -76,7 +76,7 @@ def test_an_address_that_has_all_it_may_have_is_turned_away():
     house.leave()
     (peer,) = house.knock(1)
     assert (peer.is_closed, house.inside()) == (False, 2)
-    house.quotas.set_counts_by_host({"10.1.2.3": 3})
+    house.quotas.set_counts_by_host({"::ffff:10.1.2.3": 3})
     house.knock(2)
     assert house.inside() == 3
 

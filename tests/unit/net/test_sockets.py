@@ -8,7 +8,7 @@ import pytest
 
 from barnabas.core.errors import StartupError
 from barnabas.net.channel import SocketOptions
-from barnabas.net.sockets import SocketNetwork, _bind_failure, _may_be_a_name
+from barnabas.net.sockets import SocketNetwork, _bind_failure, _may_be_a_name, _peer_host
 
 
 @pytest.mark.parametrize("host", ["", "localhost", "localhost.", "10.1.2.3", "::1", "a-b.example", "x" * 63])
@@ -34,3 +34,16 @@ def test_what_can_be_none_is_refused_before_the_resolver_is_asked(host):
 def test_why_an_address_cannot_be_had(host, number, text):
     failure = _bind_failure(host, 9092, OSError(number, os.strerror(number)))
     assert re.fullmatch(f"{text}.*", failure)
+
+
+@pytest.mark.parametrize(
+    ("name", "host"),
+    [
+        (("10.1.2.3", 5), "10.1.2.3"),
+        (("::ffff:10.1.2.3", 5, 0, 0), "10.1.2.3"),
+        (("::1", 5, 0, 0), "0:0:0:0:0:0:0:1"),
+        (("fe80::1", 5, 0, 2), "fe80:0:0:0:0:0:0:1%2"),
+    ],
+)
+def test_a_peer_is_called_by_the_one_form_of_its_address(name, host):
+    assert _peer_host(*name) == host

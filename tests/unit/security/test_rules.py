@@ -155,3 +155,23 @@ def test_only_the_first_colon_of_a_principal_counts():
     assert parse_principal(":") == Principal("", "")
     with pytest.raises(ValueError, match="principalType:principalName but got nobody"):
         parse_principal("nobody")
+
+
+@pytest.mark.parametrize(
+    ("said", "host", "is_denied"),
+    [
+        ("::1", "0:0:0:0:0:0:0:1", True),
+        ("::ffff:1.1.1.1", "1.1.1.1", True),
+        ("FE80::1", "fe80:0:0:0:0:0:0:1%2", True),
+        ("fe80::1%2", "fe80:0:0:0:0:0:0:1%2", True),
+        ("fe80::1%3", "fe80:0:0:0:0:0:0:1%2", False),
+        ("::2", "0:0:0:0:0:0:0:1", False),
+    ],
+)
+def test_a_host_is_meant_however_it_is_written(said, host, is_denied):
+    rules = Rules()
+    denial = Entry(ANYBODY, said, Operation.ALL, DENY)
+    rules.set(Pattern(TOPIC, "t"), [Entry(ALICE, "*", Operation.READ, ALLOW), denial])
+    assert rules.rights(ALICE, host, TOPIC, "t") == (0 if is_denied else 1 << Operation.READ | 1 << Operation.DESCRIBE)
+    # What was asked for is told as it was.
+    assert denial in rules.entries(Pattern(TOPIC, "t"))

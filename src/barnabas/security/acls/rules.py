@@ -8,6 +8,8 @@
 READ, WRITE, DELETE and ALTER imply DESCRIBE; ALTER_CONFIGS implies DESCRIBE_CONFIGS. A denial implies nothing, but for
 ALL, which is everything.
 
+Hosts are compared in their canonical form (`core/addresses.py`), however a rule writes them.
+
 Sets of operations are bits, `1 << operation`, as the protocol has them.
 
 Rules are found by hash: the literal ones by name, the prefixed ones by each length that a prefix has. So the cost of a
@@ -18,6 +20,7 @@ Source: semantics, ACLs; Kafka 2.7.2, AclAuthorizer.authorizeAction.
 
 from collections.abc import Collection, Iterator, Mapping
 
+from barnabas.core.addresses import canonical_address
 from barnabas.security.acls.model import (
     ANY_NAME,
     ANYBODY,
@@ -132,7 +135,9 @@ class Rules:
                     about.append(by_who)
         if not about:
             return None
-        who = ((principal, host), (principal, ANY_NAME), (ANYBODY, host), (ANYBODY, ANY_NAME))
+        # A rule that names no link is about an address on each of them.
+        hosts = {host, host.partition("%")[0], ANY_NAME}
+        who = [(each, at) for each in (principal, ANYBODY) for at in hosts]
         allowed = denied = 0
         for by_who in about:
             for each in who:
@@ -145,7 +150,9 @@ class Rules:
 
 def _by_who(entries: Collection[Entry]) -> dict[_Who, _Operations]:
     by_who: dict[_Who, _Operations] = {}
-    for principal, host, operation, permission in entries:
+    for principal, said_host, operation, permission in entries:
+        # differs from Kafka (acl-host-form): it compares what the rule says.
+        host = canonical_address(said_host)
         allowed, denied = by_who.get((principal, host), (0, 0))
         bits = ALL_OPERATIONS if operation is Operation.ALL else 1 << operation
         if permission is Permission.ALLOW:
