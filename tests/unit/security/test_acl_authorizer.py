@@ -1,6 +1,7 @@
 """Decisions by access rules: super users, what no rule is about, what is kept, and what is logged."""
 
 import logging
+import sys
 
 import pytest
 
@@ -54,12 +55,47 @@ def test_a_decision_is_made_once_until_a_rule_changes():
     assert may(authorizer, ALICE, Operation.READ)
 
 
-def test_what_is_kept_is_bounded(monkeypatch):
-    monkeypatch.setattr(module, "MOST_DECISIONS", 10)
+def kept_bytes(authorizer: AclAuthorizer) -> int:
+    """What Python's own accounting says of all decisions."""
+    decisions = authorizer._decisions
+    total = sys.getsizeof(decisions)
+    for who, by_type in decisions.items():
+        total += sys.getsizeof(who) + sys.getsizeof(who[1]) + sys.getsizeof(by_type)
+        for by_name in by_type:
+            total += sys.getsizeof(by_name) + sum(map(sys.getsizeof, by_name)) + 32 * len(by_name)
+    return total
+
+
+@pytest.mark.parametrize("name", ["t{}", "t{}" + 900 * "x", "{}" + 900 * "\U0001f600"])
+def test_what_is_kept_is_bounded_in_bytes(monkeypatch, name):
+    monkeypatch.setattr(module, "MOST_DECISION_BYTES", 1_000_000)
     authorizer = AclAuthorizer(Rules(), [ADMIN], allows_without_rules=False)
-    for number in range(101):
-        assert may(authorizer, ADMIN, Operation.READ, f"t{number}")
-    assert sum(len(by_name) for by_type in authorizer._decisions.values() for by_name in by_type) == 1
+    most_bytes = 0
+    for number in range(9_000):
+        assert may(authorizer, ADMIN, Operation.READ, name.format(number))
+        if number % 100 == 0:
+            most_bytes = max(most_bytes, kept_bytes(authorizer))
+    assert 500_000 < most_bytes < 1_000_000
+
+
+def test_whoever_asks_and_from_wherever_what_is_kept_is_bounded(monkeypatch):
+    monkeypatch.setattr(module, "MOST_DECISION_BYTES", 1_000_000)
+    authorizer = AclAuthorizer(Rules(), [ADMIN], allows_without_rules=False)
+    most_bytes = 0
+    for number in range(2_000):
+        host = f"2001:db8:0:0:0:0:0:{number:x}"
+        assert not authorizer.may(Principal("User", f"u{number}"), host, Operation.READ, ResourceType.TOPIC, "t")
+        most_bytes = max(most_bytes, kept_bytes(authorizer)) if number % 100 == 0 else most_bytes
+    assert 500_000 < most_bytes < 1_000_000
+
+
+def test_what_is_asked_by_a_very_long_name_leaves_no_trace():
+    authorizer = AclAuthorizer(Rules(), [ADMIN], allows_without_rules=True)
+    assert may(authorizer, ALICE, Operation.READ, "t")
+    before = kept_bytes(authorizer)
+    for number in range(100):
+        assert may(authorizer, ALICE, Operation.READ, f"{number}" + 1_000 * "x")
+    assert kept_bytes(authorizer) == before
 
 
 def test_denials_are_logged_as_kafka_does(caplog):

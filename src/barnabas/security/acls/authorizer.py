@@ -1,7 +1,7 @@
 """Decides by access rules, as Kafka's AclAuthorizer does.
 
 A decision is made once for each principal, host and resource, and kept until a rule changes: what a client does, it
-does over and over. What is kept is bounded.
+does over and over. What is kept is bounded in bytes, as a client may ask for any names; what is too much begins anew.
 
 Denials are logged at INFO and what is allowed at DEBUG, both on Kafka's own logger, in its words. (How many lines a
 place in the code may write is `server/log_limit.py`'s business, what of a name is shown `server/log_lines.py`'s.)
@@ -10,6 +10,7 @@ Source: semantics, ACLs; Kafka 2.7.2, AclAuthorizer.
 """
 
 import logging
+import sys
 from collections.abc import Collection
 from typing import Final
 
@@ -22,7 +23,12 @@ from barnabas.security.principals import Principal, parse_principal
 LOGGER_NAME: Final = "kafka.authorizer.logger"
 log = logging.getLogger(LOGGER_NAME)
 
-MOST_DECISIONS: Final = 100_000
+MOST_DECISION_BYTES: Final = 32 * 1024 * 1024
+"""Some 150,000 decisions about topics."""
+LONGEST_NAME: Final = 1_000
+"""What has a longer name is decided about each time: no such thing is asked for often."""
+# What Python needs beside the names: for a decision, and for a principal at a host.
+_DECISION_BYTES, _WHO_BYTES = 140, 1_200
 
 _DEBUG: Final = logging.DEBUG
 # Lists are indexed by the types' codes.
@@ -48,7 +54,7 @@ class AclAuthorizer:
         rules: What they are; whoever changes them calls `forget`.
     """
 
-    __slots__ = ("_count", "_decisions", "_host", "_if_no_rule", "_of_last", "_principal", "_super_users", "rules")
+    __slots__ = ("_bytes", "_decisions", "_host", "_if_no_rule", "_of_last", "_principal", "_super_users", "rules")
 
     allows_everything = False
 
@@ -62,7 +68,7 @@ class AclAuthorizer:
         self._if_no_rule = ALL_OPERATIONS if allows_without_rules else 0
         # Operations as bits by name, by resource type, by principal and host.
         self._decisions: dict[tuple[Principal, str], list[dict[str, int]]] = {}
-        self._count = 0
+        self._bytes = 0
         # Who asked last, and what was decided for him: a request asks several times, and most clients send several.
         self._principal: Principal | None = None
         self._host: str | None = None
@@ -100,15 +106,21 @@ class AclAuthorizer:
     def forget(self) -> None:
         """The rules say something else: every decision is made anew."""
         self._decisions.clear()
-        self._count = 0
+        self._bytes = 0
         self._principal = self._host = None
 
     def _ask_for(self, principal: Principal, host: str) -> None:
-        self._principal, self._host = principal, host
         decisions = self._decisions.get((principal, host))
         if decisions is None:
+            self._make_room(_WHO_BYTES + sys.getsizeof(principal.name) + sys.getsizeof(host))
             decisions = self._decisions[principal, host] = [{} for _ in range(_TYPE_COUNT)]
+        self._principal, self._host = principal, host
         self._of_last = decisions
+
+    def _make_room(self, more_bytes: int) -> None:
+        if self._bytes + more_bytes > MOST_DECISION_BYTES:
+            self.forget()
+        self._bytes += more_bytes
 
     def _decide(self, principal: Principal, host: str, resource_type: ResourceType, name: str) -> int:
         if principal in self._super_users:
@@ -117,11 +129,12 @@ class AclAuthorizer:
             rights = self.rules.rights(principal, host, resource_type, name)
         if rights is None:
             rights = self._if_no_rule
-        if self._count >= MOST_DECISIONS:
-            self.forget()
-            self._ask_for(principal, host)
-        self._count += 1
-        self._of_last[resource_type][name] = rights
+        if len(name) <= LONGEST_NAME:
+            self._make_room(_DECISION_BYTES + sys.getsizeof(name))
+            if self._principal is None:
+                # All was forgotten.
+                self._ask_for(principal, host)
+            self._of_last[resource_type][name] = rights
         return rights
 
 
