@@ -14,11 +14,15 @@
 
 The first one that is set is in force. `<default>` is written so; names are URL-encoded, so none is taken for it.
 
+Peers choose their client ids, of up to 32 KB, and who measures them keeps them: so a long name is kept as its beginning
+and a sum of all of it, wherever limits, measures, history and figures have names.
+
 Source: semantics, quotas; zookeeper.md, configs.
 """
 
+from binascii import crc32
 from enum import Enum, IntEnum
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from barnabas.registry import paths
 
@@ -34,6 +38,18 @@ class Default(Enum):
 
 DEFAULT: Literal[Default.DEFAULT] = Default.DEFAULT
 Name: TypeAlias = str | Literal[Default.DEFAULT]
+
+
+# differs from Kafka (long-client-ids): it keeps them whole.
+LONGEST_NAME: Final = 200
+_BEGINNING: Final = LONGEST_NAME - 9
+
+
+def kept_name(name: str) -> str:
+    """A name as it is kept: one of at most `LONGEST_NAME` characters as it is."""
+    if len(name) <= LONGEST_NAME:
+        return name
+    return f"{name[:_BEGINNING]}~{crc32(name.encode(errors='replace')):08x}"
 
 
 class Level(IntEnum):
@@ -64,6 +80,14 @@ class Entity(NamedTuple):
     @property
     def level(self) -> Level:
         return _LEVELS[_shape(self.user), _shape(self.client_id)]
+
+    def kept(self) -> "Entity":
+        """The same, with its names as they are kept."""
+        user, client_id = self
+        return Entity(
+            kept_name(user) if isinstance(user, str) else user,
+            kept_name(client_id) if isinstance(client_id, str) else client_id,
+        )
 
     @property
     def path(self) -> str:

@@ -4,7 +4,7 @@
 
 Invariants:
 - At most `most_kept` users and client ids have rings: those that used most. What all others used is in one ring of
-  theirs, so the sum over all rings is what the broker served.
+  theirs, so the sum over all rings is what the broker served. Of them no more than `_MOST_CANDIDATES` have names here.
 - A second is one of wall time: the history goes on where it was after a restart. A clock that is set back adds to the
   last second that was known.
 """
@@ -20,6 +20,8 @@ SECOND_COUNT: Final = 3_600
 MOST_KEPT: Final = 100
 _LARGEST: Final = 2**32 - 1
 _NS_PER_US: Final = 1_000
+# So many of those without rings are remembered until they are compared, which is sooner where there are more.
+_MOST_CANDIDATES: Final = 5_000
 # How often those without rings are compared with those that have one.
 _COMPARE_EVERY_S: Final = 60
 
@@ -219,6 +221,8 @@ class History:
                 rings.add(second, kind, value)
                 if rings is self._others:
                     self._candidates[client] = self._candidates.get(client, 0) + value * _WEIGHTS[kind]
+        if len(self._candidates) >= _MOST_CANDIDATES:
+            self._compare()
 
     def _keep(self, client: Name) -> Rings:
         rings = self._kept.get(client)

@@ -8,7 +8,7 @@ Invariants:
 - A bucket belongs to tags, not to a connection: who connects again finds what he left.
 - A change of limits takes no walk: `generation` counts them, and who is counted next looks again what is in force.
 - So many clients and buckets are remembered, those that were used last: a peer with a new client id for each request
-  takes no more memory than that.
+  takes no more memory than that. They are remembered by names that are short (`entities.kept_name`).
 
 Source: semantics, quotas; Kafka 2.7.2, ClientQuotaManager.
 """
@@ -19,7 +19,7 @@ from typing import TypeVar
 
 from barnabas.core.windowed_rate import WindowedRate
 from barnabas.quotas.bucket import Bucket, Windows
-from barnabas.quotas.entities import Entity
+from barnabas.quotas.entities import Entity, kept_name
 from barnabas.quotas.levels import LevelLimit, Limits, Resolution, Tags
 from barnabas.quotas.limits import KINDS_BY_KEY, QuotaKind
 from barnabas.quotas.pacers import Pacers
@@ -42,6 +42,7 @@ class Client:
     """A user with a client id, on whatever connections.
 
     Attributes:
+        user, client_id: Their names as they are kept.
         produced_bytes, fetched_bytes: Of its produce requests and fetch answers; sums since it was first seen.
         request_ns: Of the broker's time, the same; what no quota counts is in it, too.
         mutation_count: Partitions that it created and deleted, the same.
@@ -163,7 +164,7 @@ class Quotas:
         if limit is not None:
             kind.check(limit)
         limits = self._limits[kind]
-        if not limits.set(entity, limit):
+        if not limits.set(entity.kept(), limit):
             return False
         if self.is_enabled[kind] and not limits.is_enabled:
             # Nobody is counted any more, and whoever is counted again begins anew.
@@ -207,6 +208,7 @@ class Quotas:
 
     def enter(self, user: str, client_id: str, now_ms: int) -> Client:
         """A connection is this client's from now on, until `leave`."""
+        user, client_id = kept_name(user), kept_name(client_id)
         client = self.clients.get((user, client_id))
         if client is None:
             if len(self.clients) >= self._most_remembered:
@@ -247,7 +249,7 @@ class Quotas:
     def bucket(self, kind: QuotaKind, user: str, client_id: str, now_ms: int) -> Bucket:
         """Where a client is counted, as the limits are now."""
         limits, buckets = self._limits[kind], self._buckets[kind]
-        resolution = limits.resolve(user, client_id)
+        resolution = limits.resolve(kept_name(user), kept_name(client_id))
         bucket = buckets.get(resolution.tags)
         if bucket is None:
             if len(buckets) >= self._most_remembered:

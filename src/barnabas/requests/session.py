@@ -158,8 +158,9 @@ class Session:
         quotas, now_ms = self._services.quotas, self._services.clock.monotonic_ms()
         if self._client is not None:
             quotas.leave(self._client, now_ms)
-        self._client_id = client_id
         client = self._client = quotas.enter(self._info.principal.name, client_id or "", now_ms)
+        # One that is too long to be kept is looked up again by each request.
+        self._client_id = client.client_id if client_id else client_id
         return client
 
     def _most_elements(self, route: Route, frame: memoryview) -> int:

@@ -214,3 +214,18 @@ def test_a_second_larger_than_a_ring_can_hold_is_cut() -> None:
     traffic.of("alice", "app").produced_bytes += 2**40
     traffic.go_on()
     assert traffic.values(ALICE)[-1] == 2**32 - 1
+
+
+def test_very_many_who_use_a_little_take_no_more_than_so_much_and_hide_nobody() -> None:
+    traffic = Traffic(most_kept=1, most_remembered=100_000)
+    traffic.of("first").produced_bytes += 10
+    traffic.go_on()
+    large = traffic.of("large")
+    for number in range(20):
+        large.produced_bytes += 1_000
+        for each in range(1_000):
+            traffic.of("small", f"{number}-{each}").produced_bytes += 1
+        traffic.go_on()
+        assert len(traffic.history._candidates) <= 5_000
+    assert sum(traffic.values(Name("large", ""))) > 0
+    assert traffic.total() == 10 + 20 * 1_000 + 20 * 1_000

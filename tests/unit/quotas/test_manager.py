@@ -4,7 +4,7 @@ import pytest
 
 from barnabas.quotas.bucket import Windows
 from barnabas.quotas.controller_mutations import ControllerMutationQuota
-from barnabas.quotas.entities import DEFAULT, Entity
+from barnabas.quotas.entities import DEFAULT, LONGEST_NAME, Entity
 from barnabas.quotas.levels import Tags
 from barnabas.quotas.limits import QuotaKind
 from barnabas.quotas.manager import UNUSED_MS, Quotas
@@ -179,3 +179,20 @@ def test_throttle_times_are_averaged_over_half_a_minute_or_a_whole_one() -> None
     assert bucket.throttle_average_ms(10) == 200
     assert bucket.throttle_average_ms(60_010) is None
     assert (bucket.throttle_count, bucket.throttle_total_ms) == (2, 400)
+
+
+def test_a_long_client_id_has_the_limit_that_is_set_for_it_and_is_remembered_by_a_short_name() -> None:
+    quotas = Quotas(WINDOWS)
+    name, other = "x" * 30_000 + "1", "x" * 30_000 + "2"
+    quotas.set_override(Entity(None, name), PRODUCE, 1_000)
+    client = quotas.enter("u", name, 0)
+    assert quotas.enter("u", name, 0) is client
+    assert quotas.enter("u", other, 0) is not client
+    assert client.bucket(PRODUCE, 0) is quotas.bucket(PRODUCE, "u", name, 0)
+    assert client.bucket(PRODUCE, 0).limit == 1_000
+    assert quotas.bucket(PRODUCE, "u", other, 0).limit is None
+    kept = [part for key in quotas.clients for part in key]
+    kept += [part for each in quotas.buckets(PRODUCE) for part in each.resolution.tags]
+    assert max(map(len, kept)) <= LONGEST_NAME
+    quotas.set_override(Entity(None, name), PRODUCE, None)
+    assert not quotas.is_enabled[PRODUCE]
