@@ -201,3 +201,17 @@ def test_a_session_of_the_same_size_does_not_take_anothers_slot():
     assert (cache.add(session_of(2)), cache.add(session_of(3))) == (0, 0)
     assert cache.add(session_of(4))
     assert (cache.get(first), cache.eviction_count) == (None, 1)
+
+
+@pytest.mark.parametrize("name", ["x" * 250, "\u00e4"])
+def test_nothing_is_remembered_by_a_name_that_no_topic_has(path, name):
+    kept = path.services.fetch_sessions
+    answer = ask(path, {"t": 0, name: 0})
+    assert (answer.session_id, len(kept)) == (0, 0)
+    assert [(topic, error) for topic, error, _ in told(answer)] == [
+        ("t", ErrorCode.NONE),
+        (name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+    ]
+    session = begun(path, t=0)
+    assert ask(path, {name: 0}, (session, 1)).error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert len(kept) == 0

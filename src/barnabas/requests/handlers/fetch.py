@@ -11,6 +11,7 @@ Source: protocol guide, Fetch; semantics, Fetch; KIP-74, KIP-227.
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from barnabas.administration.topic_rules import MAX_NAME_LENGTH
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.pending import Pending
 from barnabas.core.types import TopicPartition
@@ -84,11 +85,23 @@ def _open(
     if epoch in (FINAL_EPOCH, INITIAL_EPOCH):
         # A full fetch ends the session that it names.
         sessions.close(request.session_id)
-        return named, FetchSession(named, request.replica_id >= 0) if epoch == INITIAL_EPOCH else None
+        if epoch == FINAL_EPOCH or not _may_be_kept(request):
+            return named, None
+        return named, FetchSession(named, request.replica_id >= 0)
+    if named and not _may_be_kept(request):
+        # Its reader begins anew, without a session.
+        sessions.close(request.session_id)
+        return FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
     session = sessions.go_on(request.session_id, epoch, named, forgotten)
     if isinstance(session, ErrorCode):
         return FetchResponse(error_code=session)
     return (named, None) if session is None else (session.wanted, session)
+
+
+def _may_be_kept(request: FetchRequest) -> bool:
+    """Whether a session may remember what a request names: not by names that no topic has, which may be very long."""
+    # differs from Kafka (fetch-session-names): it remembers whatever is named.
+    return all(len(each.topic) <= MAX_NAME_LENGTH and each.topic.isascii() for each in request.topics)
 
 
 def refuse(ctx: RequestContext, request: FetchRequest, error_code: ErrorCode) -> FetchResponse:
