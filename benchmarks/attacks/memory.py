@@ -1,0 +1,155 @@
+"""`python -m benchmarks.attacks.memory`: what a client without rights makes a broker keep.
+
+Each attack asks by very many long names, on a broker of its own, and leaves. Resident memory is printed of before, of
+when the last answer has come, and of some seconds after the attacker has left; and the size of a page of metrics.
+"""
+
+import argparse
+import struct
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from barnabas.protocol.messages.create_acls import AclCreation, CreateAclsRequest
+from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
+from barnabas.protocol.messages.metadata import MetadataRequest
+from barnabas.protocol.wire import Message, WireBuffer
+from benchmarks.attacks.target import AUTHORIZED, Target, target
+from benchmarks.load.process import resident_mb
+from benchmarks.whole.wire import Peer
+from tools.kafka.server import free_port
+
+_NAME_BYTES = 32_000
+_AT_ONCE_BYTES = 600_000
+_LONGEST_S = 60.0
+_SETTLED_S = 6.0
+_TOPIC, _GROUP, _LITERAL, _ALL, _DENY = 2, 3, 3, 2, 2
+
+
+class Growth(NamedTuple):
+    """Resident megabytes.
+
+    Attributes:
+        sent: How many requests there were; fewer than all where time was over.
+        page_mb: A page of metrics; None: there is none.
+    """
+
+    before_mb: float
+    during_mb: float
+    after_mb: float
+    sent: int
+    page_mb: float | None
+
+
+def _frame(request: Message, version: int, client_id: bytes = b"evil") -> bytes:
+    body = WireBuffer()
+    request.encode(version, body)
+    header = struct.pack(">hhih", request.API_KEY, version, 1, len(client_id)) + client_id
+    return struct.pack(">i", len(header) + len(body)) + header + bytes(body)
+
+
+def name(number: int) -> str:
+    """A long name that is like no other."""
+    return f"{number:08}" + "x" * (_NAME_BYTES - 8)
+
+
+def find_coordinators(count: int) -> Iterator[bytes]:
+    """Ask for the coordinators of groups that nobody has heard of."""
+    for number in range(count):
+        yield _frame(FindCoordinatorRequest(name(number)), 0)
+
+
+def client_ids(count: int) -> Iterator[bytes]:
+    """Be another client with each request."""
+    for number in range(count):
+        yield _frame(MetadataRequest([]), 4, name(number).encode())
+
+
+def fetch_sessions(count: int) -> Iterator[bytes]:
+    """Open sessions for topics that there can't be."""
+    for number in range(count // 50):
+        topics = [FetchTopic(name(50 * number + each), partitions=[FetchPartition(0)]) for each in range(50)]
+        yield _frame(FetchRequest(max_wait_ms=0, topics=topics), 11)
+
+
+ATTACKS: dict[str, tuple[Callable[[int], Iterator[bytes]], int]] = {
+    "FindCoordinator": (find_coordinators, 30_000),
+    "client ids": (client_ids, 20_000),
+    "fetch sessions": (fetch_sessions, 20_000),
+}
+
+
+def deny(port: int) -> None:
+    """Take every right from whoever comes from 127.0.0.1."""
+    admin = Peer(f"127.0.0.2:{port}", ("127.0.0.2", 0))
+    rules = [AclCreation(kind, "*", _LITERAL, "User:*", "127.0.0.1", _ALL, _DENY) for kind in (_TOPIC, _GROUP)]
+    if any(each.error_code for each in admin.ask(CreateAclsRequest(rules), 1).results):
+        raise RuntimeError("the rules could not be made")
+    admin.close()
+
+
+def attack(broker: Target, frames: Iterator[bytes], page: str | None = None, settled_s: float = _SETTLED_S) -> Growth:
+    """Send all frames on one connection, some at a time, and leave.
+
+    Args:
+        page: The URL of the broker's metrics.
+        settled_s: For how long to wait until it counts what is left.
+    """
+    peer, before_mb, sent = Peer(f"127.0.0.1:{broker.port}"), resident_mb(broker.pid), 0
+    end_s = time.monotonic() + _LONGEST_S
+    batch: list[bytes] = []
+    for frame in frames:
+        batch.append(frame)
+        if len(batch) * len(frame) >= _AT_ONCE_BYTES:
+            sent += _exchange(peer, batch)
+            if time.monotonic() > end_s:
+                break
+    sent += _exchange(peer, batch)
+    during_mb = resident_mb(broker.pid)
+    page_mb = None if page is None else len(urllib.request.urlopen(page).read()) / 1e6
+    peer.close()
+    time.sleep(settled_s)
+    return Growth(before_mb, during_mb, resident_mb(broker.pid), sent, page_mb)
+
+
+def _exchange(peer: Peer, batch: list[bytes]) -> int:
+    peer.send(b"".join(batch))
+    left = len(batch)
+    data = b""
+    while left:
+        part = peer.socket.recv(1 << 20)
+        if not part:
+            raise ConnectionError("the broker closed the connection")
+        data += part
+        while len(data) >= 4 and len(data) >= 4 + struct.unpack_from(">i", data)[0]:
+            data = data[4 + struct.unpack_from(">i", data)[0] :]
+            left -= 1
+    count = len(batch)
+    batch.clear()
+    return count
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.attacks.memory", description=__doc__)
+    parser.add_argument("attacks", nargs="*", metavar="ATTACK", help=f"of {', '.join(ATTACKS)}; all unless named")
+    parser.add_argument("--kafka", action="store_true", help="attack Kafka 2.7.2")
+    arguments = parser.parse_args()
+    is_kafka: bool = arguments.kafka
+    print("| attack | requests | MB before | MB at the end | MB after leaving | page of metrics, MB |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for what in arguments.attacks or ATTACKS:
+        frames, count = ATTACKS[what]
+        http = f"127.0.0.1:{free_port()}"
+        own = {} if is_kafka else {"barnabas.http.listeners": http}
+        with target(is_kafka, {**AUTHORIZED, **own}) as broker:
+            deny(broker.port)
+            grown = attack(broker, frames(count), None if is_kafka else f"http://{http}/metrics")
+        page = "-" if grown.page_mb is None else f"{grown.page_mb:.1f}"
+        figures = " | ".join(f"{each:.0f}" for each in grown[:3])
+        print(f"| {what} | {grown.sent:,} | {figures} | {page} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
