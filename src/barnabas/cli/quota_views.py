@@ -107,6 +107,8 @@ def _state(quota: Told) -> str:
 
 
 def _measured(quota: Told, unit: str, limit: float) -> str:
+    if not quota.get("is_use_told", True):
+        return "together with other users: that takes DESCRIBE_CONFIGS on the cluster"
     if not quota["is_measured"]:
         return "nothing yet"
     text = (

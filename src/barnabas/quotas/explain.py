@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Final, TypeAlias
 
 from barnabas.quotas.bucket import Bucket, Windows
-from barnabas.quotas.entities import Level
+from barnabas.quotas.entities import Level, kept_name
 from barnabas.quotas.history import History, Name, Recorded
 from barnabas.quotas.levels import LevelLimit, Tags
 from barnabas.quotas.limits import QuotaKind
@@ -52,9 +52,10 @@ def explain(
     Args:
         history: What was used lately, if anybody knows.
         now_ms: By the clock that the buckets go by.
-        only_user: Others who share a bucket are counted and not named.
+        only_user: Others who share a bucket are counted and not named, and what is measured with them is not told.
         kinds: Of which limits.
     """
+    user, client_id = kept_name(user), kept_name(client_id)
     rates = {} if history is None else history.rates(RATE_SECONDS)
     told = [_explain_kind(quotas, kind, user, client_id, now_ms, rates, only_user) for kind in kinds]
     return {
@@ -83,6 +84,9 @@ def _explain_kind(
         for each in sorted(sharers, key=lambda each: -_lately(quotas, kind, each, rates))
         if only_user in (None, each.user)
     ]
+    is_told = only_user in (None, resolution.tags.user) or (
+        len(sharers) <= _MOST_LOOKED_AT and all(each.user == only_user for each in sharers)
+    )
     told: dict[str, Json] = {
         "key": kind.key,
         "unit": UNITS[kind],
@@ -95,9 +99,10 @@ def _explain_kind(
         "is_sharer_count_complete": len(sharers) <= _MOST_LOOKED_AT,
         "sharers": named[:_MOST_NAMED],
         "pacer_count": quotas.pacer_count(kind, resolution.tags, now_ms),
-        "used_total": in_unit(quotas, kind, sum(_used(kind, each) for each in sharers)),
+        "is_use_told": is_told,
+        "used_total": in_unit(quotas, kind, sum(_used(kind, each) for each in sharers)) if is_told else None,
     }
-    bucket = quotas.bucket_of(kind, user, client_id) if quotas.is_enabled[kind] else None
+    bucket = quotas.bucket_of(kind, user, client_id) if quotas.is_enabled[kind] and is_told else None
     return told | _measured(bucket, now_ms)
 
 
@@ -257,9 +262,13 @@ def recorded(
         "rings": [
             {"user": name and name.user, "client_id": name and name.client_id, "key": kind.key, "values": [*values]}
             for name, kind, values in rings
-            if name is None or (user in (None, name.user) and client_id in (None, name.client_id))
+            if name is None or (_is_meant(user, name.user) and _is_meant(client_id, name.client_id))
         ],
     }
+
+
+def _is_meant(wanted: str | None, name: str) -> bool:
+    return wanted is None or kept_name(wanted) == name
 
 
 def limits_of(quotas: Quotas) -> list[Json]:

@@ -127,6 +127,7 @@ def test_what_was_recorded(asked: Asked) -> None:
 
 def test_without_any_right_a_user_may_ask_about_himself_and_sees_no_others(asked: Asked) -> None:
     denies = asked.services.authorizer = Denies()
+    asked.services.quotas.enter("alice", "other", 0)
     for question in ((0,), (0, "alice"), (0, "alice", "other"), (0, None, "importer")):
         assert asked.told(*question)["user"] == "alice"
     quota = asked.told(0)["quotas"][0]
@@ -136,7 +137,42 @@ def test_without_any_right_a_user_may_ask_about_himself_and_sees_no_others(asked
     assert denies.denied == []
 
 
-@pytest.mark.parametrize("question", [(0, "bob"), (0, ""), (1,), (2,), (2, "alice"), (3, "bob"), (5,), (-1,)])
+def test_without_the_right_nothing_is_told_of_what_is_measured_with_other_users(asked: Asked) -> None:
+    quotas = asked.services.quotas
+    quotas.record(QuotaKind.PRODUCE, "bob", "importer", 50_000, 0)
+    everything = asked.told(0)["quotas"][0]
+    assert (everything["is_measured"], everything["used_total"]) == (True, 200)
+    asked.services.authorizer = Denies()
+    told = asked.told(0)["quotas"][0]
+    # What may hold her is hers to know.
+    assert (told["limit"], told["level"], told["is_use_told"]) == (1_000, 7, False)
+    assert (told["is_measured"], told["rate"], told["throttle_ms"], told["used_total"]) == (False, 0, 0, None)
+
+
+def test_without_the_right_all_is_told_of_what_is_measured_of_the_user_alone(asked: Asked) -> None:
+    quotas = asked.services.quotas
+    quotas.set_override(Entity("alice", None), QuotaKind.PRODUCE, 2_000)
+    quotas.record(QuotaKind.PRODUCE, "alice", "importer", 50_000, 0)
+    asked.services.authorizer = Denies()
+    told = asked.told(0)["quotas"][0]
+    assert (told["limit"], told["is_use_told"], told["is_measured"], told["used_total"]) == (2_000, True, True, 100)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        (0, "alice", "of-bob"),
+        (0, None, "of-bob"),
+        (0, "bob"),
+        (0, ""),
+        (1,),
+        (2,),
+        (2, "alice"),
+        (3, "bob"),
+        (5,),
+        (-1,),
+    ],
+)
 def test_without_the_right_nothing_else_is_told(asked: Asked, question: tuple[Any, ...]) -> None:
     asked.services.authorizer = Denies()
     response = asked.ask(*question)

@@ -8,7 +8,8 @@
 | 3, 4 | as 0 of one's own limit of reading, or writing, by who keeps to it by himself, for the next `last_seconds` |
 
 A null user or client id is the asking one's own; in view 2 it is everybody. All takes DESCRIBE_CONFIGS on the cluster,
-but for what a user asks about himself in views 0, 3 and 4: then others who share his limit are counted and not named.
+but for what a user asks in views 0, 3 and 4 about himself with a client id that he uses: then others who share his
+limit are counted and not named, and where they are other users what is measured with them is not told.
 
 ApiVersions does not tell of this API: its answer is that of Kafka 2.7.2.
 
@@ -23,6 +24,7 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.executor import submit
 from barnabas.core.pending import Pending
 from barnabas.protocol.messages.explain_quotas import ExplainQuotasRequest, ExplainQuotasResponse
+from barnabas.quotas.entities import kept_name
 from barnabas.quotas.history import SECOND_COUNT
 from barnabas.quotas.limits import QuotaKind
 from barnabas.requests.context import RequestContext
@@ -44,7 +46,9 @@ def explain_quotas(
     """Tell what is asked for, of this broker alone."""
     # differs from Kafka (explain-quotas): it has no such request.
     own_user = ctx.connection.principal.name
-    is_own = request.view in (_EXPLAIN, *_PACED) and request.user in (None, own_user)
+    is_own = request.user in (None, own_user) and (
+        request.view in _PACED or (request.view == _EXPLAIN and _uses(ctx, request.client_id))
+    )
     may_see_all = _may_see_all(ctx) if is_own else ctx.may(Operation.DESCRIBE_CONFIGS, ResourceType.CLUSTER, CLUSTER)
     if not may_see_all and not is_own:
         return refuse(ctx, request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
@@ -67,12 +71,19 @@ def _note_pacer(ctx: RequestContext, kind: QuotaKind, last_s: int) -> None:
     services, connection = ctx.services, ctx.connection
     services.quotas.pacers.note(
         kind,
-        connection.principal.name,
-        ctx.client_id,
+        kept_name(connection.principal.name),
+        kept_name(ctx.client_id),
         (connection.host, connection.port),
         services.clock.monotonic_ms(),
         1_000 * min(last_s, _LONGEST_PACED_S),
     )
+
+
+def _uses(ctx: RequestContext, client_id: str | None) -> bool:
+    """Whether the asking user has a client of this id, or had lately."""
+    if client_id is None or client_id == ctx.client_id:
+        return True
+    return (kept_name(ctx.connection.principal.name), kept_name(client_id)) in ctx.services.quotas.clients
 
 
 def _may_see_all(ctx: RequestContext) -> bool:
@@ -103,7 +114,7 @@ def _explain(
         user,
         client_id,
         services.clock.monotonic_ms(),
-        only_user=None if may_see_all else own_user,
+        only_user=None if may_see_all else kept_name(own_user),
         kinds=kinds,
     )
     return _answer({"broker_id": services.config.broker_id, **found})
