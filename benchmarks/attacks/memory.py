@@ -43,7 +43,8 @@ class Growth(NamedTuple):
     page_mb: float | None
 
 
-def _frame(request: Message, version: int, client_id: bytes = b"evil") -> bytes:
+def frame_of(request: Message, version: int, client_id: bytes = b"evil") -> bytes:
+    """A request of a client with this id, as it goes over the wire."""
     body = WireBuffer()
     request.encode(version, body)
     header = struct.pack(">hhih", request.API_KEY, version, 1, len(client_id)) + client_id
@@ -58,20 +59,20 @@ def name(number: int) -> str:
 def find_coordinators(count: int) -> Iterator[bytes]:
     """Ask for the coordinators of groups that nobody has heard of."""
     for number in range(count):
-        yield _frame(FindCoordinatorRequest(name(number)), 0)
+        yield frame_of(FindCoordinatorRequest(name(number)), 0)
 
 
 def client_ids(count: int) -> Iterator[bytes]:
     """Be another client with each request."""
     for number in range(count):
-        yield _frame(MetadataRequest([]), 4, name(number).encode())
+        yield frame_of(MetadataRequest([]), 4, name(number).encode())
 
 
 def fetch_sessions(count: int) -> Iterator[bytes]:
     """Open sessions for topics that there can't be."""
     for number in range(count // 50):
         topics = [FetchTopic(name(50 * number + each), partitions=[FetchPartition(0)]) for each in range(50)]
-        yield _frame(FetchRequest(max_wait_ms=0, topics=topics), 11)
+        yield frame_of(FetchRequest(max_wait_ms=0, topics=topics), 11)
 
 
 ATTACKS: dict[str, tuple[Callable[[int], Iterator[bytes]], int]] = {

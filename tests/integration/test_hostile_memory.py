@@ -2,9 +2,13 @@
 
 import pytest
 
+from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
+from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from barnabas.quotas.entities import LONGEST_NAME
 from barnabas.testing import Broker
-from benchmarks.attacks.memory import ATTACKS, attack, deny
+from benchmarks.attacks.memory import ATTACKS, attack, deny, frame_of, name
 from benchmarks.attacks.target import AUTHORIZED, Target
+from benchmarks.whole.wire import Peer, decoded
 from tools.kafka.server import free_port
 
 # By names of 32 KB: 64 MB of them.
@@ -23,3 +27,16 @@ def test_long_names_are_not_kept(what: str) -> None:
         assert grown.during_mb < grown.before_mb + KEPT_MB
         assert grown.page_mb is not None
         assert grown.page_mb < MOST_PAGE_MB
+
+
+def test_a_member_of_a_group_is_not_called_by_a_long_client_id() -> None:
+    request = JoinGroupRequest("g", 10_000, 10_000, "", None, "consumer", [JoinGroupRequestProtocol("range", b"")])
+    with Broker(config={"offsets.topic.num.partitions": "1"}) as broker:
+        peer = Peer(broker.bootstrap_servers)
+        peer.ask_until(FindCoordinatorRequest("g"), 0, lambda answer: int(answer.error_code))
+        peer.send(frame_of(request, 4, name(1).encode()))
+        member_id = decoded(request.API_KEY, 4, peer.receive()).member_id
+        peer.close()
+    assert member_id.startswith("00000001xx")
+    # With a UUID.
+    assert len(member_id) <= LONGEST_NAME + 40

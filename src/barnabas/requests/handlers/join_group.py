@@ -9,6 +9,7 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.pending import Pending
 from barnabas.groups.events import NO_MEMBER_ID, Join, JoinAnswer
 from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
+from barnabas.quotas.entities import kept_name
 from barnabas.requests.context import RequestContext
 from barnabas.requests.table import Handler
 from barnabas.security.authorizer import Operation, ResourceType
@@ -25,12 +26,14 @@ def join_group(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupRespo
     has_rebalance_timeout = ctx.api_version >= _FIRST_VERSION_WITH_REBALANCE_TIMEOUT
     groups = ctx.services.groups
     instance_id = request.group_instance_id
-    name = ctx.client_id if instance_id is None else instance_id
+    # A client id may be very long, and is kept with the member and in its id.
+    client_id = kept_name(ctx.client_id)
+    name = client_id if instance_id is None else instance_id
     event = Join(
         request.member_id,
         groups.new_member_id(name) if request.member_id == NO_MEMBER_ID else NO_MEMBER_ID,
         ctx.api_version >= _FIRST_VERSION_WITH_REQUIRED_MEMBER_ID and instance_id is None,
-        ctx.client_id,
+        client_id,
         f"/{ctx.connection.host}",
         request.rebalance_timeout_ms if has_rebalance_timeout else request.session_timeout_ms,
         request.session_timeout_ms,

@@ -65,6 +65,9 @@ log = logging.getLogger(__name__)
 
 NOTIFICATION_LIFETIME_MS = 15 * 60 * 1000
 _RETRY_BACKOFF_MS = 500
+MOST_OF_ONE = 1_000
+"""So many tokens an owner has; with `MOST_RENEWERS_CHARACTERS` of renewers' names each, some 30 MB at the most."""
+MOST_RENEWERS_CHARACTERS = 10_000
 _SALT_BYTES = 24
 
 
@@ -125,7 +128,15 @@ class TokenManager:
     # --- who asks for them
 
     async def create(self, owner: Principal, renewers: Collection[Principal], max_lifetime_ms: int) -> Token:
-        """Make a token; it holds from now on."""
+        """Make a token; it holds from now on.
+
+        Raises:
+            KafkaError: POLICY_VIOLATION: the owner has as many as he may have, or names too many renewers.
+        """
+        # differs from Kafka (delegation-token-count): whoever logs in makes as many as there is memory for.
+        count = sum(token.owner == owner for token in self._tokens.values())
+        if count >= MOST_OF_ONE or sum(len(str(each)) for each in renewers) > MOST_RENEWERS_CHARACTERS:
+            raise KafkaError(ErrorCode.POLICY_VIOLATION)
         token_id = urlsafe_b64encode(new_uuid(self._dice)).decode().rstrip("=")
         token = new_token(token_id, owner, renewers, max_lifetime_ms, self._clock.now_ms(), self._limits)
         await self._registry.multi([CreateOp(paths.delegation_token(token_id), encode_token(token)), _note(token_id)])
