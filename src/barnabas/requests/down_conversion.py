@@ -21,11 +21,11 @@ Source: semantics, Fetch, data format; KIP-283.
 
 from collections.abc import Callable, Mapping
 from itertools import chain, repeat
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, StorageError
-from barnabas.core.executor import Executor, submit_while_wanted
+from barnabas.core.executor import submit_while_wanted
 from barnabas.core.pending import Pending
 from barnabas.core.types import TopicPartition
 from barnabas.log.disk.files import FileSlice
@@ -38,9 +38,6 @@ from barnabas.records.record import MAX_UNCOMPRESSED_BYTES
 from barnabas.requests.context import RequestContext
 from barnabas.requests.slices import MORE, Steps
 
-if TYPE_CHECKING:
-    from random import Random
-
 FIRST_VERSION_WITH_BATCHES = 4
 FIRST_VERSION_WITH_ZSTD = 10
 MOST_CONVERTED_BYTES = 1024 * 1024
@@ -49,20 +46,6 @@ USUAL_UNPACKED_BYTES = 4 * 1024 * 1024
 
 _FIRST_VERSION_WITH_TIMESTAMPS = 2
 _OVERFLOW_BYTES = 12
-
-
-class Conversions(NamedTuple):
-    """What conversions need beside the batches.
-
-    Attributes:
-        usual: Threads for batches that unpack to `USUAL_UNPACKED_BYTES` at the most.
-        large: A thread for all others, one at a time.
-        dice: Says which partition an answer begins with.
-    """
-
-    usual: Executor
-    large: Executor
-    dice: "Random"
 
 
 class _Conversion(NamedTuple):

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from barnabas.registry.store import Registry
     from barnabas.replicas.log_dirs import ReplicaLogDirs
     from barnabas.replicas.manager import ReplicaManager
-    from barnabas.requests.down_conversion import Conversions
+    from barnabas.requests.conversions import Conversions
     from barnabas.requests.fetches.sessions import FetchSessions
     from barnabas.requests.slices import Slices
     from barnabas.security.authorizer import Authorizer

@@ -49,7 +49,7 @@ from barnabas.replicas.log_dirs import ReplicaLogDirs
 from barnabas.replicas.manager import ReplicaManager
 from barnabas.replicas.partition import Partition
 from barnabas.requests.context import ConnectionInfo
-from barnabas.requests.down_conversion import Conversions
+from barnabas.requests.conversions import Conversions
 from barnabas.requests.fetches.sessions import FetchSessions
 from barnabas.requests.handlers import HANDLERS
 from barnabas.requests.handlers.api_versions import unsupported_version

@@ -31,7 +31,7 @@ from barnabas.quotas.manager import Client
 from barnabas.replicas.log_dirs import ReplicaLogDirs
 from barnabas.replicas.manager import ReplicaManager
 from barnabas.requests.context import ConnectionInfo
-from barnabas.requests.down_conversion import Conversions
+from barnabas.requests.conversions import Conversions
 from barnabas.requests.exchange import Exchange
 from barnabas.requests.fetches.sessions import FetchSessions
 from barnabas.requests.handlers import fetch, list_offsets, produce

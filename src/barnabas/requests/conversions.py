@@ -1,0 +1,22 @@
+"""What converting batches for old clients needs beside them; the work itself is in `down_conversion.py`."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from barnabas.core.executor import Executor
+
+if TYPE_CHECKING:
+    from random import Random
+
+
+class Conversions(NamedTuple):
+    """The threads of a broker that convert, and what says whose turn it is.
+
+    Attributes:
+        usual: For batches that unpack to little (`down_conversion.USUAL_UNPACKED_BYTES`).
+        large: A thread for all others, one at a time.
+        dice: Says which partition an answer begins with.
+    """
+
+    usual: Executor
+    large: Executor
+    dice: "Random"
