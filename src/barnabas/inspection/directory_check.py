@@ -39,7 +39,7 @@ def running_broker(path: Path) -> int | None:
         The process's id; 0 for one that can't be named; None when nobody has.
     """
     try:
-        fd = os.open(path / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC)
+        fd = os.open(path / LOCK_FILE, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:
         return None
     try:

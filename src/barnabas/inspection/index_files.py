@@ -11,6 +11,7 @@ The file of Kafka's active segment has its full size, with zeros behind the last
 Source: implementation page, log; KIP-33, KIP-98; log-format facts, files in a log.
 """
 
+import os
 from bisect import bisect_right
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ from struct import Struct
 from typing import NamedTuple
 
 from barnabas.core.errors import StorageError
-from barnabas.log.disk.files import storage_errors
+from barnabas.log.disk.files import open_regular, storage_errors
 
 OFFSET_ENTRY_BYTES = 8
 TIME_ENTRY_BYTES = 12
@@ -61,7 +62,9 @@ def read_bytes(path: Path) -> bytes:
         StorageError: It can't be read.
     """
     with storage_errors(path):
-        return path.read_bytes()
+        fd, _ = open_regular(path, os.O_RDONLY)
+        with open(fd, "rb") as file:
+            return file.read()
 
 
 def base_offset_of(path: Path) -> int:

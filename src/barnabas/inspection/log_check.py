@@ -133,6 +133,9 @@ class LogCheck:
                 report.add(Kind.RECOVERY, report.path, f"{what}, left over: the next start would {fate}")
         for name in self._listing.orphans:
             report.add(Kind.RECOVERY, report.path / name, "has no segment: the next start would remove it")
+        for name in self._listing.irregular:
+            text = "is no regular file: a broker would leave it as it is, and the partition offline"
+            report.add(Kind.DAMAGE, report.path / name, text)
         for name in self._listing.strangers:
             report.add(Kind.NOTE, report.path / name, "is no file of a log")
         if not self._listing.segments:

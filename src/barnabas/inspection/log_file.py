@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Self
 
 from barnabas.inspection.stored_batch import StoredBatch, read_stored_batch
-from barnabas.log.disk.files import as_storage_error, storage_errors
+from barnabas.log.disk.files import as_storage_error, open_regular, storage_errors
 from barnabas.records.batch import LEAST_BATCH_LENGTH, LOG_OVERHEAD, MAGIC, MAGIC_POSITION
 from barnabas.records.errors import CorruptRecordsError
 from barnabas.records.legacy import LEAST_MESSAGE_BYTES
@@ -44,9 +44,8 @@ class LogFile:
             StorageError: It can't be opened.
         """
         with storage_errors(path):
-            self._fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            self._fd, self.size = open_regular(path, os.O_RDONLY)
         self.path = path
-        self.size = os.fstat(self._fd).st_size
 
     def close(self) -> None:
         """Close it; harmless when it is closed."""

@@ -9,6 +9,7 @@ Source: log-format facts, files in a log, files in a log dir.
 """
 
 import re
+import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from barnabas.log.file_names import (
     SNAPSHOT_SUFFIX,
     SWAP_SUFFIX,
     file_name,
+    is_name_of_log,
 )
 
 DUMPED_SUFFIXES = (*SEGMENT_SUFFIXES, SNAPSHOT_SUFFIX)
@@ -49,6 +51,8 @@ class LogListing:
         leftovers: Names with `.deleted`, `.cleaned` or `.swap`.
         orphans: Index files without their `.log`.
         strangers: Names that no log has.
+        irregular: What has a name of a log's file, and is no regular file: a link, a pipe, a directory. It is not among
+            the others.
     """
 
     path: Path
@@ -58,6 +62,7 @@ class LogListing:
     leftovers: list[str] = field(default_factory=list)
     orphans: list[str] = field(default_factory=list)
     strangers: list[str] = field(default_factory=list)
+    irregular: list[str] = field(default_factory=list)
 
     def file(self, offset: int, suffix: str) -> Path:
         """A file of this log by its offset."""
@@ -92,14 +97,15 @@ def list_log(path: Path) -> LogListing:
     """
     listing = LogListing(path)
     for entry in _entries(path):
-        if not entry.is_file():
-            listing.strangers.append(entry.name)
-            continue
         try:
-            listing.sizes[entry.name] = entry.stat().st_size
+            status = entry.lstat()
         except FileNotFoundError:
             # A broker that runs removed it meanwhile.
             continue
+        if not stat.S_ISREG(status.st_mode):
+            (listing.irregular if is_name_of_log(entry.name) else listing.strangers).append(entry.name)
+            continue
+        listing.sizes[entry.name] = status.st_size
         match = _FILE.fullmatch(entry.name)
         if match is None:
             if entry.name == NEXT_FILE:

@@ -35,6 +35,12 @@ def file_name(offset: int, suffix: str) -> str:
     return f"{offset:020d}{suffix}"
 
 
+def is_name_of_log(name: str) -> bool:
+    """Whether a log gives one of its files such a name, if only on its way."""
+    stem, _, extension = name.partition(".")
+    return name.removesuffix(".tmp") == EPOCHS_FILE or name == NEXT_FILE or (stem.isdecimal() and bool(extension))
+
+
 def segment_paths(directory: Path, base_offset: int) -> list[Path]:
     """The names of a segment's files: log, offset index, time index, transaction index."""
     return [directory / file_name(base_offset, suffix) for suffix in SEGMENT_SUFFIXES]

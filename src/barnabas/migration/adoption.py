@@ -179,6 +179,15 @@ def _gather(plan: AdoptionPlan, directories: Sequence[DirectoryFacts]) -> dict[T
                     f"has two logs, {logs[topic_partition].path} and {log.path}: keep one",
                 )
             logs[topic_partition] = log
+            if log.irregular:
+                names = ", ".join(log.irregular[:3])
+                plan.say(
+                    Kind.BLOCKED, log.path, f"{names} is no regular file, and so not opened: put the file itself there"
+                )
+            if log.leads_to is not None:
+                plan.say(
+                    Kind.NOTE, log.path, f"is a link: its records stand in {log.leads_to}, also when it is deleted"
+                )
     return logs
 
 

@@ -44,6 +44,8 @@ class LogFacts:
         open_transactions: The earliest first; none before `look_for_transactions`.
         has_time_index: There is a file for it.
         has_zstd: Of the batches that were looked at one is compressed so.
+        irregular: Names of a log's files under which something else stands; nothing more is known of such a log then.
+        leads_to: Where it really stands; None: `path` is no link.
     """
 
     path: Path
@@ -55,6 +57,8 @@ class LogFacts:
     open_transactions: list[OpenTransaction] = field(default_factory=list)
     has_time_index: bool = False
     has_zstd: bool = False
+    irregular: list[str] = field(default_factory=list)
+    leads_to: Path | None = None
 
 
 @dataclass(slots=True)
@@ -132,7 +136,11 @@ def look_for_transactions(facts: DirectoryFacts) -> None:
 
 def _survey_log(topic_partition: TopicPartition, path: Path, *, finds_producers: bool, was_clean: bool) -> LogFacts:
     listing = list_log(path)
-    facts = LogFacts(path, segment_count=len(listing.segments))
+    facts = LogFacts(path, segment_count=len(listing.segments), irregular=listing.irregular)
+    if path.is_symlink():
+        facts.leads_to = path.resolve()
+    if facts.irregular:
+        return facts
     epochs = LocalFileSystem().read(path / EPOCHS_FILE)
     try:
         entries = parse_lines(epochs or b"", 2, path / EPOCHS_FILE)

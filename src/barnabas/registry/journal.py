@@ -68,6 +68,7 @@ class Journal:
 
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+            _check_regular(path)
             connection = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
         except (OSError, sqlite3.Error) as error:
             raise StartupError(f"cannot open the registry {path}: {error}") from error
@@ -117,6 +118,14 @@ class Journal:
     def close(self) -> None:
         """Close the file; the write-ahead log is folded into it."""
         self._connection.close()
+
+
+def _check_regular(path: Path) -> None:
+    """See that SQLite would open no link, pipe or directory."""
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        file = path.with_name(path.name + suffix)
+        if file.is_symlink() or (file.exists() and not file.is_file()):
+            raise StartupError(f"cannot open the registry {path}: {file.name} is no regular file")
 
 
 def _load(connection: "sqlite3.Connection", path: Path) -> Tree:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
-from barnabas.log.disk.files import FileLock, LocalFileSystem, LocalRecordFile, storage_errors
+from barnabas.log.disk.files import FileLock, LocalFileSystem, LocalRecordFile, as_storage_error, storage_errors
 from barnabas.records.batch import Buffer
 
 T = TypeVar("T")
@@ -45,6 +45,7 @@ class FaultyDisk(LocalFileSystem):
     Attributes:
         free_bytes: What record files may still take before the disk is full; None without a limit.
         fails_to_read: Record files can't be read any more.
+        fails_to_read_under: Nor can whole files in this directory; None for none.
         fails_to_sync: Every fsync fails.
         fails_to_sync_under: So does every fsync in this directory; None for none.
         sync_count: How many files were synced.
@@ -55,6 +56,7 @@ class FaultyDisk(LocalFileSystem):
         "_locks",
         "_synced_bytes",
         "fails_to_read",
+        "fails_to_read_under",
         "fails_to_sync",
         "fails_to_sync_under",
         "free_bytes",
@@ -64,6 +66,7 @@ class FaultyDisk(LocalFileSystem):
     def __init__(self) -> None:
         self.free_bytes: int | None = None
         self.fails_to_read = False
+        self.fails_to_read_under: Path | None = None
         self.fails_to_sync = False
         self.fails_to_sync_under: Path | None = None
         self.sync_count = 0
@@ -80,6 +83,11 @@ class FaultyDisk(LocalFileSystem):
         faulty.disk = self
         self._note_write(path, 0 if is_new else file.size)
         return faulty
+
+    def read(self, path: Path) -> bytes | None:
+        if path.parent == self.fails_to_read_under:
+            raise as_storage_error(path, OSError(errno.EIO, os.strerror(errno.EIO)))
+        return super().read(path)
 
     def append(self, path: Path, data: bytes) -> None:
         self._note_made(path)

@@ -42,6 +42,15 @@ def test_after_a_kill_a_start_reads_from_the_recovery_point_on(two_segments):
     assert "2 of 2 segments" in two_segments.recovery()[0]
 
 
+def test_what_is_no_regular_file_is_damage(two_segments, tmp_path):
+    segment = two_segments.path / f"{4:020}.log"
+    segment.rename(tmp_path / "moved")
+    segment.symlink_to(tmp_path / "moved")
+    assert [(each.path, each.text) for each in two_segments.check(**CLEAN).findings if each.kind is Kind.DAMAGE] == [
+        (segment, "is no regular file: a broker would leave it as it is, and the partition offline")
+    ]
+
+
 def damaged_at(path: Path, position: int) -> None:
     data = bytearray(path.read_bytes())
     data[position] ^= 1

@@ -151,9 +151,7 @@ def test_a_damaged_checkpoint_takes_its_directory_offline(logs, make_logs):
 def test_a_log_that_cannot_be_read_takes_its_directory_offline(logs, make_logs, disk):
     kept = logs.held_by("b")
     logs.stop()
-    (log, *_) = (path for path in logs.directories[0].iterdir() if path.name.startswith("t-"))
-    (log / "leader-epoch-checkpoint").unlink(missing_ok=True)
-    (log / "leader-epoch-checkpoint").mkdir()
+    (disk.fails_to_read_under, *_) = (path for path in logs.directories[0].iterdir() if path.name.startswith("t-"))
     again = make_logs().start()
     assert set(again.manager.topic_partitions) == kept
 

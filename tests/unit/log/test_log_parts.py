@@ -1,5 +1,7 @@
 """Indexes, tail, leader epochs, producer snapshots and checkpoints, each by itself."""
 
+import os
+from contextlib import contextmanager
 from struct import pack
 
 import pytest
@@ -248,9 +250,18 @@ class TestCheckpoint:
             checkpoint.read()
 
 
-def test_a_file_that_goes_while_its_directory_is_listed_is_left_out(tmp_path):
+def test_a_file_that_goes_while_its_directory_is_listed_is_left_out(tmp_path, monkeypatch):
     """The cleaner lists a log in one thread while replaced segments are removed in another."""
     (tmp_path / "kept").write_bytes(b"abc")
-    # Its name is there and its size can't be asked for any more, as between the two steps of a removal.
-    (tmp_path / "removed").symlink_to(tmp_path / "nothing")
+    (tmp_path / "removed").write_bytes(b"abc")
+    scandir = os.scandir
+
+    @contextmanager
+    def removing(path):
+        with scandir(path) as entries:
+            found = list(entries)
+        (tmp_path / "removed").unlink()
+        yield found
+
+    monkeypatch.setattr(os, "scandir", removing)
     assert [(entry.name, entry.size_bytes) for entry in LocalFileSystem().list(tmp_path)] == [("kept", 3)]

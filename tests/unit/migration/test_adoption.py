@@ -1,3 +1,5 @@
+from pathlib import Path
+
 from barnabas.core.types import TopicPartition
 from barnabas.log.producers.open_transactions import OpenTransaction
 from barnabas.migration.adoption import plan_adoption
@@ -132,6 +134,19 @@ def test_logs_of_no_topic_are_left_alone() -> None:
         "gone: the logs of partitions 0-1 belong to no topic of the tree and are left alone"
     ]
     assert plan.topics == []
+
+
+def test_links_are_named_and_files_that_are_links_block() -> None:
+    elsewhere, strange = log("t-0"), log("t-1")
+    elsewhere.leads_to = Path("/disk/t-0")
+    strange.irregular = ["00000000000000000000.log"]
+    plan = plan_adoption([directory({"t-0": elsewhere, "t-1": strange})], None, NEW_ID)
+    assert texts(plan.findings, Kind.BLOCKED) == [
+        "/data/t-1: 00000000000000000000.log is no regular file, and so not opened: put the file itself there"
+    ]
+    assert "/data/t-0: is a link: its records stand in /disk/t-0, also when it is deleted" in texts(
+        plan.findings, Kind.NOTE
+    )
 
 
 def test_without_a_tree_names_and_logs_say_what_there_is() -> None:

@@ -1,3 +1,4 @@
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -146,3 +147,28 @@ def test_a_log_that_cannot_be_read_for_its_transactions_is_told(data_dir: Path) 
     (data_dir / "log-start-offset-checkpoint").write_text("torn")
     look_for_transactions(facts)
     assert "log-start-offset-checkpoint" in str(facts.problem)
+
+
+@pytest.mark.parametrize("name", [f"{0:020}.log", f"{0:020}.snapshot", "leader-epoch-checkpoint"])
+def test_what_is_no_regular_file_is_not_opened(data_dir: Path, name: str) -> None:
+    log = write_log(data_dir, "t-0", [batch(0)])
+    (log / name).unlink(missing_ok=True)
+    # Who opened it would wait for somebody to write.
+    os.mkfifo(log / name)
+    facts = look(data_dir)
+    assert facts.irregular == [name]
+
+
+def test_a_checkpoint_that_is_no_regular_file_is_a_problem(data_dir: Path) -> None:
+    os.mkfifo(data_dir / "cleaner-offset-checkpoint")
+    os.mkfifo(data_dir / ".lock")
+    facts = survey(data_dir, finds_producers=True)
+    assert facts.problem is not None
+    assert "cleaner-offset-checkpoint: is a pipe, device or directory, no regular file" in facts.problem
+
+
+def test_a_log_that_stands_elsewhere(data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    elsewhere = tmp_path_factory.mktemp("disk")
+    write_log(elsewhere, "t-0", [batch(0)])
+    (data_dir / "t-0").symlink_to(elsewhere / "t-0")
+    assert look(data_dir).leads_to == elsewhere / "t-0"

@@ -213,6 +213,16 @@ def test_a_file_that_is_no_registry_is_refused_unless_it_is_empty(tmp_path: Path
     asyncio.run(story())
 
 
+@pytest.mark.parametrize("suffix", ["", "-wal", "-journal"])
+@pytest.mark.parametrize("put", [lambda path: path.symlink_to("other"), os.mkfifo], ids=["link", "pipe"])
+def test_what_is_no_regular_file_is_not_opened(tmp_path: Path, suffix: str, put: Callable[[Path], None]) -> None:
+    path = tmp_path / "registry.sqlite"
+    put(tmp_path / f"registry.sqlite{suffix}")
+    with pytest.raises(StartupError, match=rf"registry\.sqlite{suffix} is no regular file"):
+        asyncio.run(EmbeddedRegistry.open(path, ManualClock(), InlineExecutor()))
+    assert not (tmp_path / "other").exists()
+
+
 def test_a_later_format_is_refused(tmp_path: Path) -> None:
     async def story() -> None:
         path = tmp_path / "registry.sqlite"

@@ -5,6 +5,8 @@
     *.deleted, *.cleaned                            removed
     *.log.swap                                      the result of a compaction that had only to be put in place
 
+Invariant: where one of these is no regular file (a link, a pipe, a directory) nothing of the log is read or changed.
+
 Source: log-format facts, files in a log, load and recovery, 1 to 3.
 """
 
@@ -25,10 +27,12 @@ from barnabas.log.file_names import (
     TIME_INDEX_SUFFIX,
     TRANSACTION_INDEX_SUFFIX,
     file_name,
+    is_name_of_log,
 )
 from barnabas.log.segments.batch_reader import read_headers
 from barnabas.log.segments.segment import Segment
 from barnabas.log.segments.txn_index import ENTRY_BYTES
+from barnabas.records.errors import CorruptRecordsError
 
 
 @dataclass(slots=True)
@@ -51,13 +55,17 @@ def read_directory(files: FileSystem, directory: Path, now_ms: int) -> LogFiles:
 
     Raises:
         StorageError: The disk failed.
-        CorruptRecordsError: The result of a compaction is no log.
+        CorruptRecordsError: The result of a compaction is no log, or a file of the log no regular one.
     """
     entries = files.list(directory)
+    for entry in entries:
+        if not entry.is_regular and is_name_of_log(entry.name):
+            # differs from Kafka (log-files-by-link): it follows links, and a start may empty what they lead to.
+            raise CorruptRecordsError(f"{directory / entry.name} is no regular file, and is left as it is")
     if _tidy(files, directory, entries):
         entries = files.list(directory)
     found = LogFiles()
-    sizes = {entry.name: entry.size_bytes for entry in entries if not entry.is_directory}
+    sizes = {entry.name: entry.size_bytes for entry in entries if entry.is_regular}
     for name, size in sizes.items():
         stem, dot, extension = name.rpartition(".")
         if not stem.isdecimal():
@@ -89,7 +97,7 @@ def _has_damaged_index(files: FileSystem, directory: Path, stem: str, sizes: dic
 def _tidy(files: FileSystem, directory: Path, entries: Sequence[DirectoryEntry]) -> bool:
     """Remove and put in place what was under way; whether there was anything."""
     unfinished = (DELETED_SUFFIX, CLEANED_SUFFIX, SWAP_SUFFIX)
-    names = [entry.name for entry in entries if not entry.is_directory and entry.name.endswith(unfinished)]
+    names = [entry.name for entry in entries if entry.is_regular and entry.name.endswith(unfinished)]
     if not names:
         return False
     cleaned = [name for name in names if name.endswith(CLEANED_SUFFIX)]

@@ -4,7 +4,10 @@ Invariants:
     - a record file's `size` is what was written completely: a write that fails half-way is cut off again; what is
       written ahead lies behind it, where nobody reads;
     - a descriptor is closed when the last reference to its `RecordFile` is gone and never earlier, so a file slice
-      that waits to be sent can't send another file's bytes.
+      that waits to be sent can't send another file's bytes;
+    - only regular files are opened, and no link is followed to one: whoever can put a link, a pipe or a device under a
+      log's names must not choose what else is read, emptied or waited for. Directories may be links, as for Kafka
+      (a partition on another disk); what is deleted then is the link.
 
 Source: design page, section 3, traps.
 """
@@ -13,6 +16,7 @@ import contextlib
 import errno
 import fcntl
 import os
+import stat
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -23,11 +27,18 @@ _WARMED_BYTES = 256 * 1024
 
 
 class DirectoryEntry(NamedTuple):
-    """What a directory lists."""
+    """What a directory lists.
+
+    Attributes:
+        is_directory: It is a directory, or a link to one.
+        size_bytes: Of a file.
+        is_regular: It is a file, and neither a link nor a pipe, device or socket.
+    """
 
     name: str
     is_directory: bool
     size_bytes: int
+    is_regular: bool
 
 
 class RecordFile(Protocol):
@@ -282,7 +293,7 @@ class FileSystem(Protocol):
         ...
 
     def remove_tree(self, path: Path) -> None:
-        """Remove a directory with all in it; harmless when it is gone."""
+        """Remove a directory with all in it, or a link without what it leads to; harmless when it is gone."""
         ...
 
     def make_directory(self, path: Path) -> None:
@@ -317,19 +328,19 @@ class LocalFileSystem:
 
     def open_records(self, path: Path, *, is_new: bool = False) -> LocalRecordFile:
         with storage_errors(path):
-            flags = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | (os.O_CREAT | os.O_TRUNC if is_new else 0)
-            fd = os.open(path, flags, 0o644)
-            return LocalRecordFile(fd, path, os.fstat(fd).st_size)
+            flags = os.O_RDWR | os.O_APPEND | (os.O_CREAT | os.O_TRUNC if is_new else 0)
+            fd, size = _open_own(path, flags)
+            return LocalRecordFile(fd, path, size)
 
     def read(self, path: Path) -> bytes | None:
         with storage_errors(path):
             try:
-                fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+                fd, size = _open_own(path, os.O_RDONLY)
             except FileNotFoundError:
                 return None
             try:
                 # One byte more than there are: where it is not there, that was all.
-                data = os.read(fd, os.fstat(fd).st_size + 1)
+                data = os.read(fd, size + 1)
                 part = data
                 while part:
                     part = os.read(fd, _WARMED_BYTES)
@@ -341,16 +352,16 @@ class LocalFileSystem:
     def read_end(self, path: Path, length: int) -> bytes | None:
         with storage_errors(path):
             try:
-                fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+                fd, size = _open_own(path, os.O_RDONLY)
             except FileNotFoundError:
                 return None
             try:
-                return os.pread(fd, length, max(os.fstat(fd).st_size - length, 0))
+                return os.pread(fd, length, max(size - length, 0))
             finally:
                 os.close(fd)
 
     def append(self, path: Path, data: bytes) -> None:
-        with storage_errors(path), path.open("ab", buffering=0) as file:
+        with storage_errors(path), open(path, "ab", buffering=0, opener=_opener) as file:
             size = file.seek(0, os.SEEK_END)
             try:
                 written_bytes = 0
@@ -363,13 +374,13 @@ class LocalFileSystem:
                 raise
 
     def write(self, path: Path, data: bytes) -> None:
-        with storage_errors(path):
-            path.write_bytes(data)
+        with storage_errors(path), open(path, "wb", opener=_opener) as file:
+            file.write(data)
 
     def replace(self, path: Path, data: bytes, *, is_synced: bool = True) -> None:
         temporary = path.with_name(path.name + ".tmp")
-        with storage_errors(path):
-            with temporary.open("wb") as file:
+        with storage_errors(temporary):
+            with open(temporary, "wb", opener=_opener) as file:
                 file.write(data)
                 if is_synced:
                     file.flush()
@@ -379,13 +390,14 @@ class LocalFileSystem:
             self.sync(path.parent)
 
     def truncate(self, path: Path, size: int) -> None:
-        with storage_errors(path):
-            os.truncate(path, size)
+        with storage_errors(path), open(path, "r+b", buffering=0, opener=_opener) as file:
+            file.truncate(size)
 
     def sync(self, path: Path) -> None:
         with storage_errors(path):
             try:
-                fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+                # It may be a directory that is a link; who opens a pipe so waits for nobody.
+                fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
             except FileNotFoundError:
                 return
             try:
@@ -406,7 +418,11 @@ class LocalFileSystem:
         from shutil import rmtree
 
         with storage_errors(path), contextlib.suppress(FileNotFoundError):
-            rmtree(path)
+            mode = path.lstat().st_mode
+            if stat.S_ISLNK(mode):
+                path.unlink()
+            elif stat.S_ISDIR(mode):
+                rmtree(path)
 
     def make_directory(self, path: Path) -> None:
         with storage_errors(path):
@@ -418,12 +434,15 @@ class LocalFileSystem:
             for entry in entries:
                 # What is removed in another thread meanwhile (replaced segments, snapshots) stands there no more.
                 with contextlib.suppress(FileNotFoundError):
-                    found.append(DirectoryEntry(entry.name, entry.is_dir(), entry.stat().st_size))
+                    is_directory = os.path.isdir(entry) if entry.is_symlink() else entry.is_dir()
+                    size_bytes = entry.stat(follow_symlinks=False).st_size
+                    is_regular = entry.is_file(follow_symlinks=False)
+                    found.append(DirectoryEntry(entry.name, is_directory, size_bytes, is_regular))
             return sorted(found)
 
     def lock(self, path: Path) -> FileLock | None:
         with storage_errors(path):
-            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            fd, _ = _open_own(path, os.O_RDWR | os.O_CREAT)
         try:
             # The record lock is the one that a JVM takes; the other also holds within one process.
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -438,11 +457,45 @@ class LocalFileSystem:
 
     def modified_ms(self, path: Path) -> int:
         with storage_errors(path):
-            return path.stat().st_mtime_ns // 1_000_000
+            return path.lstat().st_mtime_ns // 1_000_000
 
     def set_modified(self, path: Path, modified_ms: int) -> None:
         with storage_errors(path):
-            os.utime(path, ns=(modified_ms * 1_000_000, modified_ms * 1_000_000))
+            os.utime(path, ns=(modified_ms * 1_000_000, modified_ms * 1_000_000), follow_symlinks=False)
+
+
+def open_regular(path: Path | str, flags: int) -> tuple[int, int]:
+    """Open what must be a regular file, without waiting for somebody at the other end of a pipe.
+
+    Returns:
+        Its descriptor, and its size.
+
+    Raises:
+        OSError: It can't be opened, or is something else.
+    """
+    try:
+        fd = os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK, 0o644)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise OSError(errno.ELOOP, "is a symbolic link, no regular file") from error
+        if error.errno == errno.ENXIO:
+            # A pipe that nobody reads, or a socket.
+            raise OSError(errno.ENXIO, "is a pipe or socket, no regular file") from error
+        raise
+    status = os.fstat(fd)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(fd)
+        raise OSError(errno.EINVAL, "is a pipe, device or directory, no regular file")
+    return fd, status.st_size
+
+
+def _open_own(path: Path | str, flags: int) -> tuple[int, int]:
+    """Open a file in a log directory: not by a link either."""
+    return open_regular(path, flags | os.O_NOFOLLOW)
+
+
+def _opener(path: str, flags: int) -> int:
+    return _open_own(path, flags)[0]
 
 
 def as_storage_error(path: Path, error: OSError) -> StorageError:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from barnabas.core.config.versions import message_magic
+from barnabas.core.errors import StorageError
 from barnabas.core.types import TopicPartition
 from barnabas.log.config import LogConfig
 from barnabas.log.directories.directory_files import LogFiles, read_directory
@@ -63,11 +64,11 @@ def open_log(
 
     Raises:
         StorageError: The disk failed.
-        CorruptRecordsError: The log was damaged below the recovery point.
+        CorruptRecordsError: The log was damaged below the recovery point, or something else stands in its place.
     """
     now_ms = env.clock.now_ms()
     if not is_found:
-        env.files.make_directory(directory)
+        _make_directory(env, directory)
     found = read_directory(env.files, directory, now_ms)
     epochs = LeaderEpochs(env.files, directory)
     snapshots = ProducerSnapshots(env.files, directory, found.snapshot_offsets)
@@ -127,6 +128,16 @@ def open_log(
         is_found,
     )
     return PartitionLog(env, topic_partition, directory, config, parts)
+
+
+def _make_directory(env: LogEnvironment, directory: Path) -> None:
+    try:
+        env.files.make_directory(directory)
+    except StorageError as error:
+        if isinstance(error.__cause__, FileExistsError):
+            # A link to a disk that is not mounted, or a file: no disk failed.
+            raise CorruptRecordsError(f"{directory} is no directory, and is left as it is") from error
+        raise
 
 
 @dataclass(slots=True)

@@ -343,7 +343,9 @@ class MemoryDisk:
 
     def list(self, path: Path) -> list[DirectoryEntry]:
         return sorted(
-            DirectoryEntry(name, isinstance(node, _Directory), len(node.data) if isinstance(node, _File) else 0)
+            DirectoryEntry(name, False, len(node.data), True)
+            if isinstance(node, _File)
+            else DirectoryEntry(name, True, 0, False)
             for name, node in self._directory(path).entries.items()
         )
 
