@@ -69,6 +69,9 @@ class Journal:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             _check_regular(path)
+            if not path.exists():
+                # It holds users' keys. What SQLite makes beside it gets the same mode.
+                path.touch(mode=0o600)
             connection = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
         except (OSError, sqlite3.Error) as error:
             raise StartupError(f"cannot open the registry {path}: {error}") from error

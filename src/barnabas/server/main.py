@@ -25,6 +25,8 @@ from barnabas.core.standard_streams import open_standard_streams
 from barnabas.server.log_limit import LimitedHandler
 from barnabas.server.log_lines import LineFormatter
 
+log = logging.getLogger(__name__)
+
 _HELP_WIDTH = 100
 # Where Kafka's scripts are told of it.
 _JAAS_FILE = re.compile(r"-Djava\.security\.auth\.login\.config=(\S+)")
@@ -117,11 +119,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         from barnabas.core.parent import die_with_parent
 
         die_with_parent(options.parent_pid or os.getppid())
+    # differs from Kafka (private-files): it makes what the umask of who starts it lets everybody read.
+    os.umask(0o077)
     _set_up_logging(options.log_level)
     try:
         _check_descriptor("--ready-fd", options.ready_fd)
         _check_descriptor("--control-fd", options.control_fd)
         config = load_config(options)
+        # Not at the top: it brings what a broker is made of, and help needs none of that.
+        from barnabas.server.private_files import exposed_secrets
+
+        for path in exposed_secrets(config, options.file):
+            log.warning("every user of this machine can read or change the secrets in %s: chmod o-rwx %s", path, path)
         from barnabas.server.lifecycle import run
 
         run(config, options.ready_fd, options.control_fd)

@@ -381,6 +381,9 @@ class LocalFileSystem:
         temporary = path.with_name(path.name + ".tmp")
         with storage_errors(temporary):
             with open(temporary, "wb", opener=_opener) as file:
+                with contextlib.suppress(FileNotFoundError):
+                    # Who could read it before, Kafka's user among them, still can.
+                    os.fchmod(file.fileno(), stat.S_IMODE(path.lstat().st_mode))
                 file.write(data)
                 if is_synced:
                     file.flush()

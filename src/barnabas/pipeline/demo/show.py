@@ -56,6 +56,8 @@ def run_demo(plan: DemoPlan, console: Console) -> int:
         ChildFailedError: the broker, the replay or the job can't be run.
     """
     directory = DemoDirectory(plan.directory)
+    # An access log says who did what: neither it nor what is made of it is everybody's.
+    os.umask(0o077)
     with directory.lock():
         log = plan.access_log
         if log is None:
