@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from barnabas.core.types import TopicPartition
+from barnabas.log.directories.directory import partition_of
 from barnabas.log.disk.files import storage_errors
 from barnabas.log.file_names import (
     CLEANED_SUFFIX,
@@ -36,7 +37,6 @@ _DATA_DIRECTORY_FILES = ("meta.properties", "recovery-point-offset-checkpoint", 
 _KINDS = "|".join(map(re.escape, DUMPED_SUFFIXES))
 _LEFTOVERS = "|".join(map(re.escape, (DELETED_SUFFIX, CLEANED_SUFFIX, SWAP_SUFFIX)))
 _FILE = re.compile(rf"(\d{{20}})({_KINDS})({_LEFTOVERS})?", re.ASCII)
-_LOG = re.compile(r"(.+)-(\d+)", re.ASCII)
 _FORMER = re.compile(r"(.+)-(\d+)\.[0-9a-f]{32}-(delete|future)", re.ASCII)
 
 
@@ -135,11 +135,11 @@ def list_directory(path: Path) -> DirectoryListing:
     for entry in _entries(path):
         if not entry.is_dir():
             continue
-        match = _LOG.fullmatch(entry.name)
+        topic_partition = partition_of(entry.name)
         if _FORMER.fullmatch(entry.name) or entry.name.endswith("-delete"):
             listing.former.append(entry)
-        elif match is not None:
-            listing.logs[TopicPartition(match[1], int(match[2]))] = entry
+        elif topic_partition is not None:
+            listing.logs[topic_partition] = entry
         else:
             listing.strangers.append(entry)
     return listing

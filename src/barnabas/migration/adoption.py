@@ -53,6 +53,8 @@ _KEEP_EVERYTHING = {"retention.bytes": "-1", "retention.ms": "-1"}
 _COMPACTED = {"cleanup.policy": "compact"}
 # Ids that were handed out and never reached a log are not seen; ids are 64 bits wide, so room costs nothing.
 _PRODUCER_ID_MARGIN = 1_000_000
+# One directory's name claims that there are all partitions below its own.
+_MOST_MISSING = 10_000
 
 
 @dataclass(slots=True)
@@ -248,11 +250,23 @@ def _make_nodes(
 ) -> None:
     me = plan.broker_id
     compacted = {topic_partition.topic for each in directories for topic_partition in each.compacted}
-    counts: dict[str, int] = {}
+    here: dict[str, list[int]] = {}
     for topic, partition in logs:
-        counts[topic] = max(counts.get(topic, 0), partition + 1)
+        here.setdefault(topic, []).append(partition)
     guessed: list[str] = []
-    for topic, count in sorted(counts.items()):
+    missing_count = 0
+    for topic, partitions in sorted(here.items()):
+        count = max(partitions) + 1
+        if missing_count + count - len(partitions) > _MOST_MISSING:
+            plan.say(
+                Kind.BLOCKED,
+                topic,
+                f"partitions {_gaps(partitions)} have no log in these directories, more than --allow-missing lets start "
+                f"empty ({_MOST_MISSING} in all): move away what is no partition of the topic, or name its tree with "
+                "--zookeeper",
+            )
+            continue
+        missing_count += count - len(partitions)
         plan.nodes[paths.topic(topic)] = encode_assignment(TopicAssignment({index: [me] for index in range(count)}))
         settings = _settings(topic, topic in compacted)
         if topic not in INTERNAL_TOPICS:
@@ -281,6 +295,16 @@ def _make_nodes(
             f"the settings of {len(guessed)} topics are not known: those that a cleaner worked on stay compacted, "
             "the others keep all records until you set retention.ms and retention.bytes",
         )
+
+
+def _gaps(partitions: list[int]) -> str:
+    """The numbers below the highest that are not there, as a person would write them."""
+    found, expected = [], 0
+    for partition in sorted(partitions):
+        if partition > expected:
+            found.append(f"{expected}-{partition - 1}" if partition - 1 > expected else str(expected))
+        expected = partition + 1
+    return ", ".join(found)
 
 
 def _settings(topic: str, is_compacted: bool) -> dict[str, str]:

@@ -1,4 +1,7 @@
+import tracemalloc
 from pathlib import Path
+
+import pytest
 
 from barnabas.core.types import TopicPartition
 from barnabas.log.producers.open_transactions import OpenTransaction
@@ -238,3 +241,25 @@ def test_open_transactions_are_told_partition_by_partition() -> None:
     assert "their coordinator ends them soon after the start" in note
     plan = plan_adoption([directory({name: log(name) for name in logs})], tree(nodes), NEW_ID)
     assert not [text for text in texts(plan.findings, Kind.NOTE) if text.startswith("open transactions: ")]
+
+
+@pytest.mark.parametrize("allows_missing", [False, True])
+def test_a_gap_wider_than_any_topic_is_named_and_not_filled(allows_missing: bool) -> None:
+    logs = {name: log(name) for name in ("t-0", "t-7", "t-2147483647", "u-0")}
+    tracemalloc.start()
+    plan = plan_adoption([directory(logs)], None, NEW_ID, allows_missing=allows_missing)
+    _, most_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert texts(plan.findings, Kind.BLOCKED) == [
+        "t: partitions 1-6, 8-2147483646 have no log in these directories, more than --allow-missing lets start empty "
+        "(10000 in all): move away what is no partition of the topic, or name its tree with --zookeeper"
+    ]
+    assert [topic.name for topic in plan.topics] == ["u"]
+    assert most_bytes < 10_000_000
+
+
+def test_many_gaps_are_bounded_together() -> None:
+    logs = {f"t{index}-6000": log(f"t{index}-6000") for index in range(3)}
+    plan = plan_adoption([directory(logs)], None, NEW_ID, allows_missing=True)
+    assert [text.partition(":")[0] for text in texts(plan.findings, Kind.BLOCKED)] == ["t1", "t2"]
+    assert plan.topics[0].partition_count == 6001

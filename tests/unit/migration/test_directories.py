@@ -172,3 +172,12 @@ def test_a_log_that_stands_elsewhere(data_dir: Path, tmp_path_factory: pytest.Te
     write_log(elsewhere, "t-0", [batch(0)])
     (data_dir / "t-0").symlink_to(elsewhere / "t-0")
     assert look(data_dir).leads_to == elsewhere / "t-0"
+
+
+@pytest.mark.parametrize("name", ["t-2147483648", "t-99999999999999999999", "t-00", "t-0x", "-0", "t-"])
+def test_names_that_are_no_partitions(data_dir: Path, name: str) -> None:
+    """Partitions have 32 bits, and one name each."""
+    (data_dir / name).mkdir()
+    (data_dir / "t-2147483647").mkdir()
+    assert list(survey(data_dir, finds_producers=True).logs) == [TopicPartition("t", 2147483647)]
+    assert list(LogDirectory(LocalFileSystem(), data_dir).logs().logs) == [TopicPartition("t", 2147483647)]

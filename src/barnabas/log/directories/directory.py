@@ -36,8 +36,9 @@ _CHECKPOINTS = (
     "log-start-offset-checkpoint",
     "cleaner-offset-checkpoint",
 )
-_LOG_NAME = re.compile(r"(.+)-(\d+)", re.ASCII)
-_FUTURE_NAME = re.compile(r"(.+)-(\d+)\.[0-9a-f]{32}-future", re.ASCII)
+_LOG_NAME = re.compile(r"(.+)-(0|[1-9]\d*)", re.ASCII)
+_FUTURE_NAME = re.compile(r"(.+)\.[0-9a-f]{32}-future", re.ASCII)
+_MOST_PARTITION = 2**31 - 1
 
 _logger = logging.getLogger(__name__)
 
@@ -61,6 +62,14 @@ class LogListing(NamedTuple):
     logs: dict[TopicPartition, Path]
     deleted: list[Path]
     futures: dict[TopicPartition, Path]
+
+
+def partition_of(name: str) -> TopicPartition | None:
+    """Whose log a directory of that name is; None: nobody's."""
+    match = _LOG_NAME.fullmatch(name)
+    if match is None or int(match[2]) > _MOST_PARTITION:
+        return None
+    return TopicPartition(match[1], int(match[2]))
 
 
 def future_name(topic_partition: TopicPartition, token: bytes) -> str:
@@ -178,14 +187,12 @@ class LogDirectory:
         for entry in self._files.list(self.path):
             if not entry.is_directory:
                 continue
-            match = _LOG_NAME.fullmatch(entry.name)
             future = _FUTURE_NAME.fullmatch(entry.name)
+            topic_partition = partition_of(entry.name if future is None else future[1])
             if entry.name.endswith(DELETE_SUFFIX):
                 deleted.append(self.path / entry.name)
-            elif future is not None:
-                futures[TopicPartition(future[1], int(future[2]))] = self.path / entry.name
-            elif match is not None:
-                found[TopicPartition(match[1], int(match[2]))] = self.path / entry.name
+            elif topic_partition is not None:
+                (found if future is None else futures)[topic_partition] = self.path / entry.name
             else:
                 _logger.warning("%s is no partition's directory and is left alone", self.path / entry.name)
         return LogListing(found, deleted, futures)
