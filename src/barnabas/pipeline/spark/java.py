@@ -5,9 +5,11 @@ Facts: Spark 4.0 wants Java 17 or later; from Java 23 on its Hadoop libraries fa
 `java` is called through a small script that leaves this option out.
 """
 
+import atexit
 import os
 import re
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
@@ -90,4 +92,31 @@ def _wrapper_home() -> Path:
     beside_python = Path(sys.prefix) / "lib"
     if os.access(beside_python, os.W_OK):
         return beside_python / "barnabas-jre"
-    return Path(tempfile.gettempdir()) / f"barnabas-jre-{os.getuid()}"
+    found = os.environ.get("XDG_CACHE_HOME", "")
+    try:
+        return private_directory((Path(found) if os.path.isabs(found) else Path.home() / ".cache") / "barnabas" / "jre")
+    except (OSError, RuntimeError):
+        fresh = tempfile.mkdtemp(prefix="barnabas-jre-")
+        atexit.register(shutil.rmtree, fresh, ignore_errors=True)
+        return Path(fresh)
+
+
+def private_directory(path: Path) -> Path:
+    """Make a directory, and see that nobody else can have put into it what is run from it; its real path.
+
+    Raises:
+        OSError: Somebody else could have, or it can't be made.
+        RuntimeError: A link on the way to it leads to itself.
+    """
+    for each in (path.parent, path):
+        each.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if path.is_symlink() or path.parent.is_symlink():
+        raise PermissionError(f"{path} is a link")
+    path = path.resolve(strict=True)
+    for each in (path, *path.parents):
+        status = each.stat()
+        # Who may rename what is on the way can put something else in its place.
+        is_shared = status.st_mode & 0o022 and (each == path or not status.st_mode & stat.S_ISVTX)
+        if is_shared or status.st_uid not in (os.geteuid(), 0):
+            raise PermissionError(f"{each} is not this user's alone")
+    return path
