@@ -1,6 +1,7 @@
 """The commands and programs in the documents do what they say, pasted one after the other."""
 
 import gzip
+import re
 import shutil
 import subprocess
 import sys
@@ -31,6 +32,13 @@ def test_blocks_are_found_with_their_excuses() -> None:
     ]
     (inner,) = examples("<!-- run by x.py -->\n# H\n1. x\n\n   ```sh\n   a\n   ```\n")
     assert inner.run_by == "x.py"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_an_example_writes_nothing_that_another_run_could_find(document: str) -> None:
+    """What it makes stands in the directory that it is run in."""
+    for example in runnable(document):
+        assert not re.search(r"/(tmp|var|home)/|~/", example.code), f"{document}:{example.line}"
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
