@@ -1,6 +1,6 @@
 """Barnabas as wheels: a pure one, and one with the modules of `setup.py` compiled for this Python and platform.
 
-    python -m tools.wheel [DIRECTORY]       build both into DIRECTORY (default dist/)
+    python -m tools.wheel [DIRECTORY]       build both into DIRECTORY (default dist/), with a list of what they bring
     python -m tools.wheel --test ARGUMENTS  run pytest where the compiled wheel is installed
 
 `compiled_environment` is the compiled wheel installed, for tests and benchmarks: a virtual environment in `.cache/`
@@ -12,6 +12,7 @@ import argparse
 import compileall
 import fcntl
 import hashlib
+import importlib.metadata
 import os
 import shutil
 import subprocess
@@ -21,10 +22,12 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+from tools.bill import read_pins, write_bill
+
 ROOT = Path(__file__).resolve().parents[1]
 CACHE = ROOT / ".cache"
 # What a wheel is made from; `schemas/` and the rest are for us.
-_SOURCES = ("src", "pyproject.toml", "setup.py", "README.md", "LICENSE")
+_SOURCES = ("src", "pyproject.toml", "setup.py", "README.md", "PYPI.md", "LICENSE", "NOTICE")
 _COMPILE = "BARNABAS_COMPILE"
 _TIMEOUT_S = 1_800
 _LAUNCHER = """#!{python}
@@ -50,13 +53,23 @@ def lacking() -> str | None:
     return None
 
 
+def _strange_builder(*names: str) -> str | None:
+    """Which of what builds a wheel is not the one whose hash is in requirements/build.txt; None where all are."""
+    pins = read_pins("build")
+    for name in names:
+        found = importlib.metadata.version(name)
+        if found != pins[name].version:
+            return f"{name} {found} is not the {pins[name].version} of requirements/build.txt: run scripts/venv"
+    return None
+
+
 def build(directory: Path, *, is_compiled: bool) -> Path:
     """Build one wheel into `directory`, in about 3 seconds, or half a minute where it is compiled.
 
     Raises:
         WheelError: It can't be built.
     """
-    reason = lacking() if is_compiled else None
+    reason = (lacking() if is_compiled else None) or _strange_builder("setuptools", *(["mypy"] if is_compiled else []))
     if reason is not None:
         raise WheelError(reason)
     directory.mkdir(parents=True, exist_ok=True)
@@ -143,7 +156,7 @@ def _test(arguments: list[str]) -> int:
     return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
 
 
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
     what = "Build the package's two wheels, pure and compiled."
     parser = argparse.ArgumentParser(prog="scripts/wheel", description=what)
     parser.add_argument("directory", nargs="?", type=Path, default=ROOT / "dist", help="where to (default dist/)")
@@ -153,12 +166,12 @@ def main() -> int:
         metavar="ARGUMENT",
         help="instead run pytest on the compiled one, with these",
     )
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     try:
         if options.test is not None:
             return _test(options.test)
-        for is_compiled in (False, True):
-            print(build(options.directory, is_compiled=is_compiled))
+        wheels = [build(options.directory, is_compiled=is_compiled) for is_compiled in (False, True)]
+        print(*wheels, write_bill(wheels, options.directory), sep="\n")
     except WheelError as error:
         print(f"scripts/wheel: {error}", file=sys.stderr)
         return 1

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-LOCKS = ("broker", "demo", "dev")
+LOCKS = ("broker", "demo", "dev", "build")
 
 
 def pins(lock: str) -> dict[str, str]:
@@ -28,7 +28,7 @@ def test_everything_is_pinned_and_hashed_and_no_index_is_named(lock: str) -> Non
 
 def test_smaller_locks_are_part_of_the_largest() -> None:
     largest = pins("dev")
-    for lock in ("broker", "demo"):
+    for lock in ("broker", "demo", "build"):
         assert pins(lock).items() <= largest.items()
     assert pins("broker").items() <= pins("demo").items()
 
@@ -40,6 +40,7 @@ def test_the_locks_hold_what_the_project_asks_for() -> None:
         "broker": project["project"]["dependencies"] + project["build-system"]["requires"],
         "demo": extras["clients"] + extras["pipeline"],
         "dev": extras["dev"],
+        "build": project["build-system"]["requires"],
     }
     for lock, requirements in wanted.items():
         for requirement in requirements:
@@ -53,4 +54,4 @@ def test_the_locks_hold_what_the_project_asks_for() -> None:
 def test_the_compiler_is_the_one_that_the_checks_use() -> None:
     compiler = re.search(r'^COMPILER = "mypy==(\S+)"$', (ROOT / "setup.py").read_text(), re.MULTILINE)
     assert compiler is not None
-    assert compiler[1] == pins("dev")["mypy"]
+    assert compiler[1] == pins("dev")["mypy"] == pins("build")["mypy"]

@@ -1,5 +1,7 @@
 """The wheels: the compiled one passes the tests of what is compiled in it, and needs nothing more than the pure one."""
 
+import importlib.metadata
+import json
 import os
 import subprocess
 import zipfile
@@ -66,6 +68,28 @@ def test_the_pure_wheel_is_for_every_python_and_holds_no_machine_code(tmp_path: 
     assert "barnabas/records/walk.py" in names
     assert "barnabas/py.typed" in names
     assert not [name for name in names if name.endswith((".so", ".c"))]
+    assert [name for name in names if name.endswith(".dist-info/licenses/NOTICE")]
+
+
+def test_wheels_come_with_a_list_of_what_they_bring(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    if wheel.lacking() is not None:
+        pytest.skip(str(wheel.lacking()))
+    assert wheel.main([str(tmp_path)]) == 0
+    written = [Path(line) for line in capsys.readouterr().out.splitlines()]
+    assert sorted(written) == sorted(tmp_path.iterdir())
+    bill = json.loads(written[-1].read_text())
+    assert written[-1].name == f"barnabas-{bill['metadata']['component']['version']}.cdx.json"
+    assert {each["name"] for each in bill["metadata"]["component"]["properties"]} == {
+        f"sha256:{each.name}" for each in written[:-1]
+    }
+
+
+def test_nothing_is_built_by_another_backend_than_the_pinned_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: "1.0")
+    with pytest.raises(wheel.WheelError, match=r"^setuptools 1\.0 is not the \S+ of requirements/build\.txt"):
+        wheel.build(tmp_path, is_compiled=False)
 
 
 def test_without_a_compiler_it_says_in_one_line_what_to_install(
