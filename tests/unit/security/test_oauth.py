@@ -1,6 +1,7 @@
 """Tokens of OAUTHBEARER: whose they are, when they hold, who signed them, and where the keys come from."""
 
 import base64
+import contextlib
 import json
 import logging
 from typing import Any
@@ -8,6 +9,8 @@ from typing import Any
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+from cryptography.hazmat.primitives.hashes import SHA256
 
 from barnabas.core.errors import ConfigError
 from barnabas.security.oauth.jwks import KeyRefresher
@@ -39,7 +42,7 @@ def described(key, kid, algorithm, **more):
     return {**made, "kid": kid, **more}
 
 
-DOCUMENT = {
+DOCUMENT: dict[str, Any] = {
     "keys": [
         described(RSA, "rsa", "RS256", alg="RS256", use="sig"),
         described(EC, "ec", "ES256"),
@@ -101,6 +104,10 @@ BAD = {
     "an end that is a truth": signed({**CLAIMS, "exp": True}),
     "an end that never comes": signed({**CLAIMS, "exp": 1e300}),
     "an end before time": signed({**CLAIMS, "exp": -5}),
+    "an end of 401 digits": signed({**CLAIMS, "exp": 10**400}),
+    "a beginning of 401 digits": signed({**CLAIMS, "nbf": -(10**400)}),
+    "half a letter": signed({**CLAIMS, "sub": "\ud800"}),
+    "a very long user": signed({**CLAIMS, "sub": "x" * 1_025}),
 }
 
 
@@ -110,6 +117,62 @@ def test_a_token_that_proves_nothing(what):
     with pytest.raises(InvalidTokenError) as failure:
         judge().identify(token)
     assert len(token) < 10 or token not in str(failure.value)
+
+
+# What JSON can say in the place of anything: kinds, numbers without end, texts that are none, depths.
+HOSTILE = (
+    *("null", "true", "0", "-1", "1e400", "-1e400", "1" + "0" * 400, "-1" + "0" * 400, "1" + "0" * 5_000),
+    *("NaN", "Infinity", "-Infinity", '""', '" "', '"\\ud800"', '"\\u0000"', '"a\\nb"', f'"{"x" * 10_000}"'),
+    *("[]", "[[]]", "[1,null,{}]", "{}", '{"a":{}}', '["kafka"]', '[["kafka"]]', "[" * 2_000 + "]" * 2_000),
+    *('"none"', '"HS256"', '["RS256"]', '["b64"]', '["exp"]'),
+)
+GOOD_HEADER = {"alg": '"RS256"', "kid": '"rsa"'}
+GOOD_CLAIMS = {"sub": '"alice"', "exp": str(NOW_S + 60), "iss": '"https://idp"', "aud": '"kafka"', "scope": '"read"'}
+FIELDS = (
+    *(("header", each) for each in ("alg", "kid", "typ", "crit", "b64", "jwk", "jku", "x5c", "zip", "other")),
+    *(("claims", each) for each in ("sub", "exp", "iat", "nbf", "iss", "aud", "jti", "scope", "other")),
+)
+
+
+def as_json(fields):
+    return "{" + ",".join(f'"{name}":{value}' for name, value in fields.items()) + "}"
+
+
+def signed_text(header, claims):
+    parts = [base64.urlsafe_b64encode(each.encode()).rstrip(b"=") for each in (header, claims)]
+    signature = RSA.sign(b".".join(parts), PKCS1v15(), SHA256())
+    return b".".join((*parts, base64.urlsafe_b64encode(signature).rstrip(b"="))).decode()
+
+
+@pytest.mark.parametrize(("part", "field"), FIELDS)
+@pytest.mark.parametrize("value", HOSTILE, ids=lambda each: each[:12])
+def test_a_hostile_field_is_a_bad_token_or_none_that_matters(part, field, value):
+    header, claims = dict(GOOD_HEADER), dict(GOOD_CLAIMS)
+    (header if part == "header" else claims)[field] = value
+    nobody_signed = unsecured_text(as_json({**header, "alg": '"none"'} if field != "alg" else header), as_json(claims))
+    for identify, token in (
+        (judge().identify, signed_text(as_json(header), as_json(claims))),
+        (judge(["kafka"], "https://idp").identify, signed_text(as_json(header), as_json(claims))),
+        (unsecured(RequiredScope="read").identify, nobody_signed),
+    ):
+        with contextlib.suppress(InvalidTokenError):
+            assert 0 < len(identify(token).name.encode()) <= 1_024
+
+
+@pytest.mark.parametrize("value", HOSTILE, ids=lambda each: each[:12])
+def test_a_hostile_field_of_a_key_costs_no_other_key(value):
+    good = as_json({name: json.dumps(each) for name, each in DOCUMENT["keys"][0].items()})
+    for described_key in DOCUMENT["keys"][:3]:
+        for field in (*described_key, "use", "alg", "key_ops", "x5c"):
+            bad = as_json({**{name: json.dumps(each) for name, each in described_key.items()}, field: value})
+            try:
+                keys = parse_keys(f'{{"keys":[{bad},{good}]}}'.encode())
+            except ConfigError:
+                # What no JSON reader takes is no document.
+                with pytest.raises((ValueError, RecursionError)):
+                    json.loads(value)
+            else:
+                assert "rsa" in keys
 
 
 def test_clocks_may_be_a_little_off():
@@ -231,6 +294,11 @@ def test_after_the_end_nothing_is_read():
 
 
 # --- tokens that nobody signed
+
+
+def unsecured_text(header, claims):
+    parts = [base64.urlsafe_b64encode(each.encode()).rstrip(b"=").decode() for each in (header, claims)]
+    return ".".join((*parts, ""))
 
 
 def unsecured(**options):

@@ -8,13 +8,14 @@ Source: RFC 7519; KIP-255, KIP-768; Kafka 2.7.2, OAuthBearerValidationUtils.
 """
 
 from collections.abc import Mapping
-from math import isfinite
 
 from barnabas.security.sasl.mechanism import Identity
 from barnabas.security.sasl.oauthbearer import InvalidTokenError
 
 # What is later than this (the year 9999) is no time.
 _MOST_SECONDS = 253_402_300_800
+# A name is kept with each connection, in metrics and by quotas.
+MOST_USER_BYTES = 1024
 
 
 def identity_of(claims: Mapping[str, object], user_claim: str, now_ms: int, skew_ms: int) -> Identity:
@@ -30,6 +31,13 @@ def identity_of(claims: Mapping[str, object], user_claim: str, now_ms: int, skew
     user = claims.get(user_claim)
     if not isinstance(user, str) or not user.strip():
         raise InvalidTokenError(f"it has no claim {user_claim} that names a user")
+    try:
+        user_bytes = len(user.encode())
+    except UnicodeEncodeError:
+        # Half of a surrogate pair, which JSON can say and nobody can write down.
+        raise InvalidTokenError(f"its claim {user_claim} is no text") from None
+    if user_bytes > MOST_USER_BYTES:
+        raise InvalidTokenError(f"its claim {user_claim} is longer than {MOST_USER_BYTES} bytes")
     ends_ms = _time_ms(claims, "exp")
     if ends_ms is None:
         raise InvalidTokenError("it has no exp: it would hold for ever")
@@ -54,7 +62,7 @@ def _time_ms(claims: Mapping[str, object], name: str) -> int | None:
     value = claims.get(name)
     if value is None:
         return None
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not isfinite(value) or not 0 <= value < _MOST_SECONDS:  # type: ignore[arg-type,operator]  # seen
+    # An int may have any number of digits here, more than a float can hold; what is no number (NaN) is in no range.
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _MOST_SECONDS:
         raise InvalidTokenError(f"its claim {name} is no time")
-    return int(value * 1000)  # type: ignore[operator]  # a number, as was seen
+    return int(value * 1000)
