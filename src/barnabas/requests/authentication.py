@@ -245,7 +245,7 @@ class Authentication:
             can_reauthenticate: Whether the client would know how.
 
         Returns:
-            How long the session lasts, in milliseconds; 0: for ever, or not begun.
+            How long the session lasts, in milliseconds, as the client is told; 0: for ever, or not begun.
         """
         server, self._server = self._server, None
         assert server is not None
@@ -269,8 +269,9 @@ class Authentication:
         self._connection.handler = self._session
         services = self._services
         lifetime_ms = logins.session_lifetime_ms(self._wanted, services.clock.now_ms(), identity.expires_ms)
-        if lifetime_ms:
-            self._session_timer = services.timers.call_later(lifetime_ms, self._expire)
+        if lifetime_ms is None:
+            return 0
+        self._session_timer = services.timers.call_later(lifetime_ms, self._expire)
         return lifetime_ms
 
     # --- how a session ends, and begins anew

@@ -37,6 +37,7 @@ from tests.unit.net.memory_channel import MemoryPeer
 
 DELAY_MS = 100
 LOGIN, WRONG = b"\0alice\0secret", b"\0alice\0wrong"
+TOKEN = b"n,,\x01auth=Bearer alice\x01\x01"
 PLAIN_FAILED = "Authentication failed: Invalid username or password"
 
 
@@ -411,12 +412,23 @@ def test_a_wrong_password_ends_a_session():
 
 
 def test_a_token_ends_a_session_earlier():
-    token = b"n,,\x01auth=Bearer alice\x01\x01"
     stranger = Stranger(max_reauth_ms=5_000, token_life_ms=2_000)
-    assert stranger.log_in(token, mechanism="OAUTHBEARER") == 2_000
+    assert stranger.log_in(TOKEN, mechanism="OAUTHBEARER") == 2_000
     assert stranger.info.principal == Principal("User", "alice")
-    assert Stranger(max_reauth_ms=5_000, token_life_ms=9_000).log_in(token, mechanism="OAUTHBEARER") == 5_000
-    assert Stranger(token_life_ms=9_000).log_in(token, mechanism="OAUTHBEARER") == 0
+    assert Stranger(max_reauth_ms=5_000, token_life_ms=9_000).log_in(TOKEN, mechanism="OAUTHBEARER") == 5_000
+    assert Stranger(token_life_ms=9_000).log_in(TOKEN, mechanism="OAUTHBEARER") == 0
+
+
+@pytest.mark.parametrize("over_ms", [0, 1, 29_999])
+def test_a_token_that_is_over_gives_a_session_that_ends(over_ms):
+    """Clocks may differ: it still logs in."""
+    stranger = Stranger(max_reauth_ms=4_000, token_life_ms=-over_ms)
+    assert stranger.log_in(TOKEN, mechanism="OAUTHBEARER") == 1_500
+    assert stranger.is_served()
+    stranger.clock.advance(1_500)
+    assert not stranger.is_served()
+    assert stranger.is_closed
+    assert Stranger(token_life_ms=-over_ms).log_in(TOKEN, mechanism="OAUTHBEARER") == 0
 
 
 def test_what_waits_when_a_session_ends_is_answered():

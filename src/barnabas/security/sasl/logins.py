@@ -8,6 +8,10 @@ from dataclasses import dataclass
 
 from barnabas.security.sasl.mechanism import SaslServer
 
+# What a client proved itself with may be over already: clocks may be off by a little. It gets the shortest session, long
+# enough to log in again from: that may be done once a second, and clients do it when 85 % of a session is over.
+LEAST_SESSION_MS = 1_500
+
 NewServer = Callable[[], SaslServer]
 
 
@@ -45,7 +49,7 @@ class ListenerLogins:
         max_reauth_ms: For each mechanism, how long a session lasts (connections.max.reauth.ms); 0: for ever.
         """
         self._servers = dict(servers)
-        self._max_reauth_ms = dict(max_reauth_ms)
+        self._max_reauth_ms = {name: lifetime_ms or None for name, lifetime_ms in max_reauth_ms.items()}
         self.failure_delay_ms = failure_delay_ms
         self.mechanisms: Sequence[str] = tuple(servers)
         self.counts = LoginCounts()
@@ -54,14 +58,15 @@ class ListenerLogins:
         """Begin a login by one of the mechanisms."""
         return self._servers[mechanism]()
 
-    def session_lifetime_ms(self, mechanism: str, now_ms: int, expires_ms: int | None) -> int:
-        """How long a session that begins now lasts; 0: for ever.
+    def session_lifetime_ms(self, mechanism: str, now_ms: int, expires_ms: int | None) -> int | None:
+        """How long a session that begins now lasts; None: for ever.
 
         Args:
             now_ms, expires_ms: Now, and when what the client proved itself with runs out, since the epoch.
         """
         lifetime_ms = self._max_reauth_ms[mechanism]
-        if expires_ms is not None:
+        if lifetime_ms is None or expires_ms is None:
             # With connections.max.reauth.ms=0 not even a token's end ends the session, as in Kafka.
-            lifetime_ms = min(lifetime_ms, expires_ms - now_ms)
-        return max(0, lifetime_ms)
+            return lifetime_ms
+        # differs from Kafka (ended-tokens): a token that is over by now gives a session without end.
+        return min(lifetime_ms, max(LEAST_SESSION_MS, expires_ms - now_ms))
