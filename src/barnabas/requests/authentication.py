@@ -10,7 +10,9 @@ puts this one there again; so no request costs anything for it.
 
 Invariants:
 
-- Before the login nothing is served but ApiVersions (once) and SaslHandshake; a frame is at most 512 KiB.
+- Before the login nothing is served but ApiVersions (once) and SaslHandshake; a frame is at most 512 KiB, and what is
+  said for a login so long as its mechanism allows.
+- What a login takes of the event loop is less than a millisecond: signatures are looked at elsewhere meanwhile.
 - A failed login is answered only after connection.failed.authentication.delay.ms, and the connection closes; nothing
   more is read from it meanwhile.
 - Neither answers nor log lines hold a secret, nor tell whether a user exists.
@@ -19,7 +21,9 @@ Source: semantics, authentication; KIP-43, KIP-152, KIP-368; Kafka 2.7.2, SaslSe
 """
 
 import logging
+from collections.abc import Callable
 from enum import Enum, auto
+from functools import partial
 from struct import Struct
 from typing import Any
 
@@ -38,7 +42,7 @@ from barnabas.requests.services import Services
 from barnabas.requests.table import API_VERSIONS_KEY, Route, RouteTable
 from barnabas.security.principals import USER, Principal
 from barnabas.security.sasl.logins import ListenerLogins
-from barnabas.security.sasl.mechanism import LoginError, SaslServer
+from barnabas.security.sasl.mechanism import Check, LoginError, SaslServer
 
 log = logging.getLogger(__name__)
 
@@ -111,7 +115,7 @@ class Authentication:
             case _State.LOGIN if self._has_headers:
                 self._on_authenticate(frame)
             case _State.LOGIN:
-                self._on_token(bytes(frame))
+                self._on_token(frame)
             case _State.WRONG_MECHANISM:
                 self._fail(f"it logs in again by {self._wanted}, and not as before", None)
             case _:
@@ -186,16 +190,14 @@ class Authentication:
 
     # --- the login itself
 
-    def _on_token(self, token: bytes) -> None:
-        try:
-            challenge = self._answer(token)
-        except LoginError as error:
-            self._fail(_reason(error), None)
-            return
-        self._finish_if_complete(can_reauthenticate=False)
-        out = WireBuffer(_SIZE.pack(len(challenge)))
-        out += challenge
-        self._connection.send(out)
+    def _on_token(self, token: memoryview) -> None:
+        def answer(challenge: bytes) -> None:
+            self._finish_if_complete(can_reauthenticate=False)
+            out = WireBuffer(_SIZE.pack(len(challenge)))
+            out += challenge
+            self._connection.send(out)
+
+        self._take(token, answer, lambda error: self._fail(_reason(error), None))
 
     def _on_authenticate(self, frame: memoryview) -> None:
         api_key, api_version, correlation_id, client_id, position = decode_request_header(frame)
@@ -209,22 +211,62 @@ class Authentication:
             reason = f"Unexpected Kafka request of type {_api_name(api_key)} during SASL authentication."
             self._fail(reason, None if refusal is None else _encode(route, refusal, correlation_id))
             return
-        try:
-            challenge = self._answer(bytes(request.auth_bytes))
-        except LoginError as error:
-            told = str(error) if error.is_told else self._general_reason()
-            answer = SaslAuthenticateResponse(ErrorCode.SASL_AUTHENTICATION_FAILED, told)
-            self._fail(_reason(error), _encode(route, answer, correlation_id))
-            return
-        lifetime_ms = self._finish_if_complete(can_reauthenticate=api_version > 0)
-        answer = SaslAuthenticateResponse(auth_bytes=challenge, session_lifetime_ms=lifetime_ms)
-        self._connection.send(_encode(route, answer, correlation_id))
 
-    def _answer(self, token: bytes) -> bytes:
-        """The next challenge. Raises LoginError."""
+        def answer(challenge: bytes) -> None:
+            lifetime_ms = self._finish_if_complete(can_reauthenticate=api_version > 0)
+            response = SaslAuthenticateResponse(auth_bytes=challenge, session_lifetime_ms=lifetime_ms)
+            self._connection.send(_encode(route, response, correlation_id))
+
+        def refuse(error: LoginError) -> None:
+            told = str(error) if error.is_told else self._general_reason()
+            response = SaslAuthenticateResponse(ErrorCode.SASL_AUTHENTICATION_FAILED, told)
+            self._fail(_reason(error), _encode(route, response, correlation_id))
+
+        self._take(request.auth_bytes, answer, refuse)
+
+    def _take(
+        self, token: bytes | memoryview, answer: Callable[[bytes], None], refuse: Callable[[LoginError], None]
+    ) -> None:
+        """Take what the client says.
+
+        Args:
+            answer: Given the next challenge, now or when it was computed.
+            refuse: Given the reason why there is none.
+        """
         server = self._server
         assert server is not None
-        challenge = server.answer(token)
+        if len(token) > server.most_response_bytes:
+            # Before anything is done with it: the name of a user or a token, and nobody has any of that length.
+            refuse(LoginError(f"what it says is longer than {server.most_response_bytes} bytes"))
+            return
+        self._go_on(partial(server.answer, bytes(token)), answer, refuse)
+
+    def _go_on(
+        self,
+        step: Callable[[], bytes | Check],
+        answer: Callable[[bytes], None],
+        refuse: Callable[[LoginError], None],
+    ) -> None:
+        if self._connection.is_closed:
+            # While something was computed.
+            return
+        try:
+            challenge = step()
+            self._check_principal()
+        except LoginError as error:
+            refuse(error)
+            return
+        if isinstance(challenge, bytes):
+            answer(challenge)
+            return
+        self._connection.pause(Pause.ANSWER)
+        if not self._logins.checks.run(challenge, lambda then: self._go_on(then, answer, refuse)):
+            raise ProtocolError("very many log in at once: it has to come again")
+
+    def _check_principal(self) -> None:
+        """Refuse that a connection becomes somebody else's. Raises LoginError."""
+        server = self._server
+        assert server is not None
         name = server.identity.name
         before = self._info.principal
         if server.is_complete and self.is_reauthenticating and (before.kind, before.name) != (USER, name):
@@ -232,7 +274,6 @@ class Authentication:
                 f"Cannot change principals during re-authentication from {before.kind}.{before.name}: {USER}.{name}",
                 is_told=True,
             )
-        return challenge
 
     def _general_reason(self) -> str:
         what = "re-authentication" if self.is_reauthenticating else "authentication"

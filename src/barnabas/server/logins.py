@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from barnabas.administration.scram import ScramAdmin
     from barnabas.security.jaas import JaasEntry
     from barnabas.security.oauth.jwks import KeyRefresher
-    from barnabas.security.sasl.logins import ListenerLogins, LoginCounts, NewServer
-    from barnabas.security.sasl.mechanism import Identity
+    from barnabas.security.sasl.logins import Checks, ListenerLogins, LoginCounts, NewServer
+    from barnabas.security.sasl.oauthbearer import Judge
     from barnabas.security.sasl.scram import KnownUser, ScramMechanism
     from barnabas.security.tokens.manager import TokenManager
 
@@ -57,7 +57,8 @@ class Logins:
         self.counts: dict[str, LoginCounts] = {}
         self.tokens: TokenManager | None = None
         self._token_timer: Timer | None = None
-        self._executor: OwnedExecutor | None = None
+        self._executors: list[OwnedExecutor] = []
+        self._checks: Checks | None = None
         self._refresher: KeyRefresher | None = None
         # Checked at the start, taken when they are opened.
         self._checked: dict[str, ListenerLogins] = {}
@@ -157,7 +158,7 @@ class Logins:
         return own if isinstance(own, list) else self._config.sasl_enabled_mechanisms
 
     def _logins_of(self, listener_name: str) -> "ListenerLogins":
-        from barnabas.security.sasl.logins import ListenerLogins
+        from barnabas.security.sasl.logins import Checks, ListenerLogins
         from barnabas.security.sasl.mechanism import GSSAPI, MECHANISMS
 
         servers: dict[str, NewServer] = {}
@@ -176,7 +177,18 @@ class Logins:
                 )
             servers[mechanism] = self._new_server_of(listener_name, mechanism)
             max_reauth_ms[mechanism] = self._max_reauth_ms(listener_name, mechanism)
-        return ListenerLogins(servers, max_reauth_ms, lambda: self._config.connection_failed_authentication_delay_ms)
+        if self._checks is None:
+            self._checks = Checks(self._new_executor("logins"))
+        return ListenerLogins(
+            servers,
+            max_reauth_ms,
+            lambda: self._config.connection_failed_authentication_delay_ms,
+            self._checks,
+        )
+
+    def _new_executor(self, name: str) -> OwnedExecutor:
+        self._executors.append(self._env.new_executor(name, 1))
+        return self._executors[-1]
 
     def _max_reauth_ms(self, listener_name: str, mechanism: str) -> int:
         config, name = self._config, "connections.max.reauth.ms"
@@ -204,13 +216,13 @@ class Logins:
         if mechanism == OAUTHBEARER:
             from barnabas.security.sasl.oauthbearer import OAuthBearerServer
 
-            identify = self._token_judge(listener_name, entry)
-            return lambda: OAuthBearerServer(identify)
+            judge = self._token_judge(listener_name, entry)
+            return lambda: OAuthBearerServer(judge)
         scram = SCRAM_MECHANISMS[mechanism]
         find = self._finder(scram)
         return lambda: ScramServer(scram, find, new_nonce(self._dice.randbytes))
 
-    def _token_judge(self, listener_name: str, entry: "JaasEntry | None") -> "Callable[[str], Identity]":
+    def _token_judge(self, listener_name: str, entry: "JaasEntry | None") -> "Judge":
         """What says whose token one is."""
         config, now_ms = self._config, self._clock.now_ms
         url = config.sasl_oauthbearer_jwks_endpoint_url
@@ -227,7 +239,7 @@ class Logins:
                 refresher.want,
             )
             refresher.serve(tokens)
-            return tokens.identify
+            return tokens.judge
         from barnabas.security.oauth.unsecured import UnsecuredTokens, is_asked_for
 
         name = f"listener.name.{listener_name.lower()}.oauthbearer.sasl.jaas.config"
@@ -250,11 +262,10 @@ class Logins:
             from barnabas.server.urls import read_url
 
             config = self._config
-            self._executor = self._env.new_executor("jwks", 1)
             self._refresher = KeyRefresher(
                 url,
                 read_url,
-                self._executor,
+                self._new_executor("jwks"),
                 self._clock,
                 self._env.timers,
                 config.sasl_oauthbearer_jwks_endpoint_refresh_ms,
@@ -277,8 +288,8 @@ class Logins:
             self._token_timer.cancel()
         if self._refresher is not None:
             self._refresher.close()
-        if self._executor is not None:
-            self._executor.close()
+        for executor in self._executors:
+            executor.close()
 
     def _finder(self, mechanism: "ScramMechanism") -> "Callable[[str, bool], KnownUser | None]":
         from barnabas.security.sasl.mechanism import Identity

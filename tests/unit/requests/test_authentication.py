@@ -28,11 +28,12 @@ from barnabas.requests.handlers import api_versions, heartbeat, produce, sasl_au
 from barnabas.requests.session import Session
 from barnabas.requests.table import Handler, RouteTable
 from barnabas.security.principals import ANONYMOUS, Principal
-from barnabas.security.sasl.logins import ListenerLogins
+from barnabas.security.sasl.logins import MOST_CHECKS, Checks, ListenerLogins
 from barnabas.security.sasl.mechanism import Identity
-from barnabas.security.sasl.oauthbearer import OAuthBearerServer
+from barnabas.security.sasl.oauthbearer import InvalidTokenError, OAuthBearerServer
 from barnabas.security.sasl.plain import PlainServer, verifier
 from barnabas.testing.manual_clock import ManualClock
+from barnabas.testing.manual_executor import ManualExecutor
 from tests.unit.net.memory_channel import MemoryPeer
 
 DELAY_MS = 100
@@ -67,15 +68,23 @@ class Stranger:
         services: Any = SimpleNamespace(clock=self.clock, timers=self.clock, offered=table.offered, quotas=quotas)
         verify = verifier({"alice": "secret", "bob": "hidden"})
 
-        def identify(token):
+        def judge(token):
+            if token == "slow.bad":
+                return self.find_bad
             now_ms = self.clock.now_ms()
-            return Identity(token, expires_ms=None if token_life_ms is None else now_ms + token_life_ms)
+            identity = Identity(
+                token.removeprefix("slow."), expires_ms=None if token_life_ms is None else now_ms + token_life_ms
+            )
+            return (lambda: identity) if token.startswith("slow.") else identity
 
         servers: dict[str, Any] = {
             "PLAIN": lambda: PlainServer(verify),
-            "OAUTHBEARER": lambda: OAuthBearerServer(identify),
+            "OAUTHBEARER": lambda: OAuthBearerServer(judge),
         }
-        self.logins = ListenerLogins(servers, dict.fromkeys(servers, max_reauth_ms), lambda: delay_ms)
+        self.executor = ManualExecutor()
+        self.logins = ListenerLogins(
+            servers, dict.fromkeys(servers, max_reauth_ms), lambda: delay_ms, Checks(self.executor)
+        )
         self.info = ConnectionInfo("10.1.2.3", 5_000, "SASL_PLAINTEXT", security_protocol="SASL_PLAINTEXT")
         session = Session(self.connection, self.info, services, table, 1_000)
         self.authentication = Authentication(self.connection, self.info, session, services, table, self.logins)
@@ -86,6 +95,9 @@ class Stranger:
             self.waiting.append(Pending())
             return self.waiting[-1]
         return HeartbeatResponse()
+
+    def find_bad(self):
+        raise InvalidTokenError("signed by nobody")
 
     def say(self, frame):
         self.peer.say(struct.pack(">i", len(frame)) + frame)
@@ -429,6 +441,89 @@ def test_a_token_that_is_over_gives_a_session_that_ends(over_ms):
     assert not stranger.is_served()
     assert stranger.is_closed
     assert Stranger(token_life_ms=-over_ms).log_in(TOKEN, mechanism="OAUTHBEARER") == 0
+
+
+def bearer(token):
+    return b"n,,\x01auth=Bearer " + token + b"\x01\x01"
+
+
+def test_a_signature_is_looked_at_elsewhere():
+    stranger = Stranger()
+    stranger.shake("OAUTHBEARER")
+    stranger.send(SaslAuthenticateRequest(bearer(b"slow.alice")), 2)
+    stranger.send(HeartbeatRequest("g", 1, "m"), 4)
+    assert (stranger.heard(), stranger.executor.waiting_count, stranger.info.principal) == (None, 1, ANONYMOUS)
+    stranger.executor.run_all()
+    stranger.run_turns()
+    assert stranger.answer(36, 2).error_code == ErrorCode.NONE
+    assert stranger.answer(12, 4).error_code == ErrorCode.NONE
+    assert stranger.info.principal == Principal("User", "alice")
+
+
+def test_a_signature_that_is_none_fails_the_login():
+    stranger = Stranger()
+    stranger.shake("OAUTHBEARER")
+    stranger.send(SaslAuthenticateRequest(bearer(b"slow.bad")), 2)
+    stranger.executor.run_all()
+    assert stranger.answer(36, 2).auth_bytes == b'{"status":"invalid_token"}'
+    stranger.prove(b"\x01")
+    assert stranger.refused_late(36, 2).error_message == '{"status":"invalid_token"}'
+
+
+def test_whoever_leaves_while_a_signature_is_looked_at_is_nobody():
+    stranger = Stranger()
+    stranger.shake("OAUTHBEARER")
+    stranger.send(SaslAuthenticateRequest(bearer(b"slow.alice")), 2)
+    stranger.connection.close()
+    stranger.executor.run_all()
+    assert (stranger.info.principal, stranger.counts) == (ANONYMOUS, (0, 0, 0, 0))
+
+
+def test_nobody_becomes_somebody_else_by_a_signed_token():
+    stranger = Stranger(max_reauth_ms=5_000)
+    stranger.log_in(TOKEN, mechanism="OAUTHBEARER")
+    stranger.shake("OAUTHBEARER")
+    stranger.send(SaslAuthenticateRequest(bearer(b"slow.bob")), 2)
+    stranger.executor.run_all()
+    assert "Cannot change principals" in stranger.refused_late(36, 2).error_message
+    assert stranger.info.principal == Principal("User", "alice")
+
+
+def test_only_so_many_wait_for_a_signature():
+    stranger = Stranger()
+    stranger.shake("OAUTHBEARER")
+    checks, then = stranger.logins.checks, []
+    for _ in range(MOST_CHECKS):
+        assert checks.run(lambda: lambda: b"", then.append)
+    stranger.send(SaslAuthenticateRequest(bearer(b"slow.alice")), 2)
+    assert stranger.is_closed
+    stranger.executor.run_all()
+    assert len(then) == MOST_CHECKS
+    later = Stranger()
+    later.logins.checks = checks
+    later.shake("OAUTHBEARER")
+    later.send(SaslAuthenticateRequest(bearer(b"slow.alice")), 2)
+    stranger.executor.run_all()
+    assert later.info.principal == Principal("User", "alice")
+
+
+@pytest.mark.parametrize("version", [0, 1])
+@pytest.mark.parametrize("mechanism", ["PLAIN", "OAUTHBEARER"])
+def test_what_is_too_long_is_not_looked_at(mechanism, version, caplog):
+    caplog.set_level(logging.INFO)
+    stranger = Stranger()
+    stranger.shake(mechanism, version)
+    token = b"\0alice\0" + b"x" * 16_384
+    if version:
+        assert stranger.prove(token) is None
+        assert stranger.refused_late(36, 2).error_message == (
+            f"Authentication failed during authentication due to invalid credentials with SASL mechanism {mechanism}"
+        )
+    else:
+        stranger.say(token)
+        assert stranger.refused_late(36, 0) is None
+    assert "failed: what it says is longer than 16384 bytes" in caplog.text
+    assert len(caplog.text) < 1_000
 
 
 def test_what_waits_when_a_session_ends_is_answered():

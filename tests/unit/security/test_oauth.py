@@ -4,6 +4,7 @@ import base64
 import contextlib
 import json
 import logging
+from functools import partial
 from typing import Any
 
 import jwt
@@ -63,20 +64,24 @@ def judge(audiences=(), issuer=None, document=DOCUMENT, user_claim="sub"):
     return tokens
 
 
+def identify(tokens, token):
+    return tokens.judge(token)()
+
+
 def signed(claims=CLAIMS, key=RSA, algorithm="RS256", kid: str | None = "rsa"):
     return jwt.encode(claims, key, algorithm, headers={"kid": kid} if kid else None)
 
 
 @pytest.mark.parametrize(("key", "algorithm", "kid"), [(RSA, "RS256", "rsa"), (EC, "ES256", "ec"), (ED, "EdDSA", "ed")])
 def test_a_signed_token_says_who_it_is(key, algorithm, kid):
-    assert judge().identify(signed(CLAIMS, key, algorithm, kid)) == Identity("alice", expires_ms=NOW_MS + 60_000)
+    assert identify(judge(), signed(CLAIMS, key, algorithm, kid)) == Identity("alice", expires_ms=NOW_MS + 60_000)
 
 
 def test_a_single_key_needs_no_name():
     alone = judge(document={"keys": DOCUMENT["keys"][:1]})
-    assert alone.identify(signed(kid=None)).name == "alice"
+    assert identify(alone, signed(kid=None)).name == "alice"
     with pytest.raises(InvalidTokenError):
-        judge().identify(signed(kid=None))
+        identify(judge(), signed(kid=None))
 
 
 BAD = {
@@ -115,7 +120,7 @@ BAD = {
 def test_a_token_that_proves_nothing(what):
     token = BAD[what]
     with pytest.raises(InvalidTokenError) as failure:
-        judge().identify(token)
+        identify(judge(), token)
     assert len(token) < 10 or token not in str(failure.value)
 
 
@@ -150,13 +155,13 @@ def test_a_hostile_field_is_a_bad_token_or_none_that_matters(part, field, value)
     header, claims = dict(GOOD_HEADER), dict(GOOD_CLAIMS)
     (header if part == "header" else claims)[field] = value
     nobody_signed = unsecured_text(as_json({**header, "alg": '"none"'} if field != "alg" else header), as_json(claims))
-    for identify, token in (
-        (judge().identify, signed_text(as_json(header), as_json(claims))),
-        (judge(["kafka"], "https://idp").identify, signed_text(as_json(header), as_json(claims))),
+    for says, token in (
+        (partial(identify, judge()), signed_text(as_json(header), as_json(claims))),
+        (partial(identify, judge(["kafka"], "https://idp")), signed_text(as_json(header), as_json(claims))),
         (unsecured(RequiredScope="read").identify, nobody_signed),
     ):
         with contextlib.suppress(InvalidTokenError):
-            assert 0 < len(identify(token).name.encode()) <= 1_024
+            assert 0 < len(says(token).name.encode()) <= 1_024
 
 
 @pytest.mark.parametrize("value", HOSTILE, ids=lambda each: each[:12])
@@ -176,29 +181,29 @@ def test_a_hostile_field_of_a_key_costs_no_other_key(value):
 
 
 def test_clocks_may_be_a_little_off():
-    assert judge().identify(signed({**CLAIMS, "exp": NOW_S - 29})).name == "alice"
-    assert judge().identify(signed({**CLAIMS, "nbf": NOW_S + 29, "iat": NOW_S + 29})).name == "alice"
+    assert identify(judge(), signed({**CLAIMS, "exp": NOW_S - 29})).name == "alice"
+    assert identify(judge(), signed({**CLAIMS, "nbf": NOW_S + 29, "iat": NOW_S + 29})).name == "alice"
 
 
 def test_issuer_and_audience_are_looked_at_where_they_are_set():
     claims = {**CLAIMS, "iss": "https://idp", "aud": ["kafka", "else"]}
-    assert judge().identify(signed(claims)).name == "alice"
-    assert judge(["kafka"], "https://idp").identify(signed(claims)).name == "alice"
+    assert identify(judge(), signed(claims)).name == "alice"
+    assert identify(judge(["kafka"], "https://idp"), signed(claims)).name == "alice"
     for strict in (judge(["other"]), judge([], "https://other")):
         with pytest.raises(InvalidTokenError):
-            strict.identify(signed(claims))
+            identify(strict, signed(claims))
     with pytest.raises(InvalidTokenError):
-        judge(["kafka"]).identify(signed())
+        identify(judge(["kafka"]), signed())
 
 
 def test_the_user_may_stand_in_another_claim():
-    assert judge(user_claim="email").identify(signed({**CLAIMS, "email": "a@b"})).name == "a@b"
+    assert identify(judge(user_claim="email"), signed({**CLAIMS, "email": "a@b"})).name == "a@b"
 
 
 def test_an_unknown_key_asks_for_new_ones():
     tokens = judge()
     with pytest.raises(InvalidTokenError):
-        tokens.identify(signed(kid="new"))
+        identify(tokens, signed(kid="new"))
     assert tokens.asked == [1]
 
 
@@ -273,14 +278,14 @@ def test_an_unknown_key_has_them_read_again_but_not_for_each_login():
     provider.executor.run_all()
     for _ in range(3):
         with pytest.raises(InvalidTokenError):
-            provider.tokens.identify(signed(CLAIMS, EC, "ES256", "c"))
+            identify(provider.tokens, signed(CLAIMS, EC, "ES256", "c"))
         provider.executor.run_all()
     assert (provider.reads, list(provider.tokens.keys)) == (2, ["a", "b"])
     provider.advance(10_000)
     with pytest.raises(InvalidTokenError):
-        provider.tokens.identify(signed(CLAIMS, EC, "ES256", "c"))
+        identify(provider.tokens, signed(CLAIMS, EC, "ES256", "c"))
     provider.executor.run_all()
-    assert provider.tokens.identify(signed(CLAIMS, EC, "ES256", "c")).name == "alice"
+    assert identify(provider.tokens, signed(CLAIMS, EC, "ES256", "c")).name == "alice"
 
 
 def test_after_the_end_nothing_is_read():

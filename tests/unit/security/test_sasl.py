@@ -271,3 +271,21 @@ def test_an_unsecured_token_has_the_claims_of_the_line():
     assert json.loads(b64decode(header + "==")) == {"alg": "none"}
     assert json.loads(b64decode(claims + "==")) == {"iat": 5, "exp": 65, "sub": "alice", "n": 1.5, "scope": ["a", "b"]}
     assert signature == ""
+
+
+def test_what_a_stranger_says_is_short():
+    assert scram_server().most_response_bytes == 4_096
+    assert (plain_server().most_response_bytes, oauth_server().most_response_bytes) == (16_384, 16_384)
+
+
+def test_an_oauthbearer_check_is_computed_by_somebody_else():
+    def judge(token):
+        return lambda: Identity(token)
+
+    server = OAuthBearerServer(judge)
+    check = server.answer(b"n,,\x01auth=Bearer alice\x01\x01")
+    assert callable(check)
+    assert not server.is_complete
+    go_on = check()
+    assert not server.is_complete
+    assert (go_on(), server.is_complete, server.identity) == (b"", True, Identity("alice"))

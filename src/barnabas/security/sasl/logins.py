@@ -3,14 +3,21 @@
 Source: security page, SASL; Kafka 2.7.2, SaslChannelBuilder, Selector's metrics.
 """
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from barnabas.security.sasl.mechanism import SaslServer
+from barnabas.core.executor import Executor
+from barnabas.security.sasl.mechanism import Check, LoginError, SaslServer
 
-# What a client proved itself with may be over already: clocks may be off by a little. It gets the shortest session, long
-# enough to log in again from: that may be done once a second, and clients do it when 85 % of a session is over.
+log = logging.getLogger(__name__)
+
+# What a client proved itself with may be over already, as clocks may be off by a little. It gets the shortest session,
+# long enough to log in again from: that may be done once a second, and clients do it when 85 % of a session is over.
 LEAST_SESSION_MS = 1_500
+
+# Each holds its client's token and connection.
+MOST_CHECKS = 1_024
 
 NewServer = Callable[[], SaslServer]
 
@@ -32,17 +39,58 @@ class LoginCounts:
     expired_connection_count: int = 0
 
 
+class Checks:
+    """Computes what logins wait for, beside the event loop, in the order in which they came.
+
+    A client waits for one at a time, so a flood of them holds up those who log in, by what each takes, and nobody else.
+    """
+
+    def __init__(self, executor: Executor) -> None:
+        """Args:
+        executor: A single thread of its own.
+        """
+        self._executor = executor
+        self._waiting_count = 0
+
+    def run(self, check: Check, then: Callable[[Callable[[], bytes]], object]) -> bool:
+        """Compute a check, then call `then` with what goes on; False: too many wait already, and it is not."""
+        if self._waiting_count >= MOST_CHECKS:
+            return False
+        self._waiting_count += 1
+
+        def done(go_on: Callable[[], bytes]) -> None:
+            self._waiting_count -= 1
+            then(go_on)
+
+        def failed(error: BaseException) -> None:
+            self._waiting_count -= 1
+            log.error("what a login waits for could not be computed", exc_info=error)
+            then(_fail)
+
+        self._executor.run(check, done, failed)
+        return True
+
+
+def _fail() -> bytes:
+    raise LoginError("an error of ours")
+
+
 class ListenerLogins:
     """The mechanisms of one listener.
 
     Attributes:
         mechanisms: Their names, in the order of the setting.
+        checks: Of all listeners.
         counts: Of this listener.
         failure_delay_ms: How long the answer to a failed login is held back.
     """
 
     def __init__(
-        self, servers: Mapping[str, NewServer], max_reauth_ms: Mapping[str, int], failure_delay_ms: Callable[[], int]
+        self,
+        servers: Mapping[str, NewServer],
+        max_reauth_ms: Mapping[str, int],
+        failure_delay_ms: Callable[[], int],
+        checks: Checks,
     ) -> None:
         """Args:
         servers: For each mechanism, what begins a login.
@@ -51,6 +99,7 @@ class ListenerLogins:
         self._servers = dict(servers)
         self._max_reauth_ms = {name: lifetime_ms or None for name, lifetime_ms in max_reauth_ms.items()}
         self.failure_delay_ms = failure_delay_ms
+        self.checks = checks
         self.mechanisms: Sequence[str] = tuple(servers)
         self.counts = LoginCounts()
 

@@ -1,12 +1,14 @@
 """What both sides of a login share: the mechanisms' names, the two protocols, and how a login fails.
 
     server    answer(response) -> challenge     until `is_complete`; then `identity` says who it is
+              or a check                        what takes too long for an event loop, and gives the challenge elsewhere
     client    first() -> response, answer(challenge) -> response     until `is_complete`
 
 Source: RFC 4422 (SASL); security page, SASL.
 """
 
-from typing import NamedTuple, Protocol
+from collections.abc import Callable
+from typing import NamedTuple, Protocol, TypeAlias
 
 from barnabas.core.errors import BarnabasError
 
@@ -15,6 +17,9 @@ SCRAM_SHA_256 = "SCRAM-SHA-256"
 SCRAM_SHA_512 = "SCRAM-SHA-512"
 OAUTHBEARER = "OAUTHBEARER"
 GSSAPI = "GSSAPI"
+
+Check: TypeAlias = Callable[[], Callable[[], bytes]]
+"""Computed in any thread; what it gives goes on with the login where that is at home: a challenge, or a LoginError."""
 
 MECHANISMS = (PLAIN, SCRAM_SHA_256, SCRAM_SHA_512, OAUTHBEARER)
 """Those that are there, as Kafka names them."""
@@ -53,15 +58,17 @@ class SaslServer(Protocol):
     """One login, seen from the broker.
 
     Attributes:
+        most_response_bytes: What the client says is no longer than that: whoever it is, it is not known yet.
         is_complete: Whether it succeeded; no further response is expected.
         identity: Who it is, once complete.
     """
 
+    most_response_bytes: int
     is_complete: bool
     identity: Identity
 
-    def answer(self, response: bytes) -> bytes:
-        """Take what the client says and give the next challenge; never waits.
+    def answer(self, response: bytes) -> bytes | Check:
+        """Take what the client says and give the next challenge, or what has to be computed for it; never waits.
 
         Raises:
             LoginError: It failed.

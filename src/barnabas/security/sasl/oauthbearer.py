@@ -10,12 +10,15 @@ Source: RFC 7628; KIP-255, KIP-342 (extensions); Kafka 2.7.2, OAuthBearerSaslSer
 import json
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TypeAlias
 
 from barnabas.core.errors import BarnabasError
-from barnabas.security.sasl.mechanism import Identity, LoginError
+from barnabas.security.sasl.mechanism import Check, Identity, LoginError
 
 _CONTROL_A = b"\x01"
-_NAME = r"(?:[^=,\x00\x01]|=2C|=3D)+"
+_MOST_RESPONSE_BYTES = 16_384
+_NAME = r"(?:[^=,\x00\x01]++|=2C|=3D)++"
 _FIRST = re.compile(
     rf"n,(?:a=(?P<authzid>{_NAME}))?,\x01(?P<pairs>(?:[A-Za-z]+=[\x21-\x7e \t\r\n]+\x01)*)\x01",
 )
@@ -36,33 +39,51 @@ class InvalidTokenError(BarnabasError):
         self.scope = scope
 
 
+Judge: TypeAlias = Callable[[str], Identity | Callable[[], Identity]]
+"""Says whose token it is, and until when, or gives what finds out and takes long; both raise InvalidTokenError."""
+
+
 class OAuthBearerServer:
     """See `SaslServer`."""
 
-    __slots__ = ("_failure", "_validate", "identity", "is_complete")
+    __slots__ = ("_failure", "_validate", "identity", "is_complete", "most_response_bytes")
 
-    def __init__(self, validate: Callable[[str], Identity]) -> None:
-        """Args:
-        validate: Whose token it is, and until when; raises InvalidTokenError.
-        """
+    def __init__(self, validate: Judge) -> None:
+        self.most_response_bytes = _MOST_RESPONSE_BYTES
         self._validate = validate
         self._failure: LoginError | None = None
         self.is_complete = False
         self.identity = Identity("")
 
-    def answer(self, response: bytes) -> bytes:
+    def answer(self, response: bytes) -> bytes | Check:
         if self._failure is not None:
             # The client has read why, and may say no more than that it did.
             raise self._failure
         authorization_id, token = _parse(response)
         try:
-            identity = self._validate(token)
+            judged = self._validate(token)
         except InvalidTokenError as error:
-            told = {"status": error.status} | ({"scope": error.scope} if error.scope else {})
-            text = json.dumps(told, separators=(",", ":"))
-            self._failure = LoginError(text, True)
-            self._failure.__cause__ = error
-            return text.encode()
+            return self._refuse(error)
+        if isinstance(judged, Identity):
+            return self._accept(authorization_id, judged)
+
+        def check() -> Callable[[], bytes]:
+            try:
+                identity = judged()
+            except InvalidTokenError as error:
+                return partial(self._refuse, error)
+            return partial(self._accept, authorization_id, identity)
+
+        return check
+
+    def _refuse(self, error: InvalidTokenError) -> bytes:
+        told = {"status": error.status} | ({"scope": error.scope} if error.scope else {})
+        text = json.dumps(told, separators=(",", ":"))
+        self._failure = LoginError(text, True)
+        self._failure.__cause__ = error
+        return text.encode()
+
+    def _accept(self, authorization_id: str, identity: Identity) -> bytes:
         if authorization_id not in ("", identity.name):
             raise LoginError(
                 f"Authentication failed: Client requested an authorization id ({authorization_id}) that is different "

@@ -13,17 +13,20 @@ from barnabas.security.sasl.mechanism import Identity, LoginError
 
 _NUL = "\0"
 _TOKEN_COUNT = 3
+# Some let tokens stand for passwords.
+_MOST_RESPONSE_BYTES = 16_384
 
 
 class PlainServer:
     """See `SaslServer`."""
 
-    __slots__ = ("_verify", "identity", "is_complete")
+    __slots__ = ("_verify", "identity", "is_complete", "most_response_bytes")
 
     def __init__(self, verify: Callable[[str, str], bool]) -> None:
         """Args:
         verify: Whether a user has this password.
         """
+        self.most_response_bytes = _MOST_RESPONSE_BYTES
         self._verify = verify
         self.is_complete = False
         self.identity = Identity("")

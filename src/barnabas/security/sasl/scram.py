@@ -32,7 +32,11 @@ LEAST_ITERATIONS = 4096
 MOST_ITERATIONS = 1_000_000
 _NONCE_BYTES = 24
 
-_NAME = r"(?:[^=,\x00]|=2C|=3D)+"
+# A name of 1 KiB, each letter of it escaped, and a nonce.
+_MOST_RESPONSE_BYTES = 4096
+
+# Never looked at twice: what a stranger says may be made to be.
+_NAME = r"(?:[^=,\x00]++|=2C|=3D)++"
 _FIRST = re.compile(
     rf"(?P<header>n,(?:a=(?P<authzid>{_NAME}))?,)"
     rf"(?P<bare>(?:m=[^\x00,]+,)?n=(?P<name>{_NAME}),r=(?P<nonce>[\x21-\x2b\x2d-\x7e]+)"
@@ -106,7 +110,8 @@ def new_nonce(random_bytes: Callable[[int], bytes]) -> str:
 class ScramServer:
     """See `SaslServer`."""
 
-    __slots__ = ("_auth_message", "_binding", "_find", "_mechanism", "_nonce", "_user", "identity", "is_complete")
+    __slots__ = ("_auth_message", "_binding", "_find", "_mechanism", "_nonce", "_user", "identity", "is_complete",
+                 "most_response_bytes")  # fmt: skip
 
     def __init__(
         self,
@@ -118,6 +123,7 @@ class ScramServer:
         find: The user of a name; with True, the delegation token of an id.
         nonce: This side's, for this login alone.
         """
+        self.most_response_bytes = _MOST_RESPONSE_BYTES
         self._mechanism = mechanism
         self._find = find
         self._nonce = nonce
