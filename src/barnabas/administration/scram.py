@@ -18,8 +18,8 @@ from barnabas.core.errors import KafkaError
 from barnabas.registry import paths
 from barnabas.registry.configs import update_config
 from barnabas.registry.store import Registry
-from barnabas.security.sasl.credential import ScramCredential, encode_credential
-from barnabas.security.sasl.scram import LEAST_ITERATIONS, SCRAM_MECHANISMS, ScramMechanism, make_credential
+from barnabas.security.sasl.credential import LEAST_ITERATIONS, ScramCredential, encode_credential
+from barnabas.security.sasl.scram import SCRAM_MECHANISMS, ScramMechanism, make_credential
 from barnabas.security.scram_users import ScramUsers
 
 MOST_ITERATIONS = 16_384

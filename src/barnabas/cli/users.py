@@ -21,8 +21,10 @@ from barnabas.cli.users_before import StoredUsers
 from barnabas.clients.admin_users import NewCredential, UserAdmin
 from barnabas.core.dice import system_dice
 from barnabas.core.errors import BarnabasError
+from barnabas.security.sasl.credential import LEAST_ITERATIONS
+from barnabas.security.sasl.decoys import new_user_salt
 from barnabas.security.sasl.mechanism import SCRAM_SHA_512
-from barnabas.security.sasl.scram import LEAST_ITERATIONS, SCRAM_MECHANISMS, ScramMechanism
+from barnabas.security.sasl.scram import SCRAM_MECHANISMS, ScramMechanism
 
 T = TypeVar("T")
 
@@ -72,7 +74,6 @@ Example:
 
 # As the server computes when it is asked for more by hand, too.
 _MOST_ITERATIONS: Final = 16_384
-_SALT_BYTES: Final = 24
 _MOST_PASSWORD_CHARACTERS: Final = 10_000
 
 User = Annotated[str, Option("--user", metavar="NAME", help="The user, as he logs in.")]
@@ -138,7 +139,9 @@ def add(
     mechanisms = _mechanisms(mechanism) or [SCRAM_MECHANISMS[SCRAM_SHA_512]]
     password = _password(password_file)
     dice = system_dice()
-    credentials = [NewCredential.make(each, password, iterations, dice.randbytes(_SALT_BYTES)) for each in mechanisms]
+    credentials = [
+        NewCredential.make(each, password, iterations, new_user_salt(dice.getrandbits)) for each in mechanisms
+    ]
     where = _Where(log_dir, zookeeper, bootstrap_server, command_config, timeout)
     where.run(lambda users: users.set(user, credentials), creates=True)
     note(f"User {user} can log in with {', '.join(each.name for each in mechanisms)}.")

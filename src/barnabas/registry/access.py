@@ -10,7 +10,7 @@ from enum import Enum
 
 from barnabas.registry import paths
 
-_SENSITIVE = (paths.CONFIG_USERS, paths.CONFIG_BROKERS, paths.DELEGATION_TOKENS)
+_SENSITIVE = (paths.CONFIG_USERS, paths.CONFIG_BROKERS, paths.DELEGATION_TOKENS, paths.LOGIN_SECRET)
 
 
 class Access(Enum):

@@ -33,6 +33,8 @@ from barnabas.registry.znodes.kafka_version import KafkaVersionNode, decode_kafk
 if TYPE_CHECKING:
     from random import Random
 
+_LOGIN_SECRET_BYTES = 32
+
 
 async def create_with_parents(registry: Registry, path: str, data: bytes | None = None) -> None:
     """Create a persistent node and what is missing above it.
@@ -91,6 +93,19 @@ async def ensure_cluster_id(registry: Registry, dice: "Random") -> str:
         except NodeExistsError:
             known = await cluster_id(registry)
     return known
+
+
+async def ensure_login_secret(registry: Registry, dice: "Random") -> bytes:
+    """The secret of the cluster's brokers about names that nobody has; the first one makes it."""
+    while True:
+        with contextlib.suppress(NoNodeError):
+            data, _ = await registry.get(paths.LOGIN_SECRET)
+            if data:
+                return data
+            # Somebody emptied it.
+            await registry.delete(paths.LOGIN_SECRET)
+        with contextlib.suppress(NodeExistsError):
+            await create_with_parents(registry, paths.LOGIN_SECRET, dice.randbytes(_LOGIN_SECRET_BYTES).hex().encode())
 
 
 async def generate_broker_id(registry: Registry, reserved_broker_max_id: int) -> int:

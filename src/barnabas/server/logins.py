@@ -17,6 +17,7 @@ from barnabas.core.executor import Executor, OwnedExecutor
 from barnabas.core.pending import Spawner
 from barnabas.core.timers import Timer
 from barnabas.net.connection import Connection, FrameHandler
+from barnabas.registry.bootstrap import ensure_login_secret
 from barnabas.registry.store import Registry
 from barnabas.requests.context import ConnectionInfo
 from barnabas.requests.services import Services
@@ -56,6 +57,7 @@ class Logins:
         self.users = ScramUsers()
         self.counts: dict[str, LoginCounts] = {}
         self.tokens: TokenManager | None = None
+        self._secret = b""
         self._token_timer: Timer | None = None
         self._executors: list[OwnedExecutor] = []
         self._checks: Checks | None = None
@@ -76,15 +78,17 @@ class Logins:
 
         return scram_admin
 
-    async def open_tokens(self, registry: Registry, spawner: Spawner, executor: Executor) -> None:
-        """Read the delegation tokens, where there may be any.
+    async def open(self, registry: Registry, spawner: Spawner, executor: Executor) -> None:
+        """Read the cluster's secret, and the delegation tokens, where there may be any.
 
         Args:
             executor: Where their credentials are made.
         """
         config = self._config
+        self._secret = await ensure_login_secret(registry, self._dice)
         if not config.delegation_token_master_key:
             return
+        from barnabas.security.sasl.decoys import Decoys
         from barnabas.security.tokens.manager import TokenManager
         from barnabas.security.tokens.token import TokenLimits
 
@@ -98,6 +102,7 @@ class Logins:
             spawner,
             executor,
             self._dice,
+            Decoys(self._secret).token_salt,
         )
         await self.tokens.start()
 
@@ -291,15 +296,20 @@ class Logins:
         for executor in self._executors:
             executor.close()
 
-    def _finder(self, mechanism: "ScramMechanism") -> "Callable[[str, bool], KnownUser | None]":
+    def _finder(self, mechanism: "ScramMechanism") -> "Callable[[str, bool], KnownUser]":
+        from barnabas.security.sasl.decoys import Decoys
         from barnabas.security.sasl.mechanism import Identity
         from barnabas.security.sasl.scram import KnownUser
 
-        def find(name: str, is_token: bool) -> KnownUser | None:
+        def find(name: str, is_token: bool) -> KnownUser:
+            decoys = Decoys(self._secret)
+            # In any case: how long it takes tells nothing either.
             if is_token:
-                return None if self.tokens is None else self.tokens.find(mechanism.name, name)
+                nobody = decoys.token(mechanism, name)
+                return (self.tokens and self.tokens.find(mechanism.name, name)) or nobody
+            nobody = decoys.user(mechanism, name, self.users.usual_iterations(mechanism.name))
             credential = self.users.find(mechanism.name, name)
-            return None if credential is None else KnownUser(credential, Identity(name))
+            return nobody if credential is None else KnownUser(credential, Identity(name))
 
         return find
 

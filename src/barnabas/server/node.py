@@ -245,7 +245,7 @@ class Node:
         # Kafka's default asks for three brokers, and its clients only see that they have to wait.
         topics.warn_of_too_few_brokers(GROUP_OFFSETS_TOPIC)
         topics.warn_of_too_few_brokers(TRANSACTION_STATE_TOPIC)
-        await self.logins.open_tokens(registry, self._spawner, self._executors.log)
+        await self.logins.open(registry, self._spawner, self._executors.log)
         access = await open_access_rules(
             self.config, registry, self._clock, self._timers, self._spawner, self._env.dice
         )

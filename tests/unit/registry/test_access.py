@@ -14,6 +14,7 @@ from barnabas.registry.access import Access, access_of_others
         ("/config/users", Access.NONE),
         ("/config/users/alice/clients/c", Access.NONE),
         ("/config/brokers/0", Access.NONE),
+        ("/barnabas/login_secret", Access.NONE),
         ("/delegation_token", Access.READ),
         ("/delegation_token/tokens/x", Access.NONE),
         ("/delegation_token/token_changes", Access.READ),

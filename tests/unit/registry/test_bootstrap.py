@@ -17,6 +17,7 @@ from barnabas.registry.bootstrap import (
     cluster_id,
     create_with_parents,
     ensure_cluster_id,
+    ensure_login_secret,
     generate_broker_id,
     new_cluster_id,
     register_broker,
@@ -29,6 +30,18 @@ from barnabas.registry.znodes.brokers import BrokerRegistration, decode_registra
 from barnabas.testing.manual_clock import ManualClock
 
 BROKER = BrokerRegistration(0, (Endpoint("PLAINTEXT", "127.0.0.1", 9092, "PLAINTEXT"),), timestamp_ms=5)
+
+
+def test_brokers_share_a_login_secret() -> None:
+    async def run() -> None:
+        registry = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
+        first, second = await asyncio.gather(*(ensure_login_secret(registry, Random(seed)) for seed in (1, 2)))
+        assert first == second == await ensure_login_secret(registry, Random(3))
+        assert len(first) == 64
+        await registry.set(paths.LOGIN_SECRET, b"")
+        assert len(await ensure_login_secret(registry, Random(4))) == 64
+
+    asyncio.run(run())
 
 
 def test_a_cluster_id_is_a_random_uuid() -> None:

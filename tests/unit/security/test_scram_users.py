@@ -59,3 +59,30 @@ def test_users_come_change_and_go():
     assert users.find("SCRAM-SHA-256", "bob") is None
     users.on_user_config("alice", {})
     assert users.names() == []
+
+
+def test_too_few_iterations_are_no_login(caplog):
+    users = ScramUsers()
+    users.on_user_config("alice", {"SCRAM-SHA-256": TEXT.replace("4096", "4095")})
+    assert users.find("SCRAM-SHA-256", "alice") is None
+    assert users.of_user("alice")["SCRAM-SHA-256"].iterations == 4_095
+    assert "user alice" in caplog.text
+    assert "4095 iterations" in caplog.text
+
+
+def test_nobody_has_as_many_iterations_as_most():
+    users = ScramUsers()
+    assert users.usual_iterations("SCRAM-SHA-256") == 4_096
+    for number in range(3):
+        users.on_user_config(f"u{number}", {"SCRAM-SHA-256": TEXT.replace("4096", "8192")})
+    for number in range(2):
+        users.on_user_config(f"v{number}", {"SCRAM-SHA-256": TEXT})
+        users.on_user_config(f"w{number}", {"SCRAM-SHA-256": TEXT.replace("4096", "1")})
+    assert (users.usual_iterations("SCRAM-SHA-256"), users.usual_iterations("SCRAM-SHA-512")) == (8_192, 4_096)
+    users.on_user_config("u0", {"SCRAM-SHA-256": TEXT})
+    assert users.usual_iterations("SCRAM-SHA-256") == 4_096
+    users.on_user_config("u1", {})
+    users.on_user_config("v0", {"SCRAM-SHA-256": TEXT.replace("4096", "16384")})
+    # Of as many the largest, on every broker.
+    users.on_user_config("v1", {})
+    assert users.usual_iterations("SCRAM-SHA-256") == 16_384

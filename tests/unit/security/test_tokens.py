@@ -14,11 +14,14 @@ from barnabas.registry.embedded import EmbeddedRegistry
 from barnabas.registry.store import ConnectionLostError, EventType, WatchEvent
 from barnabas.registry.znodes.payload import MalformedError
 from barnabas.security.principals import Principal
+from barnabas.security.sasl.decoys import Decoys
 from barnabas.security.sasl.mechanism import Identity
+from barnabas.security.sasl.scram import SHA_256
 from barnabas.security.tokens.manager import NOTIFICATION_LIFETIME_MS, TokenManager
 from barnabas.security.tokens.token import Token, TokenLimits, decode_token, encode_token
 from barnabas.testing.manual_clock import ManualClock
 
+DECOYS = Decoys(b"secret")
 ALICE, BOB = Principal("User", "alice"), Principal("User", "bob:x y")
 DAY_MS = 86_400_000
 LIMITS = TokenLimits(7 * DAY_MS, DAY_MS)
@@ -69,7 +72,15 @@ class Cluster:
 
     async def broker(self, seed=1):
         manager = TokenManager(
-            self.registry, "key", LIMITS, self.clock, self.clock, self.spawner, InlineExecutor(), Random(seed)
+            self.registry,
+            "key",
+            LIMITS,
+            self.clock,
+            self.clock,
+            self.spawner,
+            InlineExecutor(),
+            Random(seed),
+            DECOYS.token_salt,
         )
         await manager.start()
         return manager
@@ -125,6 +136,19 @@ def test_tokens_are_there_after_a_start():
         again = await cluster.broker(2)
         assert again.visible(ALICE, None, lambda _: False) == [token]
         assert identity(again, token) is not None
+
+    play(story)
+
+
+def test_a_token_has_the_salt_that_its_id_has_without_it():
+    async def story(cluster):
+        manager = await cluster.broker()
+        token = await manager.create(ALICE, (), -1)
+        known = manager.find("SCRAM-SHA-256", token.token_id).credential
+        nobody = DECOYS.token(SHA_256, token.token_id).credential
+        assert (known.salt, known.iterations) == (nobody.salt, nobody.iterations)
+        other = await cluster.broker(seed=2)
+        assert other.find("SCRAM-SHA-256", token.token_id).credential == known
 
     play(story)
 

@@ -12,6 +12,9 @@ from typing import NamedTuple
 
 from barnabas.core.errors import ConfigError
 
+LEAST_ITERATIONS = 4096
+"""What RFC 7677 asks for: a credential of fewer logs nobody in."""
+
 _FIELDS = frozenset(["salt", "stored_key", "server_key", "iterations"])
 
 

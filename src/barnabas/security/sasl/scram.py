@@ -24,10 +24,9 @@ from hashlib import new as new_hash
 from hashlib import pbkdf2_hmac
 from typing import NamedTuple
 
-from barnabas.security.sasl.credential import ScramCredential
+from barnabas.security.sasl.credential import LEAST_ITERATIONS, ScramCredential
 from barnabas.security.sasl.mechanism import SCRAM_SHA_256, SCRAM_SHA_512, Identity, LoginError
 
-LEAST_ITERATIONS = 4096
 # A server could ask for so many that the client is busy for hours.
 MOST_ITERATIONS = 1_000_000
 _NONCE_BYTES = 24
@@ -85,11 +84,11 @@ class KnownUser(NamedTuple):
     """Who a SCRAM name stands for.
 
     Attributes:
-        identity: The user itself; of a delegation token, its owner.
+        identity: The user itself; of a delegation token, its owner; None: nobody, whatever the proof.
     """
 
     credential: ScramCredential
-    identity: Identity
+    identity: Identity | None
 
 
 def make_credential(mechanism: ScramMechanism, salted_password: bytes, salt: bytes, iterations: int) -> ScramCredential:
@@ -116,11 +115,11 @@ class ScramServer:
     def __init__(
         self,
         mechanism: ScramMechanism,
-        find: Callable[[str, bool], KnownUser | None],
+        find: Callable[[str, bool], KnownUser],
         nonce: str,
     ) -> None:
         """Args:
-        find: The user of a name; with True, the delegation token of an id.
+        find: The user of a name; with True, the delegation token of an id; there is always one, or nobody in its place.
         nonce: This side's, for this login alone.
         """
         self.most_response_bytes = _MOST_RESPONSE_BYTES
@@ -142,19 +141,12 @@ class ScramServer:
         if match is None:
             raise LoginError("Invalid SCRAM client first message format")
         name = _plain_name(match["name"])
-        user = self._find(name, _TOKEN_LOGIN in match["extensions"])
-        if user is None:
-            raise LoginError("Authentication failed: Invalid user credentials")
         if match["authzid"] is not None and _plain_name(match["authzid"]) != name:
             raise LoginError(
                 "Authentication failed: Client requested an authorization id that is different from username", True
             )
-        if user.credential.iterations < LEAST_ITERATIONS:
-            raise LoginError(
-                f"Iterations {user.credential.iterations} is less than the minimum {LEAST_ITERATIONS} "
-                f"for {self._mechanism.name}"
-            )
-        self._user = user
+        # differs from Kafka (unknown-users): it refuses a name that it does not know here, and so tells which it does.
+        self._user = user = self._find(name, _TOKEN_LOGIN in match["extensions"])
         self._binding = match["header"].encode()
         self._nonce = match["nonce"] + self._nonce
         challenge = f"r={self._nonce},s={_base64(user.credential.salt)},i={user.credential.iterations}"
@@ -172,7 +164,8 @@ class ScramServer:
         auth_message = f"{self._auth_message},{match['without_proof']}".encode()
         signature = mechanism.hmac(credential.stored_key, auth_message)
         client_key = _xor(signature, _unbase64(match["proof"]))
-        if not hmac.compare_digest(mechanism.hash(client_key), credential.stored_key):
+        fits = hmac.compare_digest(mechanism.hash(client_key), credential.stored_key)
+        if not fits or user.identity is None:
             raise LoginError("Invalid client credentials")
         self.identity = user.identity
         self.is_complete = True

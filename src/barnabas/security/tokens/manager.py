@@ -43,9 +43,9 @@ from barnabas.registry.store import (
 )
 from barnabas.registry.znodes.payload import MalformedError
 from barnabas.security.principals import Principal
-from barnabas.security.sasl.credential import ScramCredential
+from barnabas.security.sasl.credential import LEAST_ITERATIONS, ScramCredential
 from barnabas.security.sasl.mechanism import Identity
-from barnabas.security.sasl.scram import LEAST_ITERATIONS, SCRAM_MECHANISMS, KnownUser, make_credential
+from barnabas.security.sasl.scram import SCRAM_MECHANISMS, KnownUser, make_credential
 from barnabas.security.tokens.token import (
     Token,
     TokenLimits,
@@ -68,7 +68,6 @@ _RETRY_BACKOFF_MS = 500
 MOST_OF_ONE = 1_000
 """So many tokens an owner has; with `MOST_RENEWERS_CHARACTERS` of renewers' names each, some 30 MB at the most."""
 MOST_RENEWERS_CHARACTERS = 10_000
-_SALT_BYTES = 24
 
 
 class TokenManager:
@@ -84,11 +83,14 @@ class TokenManager:
         spawner: Spawner,
         executor: Executor,
         dice: "Random",
+        salt_of: Callable[[str], bytes],
     ) -> None:
         """Args:
         master_key: delegation.token.master.key.
         executor: Where credentials are made.
+        salt_of: The salt of a token's id, whether there is one or not.
         """
+        self._salt_of = salt_of
         self._registry = registry
         self._master_key = master_key
         self._limits = limits
@@ -296,7 +298,7 @@ class TokenManager:
     async def _take(self, tokens: Collection[Token]) -> None:
         """Know tokens from now on."""
         unknown = [token for token in tokens if token.token_id not in self._credentials]
-        salts = [self._dice.randbytes(_SALT_BYTES) for _ in unknown]
+        salts = [self._salt_of(token.token_id) for token in unknown]
         secrets = [self.secret(token) for token in unknown]
 
         def make() -> list[dict[str, ScramCredential]]:
