@@ -256,12 +256,23 @@ class Authentication:
         except LoginError as error:
             refuse(error)
             return
+        assert self._server is not None
+        if isinstance(challenge, bytes) and self._server.is_lost:
+            # Told late as any failure, or whoever hangs up then could begin again at once.
+            self._connection.pause(Pause.AUTH)
+            self._services.timers.call_later(self._logins.failure_delay_ms(), self._tell, partial(answer, challenge))
+            return
         if isinstance(challenge, bytes):
             answer(challenge)
             return
         self._connection.pause(Pause.ANSWER)
         if not self._logins.checks.run(challenge, lambda then: self._go_on(then, answer, refuse)):
             raise ProtocolError("very many log in at once: it has to come again")
+
+    def _tell(self, answer: Callable[[], None]) -> None:
+        if not self._connection.is_closed:
+            answer()
+            self._connection.resume(Pause.AUTH)
 
     def _check_principal(self) -> None:
         """Refuse that a connection becomes somebody else's. Raises LoginError."""

@@ -465,6 +465,10 @@ def test_a_signature_that_is_none_fails_the_login():
     stranger.shake("OAUTHBEARER")
     stranger.send(SaslAuthenticateRequest(bearer(b"slow.bad")), 2)
     stranger.executor.run_all()
+    # As late as any failure: whoever hangs up then must not begin again sooner.
+    stranger.clock.advance(DELAY_MS - 1)
+    assert stranger.heard() is None
+    stranger.clock.advance(1)
     assert stranger.answer(36, 2).auth_bytes == b'{"status":"invalid_token"}'
     stranger.prove(b"\x01")
     assert stranger.refused_late(36, 2).error_message == '{"status":"invalid_token"}'

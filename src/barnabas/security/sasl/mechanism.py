@@ -60,9 +60,11 @@ class SaslServer(Protocol):
     Attributes:
         most_response_bytes: What the client says is no longer than that: whoever it is, it is not known yet.
         is_complete: Whether it succeeded; no further response is expected.
+        is_lost: Whether it will fail, and the challenge says so.
         identity: Who it is, once complete.
     """
 
+    is_lost: bool
     most_response_bytes: int
     is_complete: bool
     identity: Identity

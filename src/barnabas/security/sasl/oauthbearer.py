@@ -46,13 +46,13 @@ Judge: TypeAlias = Callable[[str], Identity | Callable[[], Identity]]
 class OAuthBearerServer:
     """See `SaslServer`."""
 
-    __slots__ = ("_failure", "_validate", "identity", "is_complete", "most_response_bytes")
+    __slots__ = ("_failure", "_validate", "identity", "is_complete", "is_lost", "most_response_bytes")
 
     def __init__(self, validate: Judge) -> None:
         self.most_response_bytes = _MOST_RESPONSE_BYTES
         self._validate = validate
         self._failure: LoginError | None = None
-        self.is_complete = False
+        self.is_complete = self.is_lost = False
         self.identity = Identity("")
 
     def answer(self, response: bytes) -> bytes | Check:
@@ -81,6 +81,7 @@ class OAuthBearerServer:
         text = json.dumps(told, separators=(",", ":"))
         self._failure = LoginError(text, True)
         self._failure.__cause__ = error
+        self.is_lost = True
         return text.encode()
 
     def _accept(self, authorization_id: str, identity: Identity) -> bytes:

@@ -20,7 +20,7 @@ _MOST_RESPONSE_BYTES = 16_384
 class PlainServer:
     """See `SaslServer`."""
 
-    __slots__ = ("_verify", "identity", "is_complete", "most_response_bytes")
+    __slots__ = ("_verify", "identity", "is_complete", "is_lost", "most_response_bytes")
 
     def __init__(self, verify: Callable[[str, str], bool]) -> None:
         """Args:
@@ -28,7 +28,7 @@ class PlainServer:
         """
         self.most_response_bytes = _MOST_RESPONSE_BYTES
         self._verify = verify
-        self.is_complete = False
+        self.is_complete = self.is_lost = False
         self.identity = Identity("")
 
     def answer(self, response: bytes) -> bytes:

@@ -110,7 +110,7 @@ class ScramServer:
     """See `SaslServer`."""
 
     __slots__ = ("_auth_message", "_binding", "_find", "_mechanism", "_nonce", "_user", "identity", "is_complete",
-                 "most_response_bytes")  # fmt: skip
+                 "is_lost", "most_response_bytes")  # fmt: skip
 
     def __init__(
         self,
@@ -129,7 +129,7 @@ class ScramServer:
         self._user: KnownUser | None = None
         self._auth_message = ""
         self._binding = b""
-        self.is_complete = False
+        self.is_complete = self.is_lost = False
         self.identity = Identity("")
 
     def answer(self, response: bytes) -> bytes:
