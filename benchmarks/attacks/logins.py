@@ -12,9 +12,9 @@ would have machines of their own.
 import argparse
 import base64
 import contextlib
+import ctypes
 import json
 import multiprocessing
-import multiprocessing.sharedctypes
 import os
 import socket
 import struct
@@ -81,10 +81,11 @@ def main() -> int:
         broker.stalls_of_late_ms()
         with strangers(broker, attacks) as attempts:
             under = honest_alone(broker, arguments.seconds)
+            attempt_count = sum(attempts)
         stall_ms = max(broker.stalls_of_late_ms())
         after_mb = _resident_mb(broker.pid)
     print(", ".join(f"{kind}: {len(message):,} bytes" for kind, message in attacks.items()))
-    print(f"{attempts.value / arguments.seconds:,.0f} logins begun a second")
+    print(f"{attempt_count / arguments.seconds:,.0f} logins begun a second")
     print("| | p50 ms | p99 ms | requests/s | login p50 ms | longest login ms | failed logins |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for name, seen, seconds in (("alone", alone, min(arguments.seconds, 20)), ("attacked", under, arguments.seconds)):
@@ -177,21 +178,24 @@ def _longest(broker: Broker, kind: str) -> int:
 
 
 @contextlib.contextmanager
-def strangers(broker: Broker, attacks: dict[str, bytes]) -> Iterator["multiprocessing.sharedctypes.Synchronized[int]"]:
-    """Attack as long as the block runs; how many logins were begun."""
+def strangers(broker: Broker, attacks: dict[str, bytes]) -> Iterator["ctypes.Array[ctypes.c_longlong]"]:
+    """Attack as long as the block runs; how many logins were begun, by mechanism."""
     context = multiprocessing.get_context("spawn")
-    attempts = context.Value("q", 0)
+    # Without a lock, which a process that is ended could hold.
+    attempts = context.RawArray("q", len(attacks))
     count = CONNECTION_COUNT // len(attacks)
     processes = [
-        context.Process(target=_attack, args=(broker.host, broker.port, kind, message, count, attempts), daemon=True)
-        for kind, message in attacks.items()
+        context.Process(
+            target=_attack, args=(broker.host, broker.port, kind, message, count, attempts, number), daemon=True
+        )
+        for number, (kind, message) in enumerate(attacks.items())
     ]
     for process in processes:
         process.start()
     deadline = time.monotonic() + TIMEOUT_S
-    while attempts.value < CONNECTION_COUNT and time.monotonic() < deadline:
+    while min(attempts) < count and time.monotonic() < deadline:
         time.sleep(0.01)
-    attempts.value = 0
+    attempts[:] = [0] * len(attempts)
     try:
         yield attempts
     finally:
@@ -200,7 +204,7 @@ def strangers(broker: Broker, attacks: dict[str, bytes]) -> Iterator["multiproce
             process.join()
 
 
-def _attack(host: str, port: int, kind: str, message: bytes, count: int, attempts) -> None:
+def _attack(host: str, port: int, kind: str, message: bytes, count: int, attempts, number: int) -> None:
     shake, prove = _frame(SaslHandshakeRequest(kind), 1), _frame(SaslAuthenticateRequest(message), 1)
 
     os.nice(19)
@@ -212,8 +216,7 @@ def _attack(host: str, port: int, kind: str, message: bytes, count: int, attempt
                 _read(sock)
                 sock.sendall(prove)
                 _read(sock)
-            with attempts.get_lock():
-                attempts.value += 1
+            attempts[number] += 1
 
     threads = [threading.Thread(target=run, daemon=True) for _ in range(count)]
     for thread in threads:

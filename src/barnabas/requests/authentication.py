@@ -50,6 +50,7 @@ MAX_FRAME_BYTES = 524_288
 # What a stranger's request may hold: it is decoded only to refuse it in its own shape.
 _MOST_ELEMENTS = 1_000
 _LEAST_REAUTHENTICATION_NS = 1_000_000_000
+_TOO_MANY = "very many log in at once: it has to come again"
 _SIZE = Struct(">i")
 _START = Struct(">ii")
 _HANDSHAKE_KEY = int(ApiKey.SASL_HANDSHAKE)
@@ -67,9 +68,9 @@ class _State(Enum):
 class Authentication:
     """The login of one connection, and each further one; see `FrameHandler`."""
 
-    __slots__ = ("_connection", "_has_headers", "_info", "_last_reauthentication_ns", "_logins", "_max_frame_bytes",
-                 "_routes", "_server", "_services", "_session", "_session_timer", "_state", "_wanted",
-                 "is_reauthenticating")  # fmt: skip
+    __slots__ = ("_connection", "_has_headers", "_info", "_is_begun", "_last_reauthentication_ns", "_logins",
+                 "_max_frame_bytes", "_routes", "_server", "_services", "_session", "_session_timer", "_state",
+                 "_wanted", "is_reauthenticating")  # fmt: skip
 
     def __init__(
         self,
@@ -93,6 +94,8 @@ class Authentication:
         self._server: SaslServer | None = None
         # Whether tokens come in requests, or bare.
         self._has_headers = False
+        # Whether the client has said anything in this login.
+        self._is_begun = False
         self._wanted = ""
         self._session_timer: Timer | None = None
         self._last_reauthentication_ns: int | None = None
@@ -131,6 +134,8 @@ class Authentication:
 
     def on_connection_closed(self) -> None:
         self._stop_timer()
+        if self._state is _State.LOGIN and self._is_begun:
+            self._logins.door.failed()
 
     # --- requests before the login
 
@@ -185,6 +190,7 @@ class Authentication:
             self._state = _State.WRONG_MECHANISM
         else:
             self._server = self._logins.new_server(mechanism)
+            self._is_begun = False
             self._state = _State.LOGIN
         return SaslHandshakeResponse(ErrorCode.NONE, mechanisms), ""
 
@@ -239,7 +245,14 @@ class Authentication:
             # Before anything is done with it: the name of a user or a token, and nobody has any of that length.
             refuse(LoginError(f"what it says is longer than {server.most_response_bytes} bytes"))
             return
-        self._go_on(partial(server.answer, bytes(token)), answer, refuse)
+        step = partial(server.answer, bytes(token))
+        if self._is_begun or self.is_reauthenticating:
+            self._go_on(step, answer, refuse)
+            return
+        self._is_begun = True
+        self._connection.pause(Pause.ANSWER)
+        if not self._logins.door.enter(lambda: self._go_on(step, answer, refuse)):
+            raise ProtocolError(_TOO_MANY)
 
     def _go_on(
         self,
@@ -267,7 +280,7 @@ class Authentication:
             return
         self._connection.pause(Pause.ANSWER)
         if not self._logins.checks.run(challenge, lambda then: self._go_on(then, answer, refuse)):
-            raise ProtocolError("very many log in at once: it has to come again")
+            raise ProtocolError(_TOO_MANY)
 
     def _tell(self, answer: Callable[[], None]) -> None:
         if not self._connection.is_closed:
@@ -383,6 +396,7 @@ class Authentication:
             counts.reauthentication_failure_count += 1
         else:
             counts.failure_count += 1
+        self._logins.door.failed()
         # A line of its own: the log leaves out what comes too often from one place, and there may be a flood of these.
         log.info("a login from %s:%d on %s failed: %s", info.host, info.port, info.listener_name, reason)
         self._connection.pause(Pause.AUTH)

@@ -189,6 +189,7 @@ class Logins:
             max_reauth_ms,
             lambda: self._config.connection_failed_authentication_delay_ms,
             self._checks,
+            self._env.timers,
         )
 
     def _new_executor(self, name: str) -> OwnedExecutor:

@@ -2,6 +2,7 @@
 
 import logging
 import struct
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -28,7 +29,7 @@ from barnabas.requests.handlers import api_versions, heartbeat, produce, sasl_au
 from barnabas.requests.session import Session
 from barnabas.requests.table import Handler, RouteTable
 from barnabas.security.principals import ANONYMOUS, Principal
-from barnabas.security.sasl.logins import MOST_CHECKS, Checks, ListenerLogins
+from barnabas.security.sasl.logins import MOST_CHECKS, MOST_FAILURES, MOST_WAITING, Checks, Door, ListenerLogins
 from barnabas.security.sasl.mechanism import Identity
 from barnabas.security.sasl.oauthbearer import InvalidTokenError, OAuthBearerServer
 from barnabas.security.sasl.plain import PlainServer, verifier
@@ -83,7 +84,7 @@ class Stranger:
         }
         self.executor = ManualExecutor()
         self.logins = ListenerLogins(
-            servers, dict.fromkeys(servers, max_reauth_ms), lambda: delay_ms, Checks(self.executor)
+            servers, dict.fromkeys(servers, max_reauth_ms), lambda: delay_ms, Checks(self.executor), self.clock
         )
         self.info = ConnectionInfo("10.1.2.3", 5_000, "SASL_PLAINTEXT", security_protocol="SASL_PLAINTEXT")
         session = Session(self.connection, self.info, services, table, 1_000)
@@ -491,6 +492,40 @@ def test_nobody_becomes_somebody_else_by_a_signed_token():
     stranger.executor.run_all()
     assert "Cannot change principals" in stranger.refused_late(36, 2).error_message
     assert stranger.info.principal == Principal("User", "alice")
+
+
+def test_logins_wait_while_very_many_are_given_up():
+    stranger = Stranger()
+    door = stranger.logins.door
+    for _ in range(MOST_FAILURES - 1):
+        door.failed()
+    gone = Stranger()
+    gone.logins.door = door
+    gone.shake()
+    gone.prove(WRONG)
+    gone.connection.close()
+    stranger.shake()
+    stranger.prove()
+    assert stranger.info.principal == ANONYMOUS
+    stranger.clock.advance(DELAY_MS)
+    assert stranger.info.principal == Principal("User", "alice")
+    assert stranger.answer(36, 2).error_code == ErrorCode.NONE
+    assert stranger.is_served()
+
+
+def test_those_who_wait_come_one_for_each_failure_that_is_forgotten():
+    clock, begun = ManualClock(), []
+    door = Door(clock.call_later, lambda: DELAY_MS)
+    for _ in range(MOST_FAILURES):
+        door.failed()
+        clock.advance(1)
+    assert all(door.enter(partial(begun.append, number)) for number in range(MOST_WAITING))
+    assert not door.enter(partial(begun.append, -1))
+    clock.advance(DELAY_MS - MOST_FAILURES + 1)
+    assert begun == [0, 1]
+    clock.advance(MOST_FAILURES)
+    assert begun == list(range(MOST_WAITING))
+    assert door.enter(partial(begun.append, -1))
 
 
 def test_only_so_many_wait_for_a_signature():

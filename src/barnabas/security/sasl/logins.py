@@ -4,10 +4,12 @@ Source: security page, SASL; Kafka 2.7.2, SaslChannelBuilder, Selector's metrics
 """
 
 import logging
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from barnabas.core.executor import Executor
+from barnabas.core.timers import Timers
 from barnabas.security.sasl.mechanism import Check, LoginError, SaslServer
 
 log = logging.getLogger(__name__)
@@ -18,6 +20,11 @@ LEAST_SESSION_MS = 1_500
 
 # Each holds its client's token and connection.
 MOST_CHECKS = 1_024
+
+# While so many logins of a listener failed, or were given up, within the delay of a failed one, others wait.
+MOST_FAILURES = 50
+# Each holds what its client said first, 16 KiB at the most.
+MOST_WAITING = 1_024
 
 NewServer = Callable[[], SaslServer]
 
@@ -75,12 +82,49 @@ def _fail() -> bytes:
     raise LoginError("an error of ours")
 
 
+class Door:
+    """Lets logins begin: at once, or while very many fail one after the other, as fast as failures are forgotten.
+
+    A failed login is answered late, so a client begins few that fail; but who hangs up in the middle could begin again
+    at once. So both count for as long as an answer is held back, and who comes next waits where there are too many.
+    """
+
+    def __init__(self, call_later: Callable[[int, Callable[[], object]], object], delay_ms: Callable[[], int]) -> None:
+        self._call_later = call_later
+        self._delay_ms = delay_ms
+        self._failure_count = 0
+        self._waiting: deque[Callable[[], object]] = deque()
+
+    def enter(self, begin: Callable[[], object]) -> bool:
+        """Begin now or later; False: too many wait already, and it is not begun."""
+        if self._failure_count < MOST_FAILURES and not self._waiting:
+            begin()
+        elif len(self._waiting) < MOST_WAITING:
+            self._waiting.append(begin)
+        else:
+            return False
+        return True
+
+    def failed(self) -> None:
+        """A login failed, or was given up."""
+        self._failure_count += 1
+        self._call_later(self._delay_ms(), self._forget)
+
+    def _forget(self) -> None:
+        self._failure_count -= 1
+        # One for one, so that they don't all come at once; all where nothing else would let them in.
+        for _ in range(1 if self._failure_count else len(self._waiting)):
+            if self._waiting:
+                self._waiting.popleft()()
+
+
 class ListenerLogins:
     """The mechanisms of one listener.
 
     Attributes:
         mechanisms: Their names, in the order of the setting.
         checks: Of all listeners.
+        door: Of this listener.
         counts: Of this listener.
         failure_delay_ms: How long the answer to a failed login is held back.
     """
@@ -91,6 +135,7 @@ class ListenerLogins:
         max_reauth_ms: Mapping[str, int],
         failure_delay_ms: Callable[[], int],
         checks: Checks,
+        timers: Timers,
     ) -> None:
         """Args:
         servers: For each mechanism, what begins a login.
@@ -100,6 +145,7 @@ class ListenerLogins:
         self._max_reauth_ms = {name: lifetime_ms or None for name, lifetime_ms in max_reauth_ms.items()}
         self.failure_delay_ms = failure_delay_ms
         self.checks = checks
+        self.door = Door(timers.call_later, failure_delay_ms)
         self.mechanisms: Sequence[str] = tuple(servers)
         self.counts = LoginCounts()
 
