@@ -1,9 +1,10 @@
 """What the wheels bring with them: every library with its exact version, as CycloneDX 1.6 (JSON).
 
-Read from the pinned requirements, which are of one resolution: what the broker needs is `required`, what only its extras need
-`optional`, what builds a wheel and does not come with it `excluded`. The same sources give the same bytes.
+Read from the pinned requirements, which are of one resolution: what the broker needs is `required`, what its extras
+alone need `optional`, what builds a wheel and does not come with it `excluded`. The same sources give the same bytes.
 
-Source: CycloneDX 1.6, JSON reference; `uv pip compile` for the form of the requirements (`# via` names who wants a library).
+Source: CycloneDX 1.6, JSON reference; `uv pip compile` for the form of the requirements (`# via` names who wants a
+library).
 """
 
 import hashlib

@@ -261,9 +261,9 @@ def _make_nodes(
             plan.say(
                 Kind.BLOCKED,
                 topic,
-                f"partitions {_gaps(partitions)} have no log in these directories, more than --allow-missing lets start "
-                f"empty ({_MOST_MISSING} in all): move away what is no partition of the topic, or name its tree with "
-                "--zookeeper",
+                f"partitions {_gaps(partitions)} have no log in these directories, more than --allow-missing lets "
+                f"start empty ({_MOST_MISSING} in all): move away what is no partition of the topic, or name "
+                "its tree with --zookeeper",
             )
             continue
         missing_count += count - len(partitions)
