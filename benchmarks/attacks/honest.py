@@ -1,0 +1,201 @@
+"""What honest producers feel while a broker is attacked: the parts that all attacks share.
+
+    started(...) ─► a broker, Barnabas or Kafka 2.7.2, with one listener for everybody, plain or with SASL
+    beside(...)  ─► an honest producer alone, then beside an attack, which runs in processes of its own ─► a row
+
+An attack is a function at the top of a module, so that another process can import it. It is given the broker's address
+and what else is passed on, and goes on until its process is ended.
+"""
+
+import argparse
+import contextlib
+import multiprocessing
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+from barnabas.protocol.messages.sasl_handshake import SaslHandshakeRequest
+from barnabas.records.builder import BatchBuilder
+from barnabas.testing import Broker
+from benchmarks.load.process import resident_mb
+from benchmarks.whole.wire import Peer, decoded, frame
+from tools.kafka.server import KafkaServer, free_port
+
+PLAIN, SASL = "PLAINTEXT", "SASL_PLAINTEXT"
+# What an honest producer sends in turn: requests that fit a connection's first buffer, and others.
+SIZES = (1_000, 100_000)
+HEADER = (
+    "| broker | listener | honest request | p50 alone, ms | p99 alone | p50 attacked | p99 attacked | longest | failed "
+    "| loop's longest stall, ms | MB before | MB after |\n"
+    "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+)
+_USER, _PASSWORD, _TOPIC = "honest", "honest-secret", "honest"
+_LOGINS = {
+    "sasl.enabled.mechanisms": "PLAIN",
+    "sasl.mechanism.inter.broker.protocol": "PLAIN",
+    "listener.name.sasl_plaintext.plain.sasl.jaas.config": (
+        "org.apache.kafka.common.security.plain.PlainLoginModule required "
+        f'username="broker" password="broker-secret" user_broker="broker-secret" user_{_USER}="{_PASSWORD}";'
+    ),
+}
+_PAUSE_S = 0.005
+_PATIENCE_S = 30.0
+_WARMUP_COUNT = 300
+
+
+class Target(NamedTuple):
+    """A broker that is attacked.
+
+    Attributes:
+        protocol: What its listener speaks.
+        pid: Of its process.
+        stall_ms: For how long its event loop stood still at the longest since this was asked; None for Kafka.
+    """
+
+    name: str
+    address: str
+    protocol: str
+    pid: int
+    stall_ms: Callable[[], int] | None
+
+
+@contextlib.contextmanager
+def started(protocol: str, properties: Mapping[str, str], *, is_kafka: bool = False) -> Iterator[Target]:
+    """Start a broker with these settings."""
+    settings = {**properties, **(_LOGINS if protocol == SASL else {})}
+    if not is_kafka:
+        with Broker(config=settings, security_protocol=protocol) as broker:
+            address, pid = broker.bootstrap_servers, broker.pid
+            yield Target("Barnabas", address, protocol, pid, lambda: broker.stalls_of_late_ms()[0])
+        return
+    # Its own listener is for who waits until it is up.
+    addresses = {name: f"127.0.0.1:{free_port()}" for name in (PLAIN, SASL)}
+    if protocol == SASL:
+        settings["listeners"] = ",".join(f"{name}://{address}" for name, address in addresses.items())
+        del settings["sasl.mechanism.inter.broker.protocol"]
+    with KafkaServer(port=int(addresses[PLAIN].rpartition(":")[2]), config=settings) as server:
+        yield Target("Kafka 2.7.2", addresses[protocol], protocol, server.pid, None)
+
+
+class Honest:
+    """A producer with one request in flight (acks=1), which connects again when its connection is lost.
+
+    Attributes:
+        times_ms: From each request to its answer, by size; a failed one takes until the next that does not fail.
+        failed_count: How often it had to connect again.
+    """
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self._peer: Peer | None = None
+        self._frames = {size: frame(_produce(size), 7) for size in SIZES}
+        self.times_ms: dict[int, list[float]] = {}
+        self.failed_count = 0
+
+    def produce(self, duration_s: float = 0.0, count: int = 0) -> None:
+        """Produce for so long, or so often, and forget what was measured before."""
+        self.times_ms, self.failed_count = {size: [] for size in SIZES}, 0
+        end = time.perf_counter() + duration_s
+        while time.perf_counter() < end or len(self.times_ms[SIZES[-1]]) < count:
+            for size, request in self._frames.items():
+                start = time.perf_counter()
+                while not self._sends(request):
+                    self.failed_count += 1
+                    if self.failed_count > 1_000 or time.perf_counter() > max(end, start) + _PATIENCE_S:
+                        break
+                self.times_ms[size].append((time.perf_counter() - start) * 1_000)
+                time.sleep(_PAUSE_S)
+
+    def _sends(self, request: bytes) -> bool:
+        """Send a request and have its answer; whether that went well."""
+        try:
+            if self._peer is None:
+                self._peer = connected(self._target)
+            self._peer.send(request)
+            answer = decoded(ProduceRequest.API_KEY, 7, self._peer.receive())
+            return not answer.responses[0].partition_responses[0].error_code
+        except OSError:
+            if self._peer is not None:
+                self._peer.close()
+                self._peer = None
+            time.sleep(_PAUSE_S)
+            return False
+
+
+def connected(target: Target) -> Peer:
+    """A connection of the honest user's own, logged in where that is asked for."""
+    peer = Peer(target.address)
+    peer.socket.settimeout(_PATIENCE_S)
+    if target.protocol == SASL:
+        peer.ask(SaslHandshakeRequest("PLAIN"), 1)
+        answer = peer.ask(SaslAuthenticateRequest(f"\0{_USER}\0{_PASSWORD}".encode()), 1)
+        if answer.error_code:
+            raise RuntimeError(f"the honest client can't log in: {answer.error_message}")
+    return peer
+
+
+def beside(target: Target, attack: Callable[..., object], arguments: Sequence[object], duration_s: float) -> None:
+    """Measure an honest producer alone and beside an attack, and print a row for each size of its requests.
+
+    Args:
+        attack: Is called in a process of its own with the address and `arguments`, until that is ended.
+    """
+    peer = connected(target)
+    peer.ask(CreateTopicsRequest([CreatableTopic(_TOPIC, 1, 1)], 30_000), 4)
+    peer.close()
+    honest = Honest(target)
+    honest.produce(count=_WARMUP_COUNT)
+    honest.produce(duration_s=max(duration_s / 6, 2.0))
+    alone = honest.times_ms
+    before_mb = resident_mb(target.pid)
+    if target.stall_ms is not None:
+        target.stall_ms()
+    attacker = multiprocessing.get_context("spawn").Process(target=attack, args=(target.address, *arguments))
+    attacker.start()
+    try:
+        # A spawned interpreter takes a second to begin.
+        honest.produce(duration_s=duration_s + 1.0)
+        after_mb = resident_mb(target.pid)
+        stall = "" if target.stall_ms is None else str(target.stall_ms())
+    finally:
+        attacker.kill()
+        attacker.join()
+    for size in SIZES:
+        times = honest.times_ms[size]
+        figures = [_part(alone[size], 0.5), _part(alone[size], 0.99), _part(times, 0.5), _part(times, 0.99), max(times)]
+        shown = " | ".join(f"{each:.2f}" for each in figures)
+        row = f"| {target.name} | {target.protocol} | {size:,} bytes | {shown} | {honest.failed_count} "
+        print(f"{row}| {stall} | {before_mb:.0f} | {after_mb:.0f} |", flush=True)
+
+
+def arguments_of(description: str | None) -> argparse.Namespace:
+    """The command line that all attacks have: `seconds`, `kafka`, `listeners`."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=60.0, help="how long each attack goes on (default 60)")
+    parser.add_argument("--kafka", action="store_true", help="Kafka 2.7.2 beside it")
+    parser.add_argument("--listeners", nargs="+", choices=(PLAIN, SASL), default=[PLAIN, SASL])
+    return parser.parse_args()
+
+
+def run(attack: Callable[..., object], properties: Mapping[str, str], given: argparse.Namespace) -> None:
+    """Attack each broker on each listener, and print the table."""
+    print(HEADER, flush=True)
+    for is_kafka in (False, True) if given.kafka else (False,):
+        for protocol in given.listeners:
+            with started(protocol, properties, is_kafka=is_kafka) as target:
+                beside(target, attack, (), given.seconds)
+
+
+def _produce(size: int) -> ProduceRequest:
+    batch = BatchBuilder()
+    batch.append(0, b"key", bytes(size))
+    data = [PartitionProduceData(0, bytes(batch.build()))]
+    return ProduceRequest(None, 1, 30_000, [TopicProduceData(_TOPIC, data)])
+
+
+def _part(times_ms: Sequence[float], part: float) -> float:
+    ordered = sorted(times_ms)
+    return ordered[min(int(len(ordered) * part), len(ordered) - 1)]

@@ -1,0 +1,79 @@
+"""Half of a request on very many connections: `python -m benchmarks.attacks.receive_memory`.
+
+130 peers that never log in each send 300 KB of a frame of 500 KB, 130 others 40 KB of one of 60 KB, which also a
+listener with SASL takes, and then a byte every three seconds; who is closed comes again a second later. Without a
+budget of their own they hold all of `queued.max.request.bytes` (32 MiB here), and nobody else's request of more than a
+few KB arrives.
+"""
+
+import selectors
+import socket
+import struct
+import sys
+import time
+
+from benchmarks.attacks.honest import arguments_of, run
+
+PROPERTIES = {"queued.max.request.bytes": str(32 << 20), "socket.request.max.bytes": str(2 << 20)}
+PEER_COUNT = 130
+# What each frame claims, and how much of it comes.
+HALVES = ((500_000, 300_000), (60_000, 40_000))
+_TRICKLE_S, _AGAIN_S = 3.0, 1.0
+_BOTH = selectors.EVENT_READ | selectors.EVENT_WRITE
+
+
+def hold(address: str) -> None:
+    """Hold as many half requests as there are peers, for ever."""
+    selector = selectors.DefaultSelector()
+    # When each is to come, and what it says then.
+    absent = [(0.0, _half(*each)) for each in HALVES for _ in range(PEER_COUNT)]
+    next_trickle = 0.0
+    while True:
+        now = time.monotonic()
+        due = [said for when, said in absent if when <= now]
+        absent = [each for each in absent if each[0] > now]
+        for said in due:
+            selector.register(_peer(address), _BOTH, (said, said))
+        if now >= next_trickle:
+            next_trickle = now + _TRICKLE_S
+            for key in list(selector.get_map().values()):
+                said, left = key.data
+                selector.modify(key.fileobj, _BOTH, (said, left or b"\0"))
+        for key, events in selector.select(0.1):
+            peer = key.fileobj
+            assert isinstance(peer, socket.socket)
+            said, left = key.data
+            try:
+                if events & selectors.EVENT_WRITE:
+                    left = left[peer.send(left) :]
+                if events & selectors.EVENT_READ and not peer.recv(65_536):
+                    raise ConnectionError
+            except BlockingIOError:
+                continue
+            except OSError:
+                selector.unregister(peer)
+                peer.close()
+                absent.append((time.monotonic() + _AGAIN_S, said))
+            else:
+                selector.modify(peer, _BOTH if left else selectors.EVENT_READ, (said, left))
+
+
+def _half(frame_bytes: int, sent_bytes: int) -> bytes:
+    """The beginning of a Produce: its size, API key, version, correlation id and client id."""
+    return struct.pack(">ihhih", frame_bytes, 0, 7, 1, 4) + b"evil" + bytes(sent_bytes)
+
+
+def _peer(address: str) -> socket.socket:
+    host, _, port = address.rpartition(":")
+    peer = socket.create_connection((host, int(port)))
+    peer.setblocking(False)
+    return peer
+
+
+def main() -> int:
+    run(hold, PROPERTIES, arguments_of(__doc__))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
