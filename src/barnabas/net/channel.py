@@ -70,6 +70,10 @@ class Channel(Protocol):
         """No longer tell that the peer takes more."""
         ...
 
+    def has_peer_left(self) -> bool:
+        """Whether the peer has ended its side, or the connection is gone, also where much was not taken before that."""
+        ...
+
     def peer_certificate(self) -> bytes | None:
         """What the peer has shown and proved to be its own, in DER; None: nothing, as always without TLS."""
         ...

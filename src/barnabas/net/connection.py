@@ -10,7 +10,7 @@ Invariants:
   everybody else had theirs.
 - Answers that are ready within one turn leave together.
 - A connection whose half-received frame needs memory that is not there is parked: nothing is read from it until the
-  receive memory, which all connections share, tells it to go on.
+  receive memory, which all connections share, tells it to go on. A stranger's memory is that of strangers.
 - Whatever goes wrong here, the lack of memory too, ends this connection and no other: no callback lets out an exception
   that would have it called again for ever.
 
@@ -25,6 +25,7 @@ from typing import Final, Protocol
 from barnabas.core.errors import ProtocolError, UnanswerableError
 from barnabas.net.channel import Channel
 from barnabas.net.framing import READ_AHEAD_BYTES, ReceiveBuffer
+from barnabas.net.memory import ReceiveMemory
 from barnabas.net.outbox import Outbox
 from barnabas.net.reactor import Reactor
 from barnabas.protocol.wire import WireBuffer
@@ -39,6 +40,8 @@ _NO_MEMORY = "there is no memory for its request"
 TURN_FRAMES = 16
 TURN_BYTES = 256 * 1024
 TURN_NS = 100_000
+# A smaller part of the buffer is left as it is.
+_LEAST_READ_BYTES: Final = 16 * 1024
 
 
 class Pause:
@@ -105,9 +108,12 @@ class Connection:
         "_is_writing",
         "_memory",
         "_now_ns",
+        "_on_admitted",
         "_on_close",
         "_outbox",
         "_pauses",
+        "_reactor",
+        "_read_ahead_bytes",
         "_recv_into",
         "handler",
         "is_timed",
@@ -134,10 +140,8 @@ class Connection:
         peer: The other side's address and port, for logs.
         max_frame_bytes: `socket.request.max.bytes`.
         on_close: Told once when the connection is gone.
-
-        Raises:
-            MemoryError: There is none even for the first, small buffer.
         """
+        self._reactor = reactor
         self._memory = reactor.memory
         self._now_ns = reactor.now_ns
         self.turns = reactor.turns
@@ -149,11 +153,14 @@ class Connection:
         self._outbox = Outbox(self._channel)
         self._activity = activity
         self._on_close = on_close
+        self._on_admitted: ConnectionClosed | None = None
         self.last_active_tick = activity.tick
         self.received_ns = self.network_ns = 0
         self.is_timed = False
         self.handler: FrameHandler | None = None
         self._pauses = 0
+        # How much is read while there is a reason to pause.
+        self._read_ahead_bytes = READ_AHEAD_BYTES
         self._in_turn = self._is_writing = self._is_reading = self._is_parked = self._is_closed = False
         self._is_resting = False
 
@@ -161,6 +168,23 @@ class Connection:
         """Begin to read; frames go to `handler`."""
         self.handler = handler
         self._start_reading()
+
+    def confine(self, on_admitted: "ConnectionClosed") -> None:
+        """Keep what the peer sends in the memory of strangers until it is admitted, which is told then."""
+        self._on_admitted = on_admitted
+        self._use_memory(self._reactor.strangers_memory)
+
+    def admit(self) -> None:
+        """The peer has logged in, or has asked for something where nobody has to: it is a stranger no longer."""
+        on_admitted, self._on_admitted = self._on_admitted, None
+        if on_admitted is not None:
+            self._use_memory(self._reactor.memory)
+            on_admitted(self)
+
+    def _use_memory(self, memory: ReceiveMemory) -> None:
+        self._memory.forget(self)
+        self._buffer.move_to(memory)
+        self._memory = memory
 
     @property
     def is_closed(self) -> bool:
@@ -239,6 +263,7 @@ class Connection:
         self._channel.close()
         self._outbox.clear()
         self._is_parked = False
+        self._reactor.unheard.pop(self, None)
         self._buffer.free()
         self._memory.forget(self)
         if reason:
@@ -292,8 +317,10 @@ class Connection:
                 turns.add(self._go_on)
             else:
                 self._take_turn(now_ns)
-        elif buffer.buffered_bytes >= READ_AHEAD_BYTES:
+        elif buffer.buffered_bytes >= self._read_ahead_bytes:
             self._stop_reading()
+        if buffer.extra_bytes and buffer.start != buffer.end:
+            self._memory.progressed(self, count, now_ns)
 
     def _wake(self) -> bool:
         """The peer says something after a long silence; whether it is heard at once."""
@@ -337,6 +364,7 @@ class Connection:
             self._stop_reading()
         elif self._memory.may_take(self):
             self._buffer.grow()
+            self._memory.progressed(self, 0, self._now_ns())
         else:
             self._is_parked = True
             self._stop_reading()
@@ -356,12 +384,46 @@ class Connection:
             return
         self._start_reading()
 
+    def _wait_for_rest(self) -> None:
+        buffer = self._buffer
+        if buffer.extra_bytes and buffer.start != buffer.end:
+            self._memory.wait_for(self, self._now_ns())
+
+    def give_way(self) -> bool:
+        if not self._is_reading or self._pauses or self._outbox.parts:
+            return False
+        # differs from Kafka (slow-requests): nobody's request has to go on.
+        self.close("its request comes too slowly, and others need the memory that it takes")
+        return True
+
+    def look_for_peer(self) -> bool:
+        # What waits behind other pauses is asked for soon, and parked ones wait for what may have come already.
+        if not self._pauses & Pause.THROTTLE:
+            return False
+        if self._channel.has_peer_left():
+            # differs from Kafka (leaving-held-peer): it notices when the hold is over.
+            self.close()
+            return False
+        # That it left comes behind all that it sent: read on a little.
+        try:
+            has_room = self._buffer.spread()
+        except MemoryError:
+            return False
+        if has_room:
+            self._read_ahead_bytes = self._buffer.capacity_bytes - _LEAST_READ_BYTES
+            self._start_reading()
+        return has_room
+
     def _start_reading(self) -> None:
-        self._is_reading = True
+        if not self._is_reading:
+            self._is_reading = True
+            self._reactor.unheard.pop(self, None)
+            self._wait_for_rest()
         self._channel.watch_reads(self._readable)
 
     def _stop_reading(self) -> None:
         self._is_reading = False
+        self._reactor.unheard[self] = None
         self._channel.stop_reads()
 
     # --- turns
@@ -439,6 +501,7 @@ class Connection:
                 self.close(_NO_MEMORY)
                 return
         self._memory.finished(self)
+        self._wait_for_rest()
 
     def _flush(self) -> bool:
         """Send what is queued; True when all of it left."""
@@ -467,6 +530,6 @@ def _nothing() -> None:
 
 
 class ConnectionClosed(Protocol):
-    """Is told of every connection that is gone; the listener counts them so."""
+    """Is told of a connection that is gone, or admitted; the listener counts them so."""
 
     def __call__(self, connection: Connection) -> object: ...

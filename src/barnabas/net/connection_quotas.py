@@ -2,6 +2,7 @@
 
 Who comes from an address that has all it may have is turned away at once. Who comes when a listener or the broker has
 all connections that it may have, or faster than they may come, waits: the listener takes nobody until there is room.
+Strangers keep nobody out: they have a share of the connections, and where it or all is taken the oldest one gives way.
 The listener on which brokers meet, where there are others, knows only limits of its own: there others make room.
 
 The limits are read when they are needed: they may change while the broker runs.
@@ -9,12 +10,18 @@ The limits are read when they are needed: they may change while the broker runs.
 Source: semantics, quotas (connections); Kafka 2.7.2, kafka.network.ConnectionQuotas; KIP-402, KIP-612.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from barnabas.core.addresses import canonical_address
 from barnabas.core.clock import Clock
 from barnabas.core.config import BrokerConfig
 from barnabas.core.windowed_rate import WindowedRate
+from barnabas.net.strangers import Guest, Strangers
+
+# Strangers have this part of the connections that there may be, and of those that there are descriptors for.
+_PART_OF_STRANGERS = 2
+# So many of them give way to one who comes: others who waited may take the first places.
+_MOST_GIVING_WAY = 16
 
 
 class ConnectionQuotas:
@@ -31,13 +38,18 @@ class ConnectionQuotas:
         "_clock",
         "_config",
         "_counts_by_host",
+        "_most_open",
         "_rates",
+        "_strangers",
         "_waiting",
         "count",
         "on_excess",
     )
 
-    def __init__(self, config: BrokerConfig, clock: Clock) -> None:
+    def __init__(self, config: BrokerConfig, clock: Clock, most_open: int = -1) -> None:
+        """Args:
+        most_open: How many connections there are descriptors for; -1: any number.
+        """
         self.count = 0
         self.on_excess: Callable[[], object] = lambda: None
         self._config = config
@@ -47,6 +59,8 @@ class ConnectionQuotas:
         self._by_listener: dict[str, int] = {}
         self._rates: dict[str, WindowedRate] = {}
         self._waiting: dict[Callable[[], object], None] = {}
+        self._most_open = most_open
+        self._strangers = Strangers()
 
     def set_counts_by_host(self, counts: Mapping[str, int]) -> None:
         """How many connections single addresses may have, instead of max.connections.per.ip."""
@@ -75,13 +89,53 @@ class ConnectionQuotas:
             wait_ms = max(wait_ms, min(rate.excess_ms(now_ms, limit_per_s), window_ms) if limit_per_s else window_ms)
         return wait_ms
 
-    def has_room(self, listener_name: str) -> bool:
-        """Whether a listener may take another connection."""
+    def make_room(self, listener_name: str) -> bool:
+        """Whether a listener may take another connection, now that strangers gave way where that was needed."""
+        left = _MOST_GIVING_WAY
+        while (crowded := self._crowded(listener_name)) and left and self.displace(crowded):
+            left -= 1
+        return not crowded
+
+    def displace(self, listener_names: Collection[str]) -> bool:
+        """Have the oldest stranger at some listeners give way; whether there was one."""
+        guest = self._strangers.oldest(listener_names)
+        if guest is not None:
+            # differs from Kafka (strangers-give-way): who comes waits until somebody leaves.
+            guest.close("it has neither logged in nor asked for anything, and others want its place")
+        return guest is not None
+
+    def _crowded(self, listener_name: str) -> Collection[str]:
+        """The listeners that have one connection too many for another one at this listener; none: there is room."""
         config = self._config
         own = config.of_listener(listener_name, "max.connections")
         if isinstance(own, int) and self._by_listener.get(listener_name, 0) >= own:
-            return False
-        return self.is_protected(listener_name) or self.count < config.max_connections
+            return (listener_name,)
+        neighbours = self.neighbours(listener_name)
+        share = max(self._most_connections() // _PART_OF_STRANGERS, 1)
+        is_full = not self.is_protected(listener_name) and self.count >= config.max_connections
+        return neighbours if is_full or self._strangers.count(neighbours) >= share else ()
+
+    def neighbours(self, listener_name: str) -> Collection[str]:
+        """The listeners that share their room with this one, itself too."""
+        if self.is_protected(listener_name):
+            return (listener_name,)
+        return [name for each in self._config.endpoints if not self.is_protected(name := each.listener_name)]
+
+    def _most_connections(self) -> int:
+        most = self._config.max_connections
+        return most if self._most_open < 0 else min(most, self._most_open)
+
+    def greet(self, listener_name: str, guest: Guest) -> None:
+        """A connection is a stranger's until `know`."""
+        self._strangers.add(listener_name, guest, self._clock.monotonic_ms())
+
+    def know(self, listener_name: str, guest: Guest) -> None:
+        """A connection is a stranger's no longer, or gone."""
+        self._strangers.remove(listener_name, guest)
+
+    def late_strangers(self, listener_name: str, timeout_ms: int) -> Iterable[Guest]:
+        """Those who came longer ago than so, in their order."""
+        return self._strangers.before(listener_name, self._clock.monotonic_ms() - timeout_ms)
 
     def take(self, listener_name: str, host: str) -> bool:
         """Count a connection, unless its address has all that it may have; whether it was counted."""

@@ -60,15 +60,15 @@ class ReceiveBuffer:
         """Args:
         max_frame_bytes: `socket.request.max.bytes`; a larger size is a protocol error.
         memory: Told of every byte beyond the first size.
-
-        Raises:
-            MemoryError: As all that makes the buffer larger.
         """
         self.max_frame_bytes = max_frame_bytes
         self._memory = memory
         self.start = self.end = 0
         self.extra_bytes = 0
-        self._allocate(FIRST_BUFFER_BYTES)
+        # Who never says anything holds no memory.
+        self._capacity = 0
+        self._buffer = bytearray()
+        self._view = memoryview(self._buffer)
 
     def _allocate(self, capacity: int) -> None:
         self._buffer = bytearray(capacity) if capacity <= COPIED_BUFFER_BYTES else self._mapping(capacity)
@@ -134,7 +134,7 @@ class ReceiveBuffer:
             if self._capacity > KEPT_BUFFER_BYTES:
                 self._allocate(READ_AHEAD_BYTES)
             elif not self._capacity:
-                # It rested.
+                # It is the first time, or it rested.
                 self._allocate(FIRST_BUFFER_BYTES)
             return self._view
         if self._capacity - self.end < _LEAST_SPACE_BYTES:
@@ -161,7 +161,10 @@ class ReceiveBuffer:
         if size < 0 or size > self.max_frame_bytes:
             if size >> 8 in _TLS_HELLOS:
                 raise ProtocolError("it speaks TLS, and this listener does not")
-            raise ProtocolError(f"a frame of {size} bytes (socket.request.max.bytes is {self.max_frame_bytes})")
+            raise ProtocolError(
+                f"a frame of {size} bytes, and {self.max_frame_bytes} is the most "
+                "(socket.request.max.bytes; before a login sasl.server.max.receive.size)"
+            )
         end = start + 4 + size
         if end > self.end:
             if end > self._capacity and start and 4 + size <= self._capacity:
@@ -201,6 +204,16 @@ class ReceiveBuffer:
         if self.extra_bytes:
             self._memory.resized(self.extra_bytes)
         return handed_over_bytes
+
+    def spread(self) -> bool:
+        """Make room for more than `READ_AHEAD_BYTES` while nothing is taken out; whether there was memory to spare."""
+        return 0 < self._capacity < KEPT_BUFFER_BYTES and self._spread()
+
+    def move_to(self, memory: ReceiveMemory) -> None:
+        """Have another receive memory count what the buffer takes."""
+        self._memory.resized(-self.extra_bytes)
+        memory.resized(self.extra_bytes)
+        self._memory = memory
 
     def rest(self) -> bool:
         """Hold no memory until `space` is asked for again; whether that was possible: nothing waits in it.

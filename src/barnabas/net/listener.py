@@ -1,5 +1,8 @@
 """Accepts connections on one address and closes those that are idle for longer than connections.max.idle.ms.
 
+Who comes is a stranger until it has logged in, or has asked for something where nobody has to log in; where there is a
+deadline for that (barnabas.login.timeout.ms) it is closed then.
+
 Somebody for whom there is no room yet is held, unanswered, and nobody after it is accepted (`connection_quotas.py`).
 
 Source: design page, network layer; broker configs.
@@ -7,14 +10,16 @@ Source: design page, network layer; broker configs.
 
 import errno
 import logging
+from collections import OrderedDict
 from collections.abc import Callable
+from itertools import islice
 
 from barnabas.core.memory import give_memory_back
 from barnabas.core.timers import Timer, Timers
 from barnabas.net.channel import Acceptor, Channel
 from barnabas.net.connection import Connection, FrameHandler
 from barnabas.net.connection_quotas import ConnectionQuotas
-from barnabas.net.reactor import Reactor
+from barnabas.net.reactor import Reactor, Unheard
 
 log = logging.getLogger(__name__)
 
@@ -25,6 +30,8 @@ _RESTING_TICKS = 10
 # Looking at thousands of silent connections each second would cost more than everything else that an idle broker does.
 _TICKS_BETWEEN_RESTS = 5
 _PAUSE_MS = 500
+# So many are closed, or looked at, in one turn of the loop.
+_MOST_CLOSED, _MOST_LOOKED_AT, _MOST_READING_ON = 100, 1_000, 32
 _NO_DESCRIPTOR = "no file descriptor is left for a new connection: raise the limit (ulimit -n)"
 _NO_MEMORY = "no memory is left for a new connection"
 # Memory is given back after so many connections more than there are now have gone, or have begun to rest together.
@@ -48,12 +55,14 @@ class Listener:
         max_idle_ms: int,
         name: str = "",
         quotas: ConnectionQuotas | None = None,
+        login_timeout_ms: int = 0,
     ) -> None:
         """Args:
         acceptor: The address; owned from here on.
         max_frame_bytes: `socket.request.max.bytes`.
         max_idle_ms: `connections.max.idle.ms`; a negative value never closes.
-        quotas: How many connections all listeners together may have; without it any number.
+        quotas: How many connections all listeners together may have; without it any number, and nobody is a stranger.
+        login_timeout_ms: `barnabas.login.timeout.ms`; 0: a stranger may stay one.
         """
         self.name = name
         self._quotas = quotas
@@ -64,6 +73,8 @@ class Listener:
         self._timers = timers
         self._max_frame_bytes = max_frame_bytes
         self._max_idle_ms = max_idle_ms
+        self._login_timeout_ms = login_timeout_ms
+        self._reactor: Reactor | None = None
         self._adopt: Callable[[Channel, tuple[str, int]], Connection] | None = None
         # In the order in which they came: what is done to all of them is done in that order.
         self._connections: dict[Connection, None] = {}
@@ -85,10 +96,17 @@ class Listener:
 
         def adopt(peer: Channel, address: tuple[str, int]) -> Connection:
             connection = Connection(reactor, peer, address, self._max_frame_bytes, self, self._forget)
-            connection.start(new_handler(connection))
+            if self._quotas is not None:
+                connection.confine(self._admit)
+                self._quotas.greet(self.name, connection)
+            try:
+                connection.start(new_handler(connection))
+            except MemoryError:
+                self._admit(connection)
+                raise
             return connection
 
-        self._adopt = adopt
+        self._adopt, self._reactor = adopt, reactor
         self._acceptor.listen(self._accept)
         self._timer = self._timers.call_later(_TICK_MS, self._on_tick)
 
@@ -127,6 +145,8 @@ class Listener:
                 return
             except OSError as error:
                 if error.errno in (errno.EMFILE, errno.ENFILE):
+                    if self._quotas is not None and self._quotas.displace(self._quotas.neighbours(self.name)):
+                        continue
                     self._pause_accepting(_NO_DESCRIPTOR)
                     return
                 # Gone before it was greeted.
@@ -159,7 +179,7 @@ class Listener:
     def _may_come_in(self, quotas: ConnectionQuotas, peer: Channel, address: tuple[str, int]) -> bool:
         """Whether a peer may come in now; else it is held, and whoever comes after it waits outside."""
         throttle_ms = quotas.note_arrival(self.name)
-        if throttle_ms == 0 and quotas.has_room(self.name):
+        if throttle_ms == 0 and quotas.make_room(self.name):
             return True
         self._held = (peer, address)
         self._acceptor.pause()
@@ -179,7 +199,7 @@ class Listener:
         adopt, held, quotas = self._adopt, self._held, self._quotas
         if held is None or adopt is None or quotas is None or self._is_throttled:
             return
-        if not quotas.has_room(self.name):
+        if not quotas.make_room(self.name):
             quotas.wait_for_room(self._let_in)
             return
         self._held = None
@@ -195,9 +215,14 @@ class Listener:
         if self._held is None:
             self._acceptor.resume()
 
+    def _admit(self, connection: Connection) -> None:
+        if self._quotas is not None:
+            self._quotas.know(self.name, connection)
+
     def _forget(self, connection: Connection) -> None:
         self._connections.pop(connection, None)
         if self._quotas is not None:
+            self._quotas.know(self.name, connection)
             self._quotas.give_back(self.name, connection.peer_host)
 
     def _on_tick(self) -> None:
@@ -208,8 +233,30 @@ class Listener:
             give_memory_back()
         if self.tick % _TICKS_BETWEEN_RESTS == 0:
             self._let_rest()
+        if self._login_timeout_ms:
+            self._close_late()
+        if self._reactor is not None and self._reactor.unheard:
+            self._look_for_peers(self._reactor.unheard)
         if self._max_idle_ms >= 0 and self.tick >= self._next_idle_tick:
             self._close_idle(self._max_idle_ms // _TICK_MS + 1)
+
+    def _close_late(self) -> None:
+        """Close who came too long ago to be a stranger still."""
+        assert self._quotas is not None
+        late = list(islice(self._quotas.late_strangers(self.name, self._login_timeout_ms), _MOST_CLOSED))
+        for connection in late:
+            # differs from Kafka (login-deadline): it waits for connections.max.idle.ms.
+            connection.close(f"it did not log in within barnabas.login.timeout.ms={self._login_timeout_ms}")
+        if len(late) == _MOST_CLOSED:
+            self._timers.call_later(0, self._close_late)
+
+    def _look_for_peers(self, unheard: OrderedDict[Unheard, None]) -> None:
+        """Find out who has left of those that nobody reads from, some at a time."""
+        left = _MOST_READING_ON
+        for connection in list(islice(unheard, _MOST_LOOKED_AT)):
+            if left:
+                unheard.move_to_end(connection)
+                left -= connection.look_for_peer()
 
     def _let_rest(self) -> None:
         # Each once while it is silent: one of these ticks is its last.

@@ -9,10 +9,15 @@ Invariants:
 - Half-received frames can fill the bound, and then none of them could ever be completed. So one connection at a time,
   the privileged one, may go beyond it, up to the end of the frame that it is receiving. Whenever somebody is parked
   there is a privileged one.
-- So never more is taken than the bound and one largest frame, and a quiet privileged peer ends by
-  `connections.max.idle.ms` like any other. A frame that stays when it is whole (`keep`) is privileged until it goes.
+- So never more is taken than the bound and one largest frame. A frame that stays when it is whole (`keep`) is
+  privileged until it goes.
+- Nobody holds up others for long: while somebody is parked, those whose half-received frames come slower than
+  `LEAST_BYTES_PER_S` give way (`make_room`), the furthest behind first, and only as many as it takes.
 - What a buffer takes to be faster (reading ahead, being kept for the next frame) is from the first half of the bound,
   so that the second half is there for frames that cannot go on without.
+
+There are two of them: what strangers take, who have not logged in or asked for anything yet, is apart
+(`Connection.confine`), so that they can't hold up anybody else.
 
 Source: queued.max.request.bytes in the broker configs; KIP-72, whose pool admits whole frames instead.
 """
@@ -20,7 +25,23 @@ Source: queued.max.request.bytes in the broker configs; KIP-72, whose pool admit
 from collections import OrderedDict
 from collections.abc import Callable
 from functools import partial
-from typing import Protocol
+from typing import Final, Protocol
+
+# A frame that comes slower gives way to others, once it is so far behind. A burst may make up for as much at the most.
+LEAST_BYTES_PER_S: Final = 32 * 1024
+PATIENCE_NS: Final = 500_000_000
+_MOST_BEHIND_NS: Final = 1_000_000_000
+_NS_PER_BYTE: Final = 1_000_000_000 // LEAST_BYTES_PER_S
+# So many give way at once: the loop has more to do.
+_MOST_GIVING_WAY: Final = 100
+
+_MOST_OF_STRANGERS_BYTES: Final = 8 * 1024 * 1024
+_PART_OF_STRANGERS: Final = 4
+
+
+def strangers_memory(memory: "ReceiveMemory") -> "ReceiveMemory":
+    """The receive memory of strangers, beside that of everybody else."""
+    return ReceiveMemory(min(memory.limit_bytes // _PART_OF_STRANGERS, _MOST_OF_STRANGERS_BYTES))
 
 
 class MemoryUser(Protocol):
@@ -35,6 +56,10 @@ class MemoryUser(Protocol):
         """Take what was lacking and read on. Reports what it takes by `resized`, and raises nothing."""
         ...
 
+    def give_way(self) -> bool:
+        """Give back everything, and end, unless it is not the peer that is slow; whether it did."""
+        ...
+
 
 class ReceiveMemory:
     """Counts what all buffers hold beyond their first size, and decides who may take more.
@@ -42,9 +67,19 @@ class ReceiveMemory:
     Attributes:
         limit_bytes: The bound.
         used_bytes: What is taken at the moment.
+        on_shortage: Called when somebody is parked and nobody was: `make_room` is to be called now and then.
     """
 
-    __slots__ = ("_is_resuming", "_parked", "_privileged", "_spare_bytes", "limit_bytes", "used_bytes")
+    __slots__ = (
+        "_is_resuming",
+        "_paid_until_ns",
+        "_parked",
+        "_privileged",
+        "_spare_bytes",
+        "limit_bytes",
+        "on_shortage",
+        "used_bytes",
+    )
 
     def __init__(self, limit_bytes: int) -> None:
         self.limit_bytes = limit_bytes
@@ -55,6 +90,9 @@ class ReceiveMemory:
         # A user, or what stands for the frame that was left of one.
         self._privileged: object | None = None
         self._is_resuming = False
+        # Whose frames are half-received: until when what has come of them is enough.
+        self._paid_until_ns: dict[MemoryUser, int] = {}
+        self.on_shortage: Callable[[], object] = lambda: None
 
     @property
     def is_short(self) -> bool:
@@ -79,6 +117,9 @@ class ReceiveMemory:
             self._privileged = user
             return True
         self._parked[user] = None
+        self._paid_until_ns.pop(user, None)
+        if len(self._parked) == 1:
+            self.on_shortage()
         return False
 
     def resized(self, count: int) -> None:
@@ -94,6 +135,7 @@ class ReceiveMemory:
             To be called once, when it is not needed any more.
         """
         frame = object()
+        self._paid_until_ns.pop(user, None)
         if user is self._privileged:
             self._privileged = frame
         return partial(self._let_go, frame, count)
@@ -106,6 +148,7 @@ class ReceiveMemory:
 
     def finished(self, user: MemoryUser) -> None:
         """`user` has received a whole frame and given back what it does not need: it is privileged no longer."""
+        self._paid_until_ns.pop(user, None)
         if user is self._privileged:
             self._privileged = None
             self._resume()
@@ -114,6 +157,26 @@ class ReceiveMemory:
         """`user` is gone, and has given back everything."""
         self._parked.pop(user, None)
         self.finished(user)
+
+    # --- who is too slow
+
+    def wait_for(self, user: MemoryUser, now_ns: int) -> None:
+        """From now on `user` waits for more of a half-received frame: what was before was not its peer's doing."""
+        self._paid_until_ns[user] = now_ns
+
+    def progressed(self, user: MemoryUser, count: int, now_ns: int) -> None:
+        """So many bytes of `user`'s frames have come, of which the last one is half-received."""
+        before_ns = max(self._paid_until_ns.get(user, now_ns), now_ns - _MOST_BEHIND_NS)
+        self._paid_until_ns[user] = min(before_ns + count * _NS_PER_BYTE, now_ns)
+
+    def make_room(self, now_ns: int) -> None:
+        """Have those give way who hold up others and are too slow, the furthest behind first."""
+        paid_until_ns = self._paid_until_ns
+        left = _MOST_GIVING_WAY
+        for user in sorted(paid_until_ns, key=paid_until_ns.__getitem__):
+            if not self._parked or not left or paid_until_ns.get(user, now_ns) > now_ns - PATIENCE_NS:
+                return
+            left -= user.give_way()
 
     def _resume(self) -> None:
         # What is resumed may fail and give back in turn: one loop serves them all.

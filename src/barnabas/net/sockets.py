@@ -10,6 +10,7 @@ Source: design page, network layer; `sendfile(2)`, `send(2)` on MSG_MORE; `socke
 import asyncio
 import errno
 import os
+import select
 import socket
 from collections.abc import Callable
 
@@ -21,6 +22,8 @@ from barnabas.protocol.wire import Region
 _BACKLOG = 1024
 # macOS has no MSG_MORE: the header leaves in its own packet, which is only slower.
 _MORE = getattr(socket, "MSG_MORE", 0)
+# The peer has ended its side. Elsewhere than on Linux only the end of both sides is told of, without being asked for.
+_PEER_LEFT = getattr(select, "POLLRDHUP", 0)
 
 
 class PlainChannel:
@@ -63,6 +66,11 @@ class PlainChannel:
     def stop_writes(self) -> None:
         self._is_writing = False
         self._loop.remove_writer(self._sock)
+
+    def has_peer_left(self) -> bool:
+        poller = select.poll()
+        poller.register(self._sock, _PEER_LEFT)
+        return bool(poller.poll(0))
 
     def peer_certificate(self) -> bytes | None:
         return None

@@ -268,6 +268,9 @@ class TlsChannel:
         self._on_write = None
         self._settle_writes()
 
+    def has_peer_left(self) -> bool:
+        return self._inner.has_peer_left()
+
     def peer_certificate(self) -> bytes | None:
         if self._tls is None or not self._is_open:
             return None

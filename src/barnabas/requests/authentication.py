@@ -10,8 +10,9 @@ puts this one there again; so no request costs anything for it.
 
 Invariants:
 
-- Before the login nothing is served but ApiVersions (once) and SaslHandshake; a frame is at most 512 KiB, and what is
-  said for a login so long as its mechanism allows.
+- Before the login nothing is served but ApiVersions (once) and SaslHandshake; a frame is at most
+  sasl.server.max.receive.size, its memory is that of strangers (`Connection.confine`), and what is said for a login is
+  so long as its mechanism allows.
 - What a login takes of the event loop is less than a millisecond: signatures are looked at elsewhere meanwhile.
 - A failed login is answered only after connection.failed.authentication.delay.ms, and the connection closes; nothing
   more is read from it meanwhile.
@@ -46,7 +47,6 @@ from barnabas.security.sasl.mechanism import Check, LoginError, SaslServer
 
 log = logging.getLogger(__name__)
 
-MAX_FRAME_BYTES = 524_288
 # What a stranger's request may hold: it is decoded only to refuse it in its own shape.
 _MOST_ELEMENTS = 1_000
 _LEAST_REAUTHENTICATION_NS = 1_000_000_000
@@ -101,7 +101,8 @@ class Authentication:
         self._last_reauthentication_ns: int | None = None
         self.is_reauthenticating = False
         self._max_frame_bytes = connection.max_frame_bytes
-        connection.max_frame_bytes = MAX_FRAME_BYTES
+        # differs from Kafka (login-frames): 512 KiB there.
+        connection.max_frame_bytes = services.config.sasl_server_max_receive_size
         info.authentication = self
 
     # --- what the connection tells
@@ -332,6 +333,7 @@ class Authentication:
         self._state = _State.LOGGED_IN
         self._connection.max_frame_bytes = self._max_frame_bytes
         self._connection.handler = self._session
+        self._connection.admit()
         services = self._services
         lifetime_ms = logins.session_lifetime_ms(self._wanted, services.clock.now_ms(), identity.expires_ms)
         if lifetime_ms is None:
@@ -370,7 +372,7 @@ class Authentication:
         self._stop_timer()
         self.is_reauthenticating = True
         self._connection.handler = self
-        self._connection.max_frame_bytes = MAX_FRAME_BYTES
+        self._connection.max_frame_bytes = self._services.config.sasl_server_max_receive_size
         answer, reason = self._begin(request.mechanism, context.api_version)
         if not reason:
             return answer

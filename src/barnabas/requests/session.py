@@ -158,6 +158,8 @@ class Session:
         quotas, now_ms = self._services.quotas, self._services.clock.monotonic_ms()
         if self._client is not None:
             quotas.leave(self._client, now_ms)
+        # Here: not for each request.
+        self._connection.admit()
         client = self._client = quotas.enter(self._info.principal.name, client_id or "", now_ms)
         # One that is too long to be kept is looked up again by each request.
         self._client_id = client.client_id if client_id else client_id

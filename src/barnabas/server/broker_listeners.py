@@ -70,7 +70,7 @@ class BrokerListeners:
         self._new_handler_of: Callable[[str], NewHandler] | None = None
         self._is_closing_some = False
         self._tls: ListenerTls | None = None
-        self._quotas = ConnectionQuotas(config, env.clock)
+        self._quotas = ConnectionQuotas(config, env.clock, env.limits.highest_connection_descriptor())
         self._quotas.on_excess = self._close_some
 
     @property
@@ -237,6 +237,8 @@ class BrokerListeners:
             config.connections_max_idle_ms,
             endpoint.listener_name,
             self._quotas,
+            # Where nobody logs in a client may be silent as long as it likes.
+            config.barnabas_login_timeout_ms if endpoint.security_protocol != "PLAINTEXT" else 0,
         )
         self._open[endpoint.listener_name] = _Open(endpoint, acceptor.address, listener)
 

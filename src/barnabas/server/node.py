@@ -38,6 +38,7 @@ from barnabas.log.disk.cold_reads import ColdReads
 from barnabas.log.manager import LogManager
 from barnabas.net.connection import Connection, FrameHandler
 from barnabas.net.memory import ReceiveMemory
+from barnabas.net.memory_watch import watch
 from barnabas.net.reactor import Reactor
 from barnabas.net.turns import Turns
 from barnabas.protocol.api_keys import FIRST_FLEXIBLE_VERSION, response_class
@@ -398,6 +399,8 @@ class Node:
         # Not before everything else has what it needs: what is left is shared out.
         memory = ReceiveMemory(self._env.limits.receive_memory_bytes(self.config.queued_max_request_bytes))
         reactor = Reactor(memory, self._turns, self._clock.monotonic_ns)
+        for each in (memory, reactor.strangers_memory):
+            watch(each, self._timers, self._clock.monotonic_ns)
 
         def new_session_of(name: str) -> Callable[[Connection], FrameHandler]:
             protocol = next(each.security_protocol for each in self.config.endpoints if each.listener_name == name)

@@ -34,6 +34,7 @@ class ZooKeeperChannel:
         self.watch_writes = channel.watch_writes
         self.stop_writes = channel.stop_writes
         self.peer_certificate = channel.peer_certificate
+        self.has_peer_left = channel.has_peer_left
 
     def recv_into(self, space: memoryview, /) -> int:
         if self._is_begun:

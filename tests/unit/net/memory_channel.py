@@ -90,6 +90,9 @@ class MemoryPeer:
     def stop_writes(self) -> None:
         self.on_write = None
 
+    def has_peer_left(self) -> bool:
+        return self.has_ended or self.failure is not None
+
     def peer_certificate(self) -> bytes | None:
         return None
 

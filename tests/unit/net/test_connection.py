@@ -9,7 +9,7 @@ import pytest
 
 from barnabas.core.errors import ProtocolError, UnanswerableError
 from barnabas.net.connection import TURN_FRAMES, Connection, Pause
-from barnabas.net.framing import ReceiveBuffer
+from barnabas.net.framing import READ_AHEAD_BYTES, ReceiveBuffer
 from barnabas.net.memory import ReceiveMemory
 from barnabas.net.reactor import Reactor
 from barnabas.net.turns import MOST_NS, Turns
@@ -39,8 +39,8 @@ class Conversation:
         self.deferred: list[Callable[[], object]] = []
         self.answer = answer or (lambda connection, frame: connection.send(WireBuffer(frame)))
         self.memory = memory or ReceiveMemory(1 << 24)
-        reactor = Reactor(self.memory, Turns(self.deferred.append, lambda: self.now_ns), lambda: self.now_ns)
-        self.connection = Connection(reactor, self.peer, ("10.1.2.3", 5_000), 1 << 20, Ticks(), self.forget)
+        self.reactor = Reactor(self.memory, Turns(self.deferred.append, lambda: self.now_ns), lambda: self.now_ns)
+        self.connection = Connection(self.reactor, self.peer, ("10.1.2.3", 5_000), 1 << 20, Ticks(), self.forget)
         self.connection.start(self)
 
     def on_frame(self, frame, now_ns):
@@ -361,3 +361,127 @@ class TestKeepFrame:
         assert memory.used_bytes < 600_000 + 900_000 + 2 * 16_384
         release()
         assert not all(other.connection.is_parked for other in others)
+
+
+class TestStrangers:
+    """A peer that has not shown yet who it is."""
+
+    @staticmethod
+    def admitting(conversation):
+        told = []
+        conversation.connection.confine(told.append)
+        return told
+
+    def test_what_it_sends_is_in_the_memory_of_strangers_until_it_is_admitted(self):
+        conversation = Conversation()
+        told, strangers = self.admitting(conversation), conversation.reactor.strangers_memory
+        half = struct.pack(">i", 200_000) + bytes(100_000)
+        conversation.peer.say(half)
+        assert (conversation.memory.used_bytes, strangers.used_bytes) == (0, 131_072 - 16_384)
+        conversation.connection.admit()
+        conversation.connection.admit()
+        assert told == [conversation.connection]
+        assert (conversation.memory.used_bytes, strangers.used_bytes) == (131_072 - 16_384, 0)
+        conversation.peer.say(bytes(100_000))
+        assert [len(frame) for frame in conversation.frames] == [200_000]
+
+    def test_who_is_admitted_by_its_first_large_frame_leaves_no_memory_taken(self):
+        def answer(connection, frame):
+            connection.admit()
+            connection.send(WireBuffer(b"."))
+
+        conversation = Conversation(answer)
+        self.admitting(conversation)
+        conversation.say(bytes(500_000))
+        conversation.connection.close()
+        assert conversation.memory.used_bytes == conversation.reactor.strangers_memory.used_bytes == 0
+
+    def test_one_that_closes_before_leaves_no_memory_taken(self):
+        conversation = Conversation()
+        told = self.admitting(conversation)
+        conversation.peer.say(struct.pack(">i", 200_000) + bytes(100_000))
+        conversation.connection.close()
+        assert (conversation.reactor.strangers_memory.used_bytes, told) == (0, [])
+
+    def test_a_silent_one_holds_no_buffer(self):
+        assert not Conversation().connection.holds_buffer
+
+
+class TestGivingWay:
+    """A half-received request that others wait for."""
+
+    @staticmethod
+    def two(answer=None):
+        """Of two peers with half a request the second one waits for memory."""
+        memory = ReceiveMemory(0)
+        slow, honest = Conversation(answer, memory=memory), Conversation(memory=memory)
+        for each in (slow, honest):
+            each.peer.say(struct.pack(">i", 60_000) + bytes(30_000))
+        assert honest.connection.is_parked
+        return memory, slow, honest
+
+    def test_who_does_not_go_on_is_closed_and_who_waits_goes_on(self, caplog):
+        caplog.set_level("INFO")
+        memory, slow, honest = self.two()
+        memory.make_room(1_000_000_000)
+        honest.peer.say(bytes(30_000))
+        assert (slow.connection.is_closed, [len(frame) for frame in honest.frames]) == (True, [60_000])
+        assert "its request comes too slowly, and others need the memory that it takes" in caplog.text
+
+    def test_who_is_paused_stays(self):
+        memory, slow, _ = self.two()
+        slow.connection.pause(Pause.THROTTLE)
+        memory.make_room(1_000_000_000)
+        assert not slow.connection.is_closed
+
+    def test_who_waits_is_not_slow_itself(self):
+        memory, slow, honest = self.two()
+        slow.peer.say(bytes(10_000))
+        slow.connection.pause(Pause.THROTTLE)
+        memory.make_room(1_000_000_000)
+        assert not honest.connection.is_closed
+
+    def test_half_of_a_request_behind_another_one_counts_from_then_on(self):
+        memory = ReceiveMemory(0)
+        slow, honest = Conversation(memory=memory), Conversation(memory=memory)
+        slow.peer.say(struct.pack(">i", 40_000) + bytes(40_000) + struct.pack(">i", 60_000) + bytes(30_000))
+        slow.run_turns()
+        honest.peer.say(struct.pack(">i", 60_000) + bytes(30_000))
+        memory.make_room(1_000_000_000)
+        assert slow.connection.is_closed
+
+
+class TestLeavingUnheard:
+    """A peer that leaves while nobody reads from it."""
+
+    @pytest.mark.parametrize(("reason", "is_closed"), [(Pause.THROTTLE, True), (Pause.ANSWER, False)])
+    def test_it_is_let_go_of_where_a_quota_holds_it(self, reason, is_closed):
+        conversation = Conversation(lambda connection, frame: connection.pause(reason))
+        conversation.say(b"one")
+        conversation.peer.inbox += bytes(2 * READ_AHEAD_BYTES)
+        while conversation.peer.inbox and conversation.peer.on_read is not None:
+            conversation.peer.on_read()
+        unheard = conversation.reactor.unheard
+        assert list(unheard) == [conversation.connection]
+        assert conversation.connection.look_for_peer() == is_closed
+        assert not conversation.connection.is_closed
+        conversation.peer.has_ended = True
+        while conversation.peer.inbox and conversation.peer.on_read is not None:
+            conversation.peer.on_read()
+        conversation.connection.look_for_peer()
+        assert (conversation.connection.is_closed, list(unheard)) == (
+            is_closed,
+            [] if is_closed else [conversation.connection],
+        )
+
+    def test_who_is_heard_again_is_not_looked_after(self):
+        conversation = Conversation(lambda connection, frame: connection.pause(Pause.THROTTLE))
+        conversation.say(b"one")
+        conversation.peer.inbox += (struct.pack(">i", 96) + bytes(96)) * (READ_AHEAD_BYTES // 50)
+        while conversation.peer.inbox and conversation.peer.on_read is not None:
+            conversation.peer.on_read()
+        assert conversation.reactor.unheard
+        conversation.answer = lambda connection, frame: None
+        conversation.connection.resume(Pause.THROTTLE)
+        conversation.run_turns()
+        assert not conversation.reactor.unheard

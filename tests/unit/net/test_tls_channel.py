@@ -60,6 +60,9 @@ class Wire:
     def peer_certificate(self):
         return None
 
+    def has_peer_left(self):
+        return self.has_ended
+
     def watch_reads(self, callback):
         self.on_read = callback
 

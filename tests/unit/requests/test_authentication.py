@@ -23,7 +23,7 @@ from barnabas.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from barnabas.protocol.wire import WireBuffer
 from barnabas.quotas.bucket import Windows
 from barnabas.quotas.manager import Quotas
-from barnabas.requests.authentication import MAX_FRAME_BYTES, Authentication
+from barnabas.requests.authentication import Authentication
 from barnabas.requests.context import ConnectionInfo
 from barnabas.requests.handlers import api_versions, heartbeat, produce, sasl_authenticate, sasl_handshake
 from barnabas.requests.session import Session
@@ -38,6 +38,7 @@ from barnabas.testing.manual_executor import ManualExecutor
 from tests.unit.net.memory_channel import MemoryPeer
 
 DELAY_MS = 100
+MOST_BYTES = 70_000
 LOGIN, WRONG = b"\0alice\0secret", b"\0alice\0wrong"
 TOKEN = b"n,,\x01auth=Bearer alice\x01\x01"
 PLAIN_FAILED = "Authentication failed: Invalid username or password"
@@ -66,7 +67,10 @@ class Stranger:
             api_versions.unsupported_version,
         )
         quotas = Quotas(Windows(11, 1_000))
-        services: Any = SimpleNamespace(clock=self.clock, timers=self.clock, offered=table.offered, quotas=quotas)
+        config = SimpleNamespace(sasl_server_max_receive_size=MOST_BYTES)
+        services: Any = SimpleNamespace(
+            config=config, clock=self.clock, timers=self.clock, offered=table.offered, quotas=quotas
+        )
         verify = verifier({"alice": "secret", "bob": "hidden"})
 
         def judge(token):
@@ -329,7 +333,7 @@ def test_a_token_that_is_no_request_closes(frame):
 def test_a_large_frame_closes_before_it_has_come():
     stranger = Stranger()
     stranger.shake(version=0)
-    stranger.peer.say(struct.pack(">i", MAX_FRAME_BYTES + 1))
+    stranger.peer.say(struct.pack(">i", MOST_BYTES + 1))
     assert stranger.is_closed
 
 

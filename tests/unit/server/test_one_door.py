@@ -99,7 +99,7 @@ DOOR = {
     "records/compression/zstd.py": {"mmap"},
     # A lock decides nothing.
     "log/cleaner/throttle.py": {"threading"},
-    "net/sockets.py": {"os", "socket", "the loop"},
+    "net/sockets.py": {"os", "select", "socket", "the loop"},
     # Buffers of its own, and the files whose slices it is given.
     "net/tls_channel.py": {"os", "ssl"},
     "registry/journal.py": {"sqlite3", "a file"},

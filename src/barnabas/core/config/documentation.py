@@ -66,6 +66,10 @@ TEXTS = {
         "A JAAS file, for Kafka's java.security.auth.login.config: sections KafkaServer say who may log in, Client "
         "logs in to ZooKeeper. Unset, the one that KAFKA_OPTS names."
     ),
+    "barnabas.login.timeout.ms": (
+        "How long a client may take to log in on a listener with SASL or TLS, from when it connects, in milliseconds, "
+        "the handshake of TLS included; with TLS alone, until its first request. Then its connection is closed."
+    ),
     "barnabas.metrics.max.entities": (
         "How many topics, partitions and clients /metrics lists each; sums are of all, and "
         "barnabas_metrics_left_out says how many are left out."
@@ -412,6 +416,10 @@ TEXTS = {
     ),
     "sasl.oauthbearer.sub.claim.name": "The claim of a token that holds the user's name.",
     "sasl.server.callback.handler.class": "The class that gives a server of SASL what it is asked for.",
+    "sasl.server.max.receive.size": (
+        "How large a request may be on a listener with SASL before the client has logged in, and when it logs in "
+        "again, in bytes: raise it for tokens that are larger."
+    ),
     "security.inter.broker.protocol": (
         "The security protocol that brokers use among themselves, where inter.broker.listener.name is not set."
     ),

@@ -346,6 +346,7 @@ BROKER: tuple[Row, ...] = (
     ("zookeeper.sync.time.ms", "int", 2000, None, None, None, "low", "read-only"),
     ("barnabas.http.listeners", "list", "", None, None, None, "medium", "read-only"),
     ("barnabas.jaas.config.file", "string", None, None, None, None, "medium", "read-only"),
+    ("barnabas.login.timeout.ms", "int", 10000, 1, None, None, "medium", "read-only"),
     ("barnabas.metrics.max.entities", "int", 1000, 0, None, None, "low", "read-only"),
     ("barnabas.record.validation", "string", "headers", None, None, ("headers", "full"), "low", "read-only"),
     ("barnabas.request.max.array.elements", "int", 100000, 1, None, None, "low", "read-only"),
@@ -357,6 +358,7 @@ BROKER: tuple[Row, ...] = (
     ("sasl.oauthbearer.jwks.endpoint.retry.backoff.ms", "long", 100, 1, None, None, "low", "read-only"),
     ("sasl.oauthbearer.jwks.endpoint.url", "string", None, None, None, None, "medium", "read-only"),
     ("sasl.oauthbearer.sub.claim.name", "string", "sub", None, None, None, "low", "read-only"),
+    ("sasl.server.max.receive.size", "int", 65536, 1024, None, None, "medium", "read-only"),
     ("barnabas.ssl.crl.location", "string", None, None, None, None, "medium", "per-broker"),
     ("barnabas.ssl.handshake.timeout.ms", "int", 10000, 1, None, None, "low", "read-only"),
     ("barnabas.registry.listeners", "list", "", None, None, None, "medium", "read-only"),
@@ -521,6 +523,7 @@ class BrokerFields:
         "background_threads",
         "barnabas_http_listeners",
         "barnabas_jaas_config_file",
+        "barnabas_login_timeout_ms",
         "barnabas_metrics_max_entities",
         "barnabas_record_validation",
         "barnabas_registry_listeners",
@@ -683,6 +686,7 @@ class BrokerFields:
         "sasl_oauthbearer_jwks_endpoint_url",
         "sasl_oauthbearer_sub_claim_name",
         "sasl_server_callback_handler_class",
+        "sasl_server_max_receive_size",
         "security_inter_broker_protocol",
         "security_providers",
         "socket_connection_setup_timeout_max_ms",
@@ -962,6 +966,7 @@ class BrokerFields:
         zookeeper_sync_time_ms: int
         barnabas_http_listeners: list[str]
         barnabas_jaas_config_file: str | None
+        barnabas_login_timeout_ms: int
         barnabas_metrics_max_entities: int
         barnabas_record_validation: str
         barnabas_request_max_array_elements: int
@@ -973,6 +978,7 @@ class BrokerFields:
         sasl_oauthbearer_jwks_endpoint_retry_backoff_ms: int
         sasl_oauthbearer_jwks_endpoint_url: str | None
         sasl_oauthbearer_sub_claim_name: str
+        sasl_server_max_receive_size: int
         barnabas_ssl_crl_location: str | None
         barnabas_ssl_handshake_timeout_ms: int
         barnabas_registry_listeners: list[str]

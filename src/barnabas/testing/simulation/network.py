@@ -220,6 +220,9 @@ class MemoryChannel:
     def stop_writes(self) -> None:
         self._on_write = None
 
+    def has_peer_left(self) -> bool:
+        return self._end.has_ended or self._end.failure is not None
+
     def peer_certificate(self) -> bytes | None:
         return None
 
