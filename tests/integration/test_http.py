@@ -1,7 +1,9 @@
 """The broker's HTTP side over real sockets: what it answers, and that hostile peers cost nobody but themselves."""
 
 import asyncio
+import dataclasses
 import http.client
+import itertools
 import json
 import socket
 import threading
@@ -11,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from barnabas.core.errors import StartupError
+from barnabas.core.pending import Pending
 from barnabas.metrics.pages import Page, Pages, json_answer
-from barnabas.server.http_door import MOST_CONNECTIONS, MOST_HEADER_BYTES, HttpServer
+from barnabas.server.http_door import MOST_CONNECTIONS, MOST_HEADER_BYTES, MOST_HELD_BYTES, HttpServer
 from barnabas.testing import Broker
 from tests.integration.live_broker import Running, play
 from tests.patience import PATIENCE_S
@@ -180,3 +183,87 @@ def test_an_answer_comes_whole_however_large() -> None:
         assert len(json.loads(body)) == BODY_BYTES
 
     serve(story, Page("/large", "is large", lambda: "x" * BODY_BYTES, json_answer))
+
+
+def test_probes_are_answered_whoever_else_asks() -> None:
+    large = Page("/large", "is large", lambda: "x" * BODY_BYTES, json_answer)
+    probe = Page("/probe", "a probe", lambda: 1, json_answer, is_probe=True)
+
+    async def story(server: HttpServer) -> None:
+        address = server.addresses[0]
+        takers = [socket.create_connection(address, timeout=PATIENCE_S) for _ in range(MOST_CONNECTIONS)]
+        try:
+            # Each has a place, and keeps it: nobody takes more of the answer than its beginning.
+            for sock in takers:
+                sock.sendall(b"GET /large HTTP/1.1\r\n\r\n")
+                assert (await asyncio.to_thread(sock.recv, 12)) == b"HTTP/1.1 200"
+            for _ in range(6):
+                assert (await asyncio.to_thread(get, address, "/probe"))[0] == 200
+            status, body = await asyncio.to_thread(get, address, "/large")
+            assert (status, json.loads(body)["reasons"]) == (503, ["16 others are answered: ask again"])
+        finally:
+            for sock in takers:
+                sock.close()
+
+    serve(story, probe, dataclasses.replace(large, kept_s=PATIENCE_S))
+
+
+def test_a_page_is_made_once_for_all_who_ask_meanwhile() -> None:
+    asked: list[Pending[int]] = []
+    is_asked = asyncio.Event()
+
+    def ask() -> Pending[int]:
+        asked.append(Pending())
+        is_asked.set()
+        return asked[-1]
+
+    async def story(server: HttpServer) -> None:
+        answers = [asyncio.create_task(asyncio.to_thread(get, server.addresses[0], "/kept")) for _ in range(8)]
+        await is_asked.wait()
+        asked[0].complete(1)
+        assert await asyncio.gather(*answers) == [(200, b"1\n")] * 8
+        assert len(asked) == 1
+
+    serve(story, Page("/kept", "is kept", ask, json_answer, kept_s=PATIENCE_S))
+
+
+def test_a_page_that_was_kept_is_made_anew() -> None:
+    counting = itertools.count()
+
+    async def story(server: HttpServer) -> None:
+        while (await asyncio.to_thread(get, server.addresses[0], "/kept"))[1] != b"1\n":
+            continue
+
+    serve(story, Page("/kept", "is kept", lambda: next(counting), json_answer, kept_s=0.01))
+
+
+def test_answers_that_are_not_taken_are_bounded_in_bytes() -> None:
+    body_bytes = MOST_HELD_BYTES // 3
+
+    async def story(server: HttpServer) -> None:
+        address = server.addresses[0]
+        takers = []
+        try:
+            for _ in range(4):
+                sock = socket.create_connection(address, timeout=PATIENCE_S)
+                takers.append(sock)
+                sock.sendall(b"GET /large HTTP/1.1\r\n\r\n")
+                assert (await asyncio.to_thread(sock.recv, 12)) == b"HTTP/1.1 200"
+            taken = [await asyncio.to_thread(take_all, sock) for sock in takers]
+            assert [count > body_bytes for count in taken] == [False, False, True, True]
+        finally:
+            for sock in takers:
+                sock.close()
+
+    serve(story, Page("/large", "is large", lambda: "x" * body_bytes, json_answer))
+
+
+def take_all(sock: socket.socket) -> int:
+    """How many bytes came until the end, however it came."""
+    count = 0
+    try:
+        while chunk := sock.recv(1024 * 1024):
+            count += len(chunk)
+    except ConnectionResetError:
+        pass
+    return count

@@ -50,7 +50,8 @@ def health_page(condition: Callable[[], Condition]) -> Page:
     def write(found: Condition) -> Answer:
         return json_answer({"status": "up", "state": found.state, "longest_stall_ms": found.longest_stall_ms})
 
-    return Page("/health", "200 while the process lives and its event loop answers", condition, write, MOST_SILENCE_S)
+    summary = "200 while the process lives and its event loop answers"
+    return Page("/health", summary, condition, write, MOST_SILENCE_S, is_probe=True)
 
 
 def ready_page(checks: Callable[[], Iterable[Check]]) -> Page:
@@ -68,4 +69,5 @@ def ready_page(checks: Callable[[], Iterable[Check]]) -> Page:
     def ask() -> list[Check]:
         return list(checks())
 
-    return Page("/ready", "200 when clients can be served; else 503, with the reasons", ask, write, MOST_SILENCE_S)
+    summary = "200 when clients can be served; else 503, with the reasons"
+    return Page("/ready", summary, ask, write, MOST_SILENCE_S, is_probe=True)

@@ -6,10 +6,12 @@ writes the answer itself. One request a connection.
 Invariants, whatever peers do:
 - the event loop pays for `Page.ask` alone, and never waits for this thread;
 - a connection has `MOST_HEADER_BYTES` and `REQUEST_S` for its request, `ANSWER_S` for taking the answer;
-- there are `MOST_CONNECTIONS`; one more takes the place of the one that has been silent for longest, if one is, and is
-  turned away otherwise;
+- `MOST_CONNECTIONS` may be silent, where one more takes the place of the longest silent; as many are answered, where
+  one more is refused; and as many again for probes, which nobody else's asking keeps from their answer;
+- a page that is kept (`Page.kept_s`) is made once for all who ask meanwhile, and not kept longer; the answers that are
+  being taken are `MOST_HELD_BYTES` together, or those who have been taking the oldest for longest are disconnected;
 - of the thread's computing, which takes the interpreter from the event loop, there is at most a share of `SHARE` for
-  longer than a moment: who asks without end waits.
+  longer than a moment: who asks without end waits, but for `PROBES_PER_S` probes.
 
 Source: RFC 9112 (requests and answers), RFC 9110 (methods, status codes).
 """
@@ -22,6 +24,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from http import HTTPStatus
+from typing import NamedTuple
 
 from barnabas.core.errors import StartupError
 from barnabas.core.pending import Pending
@@ -31,13 +34,15 @@ log = logging.getLogger(__name__)
 
 MOST_HEADER_BYTES = 8 * 1024
 MOST_CONNECTIONS = 16
+MOST_HELD_BYTES = 64 * 1024 * 1024
+PROBES_PER_S = 50
 REQUEST_S = 5.0
 ANSWER_S = 30.0
 SHARE = 0.2
 # So much computing may come at once; a large answer takes some tenths of that.
 _MOST_AT_ONCE_S = 2.0
 _CHUNK_BYTES = 64 * 1024
-_BACKLOG = 32
+_BACKLOG = 128
 _METHODS = ("GET", "HEAD")
 
 
@@ -68,7 +73,13 @@ class HttpServer:
         # Those that have not said what they want yet, the longest silent first; and all.
         self._silent: dict[asyncio.StreamWriter, None] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        # How many of each kind are answered: probes, and others.
+        self._counts = {False: 0, True: 0}
+        # Who takes which answer, the longest first.
+        self._taking: dict[asyncio.StreamWriter, Answer] = {}
+        self._kept: dict[Page, asyncio.Task[Answer]] = {}
         self._budget = _Budget()
+        self._probe_budget = _ProbeBudget()
         self._thread = threading.Thread(target=self._run, name="http", daemon=True)
         self._thread.start()
 
@@ -97,20 +108,18 @@ class HttpServer:
         await self._stopping
         for server in servers:
             server.close()
-        for task in self._tasks:
+        tasks = [*self._tasks, *self._kept.values()]
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     # --- one connection
 
     async def _meet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
-        if len(self._tasks) >= MOST_CONNECTIONS:
-            longest_silent = next(iter(self._silent), None)
-            if longest_silent is None:
-                writer.transport.abort()
-                return
+        if len(self._silent) >= MOST_CONNECTIONS:
+            longest_silent = next(iter(self._silent))
             del self._silent[longest_silent]
             longest_silent.transport.abort()
         self._tasks.add(task)
@@ -120,9 +129,7 @@ class HttpServer:
                 head = await reader.readuntil(b"\r\n\r\n")
             self._silent.pop(writer, None)
             async with asyncio.timeout(ANSWER_S):
-                await self._budget.wait()
-                method, answer = await self._answer(head)
-                await _send(writer, answer, has_body=method != "HEAD")
+                await self._serve_one(_parsed(head), writer)
         except asyncio.LimitOverrunError:
             await _send(
                 writer, refusal(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "the request's header is too large")
@@ -132,31 +139,67 @@ class HttpServer:
             pass
         finally:
             self._silent.pop(writer, None)
+            self._taking.pop(writer, None)
             self._tasks.discard(task)
             writer.close()
 
-    async def _answer(self, head: bytes) -> tuple[str, Answer]:
-        words = head.split(b"\r\n", 1)[0].decode("latin-1").split(" ")
-        if len(words) != 3 or not words[2].startswith("HTTP/1."):
-            return "", refusal(HTTPStatus.BAD_REQUEST, "this is no request of HTTP/1.1")
-        method, target, _ = words
-        if method not in _METHODS:
-            return method, refusal(HTTPStatus.METHOD_NOT_ALLOWED, f"only {' and '.join(_METHODS)} are served")
-        page = self._pages.find(target.partition("?")[0])
+    async def _serve_one(self, request: "_Request", writer: asyncio.StreamWriter) -> None:
+        page = self._pages.find(request.path)
+        is_probe = page is not None and page.is_probe
+        if self._counts[is_probe] >= MOST_CONNECTIONS:
+            await _send(writer, refusal(UNAVAILABLE, f"{MOST_CONNECTIONS} others are answered: ask again"))
+            return
+        self._counts[is_probe] += 1
+        try:
+            if not (is_probe and self._probe_budget.take()):
+                await self._budget.wait()
+            answer = await self._answer(request, page)
+            self._hold(writer, answer)
+            await _send(writer, answer, has_body=request.method != "HEAD")
+        finally:
+            self._counts[is_probe] -= 1
+
+    def _hold(self, writer: asyncio.StreamWriter, answer: Answer) -> None:
+        """Note who takes an answer, and disconnect those of the oldest where all together are too large."""
+        taking = self._taking
+        taking[writer] = answer
+        while sum({id(each): len(each.body) for each in taking.values()}.values()) > MOST_HELD_BYTES:
+            oldest = next(iter(taking.values()))
+            if oldest is answer:
+                return
+            for other in [each for each, taken in taking.items() if taken is oldest]:
+                del taking[other]
+                other.transport.abort()
+
+    async def _answer(self, request: "_Request", page: Page | None) -> Answer:
+        if not request.method:
+            return refusal(HTTPStatus.BAD_REQUEST, "this is no request of HTTP/1.1")
+        if request.method not in _METHODS:
+            return refusal(HTTPStatus.METHOD_NOT_ALLOWED, f"only {' and '.join(_METHODS)} are served")
         if page is None:
-            return method, json_answer({"status": "refused", "there are": self._pages.listed()}, NOT_FOUND)
+            return json_answer({"status": "refused", "there are": self._pages.listed()}, NOT_FOUND)
+        if not page.kept_s:
+            return await self._make(page)
+        kept = self._kept.get(page)
+        if kept is None:
+            kept = self._kept[page] = self._loop.create_task(self._make(page))
+            kept.add_done_callback(lambda _: self._loop.call_later(page.kept_s, self._kept.pop, page))
+        # Who leaves takes it from nobody else.
+        return await asyncio.shield(kept)
+
+    async def _make(self, page: Page) -> Answer:
         try:
             async with asyncio.timeout(page.timeout_s):
                 found = await self._ask(page)
         except TimeoutError:
             reason = f"the event loop has not answered for {page.timeout_s:g} s: every client waits"
-            return method, refusal(UNAVAILABLE, reason)
+            return refusal(UNAVAILABLE, reason)
         except _StoppedError:
-            return method, refusal(UNAVAILABLE, "the broker has stopped")
+            return refusal(UNAVAILABLE, "the broker has stopped")
         except Exception:
             log.exception("%s could not be answered", page.path)
-            return method, refusal(HTTPStatus.INTERNAL_SERVER_ERROR, "an error of ours: see the broker's log")
-        return method, page.write(found)
+            return refusal(HTTPStatus.INTERNAL_SERVER_ERROR, "an error of ours: see the broker's log")
+        return page.write(found)
 
     def _ask(self, page: Page) -> "asyncio.Future[object]":
         """What the page's `ask` gives on the broker's loop.
@@ -210,6 +253,20 @@ class _StoppedError(Exception):
     """The broker's loop is closed."""
 
 
+class _Request(NamedTuple):
+    """What is asked for; all empty where it is no request."""
+
+    method: str
+    path: str
+
+
+def _parsed(head: bytes) -> _Request:
+    words = head.split(b"\r\n", 1)[0].decode("latin-1").split(" ")
+    if len(words) != 3 or not words[2].startswith("HTTP/1."):
+        return _Request("", "")
+    return _Request(words[0], words[1].partition("?")[0])
+
+
 class _Budget:
     """Bounds what the thread computes: `SHARE` of the time, and `_MOST_AT_ONCE_S` beforehand."""
 
@@ -231,6 +288,22 @@ class _Budget:
         self._left_s = min(self._left_s + gained_s, _MOST_AT_ONCE_S) - (used_s - self._used_s)
         self._refilled_s, self._used_s = now_s, used_s
         return self._left_s
+
+
+class _ProbeBudget:
+    """Bounds how many probes are answered at once whatever else the thread has to do: `PROBES_PER_S`."""
+
+    def __init__(self) -> None:
+        self._second = 0
+        self._count = 0
+
+    def take(self) -> bool:
+        """Whether there is one left in this second."""
+        second = int(time.monotonic())
+        if second != self._second:
+            self._second, self._count = second, 0
+        self._count += 1
+        return self._count <= PROBES_PER_S
 
 
 def _bind(host: str, port: int) -> socket.socket:
