@@ -3,7 +3,6 @@
 Source: semantics, topics and partitions (names, order of the checks of CreateTopics).
 """
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -11,14 +10,12 @@ from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import ConfigError, KafkaError
 from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from barnabas.core.types import MOST_TOPIC_NAME_CHARACTERS, is_topic_name
 
 NOT_GIVEN = -1
-MAX_NAME_LENGTH = 249
 # differs from Kafka (new-partitions-in-a-request): 2.7 knows no limit and runs out of memory; this one is that of
 # Kafka's later controllers.
 MOST_NEW_PARTITIONS = 10_000
-
-_LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]+")
 
 
 @dataclass(slots=True)
@@ -50,9 +47,10 @@ def check_name(name: str) -> None:
         reason = "Topic name is illegal, it can't be empty"
     elif name in (".", ".."):
         reason = 'Topic name cannot be "." or ".."'
-    elif len(name) > MAX_NAME_LENGTH:
-        reason = f"Topic name is illegal, it can't be longer than {MAX_NAME_LENGTH} characters, topic name: {name}"
-    elif _LEGAL_NAME.fullmatch(name) is None:
+    elif len(name) > MOST_TOPIC_NAME_CHARACTERS:
+        most = MOST_TOPIC_NAME_CHARACTERS
+        reason = f"Topic name is illegal, it can't be longer than {most} characters, topic name: {name}"
+    elif not is_topic_name(name):
         reason = (
             f'Topic name "{name}" is illegal, it contains a character other than ASCII alphanumerics, '
             "'.', '_' and '-'"

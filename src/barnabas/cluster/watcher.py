@@ -31,9 +31,11 @@ from barnabas.core.clock import Clock
 from barnabas.core.pending import Pending, Spawner
 from barnabas.core.timers import Timers
 from barnabas.registry import paths
+from barnabas.registry.changes import NOTIFICATION_LIFETIME_MS, RETRY_BACKOFF_MS, notifications
 from barnabas.registry.store import (
     EventType,
     NoNodeError,
+    NotEmptyError,
     Registry,
     RegistryClosedError,
     RegistryError,
@@ -45,8 +47,6 @@ from barnabas.registry.znodes.payload import MalformedError
 
 log = logging.getLogger(__name__)
 
-NOTIFICATION_LIFETIME_MS = 15 * 60 * 1000
-RETRY_BACKOFF_MS = 500
 # So many nodes are read together.
 _READ_TOGETHER = 500
 
@@ -246,9 +246,11 @@ class ConfigWatcher:
 
     async def _new_notifications(self) -> list[str]:
         """The notifications that were not seen yet, in order; who comes after them is told by a watch."""
-        names = await self._registry.children(paths.CONFIG_CHANGES, self._changed)
+        prefix = paths.CONFIG_CHANGE_PREFIX
+        listed = await self._registry.children(paths.CONFIG_CHANGES, self._changed)
+        names = await notifications(self._registry, paths.CONFIG_CHANGES, prefix, listed)
         self._written_ms = {name: self._written_ms[name] for name in names if name in self._written_ms}
-        return sorted((name for name in names if _number(name) > self._last_seen), key=_number)
+        return [name for name in names if _number(name) > self._last_seen]
 
     async def _read_notification(self, name: str) -> str | None:
         """Which entity a notification is about; None where it says nothing that could be."""
@@ -272,8 +274,8 @@ class ConfigWatcher:
                 continue
             try:
                 await self._registry.delete(paths.child(paths.CONFIG_CHANGES, name))
-            except NoNodeError:
-                # Another broker was faster.
+            except (NoNodeError, NotEmptyError):
+                # Another broker was faster; or somebody keeps it.
                 pass
             del self._written_ms[name]
 
@@ -385,6 +387,4 @@ async def _nothing() -> None:
 
 
 def _number(name: str) -> int:
-    """The number of a notification; -1: it is none."""
-    number = name.removeprefix(paths.CONFIG_CHANGE_PREFIX)
-    return int(number) if name.startswith(paths.CONFIG_CHANGE_PREFIX) and number.isdecimal() else -1
+    return int(name[len(paths.CONFIG_CHANGE_PREFIX) :])

@@ -46,6 +46,7 @@ from barnabas.core.timers import Timers
 from barnabas.core.types import TopicPartition
 from barnabas.protocol.messages.stop_replica import StopReplicaResponse
 from barnabas.registry import paths
+from barnabas.registry.bootstrap import delete_with_children
 from barnabas.registry.store import (
     ConnectionLostError,
     NoNodeError,
@@ -54,6 +55,7 @@ from barnabas.registry.store import (
     SessionState,
 )
 from barnabas.registry.znodes.brokers import decode_registration
+from barnabas.registry.znodes.payload import decimal_int32
 
 log = logging.getLogger(__name__)
 
@@ -232,7 +234,7 @@ class Controller:
             case Signal.BROKERS_CHANGED:
                 await self._brokers_changed(state)
             case Signal.BROKER_SET:
-                state.brokers.update(await self._read_brokers())
+                state.brokers.update(await self._read_brokers(state))
                 self._send_metadata(state, state.brokers, [])
             case Signal.TOPICS_CHANGED:
                 await self._topics_changed(state)
@@ -280,7 +282,7 @@ class Controller:
     async def _take_over(self, state: ControllerState) -> None:
         """Read everything, tell everybody who is alive, and make every partition what it should be."""
         self._drop_events()
-        state.brokers = await self._read_brokers()
+        state.brokers = await self._read_brokers(state)
         deleting = await self._registry.children(paths.DELETE_TOPICS, self._watch(Signal.DELETIONS_CHANGED))
         topics = await self._registry.children(paths.BROKER_TOPICS, self._watch(Signal.TOPICS_CHANGED))
         await read_topics(self._registry, state, topics, self._watch_topic)
@@ -325,21 +327,27 @@ class Controller:
 
     # Brokers
 
-    async def _read_brokers(self) -> dict[int, LiveBroker]:
+    async def _read_brokers(self, state: ControllerState) -> dict[int, LiveBroker]:
         names = await self._registry.children(paths.BROKER_IDS, self._watch(Signal.BROKERS_CHANGED))
         found: dict[int, LiveBroker] = {}
-        for broker_id in sorted(int(name) for name in names if name.isdecimal()):
-            if not self._admits(broker_id):
-                continue
+        for name in names:
+            broker_id, path = decimal_int32(name), paths.child(paths.BROKER_IDS, name)
             try:
-                data, stat = await self._registry.get(paths.broker(broker_id), self._watch(Signal.BROKER_SET))
+                data, stat = await self._registry.get(path, self._watch(Signal.BROKER_SET))
             except NoNodeError:
                 continue
-            found[broker_id] = LiveBroker(decode_registration(broker_id, data), stat.czxid)
+            if broker_id is None or not stat.ephemeral_owner:
+                # differs from Kafka (impossible-broker): its controller fails where the name is no number.
+                if state.is_news(path, "no registration"):
+                    log.warning("%s is no broker's registration, and is passed over", path)
+            elif self._admits(broker_id):
+                found[broker_id] = LiveBroker(decode_registration(broker_id, data), stat.czxid)
         return found
 
     async def _brokers_changed(self, state: ControllerState) -> None:
-        found = await self._read_brokers()
+        # Somebody may have deleted this broker's own node.
+        await self._register()
+        found = await self._read_brokers(state)
         change = compare_brokers(state.brokers, found)
         if not change.started and not change.failed:
             return
@@ -374,8 +382,9 @@ class Controller:
         for topic in sorted(state.topics.keys() - names - state.deleting):
             log.warning("topic %s vanished from the registry without having been deleted", topic)
             state.forget_topic(topic)
-        for topic in state.told.keys() - names:
-            del state.told[topic]
+        for path in [each for each in state.told if paths.parent(each) == paths.BROKER_TOPICS]:
+            if paths.name(path) not in names:
+                state.settle(path)
         # Those whose first states could not be written (a full disk) are tried again with every change.
         unled = state.settle_unled()
         found = await read_topics(self._registry, state, sorted(names - state.topics.keys()), self._watch_topic)
@@ -416,7 +425,7 @@ class Controller:
             # A topic that was created and deleted in one breath may not have been read yet.
             is_known = topic in state.topics or await read_topics(self._registry, state, [topic], self._watch_topic)
             if not is_known or not self._is_deletion_enabled:
-                await self._registry.delete(paths.delete_topic(topic))
+                await delete_with_children(self._registry, paths.delete_topic(topic))
                 continue
             found.append(topic)
         while found:

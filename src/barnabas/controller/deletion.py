@@ -41,8 +41,8 @@ async def delete_nodes(registry: Registry, state: ControllerState, topic: str) -
         some = below[start : min(start + _NODES_PER_TURN, len(below) - 1)]
         await write_as_controller(registry, state.epoch_zk_version, [DeleteOp(path) for path in some])
     for path in (paths.topic_config(topic), paths.delete_topic(topic)):
-        if await registry.exists(path) is not None:
-            last.append(path)
+        # Kafka has nothing below them, but anybody may.
+        last += reversed(await _tree(registry, path))
     await write_as_controller(registry, state.epoch_zk_version, [DeleteOp(path) for path in last])
 
 

@@ -6,10 +6,12 @@ of /controller_epoch.
 Source: zookeeper.md, controller election.
 """
 
+import logging
 from typing import NamedTuple
 
 from barnabas.core.clock import Clock
 from barnabas.registry import paths
+from barnabas.registry.bootstrap import delete_with_children
 from barnabas.registry.store import (
     BadVersionError,
     CreateOp,
@@ -27,6 +29,9 @@ from barnabas.registry.znodes.cluster import (
     encode_controller,
     encode_controller_epoch,
 )
+from barnabas.registry.znodes.payload import MalformedError
+
+log = logging.getLogger(__name__)
 
 
 class Elected(NamedTuple):
@@ -82,6 +87,11 @@ async def current_controller(registry: Registry, watch: Watch | None = None) -> 
         data, stat = await registry.get(paths.CONTROLLER)
     except NoNodeError:
         return None
+    if not stat.ephemeral_owner:
+        # Kafka would never elect anybody again.
+        log.error("%s belongs to no session, so to no broker: it is deleted", paths.CONTROLLER)
+        await delete_with_children(registry, paths.CONTROLLER)
+        return None
     return Incumbent(decode_controller(data), stat.ephemeral_owner)
 
 
@@ -99,4 +109,9 @@ async def _read_epoch(registry: Registry) -> tuple[int, int]:
         except NodeExistsError:
             pass
         data, stat = await registry.get(paths.CONTROLLER_EPOCH)
-    return decode_controller_epoch(data), stat.version
+    try:
+        return decode_controller_epoch(data), stat.version
+    except MalformedError as error:
+        # As often as it was written there were elections.
+        log.error("%s is malformed (%s): it goes on from %d", paths.CONTROLLER_EPOCH, error, stat.version)
+        return stat.version, stat.version

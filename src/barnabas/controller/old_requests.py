@@ -24,6 +24,7 @@ from barnabas.controller.work import Outcome
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import TopicPartition
 from barnabas.registry import paths
+from barnabas.registry.bootstrap import delete_with_children
 from barnabas.registry.store import BadVersionError, DeleteOp, NoNodeError, Op, Registry, SetOp, Stat, Watch
 from barnabas.registry.znodes.admin_requests import (
     decode_election,
@@ -100,6 +101,9 @@ async def _read(registry: Registry, path: str, watch: Watch) -> tuple[bytes | No
     if await registry.exists(path, watch) is None:
         return None
     try:
+        for name in await registry.children(path):
+            log.warning("%s has a child that means nothing, and is deleted: %.300s", path, name)
+            await delete_with_children(registry, paths.child(path, name))
         return await registry.get(path)
     except NoNodeError:
         return None

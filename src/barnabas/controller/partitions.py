@@ -23,6 +23,7 @@ from barnabas.registry.store import (
     BadVersionError,
     CreateOp,
     Found,
+    NoChildrenForEphemeralsError,
     NodeExistsError,
     NoNodeError,
     Op,
@@ -68,14 +69,14 @@ def _take_over(state: ControllerState, partition: TopicPartition, found: Found) 
     except MalformedError as error:
         # differs from Kafka (impossible-state): there the whole event fails, and with it all other partitions.
         path = paths.partition_state(*partition)
-        if state.is_news(*partition, f"malformed: {error}"):
+        if state.is_news(path, f"malformed: {error}"):
             log.warning("partition %s is left as it is: %s is malformed (%s)", partition, path, error)
         state.leaders.pop(partition, None)
         state.unreadable.add(partition)
     else:
         state.unreadable.discard(partition)
         state.leaders[partition] = leadership
-        state.settle(*partition)
+        state.settle(paths.partition_state(*partition))
 
 
 async def create_states(registry: Registry, state: ControllerState, topics: Iterable[str]) -> list[TopicPartition]:
@@ -113,9 +114,9 @@ async def _create_topic_states(registry: Registry, state: ControllerState, topic
             continue
         node = first_leader(state.replicas(partition), state.brokers.keys(), state.epoch)
         if node is not None:
-            state.settle(*partition)
+            state.settle(paths.partition_state(*partition))
             nodes[partition] = node
-        elif state.is_news(*partition, "no leader"):
+        elif state.is_news(paths.partition_state(*partition), "no leader"):
             log.warning("partition %s has no leader: none of its replicas is alive", partition)
     made = []
     for start in range(0, len(nodes), _PARTITIONS_PER_TURN):
@@ -146,6 +147,9 @@ async def _create_partition_states(
         before = set(state.leaders)
         await read_states(registry, state, [topic])
         return [partition for partition in state.partitions_of(topic) if partition in state.leaders.keys() - before]
+    except NoChildrenForEphemeralsError as error:
+        log.warning("topic %s is left as it is: %s is ephemeral, so nothing can be below it", topic, error.path)
+        return []
     state.leaders.update({partition: Leadership(node, 0) for partition, node in nodes.items()})
     return list(nodes)
 

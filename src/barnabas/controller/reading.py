@@ -9,7 +9,8 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable
 
-from barnabas.controller.state import WHOLE_TOPIC, ControllerState
+from barnabas.controller.state import ControllerState
+from barnabas.core.types import is_topic_name
 from barnabas.registry import paths
 from barnabas.registry.store import Found, Registry, Watch
 from barnabas.registry.znodes.payload import MalformedError
@@ -47,14 +48,20 @@ async def read_topics(
 
 
 def assignment_of(state: ControllerState, topic: str, found: Found) -> TopicAssignment | None:
-    """What a topic's node says; None: the topic is gone, or what it says makes no sense."""
+    """What a topic's node says; None: the topic is gone, or what is there can be none, which is told once."""
     if found is None:
+        state.settle(paths.topic(topic))
         return None
+    data, stat = found
     try:
-        assignment = decode_assignment(found[0])
+        if not is_topic_name(topic):
+            raise MalformedError("no topic can be called so")
+        if stat.ephemeral_owner:
+            raise MalformedError("its node is ephemeral: it would go with somebody's session")
+        assignment = decode_assignment(data)
     except MalformedError as error:
-        if state.is_news(topic, WHOLE_TOPIC, f"malformed: {error}"):
+        if state.is_news(paths.topic(topic), str(error)):
             log.warning("topic %s is left out: %s is malformed (%s)", topic, paths.topic(topic), error)
         return None
-    state.settle(topic, WHOLE_TOPIC)
+    state.settle(paths.topic(topic))
     return assignment

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from barnabas.core.types import TopicPartition
+from barnabas.registry import paths
 from barnabas.registry.znodes.brokers import BrokerRegistration
 from barnabas.registry.znodes.topics import PartitionStateNode, TopicAssignment
 
 NO_LEADER = -1
 FIRST_LEADER_EPOCH = 0
-WHOLE_TOPIC = -1
 
 
 class LiveBroker(NamedTuple):
@@ -53,7 +53,8 @@ class ControllerState:
         unreadable: Partitions whose state in the registry makes no sense: they are left alone.
         deleting: Topics on their way out.
         unled: Topics of which a partition may have no state yet; all others have one for each.
-        told: What the log says is wrong with topics and partitions, so that it does not say it with every change.
+        told: Nodes of topics, partitions and brokers, and what the log says is wrong with each: once, not with every
+            change.
     """
 
     epoch: int
@@ -64,7 +65,7 @@ class ControllerState:
     unreadable: set[TopicPartition] = field(default_factory=set)
     deleting: set[str] = field(default_factory=set)
     unled: set[str] = field(default_factory=set)
-    told: dict[str, dict[int, str]] = field(default_factory=dict)
+    told: dict[str, str] = field(default_factory=dict)
 
     def partitions_of(self, topic: str) -> list[TopicPartition]:
         """All partitions of a topic."""
@@ -92,25 +93,24 @@ class ControllerState:
         self.unled = {topic for topic in self.unled if topic not in self.deleting and self.is_unled(topic)}
         return sorted(self.unled)
 
-    def is_news(self, topic: str, partition: int, what: str) -> bool:
-        """Note what is wrong with a partition (or `WHOLE_TOPIC`); whether that is not what was noted last."""
-        of_topic = self.told.setdefault(topic, {})
-        is_new = of_topic.get(partition) != what
-        of_topic[partition] = what
+    def is_news(self, path: str, what: str) -> bool:
+        """Note what is wrong with a node; whether that is not what was noted last."""
+        is_new = self.told.get(path) != what
+        self.told[path] = what
         return is_new
 
-    def settle(self, topic: str, partition: int) -> None:
-        """Nothing is wrong any more."""
-        if topic in self.told:
-            self.told[topic].pop(partition, None)
+    def settle(self, path: str) -> None:
+        """Nothing is wrong with a node any more."""
+        self.told.pop(path, None)
 
     def forget_topic(self, topic: str) -> None:
         """Drop all that is known of a topic."""
         for partition in self.partitions_of(topic):
             self.leaders.pop(partition, None)
             self.unreadable.discard(partition)
+            self.settle(paths.partition_state(*partition))
         self.topics.pop(topic, None)
-        self.told.pop(topic, None)
+        self.settle(paths.topic(topic))
         self.deleting.discard(topic)
         self.unled.discard(topic)
 

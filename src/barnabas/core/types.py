@@ -12,6 +12,20 @@ NO_PRODUCER_ID = -1
 NO_SEQUENCE = -1
 
 
+MOST_TOPIC_NAME_CHARACTERS = 249
+
+
+def is_topic_name(name: str) -> bool:
+    """Whether a topic can be called so."""
+    characters = name.replace(".", "").replace("_", "").replace("-", "")
+    return (
+        0 < len(name) <= MOST_TOPIC_NAME_CHARACTERS
+        and name not in (".", "..")
+        and name.isascii()
+        and (not characters or characters.isalnum())
+    )
+
+
 class TopicPartition(NamedTuple):
     """One partition of one topic; the key of every log, leader and offset."""
 

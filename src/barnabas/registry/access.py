@@ -1,4 +1,4 @@
-"""Who may do what with a node in ZooKeeper where `zookeeper.set.acl` is set. Pure.
+"""Who may do what with a node: in ZooKeeper where `zookeeper.set.acl` is set, and whoever asks in a broker's own. Pure.
 
 Whoever created a node may do everything with it, all others may read it; but not what holds credentials. The root of
 the old consumers' groups stays open, as they write there themselves.
@@ -10,6 +10,12 @@ from enum import Enum
 
 from barnabas.registry import paths
 
+_BROKERS_OWN = frozenset((paths.CLUSTER_ID, paths.CONTROLLER_EPOCH, paths.PRODUCER_ID_BLOCK))
+_SKELETON = frozenset(
+    each
+    for path in (*paths.PERSISTENT, *paths.WITH_RULES, *paths.WITH_TOKENS, paths.CLUSTER_ID, paths.CONTROLLER)
+    for each in (*paths.ancestors(path), path)
+)
 _SENSITIVE = (paths.CONFIG_USERS, paths.CONFIG_BROKERS, paths.DELEGATION_TOKENS, paths.LOGIN_SECRET)
 
 
@@ -19,6 +25,16 @@ class Access(Enum):
     ALL = "everything"
     READ = "read"
     NONE = "nothing"
+
+
+def is_brokers_own(path: str) -> bool:
+    """Whether the broker alone writes a node, so that nobody else sets it: what it says must be true."""
+    return path in _BROKERS_OWN or path == paths.BARNABAS or path.startswith(f"{paths.BARNABAS}/")
+
+
+def is_of_skeleton(path: str) -> bool:
+    """Whether a node is one that has to be there as long as the broker is: nobody else deletes it."""
+    return path in _SKELETON or paths.parent(path) in (paths.ACLS, paths.PREFIXED_ACLS)
 
 
 def access_of_others(path: str) -> Access:

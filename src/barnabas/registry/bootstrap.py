@@ -18,7 +18,6 @@ from barnabas.core.dice import new_uuid
 from barnabas.core.errors import StartupError
 from barnabas.registry import paths
 from barnabas.registry.store import (
-    BadVersionError,
     CreateOp,
     NodeExistsError,
     NoNodeError,
@@ -49,6 +48,22 @@ async def create_with_parents(registry: Registry, path: str, data: bytes | None 
             except NodeExistsError:
                 continue
     await registry.create(path, data)
+
+
+async def delete_with_children(registry: Registry, path: str) -> None:
+    """Delete a node and all that is below it; harmless where it is not there.
+
+    Raises:
+        NotEmptyError: Somebody goes on creating children.
+    """
+    waiting, found = [path], []
+    while waiting:
+        found.append(waiting.pop())
+        with contextlib.suppress(NoNodeError):
+            waiting += [paths.child(found[-1], name) for name in await registry.children(found[-1])]
+    for each in reversed(found):
+        with contextlib.suppress(NoNodeError):
+            await registry.delete(each)
 
 
 async def create_persistent_paths(registry: Registry) -> None:
@@ -83,6 +98,8 @@ async def ensure_cluster_id(registry: Registry, dice: "Random") -> str:
     """The cluster id; the first broker makes it from a random UUID."""
     known = await cluster_id(registry)
     while known is None:
+        if await registry.exists(paths.CLUSTER_ID) is not None:
+            raise StartupError(f"{paths.CLUSTER_ID} says no cluster id; meta.properties beside the logs knows it")
         new = new_cluster_id(dice)
         ops: list[Op] = [CreateOp(paths.CLUSTER_ID, encode_cluster_id(new))]
         if await registry.exists(paths.parent(paths.CLUSTER_ID)) is None:
@@ -146,10 +163,10 @@ async def register_broker(registry: Registry, broker: BrokerRegistration, previo
             stat = await registry.exists(path)
             if stat is None:
                 continue
-            if stat.ephemeral_owner == previous_session:
+            if stat.ephemeral_owner in (0, previous_session):
                 # ZooKeeper may keep it for a while after the session is gone (ZOOKEEPER-2985).
-                with contextlib.suppress(NoNodeError, BadVersionError):
-                    await registry.delete(path, stat.version)
+                # One that no session owns is no broker's either.
+                await delete_with_children(registry, path)
                 continue
             if stat.ephemeral_owner != registry.session_id:
                 raise BrokerIdTakenError(

@@ -19,12 +19,22 @@ from barnabas.core.clock import Clock
 from barnabas.core.pending import Spawner
 from barnabas.core.timers import Timers
 from barnabas.registry import paths
-from barnabas.registry.store import EventType, NoNodeError, Registry, RegistryClosedError, RegistryError, WatchEvent
+from barnabas.registry.store import (
+    EventType,
+    NoNodeError,
+    NotEmptyError,
+    Registry,
+    RegistryClosedError,
+    RegistryError,
+    WatchEvent,
+)
 
 log = logging.getLogger(__name__)
 
 NOTIFICATION_LIFETIME_MS = 15 * 60 * 1000
 RETRY_BACKOFF_MS = 500
+# ZooKeeper's, of a sequential node.
+_DIGITS = 10
 
 
 class Changes:
@@ -38,14 +48,14 @@ class Changes:
         spawner: Spawner,
         parent: str,
         prefix: str,
-        on_changes: Callable[[Sequence[bytes | None]], Awaitable[None]],
+        on_changes: Callable[[Sequence[tuple[str, bytes | None]]], Awaitable[None]],
         on_gap: Callable[[], Awaitable[None]],
     ) -> None:
         """Args:
         parent: The notifications' parent; it must be there before `start`.
         prefix: What their names begin with, before the number.
-        on_changes: Takes over what the data of some notifications name; raises RegistryError where that can't be
-            read now.
+        on_changes: Takes over what some notifications, by name and data, are about; raises RegistryError where that
+            can't be read now.
         on_gap: Takes everything over anew, as nobody knows what changed.
         """
         self._registry = registry
@@ -69,7 +79,7 @@ class Changes:
         Raises:
             RegistryError: The parent could not be read.
         """
-        names = await self._registry.children(self._parent, self._changed)
+        names = await self._names()
         self._last_seen = max(map(self._number, names), default=-1)
         await self._delete_old(names)
 
@@ -99,7 +109,7 @@ class Changes:
             self._is_working = False
 
     async def _look(self) -> None:
-        names = await self._registry.children(self._parent, self._changed)
+        names = await self._names()
         new = self._new(names)
         data = []
         for name in new:
@@ -109,7 +119,7 @@ class Changes:
                 # Another broker deleted it, so it is 15 minutes old, and this one was away.
                 self._has_gap = True
                 continue
-            data.append(value)
+            data.append((name, value))
         if self._has_gap:
             # Before: the session may be gone again while they are read.
             self._has_gap = False
@@ -124,22 +134,24 @@ class Changes:
         self._last_seen = max([self._last_seen, *map(self._number, new)])
         await self._delete_old(names)
 
+    async def _names(self) -> list[str]:
+        """The notifications that are there, sorted; who comes after them is told by a watch."""
+        names = await self._registry.children(self._parent, self._changed)
+        return await notifications(self._registry, self._parent, self._prefix, names)
+
     def _new(self, names: Sequence[str]) -> list[str]:
         """Those that were not seen yet, in order. There may be very many: `names` are sorted, and the new ones last."""
         new = []
         for name in reversed(names):
             number = self._number(name)
-            if 0 <= number <= self._last_seen:
+            if number <= self._last_seen:
                 break
-            if number >= 0:
-                new.append(name)
+            new.append(name)
         return new[::-1]
 
     async def _delete_old(self, names: Sequence[str]) -> None:
         """Delete those that are too old; `names` are in the order in which they were written."""
         for name in names:
-            if self._number(name) < 0:
-                continue
             path = paths.child(self._parent, name)
             try:
                 if self._oldest[0] != name:
@@ -147,12 +159,28 @@ class Changes:
                 if self._clock.now_ms() - self._oldest[1] <= NOTIFICATION_LIFETIME_MS:
                     return
                 await self._registry.delete(path)
-            except NoNodeError:
-                # Another broker was faster.
+            except (NoNodeError, NotEmptyError):
+                # Another broker was faster; or somebody keeps it.
                 continue
 
     def _number(self, name: str) -> int:
-        """The number of a notification; -1: it is none."""
-        number = name.removeprefix(self._prefix)
-        is_one = name.startswith(self._prefix) and number.isascii() and number.isdecimal() and len(number) <= 20
-        return int(number) if is_one else -1
+        return int(name[len(self._prefix) :])
+
+
+async def notifications(registry: Registry, parent: str, prefix: str, names: Sequence[str]) -> list[str]:
+    """Those of some children that their parent's counter has numbered, in order.
+
+    A number that the counter has yet to give is somebody's joke: who took it for the last one seen would see no other.
+    """
+    end = prefix + "9" * _DIGITS
+    found = [
+        name
+        for name in names
+        if len(name) == len(end) and name.startswith(prefix) and name.isascii() and name[len(prefix) :].isdecimal()
+    ]
+    if found:
+        stat = await registry.exists(parent)
+        # Comings and goings together, see `Tree`.
+        count = 0 if stat is None else (stat.cversion + stat.num_children) // 2
+        end = f"{prefix}{count:0{_DIGITS}d}"
+    return sorted(name for name in found if name < end)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from barnabas.core.errors import BarnabasError
 from barnabas.core.types import TopicPartition
 from barnabas.registry import paths
-from barnabas.registry.bootstrap import create_with_parents
+from barnabas.registry.bootstrap import create_with_parents, delete_with_children
 from barnabas.registry.store import ANY_VERSION, NodeExistsError, NoNodeError, NotEmptyError, Registry
 from barnabas.registry.znodes.consumers import (
     BrokerPartition,
@@ -135,7 +135,7 @@ async def delete_group(registry: Registry, name: str) -> None:
             await registry.delete(ids)
     except NotEmptyError:
         await check_unused(registry, name)
-    await _delete_all(registry, path)
+    await delete_with_children(registry, path)
 
 
 async def delete_offsets(registry: Registry, name: str, partition: TopicPartition) -> bool:
@@ -217,13 +217,6 @@ async def _children(registry: Registry, path: str) -> list[str]:
         return await registry.children(path)
     except NoNodeError:
         return []
-
-
-async def _delete_all(registry: Registry, path: str) -> None:
-    for name in await _children(registry, path):
-        await _delete_all(registry, paths.child(path, name))
-    with contextlib.suppress(NoNodeError):
-        await registry.delete(path)
 
 
 @contextlib.contextmanager

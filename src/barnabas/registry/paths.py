@@ -64,6 +64,11 @@ PERSISTENT = (
 )
 """What a broker creates at its start, with null data, in Kafka's order."""
 
+WITH_RULES = (ACLS, PREFIXED_ACLS, ACL_CHANGES, PREFIXED_ACL_CHANGES)
+"""What a broker with access rules creates beside that, the nodes of types of resources apart."""
+WITH_TOKENS = (DELEGATION_TOKENS, DELEGATION_TOKEN_CHANGES)
+"""What a broker with delegation tokens creates beside that."""
+
 
 def parent(path: str) -> str:
     """The path one level up; the root's parent is the root."""

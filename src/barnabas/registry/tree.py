@@ -15,7 +15,7 @@ order an operation's reasons to be refused are looked at).
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias, assert_never
 
-from barnabas.registry import acl, paths
+from barnabas.registry import access, acl, paths
 from barnabas.registry.acl import Acls, Author, Identity
 from barnabas.registry.store import (
     ANY_VERSION,
@@ -247,6 +247,8 @@ class Stage:
                 return self._create(op, now_ms)
             case SetOp():
                 node = self._at_version(op.path, op.version, acl.WRITE)
+                if self._is_kept(op.path, node):
+                    raise NoAuthError(op.path)
                 changed = node._replace(data=op.data, mzxid=self.zxid, mtime=now_ms, version=node.version + 1)
                 self._put(op.path, changed)
                 self.events.append(WatchEvent(EventType.CHANGED, op.path))
@@ -281,6 +283,12 @@ class Stage:
         if not acl.may(node.acls, permission, self._identities):
             raise NoAuthError(path)
 
+    def _is_kept(self, path: str, node: Znode) -> bool:
+        """Whether a node is to be changed by the broker alone, and it is somebody else who asks."""
+        # differs from Kafka (registry-kept): whoever deletes the controller's or a broker's node ends it there.
+        is_own = access.is_brokers_own(path) or node.ephemeral_owner == self._session_id
+        return is_own and self._identities is not None
+
     def _settled(self, acls: Acls, path: str) -> Acls:
         """What is kept of a list that somebody sent."""
         if self._identities is None:
@@ -304,6 +312,10 @@ class Stage:
             raise NoNodeError(parent_path)
         self._check(parent, acl.CREATE, parent_path)
         path = f"{op.path}{parent.created_count:010d}" if op.is_sequence else op.path
+        if self._identities is not None and (
+            access.is_brokers_own(path) or (op.is_ephemeral and access.is_of_skeleton(path))
+        ):
+            raise NoAuthError(path)
         if not is_checked:
             # With its number a sequential node's path is one, even where the part before the number is not.
             _check_path(path)
@@ -333,6 +345,8 @@ class Stage:
         if node is None or parent is None:
             raise NoNodeError(op.path)
         self._check(parent, acl.DELETE, op.path)
+        if self._is_kept(op.path, node) or (self._identities is not None and access.is_of_skeleton(op.path)):
+            raise NoAuthError(op.path)
         if op.version not in (ANY_VERSION, node.version):
             raise BadVersionError(op.path)
         if node.child_count:

@@ -21,6 +21,7 @@ from barnabas.core.timers import Timers
 from barnabas.registry import bootstrap, paths
 from barnabas.registry.store import NoNodeError, Registry, SessionState
 from barnabas.registry.znodes.brokers import BrokerRegistration
+from barnabas.registry.znodes.payload import decimal_int32
 
 log = logging.getLogger(__name__)
 
@@ -85,14 +86,17 @@ class Membership:
             await over.future()
 
     async def ensure(self) -> None:
-        """Register, unless it is done in this session.
+        """Register, unless it is done in this session and still there.
 
         Raises:
             BrokerIdTakenError: Another session has this id.
         """
         session_id = self._registry.session_id
         if session_id == self._session_id:
-            return
+            stat = await self._registry.exists(paths.broker(self._broker_id))
+            if stat is not None and stat.ephemeral_owner == session_id:
+                return
+            log.warning("somebody deleted the registration of broker %d", self._broker_id)
         epoch = await bootstrap.register_broker(self._registry, self._registration(), self._session_id)
         if self._session_id:
             log.info("broker %d is registered again, with epoch %d", self._broker_id, epoch)
@@ -119,9 +123,12 @@ class Membership:
 
     async def _conflict(self) -> str | None:
         """Why this broker can't be the one of its cluster, or None."""
-        own = str(self._broker_id)
         for name in await self._registry.children(paths.BROKER_IDS):
-            if name != own:
+            if name == str(self._broker_id):
+                continue
+            stat = await self._registry.exists(paths.child(paths.BROKER_IDS, name))
+            # What is no registration the controller names.
+            if stat is not None and stat.ephemeral_owner and decimal_int32(name) is not None:
                 return f"broker {name} is registered in this cluster, and several brokers can't work together yet"
         controller = await current_controller(self._registry)
         if controller is None or controller.session_id == self._registry.session_id:

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from barnabas.cluster.watcher import NOTIFICATION_LIFETIME_MS, RETRY_BACKOFF_MS, ConfigWatcher
+from barnabas.cluster.watcher import ConfigWatcher
 from barnabas.core.executor import InlineExecutor
 from barnabas.core.pending import Spawner
 from barnabas.registry.bootstrap import bootstrap
+from barnabas.registry.changes import NOTIFICATION_LIFETIME_MS, RETRY_BACKOFF_MS
 from barnabas.registry.configs import change_config
 from barnabas.registry.embedded import EmbeddedRegistry
 from barnabas.registry.store import ConnectionLostError, EventType, NoNodeError, WatchEvent

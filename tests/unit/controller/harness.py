@@ -126,7 +126,7 @@ class Cluster:
         """Another broker registers."""
         data = encode_registration(registration(broker_id, rack))
         path = paths.broker(broker_id)
-        await self.registry.multi([CreateOp(path), SetOp(path, data)])
+        await self.registry.multi([CreateOp(path, is_ephemeral=True), SetOp(path, data)])
         await until(lambda: broker_id in self.view.image.brokers)
 
     async def remove_broker(self, broker_id: int) -> None:

@@ -322,15 +322,20 @@ def test_settings_that_can_not_be_read_hold_up_nothing_for_good(error: RegistryE
     assert errors == [error]
 
 
-def test_an_epoch_that_is_none_ends_the_start_with_one_line() -> None:
+@pytest.mark.parametrize("data", [b"first", b"\xff", b"-1", b"2147483647", b"9" * 5_000])
+def test_an_epoch_that_is_none_is_passed_over(data: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    epochs: list[int] = []
+
     async def first(cluster: Cluster) -> None:
-        await cluster.registry.multi([SetOp(paths.CONTROLLER_EPOCH, b"first")])
+        epochs.append(cluster.controller.epoch)
+        await cluster.registry.multi([SetOp(paths.CONTROLLER_EPOCH, data)])
 
     async def second(cluster: Cluster) -> None:
-        raise AssertionError("it must not come to that")
+        epochs.append(cluster.controller.epoch)
 
-    with pytest.raises(Exception, match="b'first' is no controller epoch"):
-        play(first, second)
+    play(first, second)
+    assert epochs[0] < epochs[1]
+    assert "/controller_epoch is malformed (no controller epoch)" in caplog.text
 
 
 def lose_watches(cluster: Cluster) -> None:
@@ -383,7 +388,7 @@ def test_in_another_session_the_broker_is_registered_before_it_stands_for_electi
 def test_a_broker_that_is_not_admitted_is_none() -> None:
     async def story(cluster: Cluster) -> None:
         cluster.controller._admits = lambda broker_id: broker_id != 1
-        await cluster.registry.create(paths.broker(1), encode_registration(registration(1)))
+        await cluster.registry.create(paths.broker(1), encode_registration(registration(1)), ephemeral=True)
         await cluster.add_broker(2)
         await put_topic(cluster, "t", {0: [1, 2]})
         await until(lambda: cluster.view.image.has_leaders("t", 1))

@@ -10,6 +10,7 @@ from barnabas.core.executor import InlineExecutor
 from barnabas.core.pending import Spawner
 from barnabas.registry import paths
 from barnabas.registry.bootstrap import bootstrap
+from barnabas.registry.changes import NOTIFICATION_LIFETIME_MS
 from barnabas.registry.embedded import EmbeddedRegistry
 from barnabas.registry.store import ConnectionLostError, EventType, WatchEvent
 from barnabas.registry.znodes.payload import MalformedError
@@ -17,7 +18,7 @@ from barnabas.security.principals import Principal
 from barnabas.security.sasl.decoys import Decoys
 from barnabas.security.sasl.mechanism import Identity
 from barnabas.security.sasl.scram import SHA_256
-from barnabas.security.tokens.manager import NOTIFICATION_LIFETIME_MS, TokenManager
+from barnabas.security.tokens.manager import TokenManager
 from barnabas.security.tokens.token import Token, TokenLimits, decode_token, encode_token
 from barnabas.testing.manual_clock import ManualClock
 

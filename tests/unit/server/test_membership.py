@@ -158,3 +158,27 @@ def test_a_broker_that_comes_later_is_not_spoken_to_and_is_told_of_once(caplog: 
 
     play(story)
     assert caplog.text.count("broker 7 registered in this cluster") == 1
+
+
+def test_what_is_no_registration_is_passed_over() -> None:
+    async def story(place: Place) -> None:
+        # One that no session owns is no broker's, whatever it is called: also where this one's is to be.
+        for name in ("7", "0", "0/child", "00000000004", "x"):
+            await place.registry.create(f"{paths.BROKER_IDS}/{name}")
+        await place.leave(f"{paths.BROKER_IDS}/y")
+        await place.registry.create(paths.CONTROLLER, encode_controller(7, 0))
+        await place.joined()
+        assert (await place.registered())[2] == place.registry.session_id
+
+    play(story)
+
+
+def test_a_registration_that_somebody_deleted_is_made_anew() -> None:
+    async def story(place: Place) -> None:
+        await place.joined()
+        epoch = place.view.broker_epoch
+        await place.registry.delete(paths.broker(0))
+        await place.membership.ensure()
+        assert (await place.registered())[1] == place.view.broker_epoch > epoch
+
+    play(story)

@@ -10,8 +10,10 @@ Source: zookeeper.md, cluster and brokers.
 
 from typing import NamedTuple
 
-from barnabas.registry.znodes.payload import MalformedError, dump, integer, load
+from barnabas.registry.znodes.payload import MalformedError, decimal_int32, dump, integer, is_int32, load, load_strictly
 
+# Beyond it there is no room for a block of ids in 64 bits.
+_MOST_PRODUCER_ID = (1 << 63) - (1 << 20)
 INITIAL_CONTROLLER_EPOCH = b"0"
 
 
@@ -42,12 +44,13 @@ def decode_controller_epoch(data: bytes | None) -> int:
     """The epoch; 0 where there was none yet.
 
     Raises:
-        MalformedError: It is no number.
+        MalformedError: It is no number that another one can follow.
     """
-    try:
-        return int(data) if data else 0
-    except ValueError:
-        raise MalformedError(f"{data!r} is no controller epoch") from None
+    epoch = decimal_int32(data.decode("ascii", "replace")) if data else 0
+    # One more must be a number, too.
+    if epoch is None or not is_int32(epoch + 1):
+        raise MalformedError("no controller epoch")
+    return epoch
 
 
 class ProducerIdBlock(NamedTuple):
@@ -65,10 +68,15 @@ def encode_producer_id_block(block: ProducerIdBlock) -> bytes:
 
 
 def decode_producer_id_block(data: bytes | None) -> ProducerIdBlock | None:
-    """The block handed out last; None: there was none."""
-    payload = load(data)
-    if "block_end" not in payload:
+    """The block handed out last; None: there was none.
+
+    Raises:
+        MalformedError: Which ids were handed out can't be told.
+    """
+    if not data:
         return None
-    return ProducerIdBlock(
-        integer(payload, "broker", -1), integer(payload, "block_start", 0), integer(payload, "block_end", -1)
-    )
+    payload = load_strictly(data)
+    last = integer(payload, "block_end", -1)
+    if not 0 <= last < _MOST_PRODUCER_ID:
+        raise MalformedError("no end of a block")
+    return ProducerIdBlock(integer(payload, "broker", -1), integer(payload, "block_start", 0), last)

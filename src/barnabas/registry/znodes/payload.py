@@ -46,6 +46,19 @@ def load_strictly(data: bytes | None) -> JsonObject:
     return value
 
 
+def is_int32(value: object) -> bool:
+    """Whether a value is a number that Kafka has room for; JSON's true and false are none."""
+    return type(value) is int and -(1 << 31) <= value < 1 << 31
+
+
+def decimal_int32(text: str) -> int | None:
+    """The number that a text is in Kafka's own spelling, which no other text is; None: it is none."""
+    if not (text.isascii() and text.isdecimal() and len(text) <= 10):
+        return None
+    number = int(text)
+    return number if is_int32(number) and str(number) == text else None
+
+
 def integer(payload: JsonObject, key: str, default: int) -> int:
     """A number of an object, also when it was written as a string."""
     value = payload.get(key)

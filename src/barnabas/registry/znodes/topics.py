@@ -12,7 +12,7 @@ Source: zookeeper.md, topic assignment and partition state.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from barnabas.registry.znodes.payload import MalformedError, dump, load_strictly
+from barnabas.registry.znodes.payload import MalformedError, decimal_int32, dump, is_int32, load_strictly
 
 
 @dataclass(slots=True)
@@ -63,11 +63,14 @@ def decode_assignment(data: bytes | None) -> TopicAssignment:
     """The assignment of a payload of any version; null has no partitions.
 
     Raises:
-        MalformedError: It is no JSON object, a partition is no number, or a replica is none.
+        MalformedError: It is no JSON object, a partition or a replica is no number, or a partition has no replica.
     """
     payload = load_strictly(data) if data else {}
+    replicas = _unkeyed(payload.get("partitions"))
+    if not all(replicas.values()):
+        raise MalformedError("a partition has no replicas")
     return TopicAssignment(
-        _unkeyed(payload.get("partitions")),
+        replicas,
         _unkeyed(payload.get("adding_replicas")),
         _unkeyed(payload.get("removing_replicas")),
     )
@@ -95,7 +98,7 @@ def decode_partition_state(data: bytes | None) -> PartitionStateNode:
     try:
         return PartitionStateNode(
             _number(payload["leader"]),
-            _number(payload["leader_epoch"]),
+            _epoch(payload["leader_epoch"]),
             tuple(_numbers(payload["isr"])),
             _number(payload["controller_epoch"]),
         )
@@ -110,18 +113,32 @@ def _keyed(replicas: Mapping[int, Sequence[int]]) -> dict[str, list[int]]:
 def _unkeyed(value: object) -> dict[int, list[int]]:
     if value is None:
         return {}
-    if not isinstance(value, dict) or not all(key.isascii() and key.isdecimal() for key in value):
-        raise MalformedError("partitions are not numbers")
-    return {int(key): _numbers(brokers) for key, brokers in sorted(value.items(), key=lambda item: int(item[0]))}
+    if not isinstance(value, dict):
+        raise MalformedError("partitions are no object")
+    found = {}
+    for key, brokers in value.items():
+        partition = decimal_int32(key)
+        if partition is None:
+            raise MalformedError(f"partition {key[:40]!r} is no number")
+        found[partition] = _numbers(brokers)
+    return dict(sorted(found.items()))
 
 
 def _numbers(value: object) -> list[int]:
     if not isinstance(value, list):
-        raise MalformedError(f"{value!r} is no list of brokers")
+        raise MalformedError("the brokers of a partition are no list")
     return [_number(item) for item in value]
 
 
 def _number(value: object) -> int:
-    if not isinstance(value, int):
-        raise MalformedError(f"{value!r} is no number")
+    if not isinstance(value, int) or not is_int32(value):
+        raise MalformedError(f"{str(value)[:40]!r} is no number")
     return value
+
+
+def _epoch(value: object) -> int:
+    """An epoch that another one can follow."""
+    epoch = _number(value)
+    if not 0 <= epoch < (1 << 31) - 1:
+        raise MalformedError(f"{epoch} is no epoch")
+    return epoch

@@ -114,7 +114,7 @@ class AclStore:
     def _new_changes(
         self, clock: Clock, spawner: Spawner, prefix: str, decode: Callable[[bytes | None], Pattern]
     ) -> Changes:
-        async def take_over(data: Sequence[bytes | None]) -> None:
+        async def take_over(data: Sequence[tuple[str, bytes | None]]) -> None:
             await self._read_changed(data, decode)
 
         parent = paths.parent(prefix)
@@ -208,14 +208,16 @@ class AclStore:
 
     # --- reading
 
-    async def _read_changed(self, data: Sequence[bytes | None], decode: Callable[[bytes | None], Pattern]) -> None:
+    async def _read_changed(
+        self, notifications: Sequence[tuple[str, bytes | None]], decode: Callable[[bytes | None], Pattern]
+    ) -> None:
         # In the order in which they changed first.
         changed: dict[Pattern, None] = {}
-        for each in data:
+        for name, data in notifications:
             try:
-                changed[decode(each)] = None
+                changed[decode(data)] = None
             except MalformedError as error:
-                log.warning("a notification of changed access rules is not one, and is passed over: %s", error)
+                log.warning("notification %s of changed access rules is not one, and is passed over: %s", name, error)
         async with self._lock:
             await self._take_over(changed)
 

@@ -28,12 +28,14 @@ from barnabas.core.executor import Executor, submit
 from barnabas.core.pending import Spawner
 from barnabas.core.timers import Timers
 from barnabas.registry import paths
+from barnabas.registry.changes import NOTIFICATION_LIFETIME_MS, notifications
 from barnabas.registry.store import (
     CreateOp,
     DeleteOp,
     EventType,
     NodeExistsError,
     NoNodeError,
+    NotEmptyError,
     Op,
     Registry,
     RegistryClosedError,
@@ -63,7 +65,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-NOTIFICATION_LIFETIME_MS = 15 * 60 * 1000
 _RETRY_BACKOFF_MS = 500
 MOST_OF_ONE = 1_000
 """So many tokens an owner has; with `MOST_RENEWERS_CHARACTERS` of renewers' names each, some 30 MB at the most."""
@@ -249,9 +250,10 @@ class TokenManager:
             self._is_looking = False
 
     async def _look(self) -> None:
-        names = await self._registry.children(paths.DELEGATION_TOKEN_CHANGES, self._changed)
-        numbers = {name: _number(name) for name in names}
-        new = sorted((name for name in names if numbers[name] > self._last_seen), key=numbers.__getitem__)
+        prefix = paths.DELEGATION_TOKEN_CHANGE_PREFIX
+        listed = await self._registry.children(paths.DELEGATION_TOKEN_CHANGES, self._changed)
+        names = await notifications(self._registry, paths.DELEGATION_TOKEN_CHANGES, prefix, listed)
+        new = {name for name in names if _number(name) > self._last_seen}
         changed: dict[str, None] = {}
         now_ms = self._clock.now_ms()
         for name in names:
@@ -260,6 +262,9 @@ class TokenManager:
                 data, stat = await self._registry.get(path)
                 if now_ms - stat.ctime > NOTIFICATION_LIFETIME_MS:
                     await self._registry.delete(path)
+            except NotEmptyError:
+                # Somebody keeps it.
+                pass
             except NoNodeError:
                 self._is_stale = self._is_stale or name in new
                 continue
@@ -274,14 +279,14 @@ class TokenManager:
         else:
             await self._read(changed)
         # Not before: what could not be read is still to be seen.
-        self._last_seen = max([self._last_seen, *numbers.values()])
+        self._last_seen = max([self._last_seen, *map(_number, names)])
 
     async def _read(self, token_ids: Iterable[str]) -> None:
         tokens = []
         for token_id in token_ids:
             path = paths.delegation_token(token_id)
             if not paths.is_valid(path):
-                log.warning("a change of a delegation token names none, and is passed over")
+                log.warning("a change of the delegation token %.40r names none, and is passed over", token_id)
                 continue
             try:
                 data, _ = await self._registry.get(path)
@@ -334,7 +339,4 @@ def _note(token_id: str) -> Op:
 
 
 def _number(name: str) -> int:
-    """The number of a notification; -1: it is none."""
-    number = name.removeprefix(paths.DELEGATION_TOKEN_CHANGE_PREFIX)
-    is_one = name.startswith(paths.DELEGATION_TOKEN_CHANGE_PREFIX) and number.isdecimal()
-    return int(number) if is_one else -1
+    return int(name[len(paths.DELEGATION_TOKEN_CHANGE_PREFIX) :])
