@@ -9,6 +9,7 @@ Source: zookeeper.md, ZooKeeper ACLs; Kafka 2.7.2, ZkData.
 from enum import Enum
 
 from barnabas.registry import paths
+from barnabas.registry.acl import ALL, READ, SUPER, Acl, Acls
 
 _BROKERS_OWN = frozenset((paths.CLUSTER_ID, paths.CONTROLLER_EPOCH, paths.PRODUCER_ID_BLOCK))
 _SKELETON = frozenset(
@@ -35,6 +36,27 @@ def is_brokers_own(path: str) -> bool:
 def is_of_skeleton(path: str) -> bool:
     """Whether a node is one that has to be there as long as the broker is: nobody else deletes it."""
     return path in _SKELETON or paths.parent(path) in (paths.ACLS, paths.PREFIXED_ACLS)
+
+
+_READ_BY_ALL = (Acl(READ, "world", "anyone"), Acl(ALL, *SUPER))
+_HIDDEN = (Acl(ALL, *SUPER),)
+
+
+def acls_of_secured(path: str) -> Acls:
+    """Who may do what with a node of a broker's own tree that has no list, where logins are asked for.
+
+    What old consumers write stays open to them.
+    """
+    # differs from Kafka (registry-secured): lists are given when a node is made, or by a tool.
+    if path.startswith(f"{paths.CONSUMERS}/"):
+        return ()
+    match access_of_others(path):
+        case Access.ALL:
+            return ()
+        case Access.READ:
+            return _READ_BY_ALL
+        case Access.NONE:
+            return _HIDDEN
 
 
 def access_of_others(path: str) -> Access:

@@ -8,7 +8,9 @@ password is `digest:<user>:<digest>` too. The broker itself needs no permission.
 | world | anyone | everybody |
 | auth | (none) | replaced by the client's own identities when the list is set |
 | digest | user:base64(SHA-1(user:password)) | who sent that user and password |
+| x509 | a certificate's subject | who came by TLS with a certificate of it |
 | ip | address or address/bits | who connects from there |
+| super | (none) | who is named in barnabas.registry.super.users: he may do everything |
 
 Invariant: an empty list stands for `OPEN_TO_ALL`, which is what ZooKeeper calls `world:anyone:cdrwa`.
 
@@ -19,6 +21,8 @@ checkACL, DigestAuthenticationProvider, IPAuthenticationProvider.
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
+from barnabas.core.errors import ConfigError
+
 READ: Final = 1
 WRITE: Final = 2
 CREATE: Final = 4
@@ -27,6 +31,7 @@ ADMIN: Final = 16
 ALL: Final = 31
 
 _ADDRESS_BITS = 32
+_DIGEST_CHARACTERS = 28
 
 
 class Identity(NamedTuple):
@@ -46,6 +51,7 @@ class Acl(NamedTuple):
 
 Acls = tuple[Acl, ...]
 
+SUPER: Final = Identity("super", "")
 OPEN_TO_ALL: Final[Acls] = (Acl(ALL, "world", "anyone"),)
 
 
@@ -69,7 +75,7 @@ def may(acls: Acls, permission: int, identities: Sequence[Identity] | None) -> b
         permission: A sum of permissions, of which one is enough.
         identities: Who asks; None: the broker.
     """
-    if not acls or identities is None:
+    if not acls or identities is None or SUPER in identities:
         return True
     for acl in acls:
         if not acl.permissions & permission:
@@ -92,13 +98,15 @@ def settled(acls: Iterable[Acl], identities: Sequence[Identity]) -> Acls | None:
         if acl.scheme == "world" and acl.id == "anyone":
             kept.append(acl)
         elif acl.scheme == "auth":
-            # An address is no login.
-            own = [Acl(acl.permissions, *each) for each in identities if each.scheme != "ip"]
+            # An address is no login; who may do everything needs no list.
+            own = [Acl(acl.permissions, *each) for each in identities if each.scheme not in ("ip", "super")]
             if not own:
                 return None
             kept.extend(own)
-        elif (acl.scheme == "digest" and acl.id.rstrip(":").count(":") == 1) or (
-            acl.scheme == "ip" and _network(acl.id) is not None
+        elif (
+            (acl.scheme == "digest" and acl.id.rstrip(":").count(":") == 1)
+            or (acl.scheme == "ip" and _network(acl.id) is not None)
+            or (acl.scheme == "x509" and "=" in acl.id)
         ):
             kept.append(acl)
         else:
@@ -106,6 +114,25 @@ def settled(acls: Iterable[Acl], identities: Sequence[Identity]) -> Acls | None:
     if not kept:
         return None
     return () if tuple(kept) == OPEN_TO_ALL else tuple(kept)
+
+
+def super_users(text: str) -> frozenset[Identity]:
+    """Those whom `barnabas.registry.super.users` names.
+
+    Raises:
+        ConfigError: One is none; what is said of it holds no digest.
+    """
+    found = set()
+    for number, each in enumerate(filter(None, map(str.strip, text.split(";"))), 1):
+        scheme, _, name = each.partition(":")
+        is_digest = scheme == "digest" and name.count(":") == 1 and len(name.partition(":")[2]) == _DIGEST_CHARACTERS
+        if not is_digest and not (scheme == "x509" and "=" in name):
+            raise ConfigError(
+                f"barnabas.registry.super.users: number {number} is neither digest:USER:BASE64 (of the SHA-1 of "
+                "USER:PASSWORD) nor x509: and a certificate's subject"
+            )
+        found.add(Identity(scheme, name))
+    return frozenset(found)
 
 
 def without_digests(acls: Acls) -> Acls:

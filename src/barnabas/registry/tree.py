@@ -102,9 +102,10 @@ class Tree:
 
     Attributes:
         zxid: The last transaction that is in it.
+        is_secured: Whether nodes without a list of permissions are not open to all.
     """
 
-    __slots__ = ("_children", "_ephemerals", "_nodes", "zxid")
+    __slots__ = ("_children", "_ephemerals", "_nodes", "is_secured", "zxid")
 
     def __init__(self, nodes: Mapping[str, Znode] | None = None, zxid: int = 0) -> None:
         """Args:
@@ -112,6 +113,7 @@ class Tree:
         zxid: The last transaction that is in them.
         """
         self.zxid = zxid
+        self.is_secured = False
         self._nodes: dict[str, Znode] = {paths.ROOT: Znode(None, 0, 0, 0, 0, 0)}
         self._children: dict[str, set[str]] = {}
         self._ephemerals: dict[int, set[str]] = {}
@@ -130,6 +132,10 @@ class Tree:
     def get(self, path: str) -> Znode | None:
         """The node of a path, if there is one."""
         return self._nodes.get(path)
+
+    def acls(self, path: str, node: Znode) -> Acls:
+        """Who may do what with a node; empty: everybody everything."""
+        return access.acls_of_secured(path) if self.is_secured and not node.acls else node.acls
 
     def children(self, path: str) -> list[str]:
         """The sorted names of a node's children.
@@ -280,7 +286,7 @@ class Stage:
         return node
 
     def _check(self, node: Znode, permission: int, path: str) -> None:
-        if not acl.may(node.acls, permission, self._identities):
+        if self._identities is not None and not acl.may(self._tree.acls(path, node), permission, self._identities):
             raise NoAuthError(path)
 
     def _is_kept(self, path: str, node: Znode) -> bool:

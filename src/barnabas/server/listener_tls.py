@@ -13,7 +13,7 @@ Source: KIP-226, KIP-651; Kafka 2.7.2, SslFactory, SslPrincipalMapper; configura
 import logging
 import os
 import ssl
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from barnabas.core.config import BrokerConfig, Endpoint
 from barnabas.core.config.settings import format_value
@@ -60,9 +60,15 @@ class _Keys:
 class ListenerTls:
     """The keys of all listeners with TLS. Owned by the event loop."""
 
-    def __init__(self, config: BrokerConfig, env: Environment) -> None:
+    def __init__(
+        self, config: BrokerConfig, env: Environment, endpoints: Callable[[], Sequence[Endpoint]] | None = None
+    ) -> None:
+        """Args:
+        endpoints: Those that there are now; None: Kafka's clients', as the settings have them.
+        """
         self._config = config
         self._env = env
+        self._endpoints = endpoints or (lambda: config.endpoints)
         self._executor = env.new_executor("tls", 1)
         # Handshakes of clients come and go there; nothing else waits behind them.
         self._files_executor = env.new_executor("tls-files", 1)
@@ -150,7 +156,7 @@ class ListenerTls:
     def _look_at(self, is_forced: bool) -> None:
         """Look whether files or settings are other ones, and read those, elsewhere."""
         wanted: list[tuple[str, TlsSettings, _Marks | None]] = []
-        for endpoint in _with_tls(self._config.endpoints):
+        for endpoint in _with_tls(self._endpoints()):
             keys = self._keys.get(endpoint.listener_name)
             if keys is None or keys.context is None:
                 continue

@@ -339,7 +339,7 @@ class Node:
             self.observation.open()
 
     def _open_registry_listeners(self, registry: Registry) -> None:
-        if self.config.barnabas_registry_listeners:
+        if self.config.barnabas_registry_listeners or self.config.barnabas_registry_ssl_listeners:
             # Not at the top: most brokers do without it.
             from barnabas.server.registry_listeners import RegistryListeners
 

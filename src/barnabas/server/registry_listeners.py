@@ -6,20 +6,27 @@ Source: broker configs; docs/zookeeper-clients.md.
 """
 
 import logging
+from typing import TYPE_CHECKING
 
-from barnabas.core.config import BrokerConfig
+from barnabas.core.config import BrokerConfig, Endpoint
 from barnabas.core.config.listeners import parse_addresses
-from barnabas.core.errors import StartupError
+from barnabas.core.errors import BarnabasError, StartupError
 from barnabas.net.channel import Acceptor, SocketOptions
 from barnabas.net.reactor import Reactor
+from barnabas.registry.acl import super_users
 from barnabas.registry.embedded import EmbeddedRegistry
 from barnabas.registry.store import Registry
 from barnabas.server.environment import Environment
 from barnabas.zookeeper.server import ZooKeeperServer
 from barnabas.zookeeper.state import ServerState
 
+if TYPE_CHECKING:
+    from barnabas.server.listener_tls import ListenerTls
+
 log = logging.getLogger(__name__)
 
+# As in listener.name.registry.ssl.keystore.location.
+_NAME = "REGISTRY"
 _LOOPBACK = ("127.", "::1")
 
 
@@ -42,27 +49,54 @@ class RegistryListeners:
                 "here ZooKeeper keeps it (zookeeper.connect): remove one of them"
             )
         options = SocketOptions(max_descriptor=env.limits.highest_connection_descriptor())
+        plain = parse_addresses(config.barnabas_registry_listeners, "127.0.0.1:2181")
+        secret = parse_addresses(config.barnabas_registry_ssl_listeners, "127.0.0.1:2182")
         acceptors: list[Acceptor] = []
+        self._tls: ListenerTls | None = None
         try:
-            for host, port in parse_addresses(config.barnabas_registry_listeners, "127.0.0.1:2181"):
+            supers = super_users(config.barnabas_registry_super_users or "")
+            for host, port in [*plain, *secret]:
                 acceptors.append(env.network.bind(host, port, options))
-        except StartupError:
+            for index in range(len(plain), len(acceptors)):
+                acceptors[index] = self._with_tls(config, env, acceptors[index])
+        except BarnabasError:
             for acceptor in acceptors:
                 acceptor.close()
+            self._close_tls()
             raise
         self.addresses = [acceptor.address for acceptor in acceptors]
-        state = ServerState(registry, env.clock, env.timers, env.dice, self.addresses[0][1])
+        registry.tree.is_secured = self._is_secured = config.zookeeper_set_acl or bool(supers)
+        state = ServerState(registry, env.clock, env.timers, env.dice, self.addresses[0][1], supers)
         self._server = ZooKeeperServer(state, acceptors)
+
+    def _with_tls(self, config: BrokerConfig, env: Environment, acceptor: Acceptor) -> Acceptor:
+        """Let the connections of an address speak TLS.
+
+        Raises:
+            StartupError: The keys can't be used.
+        """
+        endpoint = Endpoint(_NAME, *acceptor.address, "SSL")
+        if self._tls is None:
+            # Not at the top: who asks for no TLS starts without it.
+            from barnabas.server.listener_tls import ListenerTls
+
+            self._tls = ListenerTls(config, env, lambda: [endpoint])
+            self._tls.prepare(endpoint)
+        return self._tls.acceptor(acceptor, endpoint)
+
+    def _close_tls(self) -> None:
+        if self._tls is not None:
+            self._tls.close()
 
     def start(self, reactor: Reactor) -> None:
         """Serve from now on."""
         self._server.start(reactor)
         for host, port in self.addresses:
             log.info("ZooKeeper's clients find the registry at %s:%d", f"[{host}]" if ":" in host else host, port)
-            if not host.startswith(_LOOPBACK):
+            if not host.startswith(_LOOPBACK) and not self._is_secured:
                 log.warning(
                     "barnabas.registry.listeners: anybody who reaches %s port %d can read and change the cluster's "
-                    "state, users' credentials and permissions too",
+                    "state, users' credentials and permissions too: set barnabas.registry.super.users",
                     host,
                     port,
                 )
@@ -70,3 +104,4 @@ class RegistryListeners:
     def close(self) -> None:
         """Serve nobody any more."""
         self._server.close()
+        self._close_tls()

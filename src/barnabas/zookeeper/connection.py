@@ -42,6 +42,9 @@ MOST_WAITING = 1_000
 _WATCHES_PER_TURN = 1_000
 # A connection that has no session by then is closed.
 _SESSIONLESS_MS = 10_000
+# Of one connection, which keeps them; and of one login.
+_MOST_IDENTITIES = 16
+_MOST_PROOF_BYTES = 8 * 1024
 _NO_PASSWORD = bytes(messages.PASSWORD_BYTES)
 
 
@@ -121,6 +124,7 @@ class ZooKeeperConnection:
 
     def _connect(self, frame: memoryview) -> None:
         server = self._server
+        self._look_at_certificate()
         wish = messages.decode_connect(JuteReader(frame))
         if wish.last_zxid > server.tree.zxid:
             raise UnanswerableError(f"it has seen transaction {wish.last_zxid:#x}, which has not happened here")
@@ -155,15 +159,37 @@ class ZooKeeperConnection:
     def _authenticate(self, xid: int, reader: JuteReader) -> None:
         reader.integer()
         scheme, proof = reader.string(), reader.buffer()
-        if scheme == "digest" and proof is not None:
-            identity = acl.digest_identity(proof)
-            if identity not in self._identities:
-                self._identities = (*self._identities, identity)
-        elif scheme != "ip":
+        if scheme == "digest" and proof is not None and len(proof) <= _MOST_PROOF_BYTES:
+            is_known = self._know(acl.digest_identity(proof))
+        else:
+            # Of the certificate it was known before.
+            is_known = scheme == "ip" or (scheme == "x509" and any(each.scheme == scheme for each in self._identities))
+        if is_known:
+            self._answer(xid, 0, Code.OK)
+        else:
             self._answer(xid, 0, Code.AUTH_FAILED)
             self._is_ending = True
+
+    def _know(self, identity: Identity) -> bool:
+        """Let the peer be somebody more; whether there was room."""
+        more = [identity, *([acl.SUPER] if identity in self._server.supers else [])]
+        known = (*self._identities, *(each for each in more if each not in self._identities))
+        if len(known) > _MOST_IDENTITIES:
+            return False
+        self._identities = known
+        return True
+
+    def _look_at_certificate(self) -> None:
+        certificate = self._connection.peer_certificate()
+        if certificate is None:
             return
-        self._answer(xid, 0, Code.OK)
+        # Here: who listens without TLS does without it.
+        from barnabas.security.tls.distinguished_name import subject
+
+        try:
+            self._know(Identity("x509", subject(certificate)))
+        except ValueError:
+            raise UnanswerableError("the subject of its certificate is no distinguished name") from None
 
     # --- requests, in order
 
@@ -249,7 +275,8 @@ class ZooKeeperConnection:
             self._answer(xid, zxid, Code.NO_NODE)
             return
         permission = acl.READ | acl.ADMIN if isinstance(request, messages.GetAcl) else acl.READ
-        if not acl.may(node.acls, permission, self._identities):
+        acls = server.tree.acls(path, node)
+        if not acl.may(acls, permission, self._identities):
             self._answer(xid, zxid, Code.NO_AUTH)
             return
         body: bytearray
@@ -263,8 +290,8 @@ class ZooKeeperConnection:
                     server.watches.add_children(path, self)
                 body = messages.children_answer(server.tree.children(path), node.stat() if request.with_stat else None)
             case messages.GetAcl():
-                is_admin = acl.may(node.acls, acl.ADMIN, self._identities)
-                body = messages.acl_answer(node.acls if is_admin else acl.without_digests(node.acls), node.stat())
+                is_admin = acl.may(acls, acl.ADMIN, self._identities)
+                body = messages.acl_answer(acls if is_admin else acl.without_digests(acls), node.stat())
         self._answer(xid, zxid, Code.OK, body)
 
     def _set_watches(self, xid: int, request: messages.SetWatches) -> bool:

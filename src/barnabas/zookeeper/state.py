@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from barnabas.core.clock import Clock
 from barnabas.core.timers import Timers
-from barnabas.registry.acl import Author
+from barnabas.registry.acl import Author, Identity
 from barnabas.registry.embedded import EmbeddedRegistry, Outcome
 from barnabas.registry.store import RegistryClosedError, WatchEvent
 from barnabas.registry.tree import EndSessionOp, Tree
@@ -84,13 +84,23 @@ class ServerState:
 
     Attributes:
         registry, tree: What is served.
+        supers: Who may do everything.
         connections: Those that are open, in the order in which they came.
         port: Of the first address.
         now_ns: Monotonic nanoseconds, for what is measured.
     """
 
-    def __init__(self, registry: EmbeddedRegistry, clock: Clock, timers: Timers, dice: "Random", port: int) -> None:
+    def __init__(
+        self,
+        registry: EmbeddedRegistry,
+        clock: Clock,
+        timers: Timers,
+        dice: "Random",
+        port: int,
+        supers: frozenset[Identity] = frozenset(),
+    ) -> None:
         self.registry = registry
+        self.supers = supers
         # differs from Kafka (registry-root): ZooKeeper's own nodes are in its tree.
         self.tree: Tree = registry.tree
         self.timers = timers

@@ -40,10 +40,18 @@ def test_a_digest_is_the_one_of_zookeepers_own_tool() -> None:
         ([Acl(31, "ip", "10.0.0")], None),
         ([Acl(31, "ip", "10.0.0.256")], None),
         ([Acl(31, "sasl", "bob")], None),
+        ([Acl(31, "super", "")], None),
+        ([Acl(31, "x509", "CN=bob")], (Acl(31, "x509", "CN=bob"),)),
+        ([Acl(31, "x509", "bob")], None),
     ],
 )
 def test_a_list_is_settled_or_refused(sent: list[Acl], kept: tuple[Acl, ...] | None) -> None:
     assert acl.settled(sent, [HERE, ALICE]) == kept
+
+
+def test_who_may_everything_owns_nothing_by_that_and_is_stopped_by_no_list() -> None:
+    assert acl.settled([Acl(31, "auth", "")], [HERE, ALICE, acl.SUPER]) == (Acl(31, *ALICE),)
+    assert acl.may((Acl(0, "digest", "x:y"),), acl.WRITE, (HERE, acl.SUPER))
 
 
 def test_an_address_alone_is_no_login() -> None:

@@ -396,6 +396,7 @@ def _check_together(config: BrokerConfig, place: _Place) -> None:
     for name, addresses, example in (
         ("barnabas.http.listeners", config.barnabas_http_listeners, "127.0.0.1:9644"),
         ("barnabas.registry.listeners", config.barnabas_registry_listeners, "127.0.0.1:2181"),
+        ("barnabas.registry.ssl.listeners", config.barnabas_registry_ssl_listeners, "127.0.0.1:2182"),
     ):
         try:
             parse_addresses(addresses, example)

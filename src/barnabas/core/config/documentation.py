@@ -80,7 +80,17 @@ TEXTS = {
     ),
     "barnabas.registry.listeners": (
         "Where ZooKeeper's clients find the cluster's state that this broker keeps: host:port, or a port of this "
-        "machine alone; several divided by commas. Whoever connects may change it. Empty for nowhere."
+        "machine alone; several divided by commas. Whoever connects may change it, unless "
+        "barnabas.registry.super.users says who. Empty for nowhere."
+    ),
+    "barnabas.registry.ssl.listeners": (
+        "Where ZooKeeper's clients find it by TLS, with the keys of ssl.*, or of listener.name.registry.ssl.*. Empty "
+        "for nowhere."
+    ),
+    "barnabas.registry.super.users": (
+        "Who may do everything with the cluster's state by those listeners: digest:USER:BASE64 (SHA-1 of "
+        "USER:PASSWORD), or x509: and the subject of a certificate; several divided by semicolons. Where it is set, or "
+        "zookeeper.set.acl, others read what the broker wrote, but not credentials, and change nothing."
     ),
     "barnabas.request.max.array.elements": (
         "How many array elements a request may have in all; the connection of a larger one is closed."

@@ -29,6 +29,8 @@ HONOURED = frozenset(
         "barnabas.metrics.max.entities",
         "barnabas.record.validation",
         "barnabas.registry.listeners",
+        "barnabas.registry.ssl.listeners",
+        "barnabas.registry.super.users",
         "barnabas.request.max.array.elements",
         "barnabas.ssl.crl.location",
         "barnabas.ssl.handshake.timeout.ms",

@@ -362,6 +362,8 @@ BROKER: tuple[Row, ...] = (
     ("barnabas.ssl.crl.location", "string", None, None, None, None, "medium", "per-broker"),
     ("barnabas.ssl.handshake.timeout.ms", "int", 10000, 1, None, None, "low", "read-only"),
     ("barnabas.registry.listeners", "list", "", None, None, None, "medium", "read-only"),
+    ("barnabas.registry.ssl.listeners", "list", "", None, None, None, "medium", "read-only"),
+    ("barnabas.registry.super.users", "password", None, None, None, None, "medium", "read-only"),
 )
 
 BROKER_DYNAMIC_ONLY: tuple[Row, ...] = (
@@ -527,6 +529,8 @@ class BrokerFields:
         "barnabas_metrics_max_entities",
         "barnabas_record_validation",
         "barnabas_registry_listeners",
+        "barnabas_registry_ssl_listeners",
+        "barnabas_registry_super_users",
         "barnabas_request_max_array_elements",
         "barnabas_ssl_crl_location",
         "barnabas_ssl_handshake_timeout_ms",
@@ -982,6 +986,8 @@ class BrokerFields:
         barnabas_ssl_crl_location: str | None
         barnabas_ssl_handshake_timeout_ms: int
         barnabas_registry_listeners: list[str]
+        barnabas_registry_ssl_listeners: list[str]
+        barnabas_registry_super_users: str | None
 
 
 class TopicFields:
