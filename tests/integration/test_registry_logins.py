@@ -185,6 +185,10 @@ class Stores:
             **more,
         }
 
+    def pkcs12(self, name: str, password: str) -> str:
+        """A client's key and certificate, as keytool writes them."""
+        return self.write(f"{name}.p12", self._authority.issue(name).pkcs12(password))
+
     def client(self, name: str | None = None) -> dict[str, object]:
         """What kazoo is told to come with a certificate, or without one."""
         options: dict[str, object] = {"use_ssl": True, "ca": self.ca}

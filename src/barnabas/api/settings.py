@@ -24,12 +24,16 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Final, NamedTuple
 
+from barnabas.clients.zookeeper import ZOOKEEPER_SETTINGS
 from barnabas.core.config.settings import Setting, Value, allowed, parse
 from barnabas.core.errors import ConfigError
 from barnabas.security.tls.settings import CLIENT_SETTINGS
 
-SECURITY_SETTINGS: Final = ("security.protocol", "sasl.mechanism", "sasl.jaas.config", *CLIENT_SETTINGS)
-"""How brokers are reached: Kafka's newer names, as what is older knew no security."""
+SECURITY_SETTINGS: Final = (
+    *("security.protocol", "sasl.mechanism", "sasl.jaas.config", *CLIENT_SETTINGS),
+    *ZOOKEEPER_SETTINGS,
+)
+"""How brokers and ZooKeeper are reached: Kafka's newer names, as what is older knew no security."""
 
 _CLASS: Final = "class"
 

@@ -114,9 +114,10 @@ async def zookeeper_admin(
     """
     # What its client logs of its attempts to connect is not shown.
     logging.getLogger("barnabas.registry").setLevel(logging.CRITICAL)
+    from barnabas.migration.zookeeper_login import command_options
     from barnabas.registry.zookeeper import ZooKeeperRegistry
 
-    registry = await ZooKeeperRegistry.open(zookeeper)
+    registry = await ZooKeeperRegistry.open(command_options(zookeeper))
     try:
         if await registry.exists(paths.ROOT) is None:
             raise BarnabasError(f"{zookeeper}: there is no such chroot")

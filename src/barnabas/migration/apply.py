@@ -212,9 +212,10 @@ async def open_zookeeper(connect: str) -> TargetRegistry:
         StartupError: Nobody answers.
     """
     # kazoo is loaded by those who need it: every command of the command line loads this module.
+    from barnabas.migration.zookeeper_login import command_options
     from barnabas.registry.zookeeper import ZooKeeperRegistry
 
-    return await ZooKeeperRegistry.open(connect)
+    return await ZooKeeperRegistry.open(command_options(connect))
 
 
 async def read_target(connect: str, *, may_be_missing: bool, open_target: OpenTarget = open_zookeeper) -> TreeCopy:

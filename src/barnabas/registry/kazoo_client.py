@@ -43,6 +43,7 @@ def new_client(options: ZooKeeperOptions) -> Any:
             handler=handler,
             connection_retry=dict(_RECONNECTING),
             sasl_options=_sasl_options(options),
+            auth_data=None if options.digest is None else [("digest", options.digest)],
             use_ssl=options.tls is not None,
             logger=_LOG,
         )

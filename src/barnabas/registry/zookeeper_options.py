@@ -5,6 +5,10 @@ Source: Kafka 2.7.2, zookeeper.* of the broker's settings.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import ssl
 
 
 @dataclass(slots=True, frozen=True)
@@ -31,6 +35,7 @@ class ZooKeeperTls:
         protocols: The versions that may be used, as Java names them.
         ciphers: As OpenSSL names them; empty: its own choice.
         checks_host: The certificate has to be of the host.
+        context: What a connection is made with, where the stores were read already; then all else says nothing.
     """
 
     keystore: str | None = None
@@ -39,6 +44,7 @@ class ZooKeeperTls:
     protocols: tuple[str, ...] = ("TLSv1.2", "TLSv1.3")
     ciphers: tuple[str, ...] = ()
     checks_host: bool = True
+    context: "ssl.SSLContext | None" = field(default=None, repr=False)
 
 
 @dataclass(slots=True, frozen=True)
@@ -53,6 +59,7 @@ class ZooKeeperOptions:
         sets_acl: zookeeper.set.acl: what is created may be changed by its creator alone (`access.py`).
         login: None: nobody logs in.
         tls: None: there is none.
+        digest: user:password of ZooKeeper's scheme digest; None: there is none.
     """
 
     connect: str
@@ -62,3 +69,4 @@ class ZooKeeperOptions:
     sets_acl: bool = False
     login: ZooKeeperLogin | None = None
     tls: ZooKeeperTls | None = None
+    digest: str | None = field(default=None, repr=False)

@@ -56,7 +56,7 @@ def connect_tls(tls: ZooKeeperTls, address: tuple[str, int], hostname: str | Non
     """
     plain = socket.create_connection(address, timeout_s)
     try:
-        return new_context(tls).wrap_socket(plain, server_hostname=hostname or address[0])
+        return (tls.context or new_context(tls)).wrap_socket(plain, server_hostname=hostname or address[0])
     except BaseException:
         plain.close()
         raise

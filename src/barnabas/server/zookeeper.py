@@ -38,11 +38,14 @@ def zookeeper_options(config: BrokerConfig, dice: "Random") -> ZooKeeperOptions:
     if config.zookeeper_session_timeout_ms <= 0:
         raise ConfigError("zookeeper.session.timeout.ms: must be at least 1")
     login, tls = _login(config, dice), _tls(config)
-    if config.zookeeper_set_acl and login is None and (tls is None or tls.keystore is None):
+    digest = config.barnabas_zookeeper_digest
+    if digest is not None and not digest.partition(":")[2]:
+        raise ConfigError("barnabas.zookeeper.digest: must be user:password")
+    if config.zookeeper_set_acl and login is None and digest is None and (tls is None or tls.keystore is None):
         raise ConfigError(
             "zookeeper.set.acl=true: nobody logs in to ZooKeeper: set barnabas.jaas.config.file to a JAAS file with a "
-            "section Client, or zookeeper.ssl.client.enable, zookeeper.clientCnxnSocket and "
-            "zookeeper.ssl.keystore.location"
+            "section Client, or barnabas.zookeeper.digest, or zookeeper.ssl.client.enable, zookeeper.clientCnxnSocket "
+            "and zookeeper.ssl.keystore.location"
         )
     return ZooKeeperOptions(
         connect,
@@ -52,6 +55,7 @@ def zookeeper_options(config: BrokerConfig, dice: "Random") -> ZooKeeperOptions:
         config.zookeeper_set_acl,
         login,
         tls,
+        digest,
     )
 
 

@@ -25,6 +25,8 @@ from barnabas.api.connector.topic_filter import TopicFilter
 from barnabas.api.errors import ClosedError
 from barnabas.clients.environment import ClientEnvironment, Streams, machine_environment
 from barnabas.clients.environment import dial as dial_plainly
+from barnabas.clients.zookeeper import zookeeper_options
+from barnabas.core.dice import system_dice
 from barnabas.core.errors import ConfigError
 from barnabas.core.types import TopicPartition
 from barnabas.registry.store import Registry
@@ -236,8 +238,10 @@ class ConsumerConnector:
     def _zookeeper(self) -> ZooKeeperOptions:
         session_ms = self._settings.integer("zookeeper.session.timeout.ms")
         is_given = "zookeeper.connection.timeout.ms" in self._settings.given
-        return ZooKeeperOptions(
+        return zookeeper_options(
             self._settings.text("zookeeper.connect"),
+            self._settings.security,
+            system_dice(),
             session_timeout_ms=session_ms,
             connection_timeout_ms=self._settings.integer("zookeeper.connection.timeout.ms") if is_given else session_ms,
         )

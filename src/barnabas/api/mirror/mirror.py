@@ -122,7 +122,7 @@ class Mirror:
         if is_in_zookeeper(options):
             from barnabas.api.mirror.zookeeper_source import source_cluster_id
 
-            return source_cluster_id(source_name(options))
+            return source_cluster_id(options)
         source = KafkaSource(options, self._plan.topics, lambda: False, self.notes)
         try:
             return source.cluster_id()

@@ -13,11 +13,14 @@ from typing import Final
 
 from barnabas.api.connector.connector import ConsumerConnector
 from barnabas.api.connector.errors import ConsumerTimeoutError, OffsetCommitError
+from barnabas.api.connector.settings import TABLE
 from barnabas.api.connector.topic_filter import TopicFilter
 from barnabas.api.errors import ApiError
 from barnabas.api.mirror.errors import MirrorError
 from barnabas.api.mirror.librdkafka import Notes
 from barnabas.api.mirror.source import SourceMessage
+from barnabas.clients.zookeeper import zookeeper_options
+from barnabas.core.dice import system_dice
 from barnabas.core.errors import BarnabasError
 from barnabas.registry.bootstrap import cluster_id
 from barnabas.registry.zookeeper import ZooKeeperRegistry
@@ -84,15 +87,19 @@ class ZooKeeperSource:
             self._notes.add(f"{self._name}: {error}")
 
 
-def source_cluster_id(connect: str) -> str | None:
+def source_cluster_id(options: Mapping[str, object]) -> str | None:
     """The id of the cluster that a ZooKeeper is of; None: it has none yet, or its brokers are older than ids.
+
+    Args:
+        options: As `connector_settings` gives them.
 
     Raises:
         StartupError: No ZooKeeper answers.
     """
 
     async def ask() -> str | None:
-        registry = await ZooKeeperRegistry.open(connect)
+        connect = str(options["zookeeper.connect"])
+        registry = await ZooKeeperRegistry.open(zookeeper_options(connect, TABLE.read(options).security, system_dice()))
         try:
             return await cluster_id(registry)
         finally:

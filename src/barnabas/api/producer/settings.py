@@ -11,6 +11,8 @@ from typing import Final
 
 from barnabas.api.settings import Declared, Settings, SettingsTable
 from barnabas.clients.librdkafka import librdkafka_options
+from barnabas.clients.zookeeper import zookeeper_options
+from barnabas.core.dice import system_dice
 from barnabas.core.errors import ConfigError
 from barnabas.registry.zookeeper_options import ZooKeeperOptions
 
@@ -278,7 +280,9 @@ class ProducerConfig:
         connection_ms = session_ms
         if "zookeeper.connection.timeout.ms" in settings.given:
             connection_ms = settings.integer("zookeeper.connection.timeout.ms")
-        return ZooKeeperOptions(settings.text("zookeeper.connect"), session_ms, connection_ms)
+        return zookeeper_options(
+            settings.text("zookeeper.connect"), settings.security, system_dice(), session_ms, connection_ms
+        )
 
     @property
     def sync_time_s(self) -> float:

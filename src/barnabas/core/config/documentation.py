@@ -92,6 +92,9 @@ TEXTS = {
         "USER:PASSWORD), or x509: and the subject of a certificate; several divided by semicolons. Where it is set, or "
         "zookeeper.set.acl, others read what the broker wrote, but not credentials, and change nothing."
     ),
+    "barnabas.zookeeper.digest": (
+        "User and password, USER:PASSWORD, of ZooKeeper's scheme digest, by which the broker logs in there."
+    ),
     "barnabas.request.max.array.elements": (
         "How many array elements a request may have in all; the connection of a larger one is closed."
     ),

@@ -34,6 +34,7 @@ HONOURED = frozenset(
         "barnabas.request.max.array.elements",
         "barnabas.ssl.crl.location",
         "barnabas.ssl.handshake.timeout.ms",
+        "barnabas.zookeeper.digest",
         "broker.id",
         "broker.id.generation.enable",
         "broker.rack",

@@ -364,6 +364,7 @@ BROKER: tuple[Row, ...] = (
     ("barnabas.registry.listeners", "list", "", None, None, None, "medium", "read-only"),
     ("barnabas.registry.ssl.listeners", "list", "", None, None, None, "medium", "read-only"),
     ("barnabas.registry.super.users", "password", None, None, None, None, "medium", "read-only"),
+    ("barnabas.zookeeper.digest", "password", None, None, None, None, "low", "read-only"),
 )
 
 BROKER_DYNAMIC_ONLY: tuple[Row, ...] = (
@@ -534,6 +535,7 @@ class BrokerFields:
         "barnabas_request_max_array_elements",
         "barnabas_ssl_crl_location",
         "barnabas_ssl_handshake_timeout_ms",
+        "barnabas_zookeeper_digest",
         "broker_id",
         "broker_id_generation_enable",
         "broker_rack",
@@ -988,6 +990,7 @@ class BrokerFields:
         barnabas_registry_listeners: list[str]
         barnabas_registry_ssl_listeners: list[str]
         barnabas_registry_super_users: str | None
+        barnabas_zookeeper_digest: str | None
 
 
 class TopicFields:

@@ -1,0 +1,100 @@
+"""How a client reaches ZooKeeper, or a broker that serves its registry: TLS and logins.
+
+    zookeeper.ssl.*              Kafka's: whom to trust, and who it is itself
+    barnabas.zookeeper.digest    user:password of ZooKeeper's scheme digest
+    barnabas.zookeeper.sasl      user:password of SASL DIGEST-MD5, as Kafka's brokers log in
+
+Invariant: what is secret stands in no repr and no error.
+
+Source: Kafka 2.7.2, ZkSecurityMigratorUtils, zookeeper.* of --zk-tls-config-file; ZooKeeper programmer's guide.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from barnabas.core.errors import ConfigError
+from barnabas.registry.zookeeper_options import ZooKeeperLogin, ZooKeeperOptions, ZooKeeperTls
+
+if TYPE_CHECKING:
+    import ssl
+    from random import Random
+
+ENABLE: Final = "zookeeper.ssl.client.enable"
+DIGEST: Final = "barnabas.zookeeper.digest"
+SASL: Final = "barnabas.zookeeper.sasl"
+_TLS: Final = (
+    *("ssl.keystore.location", "ssl.keystore.password", "ssl.keystore.type"),
+    *("ssl.truststore.location", "ssl.truststore.password", "ssl.truststore.type"),
+    *("ssl.enabled.protocols", "ssl.cipher.suites", "ssl.endpoint.identification.algorithm"),
+)
+ZOOKEEPER_SETTINGS: Final = (
+    ENABLE,
+    "zookeeper.clientCnxnSocket",
+    *(f"zookeeper.{name}" for name in _TLS),
+    DIGEST,
+    SASL,
+)
+"""All that is looked at; zookeeper.clientCnxnSocket says nothing that the others don't."""
+_TYPES: Final = {"pem": "PEM", "p12": "PKCS12", "pfx": "PKCS12"}
+_DEFAULT_TIMEOUT_MS = 10_000
+
+
+def zookeeper_options(
+    connect: str,
+    values: Mapping[str, str],
+    dice: "Random",
+    session_timeout_ms: int = _DEFAULT_TIMEOUT_MS,
+    connection_timeout_ms: int = _DEFAULT_TIMEOUT_MS,
+) -> ZooKeeperOptions:
+    """Put together what a client's settings say.
+
+    Args:
+        connect: As zookeeper.connect.
+        values: By name; others are not looked at.
+        dice: For a login by SASL.
+
+    Raises:
+        ConfigError: One can't be, or a store can't be used; it names it, and no secret.
+    """
+    enable = values.get(ENABLE, "false").lower()
+    if enable not in ("true", "false"):
+        raise ConfigError(f"{ENABLE}: must be true or false")
+    sasl = _user_and_password(values, SASL)
+    login = None
+    if sasl is not None:
+        user, _, password = sasl.partition(":")
+        login = ZooKeeperLogin(user, password, dice.randbytes)
+    return ZooKeeperOptions(
+        connect,
+        session_timeout_ms,
+        connection_timeout_ms,
+        login=login,
+        tls=ZooKeeperTls(context=_context(values)) if enable == "true" else None,
+        digest=_user_and_password(values, DIGEST),
+    )
+
+
+def _user_and_password(values: Mapping[str, str], name: str) -> str | None:
+    text = values.get(name)
+    if text is not None and not text.partition(":")[2]:
+        raise ConfigError(f"{name}: must be user:password")
+    return text
+
+
+def _context(values: Mapping[str, str]) -> "ssl.SSLContext":
+    # Here: who speaks in the clear does without it.
+    from barnabas.security.tls.contexts import client_context
+    from barnabas.security.tls.settings import read_settings
+
+    def text(name: str) -> str | None:
+        found = values.get(f"zookeeper.{name}")
+        if found is None and name.endswith("store.type"):
+            # As ZooKeeper: its name says what it is.
+            location = values.get(f"zookeeper.{name.removesuffix('type')}location", "")
+            return _TYPES.get(location.rpartition(".")[2].lower())
+        return found
+
+    try:
+        return client_context(read_settings(text))
+    except ConfigError as error:
+        raise ConfigError(f"{ENABLE}=true: {error}") from None
