@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -90,6 +91,18 @@ def test_both_give_the_same_answers(zookeeper: ZooKeeper, own: int) -> None:
     expected, found = story(zookeeper.port), story(own)
     # In a broker's registry /consumers is there from the beginning.
     assert found[1:] == expected[1:]
+
+
+def test_a_broker_logs_in_by_digest(zookeeper: ZooKeeper, tmp_path: Path) -> None:
+    config = {
+        "zookeeper.connect": f"{zookeeper.connect}/digest",
+        "zookeeper.set.acl": "true",
+        "barnabas.zookeeper.digest": "kafka:word",
+    }
+    with Broker(config=config, data_dir=tmp_path), RawClient.connected(zookeeper.port) as stranger:
+        assert stranger.ask(zk.GET_DATA, zk.watching(f"/digest{paths.CONFIG_USERS}")).error == -102
+        assert stranger.ask(zk.GET_DATA, zk.watching(f"/digest{paths.CONFIG_TOPICS}")).error == 0
+        assert stranger.ask(zk.SET_DATA, zk.setting(f"/digest{paths.CONFIG_TOPICS}", b"")).error == -102
 
 
 @pytest.mark.parametrize("name", ["barnabas.zookeeper.digest", "barnabas.zookeeper.sasl"])

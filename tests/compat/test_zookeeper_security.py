@@ -9,6 +9,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import pkcs12
 from cryptography.x509.oid import NameOID
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoAuthError
@@ -99,7 +100,7 @@ def test_a_wrong_password_ends_the_start(guarded: ZooKeeper, name: str, tmp_path
 
 @pytest.fixture(scope="module")
 def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """PEM files: `ca.pem`, and a key with its certificate for `server.pem`, `client.pem` and a stranger's."""
+    """PEM files: `ca.pem`, and a key with its certificate for `server.pem`, `client.pem` and others; as `.p12`, too."""
     directory = tmp_path_factory.mktemp("stores")
     authority = ec.generate_private_key(ec.SECP256R1())
     issuer = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "authority")])
@@ -125,6 +126,9 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
             kinds = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
             text = key.private_bytes(*kinds) + text
         (directory / f"{name}.pem").write_bytes(text)
+        word = serialization.BestAvailableEncryption(b"word")
+        bundle = pkcs12.serialize_key_and_certificates(name.encode(), key, certificate, None, word)
+        (directory / f"{name}.p12").write_bytes(bundle)
     return directory
 
 
@@ -155,8 +159,14 @@ def tls(stores: Path, settings: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def test_a_broker_comes_over_tls_with_its_certificate(over_tls: str, stores: Path, name: str) -> None:
-    with new_broker(f"{over_tls}/{name}", config=tls(stores, {"zookeeper.set.acl": "true"})) as broker:
+@pytest.mark.parametrize("store", ["client.pem", "client.p12"])
+def test_a_broker_comes_over_tls_with_its_certificate(over_tls: str, stores: Path, name: str, store: str) -> None:
+    settings = {
+        "zookeeper.set.acl": "true",
+        "zookeeper.ssl.keystore.location": str(stores / store),
+        **({"zookeeper.ssl.keystore.password": "word"} if store.endswith("p12") else {}),
+    }
+    with new_broker(f"{over_tls}/{name}", config=tls(stores, settings)) as broker:
         assert broker.cluster_id
 
 
@@ -166,7 +176,7 @@ def test_a_broker_comes_over_tls_with_its_certificate(over_tls: str, stores: Pat
         ({"zookeeper.ssl.truststore.location": "{stores}/client.pem"}, "no ZooKeeper answers"),
         ({"zookeeper.ssl.truststore.location": "{stores}/none.pem"}, "truststore.location: No such file"),
         ({"zookeeper.ssl.keystore.location": "{stores}/ca.pem"}, "keystore.location: no PEM"),
-        ({"zookeeper.ssl.keystore.location": "{stores}/x.jks"}, "only PEM is read for ZooKeeper"),
+        ({"zookeeper.ssl.keystore.location": "{stores}/x.jks"}, "only PEM and PKCS12 are read for ZooKeeper"),
         ({"zookeeper.clientCnxnSocket": "other"}, "set zookeeper.clientCnxnSocket="),
         ({"zookeeper.ssl.enabled.protocols": "SSLv3"}, "SSLv3 is none of"),
         ({"zookeeper.ssl.ocsp.enable": "true"}, "not implemented"),

@@ -27,15 +27,17 @@ _TLS: Final = (
     *("ssl.truststore.location", "ssl.truststore.password", "ssl.truststore.type"),
     *("ssl.enabled.protocols", "ssl.cipher.suites", "ssl.endpoint.identification.algorithm"),
 )
+TLS_SETTINGS: Final = tuple(f"zookeeper.{name}" for name in _TLS)
 ZOOKEEPER_SETTINGS: Final = (
     ENABLE,
     "zookeeper.clientCnxnSocket",
-    *(f"zookeeper.{name}" for name in _TLS),
+    *TLS_SETTINGS,
     DIGEST,
     SASL,
 )
 """All that is looked at; zookeeper.clientCnxnSocket says nothing that the others don't."""
-_TYPES: Final = {"pem": "PEM", "p12": "PKCS12", "pfx": "PKCS12"}
+STORE_TYPES: Final = {"pem": "PEM", "p12": "PKCS12", "pfx": "PKCS12"}
+"""What a store is by the end of its name, as ZooKeeper tells where no type is set."""
 _DEFAULT_TIMEOUT_MS = 10_000
 
 
@@ -69,7 +71,7 @@ def zookeeper_options(
         session_timeout_ms,
         connection_timeout_ms,
         login=login,
-        tls=ZooKeeperTls(context=_context(values)) if enable == "true" else None,
+        tls=ZooKeeperTls(context=tls_context(values)) if enable == "true" else None,
         digest=_user_and_password(values, DIGEST),
     )
 
@@ -81,7 +83,8 @@ def _user_and_password(values: Mapping[str, str], name: str) -> str | None:
     return text
 
 
-def _context(values: Mapping[str, str]) -> "ssl.SSLContext":
+def tls_context(values: Mapping[str, str]) -> "ssl.SSLContext":
+    """What TLS goes by, as zookeeper.ssl.* say. Raises ConfigError."""
     # Here: who speaks in the clear does without it.
     from barnabas.security.tls.contexts import client_context
     from barnabas.security.tls.settings import read_settings
@@ -91,7 +94,7 @@ def _context(values: Mapping[str, str]) -> "ssl.SSLContext":
         if found is None and name.endswith("store.type"):
             # As ZooKeeper: its name says what it is.
             location = values.get(f"zookeeper.{name.removesuffix('type')}location", "")
-            return _TYPES.get(location.rpartition(".")[2].lower())
+            return STORE_TYPES.get(location.rpartition(".")[2].lower())
         return found
 
     try:

@@ -7,8 +7,10 @@ Who logs in to ZooKeeper stands in section `Client` of a JAAS file, as for Kafka
 Source: Kafka 2.7.2, zookeeper.* of the broker's settings, KafkaServer.initZkClient; JaasUtils.
 """
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from barnabas.clients.zookeeper import STORE_TYPES, TLS_SETTINGS, tls_context
 from barnabas.core.config import BrokerConfig
 from barnabas.core.errors import ConfigError
 from barnabas.registry.store import Registry
@@ -73,7 +75,8 @@ async def open_zookeeper(options: ZooKeeperOptions) -> Registry:
         from barnabas.registry.zookeeper_tls import new_context
 
         # Here what is wrong with the files is said; kazoo would try again for ever.
-        new_context(options.tls)
+        if options.tls.context is None:
+            new_context(options.tls)
     registry = await ZooKeeperRegistry.open(options)
     try:
         await registry.create_chroot()
@@ -107,9 +110,11 @@ def _tls(config: BrokerConfig) -> ZooKeeperTls | None:
     protocols = tuple(config.zookeeper_ssl_enabled_protocols or [config.zookeeper_ssl_protocol])
     if unknown := [each for each in protocols if each not in _VERSIONS]:
         raise ConfigError(f"zookeeper.ssl.enabled.protocols: {unknown[0]} is none of {', '.join(_VERSIONS)}")
-    _check_pem("keystore", config.zookeeper_ssl_keystore_location, config.zookeeper_ssl_keystore_type)
-    _check_pem("truststore", config.zookeeper_ssl_truststore_location, config.zookeeper_ssl_truststore_type)
-    return ZooKeeperTls(
+    stores = (
+        _is_pkcs12("keystore", config.zookeeper_ssl_keystore_location, config.zookeeper_ssl_keystore_type),
+        _is_pkcs12("truststore", config.zookeeper_ssl_truststore_location, config.zookeeper_ssl_truststore_type),
+    )
+    tls = ZooKeeperTls(
         config.zookeeper_ssl_keystore_location,
         config.zookeeper_ssl_keystore_password,
         config.zookeeper_ssl_truststore_location,
@@ -117,12 +122,20 @@ def _tls(config: BrokerConfig) -> ZooKeeperTls | None:
         tuple(config.zookeeper_ssl_cipher_suites or ()),
         config.zookeeper_ssl_endpoint_identification_algorithm.upper() == "HTTPS",
     )
+    if not any(stores):
+        return tls
+    values = {name: text for name in TLS_SETTINGS if (text := config.text(name)) is not None}
+    return replace(tls, context=tls_context(values))
 
 
-def _check_pem(store: str, location: str | None, kind: str | None) -> None:
-    if location is not None and (kind.upper() != "PEM" if kind else not location.endswith(".pem")):
-        # differs from Kafka (zookeeper-keystores): it also reads JKS and PKCS12.
+def _is_pkcs12(store: str, location: str | None, kind: str | None) -> bool:
+    if location is None:
+        return False
+    found = kind.upper() if kind else STORE_TYPES.get(location.rpartition(".")[2].lower())
+    if found not in STORE_TYPES.values():
+        # differs from Kafka (zookeeper-keystores): it also reads JKS.
         raise ConfigError(
-            f"zookeeper.ssl.{store}.location={location}: only PEM is read for ZooKeeper; "
-            "`openssl pkcs12 -in FILE -nodes -out FILE.pem` makes it from PKCS12"
+            f"zookeeper.ssl.{store}.location={location}: only PEM and PKCS12 are read for ZooKeeper; "
+            "`keytool -importkeystore -srckeystore FILE -destkeystore FILE.p12 -deststoretype pkcs12` makes it from JKS"
         )
+    return found == "PKCS12"
