@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from barnabas.security.sasl.logins import LoginCounts
 
 _NS_PER_MS = 1_000_000
+_SUMS_PER_STEP = 20
 # What Kafka's beans call each kind, and its rate.
 _RESOURCES = {
     QuotaKind.PRODUCE: "Produce",
@@ -257,7 +258,11 @@ def _path(directory: LogDirectory) -> str:
 
 def _put_topics(sources: Sources, snapshot: Snapshot) -> Iterator[Step]:
     table = sources.services.replicas.topics
-    sums = table.sums()
+    sums = TopicCounts()
+    for number, counts in enumerate(table.parts()):
+        sums.add(counts)
+        if number % _SUMS_PER_STEP == 0:
+            yield MORE
     _put_counts(snapshot, sums)
     snapshot.put(f"{_TOPIC}invalidmessagecrcrecords_total", sums.invalid_crc)
     most = sources.services.config.barnabas_metrics_max_entities
@@ -308,7 +313,6 @@ def _put_partitions(sources: Sources, snapshot: Snapshot) -> Iterator[Step]:
     put(f"{_REPLICAS}underreplicatedpartitions", under_replicated)
     put(f"{_REPLICAS}underminisrpartitioncount", under_minimum)
     put(f"{_REPLICAS}atminisrpartitioncount", at_minimum)
-    put(f"{_REPLICAS}reassigningpartitions", len(sources.controller.reassignments()))
     put("barnabas_metrics_left_out", max(len(partitions) - most, 0), "partitions")
 
 
@@ -349,7 +353,7 @@ def _put_controller(sources: Sources, snapshot: Snapshot) -> Iterator[Step]:
     put("kafka_controller_controllereventmanager_eventqueuesize", controller.waiting_count)
     state = controller.state
     put(f"{_CONTROLLER}activecontrollercount", int(state is not None))
-    offline = imbalanced = partition_count = topic_count = deleting = 0
+    offline = imbalanced = partition_count = topic_count = deleting = reassigning = 0
     if state is not None:
         topic_count, deleting = len(state.topics), len(state.deleting)
         for topic, assignment in list(state.topics.items()):
@@ -359,7 +363,10 @@ def _put_controller(sources: Sources, snapshot: Snapshot) -> Iterator[Step]:
                 partition_count += 1
                 offline += leader < 0
                 imbalanced += bool(replicas) and leader >= 0 and leader != replicas[0]
+            adding, removing = assignment.adding, assignment.removing
+            reassigning += sum(bool(adding.get(each) or removing.get(each)) for each in adding.keys() | removing.keys())
             yield MORE
+    put(f"{_REPLICAS}reassigningpartitions", reassigning)
     put(f"{_CONTROLLER}globaltopiccount", topic_count)
     put(f"{_CONTROLLER}globalpartitioncount", partition_count)
     put(f"{_CONTROLLER}offlinepartitionscount", offline)

@@ -98,10 +98,6 @@ class TopicTable:
         if not counts.partition_count:
             self._gone.add(self.by_topic.pop(topic))
 
-    def sums(self) -> TopicCounts:
-        """Those of all topics together, of those that are gone as well."""
-        total = TopicCounts()
-        total.add(self._gone)
-        for counts in self.by_topic.values():
-            total.add(counts)
-        return total
+    def parts(self) -> list[TopicCounts]:
+        """What is to be added up for all topics together: those of each, and of those that are gone."""
+        return [self._gone, *self.by_topic.values()]
