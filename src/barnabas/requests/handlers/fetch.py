@@ -11,10 +11,9 @@ Source: protocol guide, Fetch; semantics, Fetch; KIP-74, KIP-227.
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from barnabas.administration.topic_rules import MAX_NAME_LENGTH
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.pending import Pending
-from barnabas.core.types import TopicPartition
+from barnabas.core.types import MOST_TOPIC_NAME_CHARACTERS, TopicPartition
 from barnabas.protocol.messages.fetch import FetchRequest, FetchResponse
 from barnabas.requests.context import RequestContext
 from barnabas.requests.fetches.reading import Reading, refused_answer
@@ -101,7 +100,7 @@ def _open(
 def _may_be_kept(request: FetchRequest) -> bool:
     """Whether a session may remember what a request names: not by names that no topic has, which may be very long."""
     # differs from Kafka (fetch-session-names): it remembers whatever is named.
-    return all(len(each.topic) <= MAX_NAME_LENGTH and each.topic.isascii() for each in request.topics)
+    return all(len(each.topic) <= MOST_TOPIC_NAME_CHARACTERS and each.topic.isascii() for each in request.topics)
 
 
 def refuse(ctx: RequestContext, request: FetchRequest, error_code: ErrorCode) -> FetchResponse:
