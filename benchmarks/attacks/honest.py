@@ -1,15 +1,16 @@
 """What honest producers feel while a broker is attacked: the parts that all attacks share.
 
     started(...) ─► a broker, Barnabas or Kafka 2.7.2, with one listener for everybody, plain or with SASL
-    beside(...)  ─► an honest producer alone, then beside an attack, which runs in processes of its own ─► a row
+    beside(...)  ─► an honest producer alone, then beside an attack, which runs in a process of its own ─► rows
 
-An attack is a function at the top of a module, so that another process can import it. It is given the broker's address
-and what else is passed on, and goes on until its process is ended.
+`__main__.py` has the attacks. What one does is a function at the top of a module, so that another process can import
+it; it goes on until its process is ended.
 """
 
-import argparse
 import contextlib
 import multiprocessing
+import os
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -28,9 +29,9 @@ PLAIN, SASL = "PLAINTEXT", "SASL_PLAINTEXT"
 # What an honest producer sends in turn: requests that fit a connection's first buffer, and others.
 SIZES = (1_000, 100_000)
 HEADER = (
-    "| broker | listener | honest request | p50 alone, ms | p99 alone | p50 attacked | p99 attacked | longest | failed "
-    "| loop's longest stall, ms | MB before | MB after |\n"
-    "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+    "| attack | broker | listener | honest request | p50 alone, ms | p99 alone | p50 attacked | p99 attacked | longest "
+    "| failed | loop's longest stall, ms | MB before | MB at most | MB after |\n"
+    "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
 )
 _USER, _PASSWORD, _TOPIC = "honest", "honest-secret", "honest"
 _LOGINS = {
@@ -43,6 +44,9 @@ _LOGINS = {
 }
 _PAUSE_S = 0.005
 _PATIENCE_S = 30.0
+_SETTLED_S = 3.0
+# An attacker has machines of its own; here it takes what is left of the cores.
+_NICE = 19
 _WARMUP_COUNT = 300
 
 
@@ -62,10 +66,27 @@ class Target(NamedTuple):
     stall_ms: Callable[[], int] | None
 
 
+class Attack(NamedTuple):
+    """What is done to a broker.
+
+    Attributes:
+        run: Does it, given the address and the protocol of the listener, for ever.
+        properties: The broker's settings for it; all of them are Kafka's.
+        prepare: Makes what it needs, by an honest client, before anything is measured.
+        protocols: The listeners that it is possible at.
+    """
+
+    name: str
+    run: Callable[[str, str], object]
+    properties: Mapping[str, str] = {}
+    prepare: Callable[[Peer], object] = lambda _: None
+    protocols: Sequence[str] = (PLAIN, SASL)
+
+
 @contextlib.contextmanager
 def started(protocol: str, properties: Mapping[str, str], *, is_kafka: bool = False) -> Iterator[Target]:
     """Start a broker with these settings."""
-    settings = {**properties, **(_LOGINS if protocol == SASL else {})}
+    settings = {**(_LOGINS if protocol == SASL else {}), **properties}
     if not is_kafka:
         with Broker(config=settings, security_protocol=protocol) as broker:
             address, pid = broker.bootstrap_servers, broker.pid
@@ -113,7 +134,7 @@ class Honest:
         """Send a request and have its answer; whether that went well."""
         try:
             if self._peer is None:
-                self._peer = connected(self._target)
+                self._peer = connected(self._target.address, self._target.protocol)
             self._peer.send(request)
             answer = decoded(ProduceRequest.API_KEY, 7, self._peer.receive())
             return not answer.responses[0].partition_responses[0].error_code
@@ -125,11 +146,11 @@ class Honest:
             return False
 
 
-def connected(target: Target) -> Peer:
-    """A connection of the honest user's own, logged in where that is asked for."""
-    peer = Peer(target.address)
+def connected(address: str, protocol: str, source_host: str = "") -> Peer:
+    """A connection that is logged in where that is asked for, from an address of its own if it is named."""
+    peer = Peer(address, (source_host, 0) if source_host else None)
     peer.socket.settimeout(_PATIENCE_S)
-    if target.protocol == SASL:
+    if protocol == SASL:
         peer.ask(SaslHandshakeRequest("PLAIN"), 1)
         answer = peer.ask(SaslAuthenticateRequest(f"\0{_USER}\0{_PASSWORD}".encode()), 1)
         if answer.error_code:
@@ -137,56 +158,66 @@ def connected(target: Target) -> Peer:
     return peer
 
 
-def beside(target: Target, attack: Callable[..., object], arguments: Sequence[object], duration_s: float) -> None:
-    """Measure an honest producer alone and beside an attack, and print a row for each size of its requests.
+class _Memory:
+    """Looks at how much memory a process holds, again and again, until the end of a `with`."""
 
-    Args:
-        attack: Is called in a process of its own with the address and `arguments`, until that is ended.
-    """
-    peer = connected(target)
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._look)
+        self.most_mb = 0.0
+
+    def _look(self) -> None:
+        while not self._is_over.wait(0.05):
+            self.most_mb = max(self.most_mb, resident_mb(self._pid))
+
+    def __enter__(self) -> "_Memory":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._is_over.set()
+        self._thread.join()
+
+
+def beside(target: Target, attack: Attack, duration_s: float) -> None:
+    """Measure an honest producer alone and beside an attack, and print a row for each size of its requests."""
+    peer = connected(target.address, target.protocol)
     peer.ask(CreateTopicsRequest([CreatableTopic(_TOPIC, 1, 1)], 30_000), 4)
+    attack.prepare(peer)
     peer.close()
     honest = Honest(target)
     honest.produce(count=_WARMUP_COUNT)
-    honest.produce(duration_s=max(duration_s / 6, 2.0))
+    honest.produce(duration_s=max(duration_s / 3, 2.0))
     alone = honest.times_ms
     before_mb = resident_mb(target.pid)
     if target.stall_ms is not None:
         target.stall_ms()
-    attacker = multiprocessing.get_context("spawn").Process(target=attack, args=(target.address, *arguments))
+    attacker = multiprocessing.get_context("spawn").Process(
+        target=_attack, args=(attack.run, target.address, target.protocol)
+    )
     attacker.start()
     try:
         # A spawned interpreter takes a second to begin.
-        honest.produce(duration_s=duration_s + 1.0)
-        after_mb = resident_mb(target.pid)
+        with _Memory(target.pid) as memory:
+            honest.produce(duration_s=duration_s + 1.0)
         stall = "" if target.stall_ms is None else str(target.stall_ms())
     finally:
         attacker.kill()
         attacker.join()
+    time.sleep(_SETTLED_S)
+    sizes_mb = f"{before_mb:.0f} | {memory.most_mb:.0f} | {resident_mb(target.pid):.0f}"
     for size in SIZES:
         times = honest.times_ms[size]
         figures = [_part(alone[size], 0.5), _part(alone[size], 0.99), _part(times, 0.5), _part(times, 0.99), max(times)]
         shown = " | ".join(f"{each:.2f}" for each in figures)
-        row = f"| {target.name} | {target.protocol} | {size:,} bytes | {shown} | {honest.failed_count} "
-        print(f"{row}| {stall} | {before_mb:.0f} | {after_mb:.0f} |", flush=True)
+        row = f"| {attack.name} | {target.name} | {target.protocol} | {size:,} bytes | {shown} "
+        print(f"{row}| {honest.failed_count} | {stall} | {sizes_mb} |", flush=True)
 
 
-def arguments_of(description: str | None) -> argparse.Namespace:
-    """The command line that all attacks have: `seconds`, `kafka`, `listeners`."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=60.0, help="how long each attack goes on (default 60)")
-    parser.add_argument("--kafka", action="store_true", help="Kafka 2.7.2 beside it")
-    parser.add_argument("--listeners", nargs="+", choices=(PLAIN, SASL), default=[PLAIN, SASL])
-    return parser.parse_args()
-
-
-def run(attack: Callable[..., object], properties: Mapping[str, str], given: argparse.Namespace) -> None:
-    """Attack each broker on each listener, and print the table."""
-    print(HEADER, flush=True)
-    for is_kafka in (False, True) if given.kafka else (False,):
-        for protocol in given.listeners:
-            with started(protocol, properties, is_kafka=is_kafka) as target:
-                beside(target, attack, (), given.seconds)
+def _attack(run: Callable[[str, str], object], address: str, protocol: str) -> None:
+    os.nice(_NICE)
+    run(address, protocol)
 
 
 def _produce(size: int) -> ProduceRequest:

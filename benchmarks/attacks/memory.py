@@ -25,7 +25,7 @@ _NAME_BYTES = 32_000
 _AT_ONCE_BYTES = 600_000
 _LONGEST_S = 60.0
 _SETTLED_S = 6.0
-_TOPIC, _GROUP, _LITERAL, _ALL, _DENY = 2, 3, 3, 2, 2
+TOPIC, GROUP, LITERAL, ALL, DENY, ALLOW = 2, 3, 3, 2, 2, 3
 
 
 class Growth(NamedTuple):
@@ -85,7 +85,7 @@ ATTACKS: dict[str, tuple[Callable[[int], Iterator[bytes]], int]] = {
 def deny(port: int) -> None:
     """Take every right from whoever comes from 127.0.0.1."""
     admin = Peer(f"127.0.0.2:{port}", ("127.0.0.2", 0))
-    rules = [AclCreation(kind, "*", _LITERAL, "User:*", "127.0.0.1", _ALL, _DENY) for kind in (_TOPIC, _GROUP)]
+    rules = [AclCreation(kind, "*", LITERAL, "User:*", "127.0.0.1", ALL, DENY) for kind in (TOPIC, GROUP)]
     if any(each.error_code for each in admin.ask(CreateAclsRequest(rules), 1).results):
         raise RuntimeError("the rules could not be made")
     admin.close()

@@ -1,4 +1,4 @@
-"""Half of a request on very many connections: `python -m benchmarks.attacks.receive_memory`.
+"""Half of a request on very many connections.
 
 130 peers that never log in each send 300 KB of a frame of 500 KB, 130 others 40 KB of one of 60 KB, which also a
 listener with SASL takes, and then a byte every three seconds; who is closed comes again a second later. Without a
@@ -9,10 +9,7 @@ few KB arrives.
 import selectors
 import socket
 import struct
-import sys
 import time
-
-from benchmarks.attacks.honest import arguments_of, run
 
 PROPERTIES = {"queued.max.request.bytes": str(32 << 20), "socket.request.max.bytes": str(2 << 20)}
 PEER_COUNT = 130
@@ -22,7 +19,7 @@ _TRICKLE_S, _AGAIN_S = 3.0, 1.0
 _BOTH = selectors.EVENT_READ | selectors.EVENT_WRITE
 
 
-def hold(address: str) -> None:
+def hold(address: str, protocol: str) -> None:
     """Hold as many half requests as there are peers, for ever."""
     selector = selectors.DefaultSelector()
     # When each is to come, and what it says then.
@@ -68,12 +65,3 @@ def _peer(address: str) -> socket.socket:
     peer = socket.create_connection((host, int(port)))
     peer.setblocking(False)
     return peer
-
-
-def main() -> int:
-    run(hold, PROPERTIES, arguments_of(__doc__))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

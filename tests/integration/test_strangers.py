@@ -1,6 +1,6 @@
 """Strangers, and clients that are slow or gone, keep nobody else out: receive memory, places, time, descriptors.
 
-`python -m benchmarks.attacks.receive_memory` measures what honest clients feel meanwhile.
+`python -m benchmarks.attacks half-requests` measures what honest clients feel meanwhile.
 """
 
 import contextlib

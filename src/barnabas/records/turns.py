@@ -41,3 +41,14 @@ def copied(data: Buffer) -> bytes:
         out.write(view[start : start + PIECE_BYTES])
     # Not a copy: what it holds is handed out.
     return out.getvalue()
+
+
+def joined(parts: list[bytes]) -> bytes:
+    """All parts as one, copied part by part; each is let go as soon as it is copied, so the list is empty then."""
+    if len(parts) <= 1:
+        return parts.pop() if parts else b""
+    out = BytesIO()
+    parts.reverse()
+    while parts:
+        out.write(parts.pop())
+    return out.getvalue()

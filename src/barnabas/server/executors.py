@@ -12,10 +12,8 @@ from barnabas.server.environment import Environment
 _COLD_READ_THREAD_COUNT = 4
 # Each may hold a batch that unpacks to 128 MiB; with two, one of those does not hold up all others.
 _APPEND_THREAD_COUNT = 2
-# Each has a batch of 4 MiB at the most.
-_CONVERSION_THREAD_COUNT = 2
-# Its batch may unpack to 128 MiB: no more than one of those is in memory.
-_LARGE_CONVERSION_THREAD_COUNT = 1
+# It computes, mostly in Python: with more threads the event loop waits longer for the interpreter, and no more is done.
+_CONVERSION_THREAD_COUNT = 1
 
 
 class Executors:
@@ -41,7 +39,7 @@ class Executors:
         self.cold_read = env.new_executor("cold-read", _COLD_READ_THREAD_COUNT)
         self.append = env.new_executor("append", _APPEND_THREAD_COUNT)
         self.conversion = env.new_executor("conversion", _CONVERSION_THREAD_COUNT)
-        self.large_conversion = env.new_executor("large-conversion", _LARGE_CONVERSION_THREAD_COUNT)
+        self.large_conversion = env.new_executor("large-conversion", _CONVERSION_THREAD_COUNT)
         self.codec = env.new_executor("codec", 1)
         self.closing = env.new_executor("closing", CLOSING_THREAD_COUNT)
         self._recovery: list[OwnedExecutor] = []

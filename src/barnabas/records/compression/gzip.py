@@ -7,6 +7,7 @@ import zlib
 
 from barnabas.records.batch import Buffer
 from barnabas.records.errors import CorruptRecordsError, TooLargeUnpackedError
+from barnabas.records.turns import joined
 
 _GZIP_WINDOW = 16 + zlib.MAX_WBITS
 _MEMBER_MAGIC = b"\x1f\x8b"
@@ -34,7 +35,7 @@ def decompress(data: Buffer, max_bytes: int) -> bytes:
         if room < 0:
             raise TooLargeUnpackedError(f"gzip: more than {max_bytes} bytes")
         if view[position : position + len(_MEMBER_MAGIC)] != _MEMBER_MAGIC:
-            return b"".join(parts)
+            return joined(parts)
 
 
 def _decompress_member(view: memoryview, position: int, room: int, parts: list[bytes]) -> tuple[int, int]:

@@ -16,6 +16,7 @@ from lz4 import block, frame  # type: ignore[import-untyped]  # the package has 
 
 from barnabas.records.batch import Buffer
 from barnabas.records.errors import CorruptRecordsError, TooLargeUnpackedError
+from barnabas.records.turns import joined
 
 _HEADER = bytes.fromhex("04224d18604082")
 _END = bytes(4)
@@ -70,4 +71,4 @@ def decompress(data: Buffer, max_bytes: int) -> bytes:
         if not decompressor.eof and (decompressor.needs_input or not part):
             raise CorruptRecordsError("lz4: cut short")
         wanted, more = wanted * 2, b""
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+    return joined(parts)
