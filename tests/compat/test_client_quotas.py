@@ -158,6 +158,16 @@ def test_what_is_altered_is_answered_alike(broker: RunningBroker, request_, answ
     assert alter(broker, parts, **ops) == answer
 
 
+@pytest.mark.parametrize("name", [".", ".."])
+@pytest.mark.parametrize("kind", ["user", "client-id"])
+def test_a_name_that_no_node_can_have_is_refused(broker: RunningBroker, kind: str, name: str) -> None:
+    # differs from Kafka (quota-of-dots)
+    says = (42, f"There can be no quota of a {kind} '{name}': no node can be called so")
+    expected = (-1, None) if TARGET == "kafka" else says
+    assert alter(broker, [(kind, name)], producer_byte_rate=1_000.0) == expected
+    assert describe(broker) == {}
+
+
 @pytest.mark.parametrize(
     ("components", "answer"),
     [

@@ -23,6 +23,8 @@ USER, CLIENT_ID = "user", "client-id"
 # Kafka takes what is so near to a whole number for one.
 _EPSILON = 1e-6
 _READ_TOGETHER = 500
+# What URL-encoding leaves as it is, and ZooKeeper has no nodes for.
+_NO_ELEMENTS = frozenset((".", ".."))
 
 
 class MatchType(IntEnum):
@@ -171,6 +173,9 @@ def entity_of(parts: Iterable[tuple[str, str | None]]) -> Entity:
             raise _invalid(f"Unhandled client quota entity type: {entity_type}")
         if name == "":
             raise _invalid(f"Empty {entity_type} not supported")
+        if name in _NO_ELEMENTS:
+            # differs from Kafka (quota-of-dots): it fails to write the node, and doesn't say why.
+            raise _invalid(f"There can be no quota of a {entity_type} '{name}': no node can be called so")
         names[entity_type] = DEFAULT if name is None else name
     if not names:
         raise _invalid("Invalid empty client quota entity")
