@@ -9,7 +9,7 @@ Invariants:
 Source: semantics, replication (UpdateMetadata); protocol guide, UpdateMetadata.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -65,6 +65,14 @@ class ClusterImage:
         """The state of a partition, if it is known."""
         partitions = self.topics.get(topic)
         return None if partitions is None else partitions.get(partition)
+
+    def is_follower(self, broker_id: int, partitions: Iterable[tuple[str, int]]) -> bool:
+        """Whether a broker is a replica of all these partitions, and leads none of them."""
+        for topic, index in partitions:
+            state = self.partition(topic, index)
+            if state is None or broker_id not in state.replicas or broker_id == state.leader:
+                return False
+        return True
 
     def partition_count(self, topic: str) -> int:
         """How many partitions a topic has; 0: there is no such topic."""

@@ -133,7 +133,13 @@ def may_fetch(exchange: Metered, answer_bytes: int, now_ns: int) -> bool:
 
 
 def _is_exempt(exchange: Metered) -> bool:
-    request = exchange.request
-    is_follower = isinstance(request, FetchRequest) and request.replica_id >= 0
-    is_brokers = is_follower or exchange.route.api_key in _CLUSTER_ACTIONS
-    return is_brokers and exchange.may_unlogged(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER)
+    request, services = exchange.request, exchange.services
+    if isinstance(request, FetchRequest):
+        replica_id = request.replica_id
+        if replica_id < 0:
+            return False
+        if services.authorizer.allows_everything:
+            # As `reading.is_follower`.
+            named = ((topic.topic, each.partition) for topic in request.topics for each in topic.partitions)
+            return services.cluster.image.is_follower(replica_id, named)
+    return exchange.may_unlogged(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER)

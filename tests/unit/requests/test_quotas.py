@@ -2,10 +2,12 @@
 
 import asyncio
 import struct
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from barnabas.cluster.image import PartitionState
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.pending import Pending
 from barnabas.log.disk.files import FileSlice
@@ -469,3 +471,33 @@ def test_the_time_of_threads_beside_the_loop_counts(data_path):
         assert exchange.worked_ns(data_path.clock.monotonic_ns()) == 0
         data_path.preparing.run_all()
     assert exchange.worked_ns(data_path.clock.monotonic_ns()) == 30_000_000
+def assigned(data_path, *replicas: int) -> None:
+    """The cluster says so of the topic t."""
+    view = data_path.services.cluster
+    partition = PartitionState(replicas[0], 1, replicas, replicas, ())
+    view.image = replace(view.image, topics={"t": {0: partition}})
+
+
+@pytest.mark.parametrize(("replica_id", "is_follower"), [(3, True), (1, False), (7, False)])
+def test_without_access_rules_only_a_replica_of_the_partitions_is_a_follower(data_path, replica_id, is_follower):
+    data_path.create("t")
+    data_path.produce("t", batch(5_000))
+    assigned(data_path, 1, 3)
+    quotas = quotas_of(data_path)
+    quotas.set_override(Entity(None, "client"), QuotaKind.FETCH, 1)
+    quotas.set_override(Entity(None, "client"), QuotaKind.REQUEST, 50)
+    request = data_path.fetch_request("t", wait_ms=1)
+    request.replica_id, request.session_epoch = replica_id, 0
+    fetched = data_path.begin(fetch.HANDLER, 11, request)
+    if isinstance(fetched, Pending):
+        data_path.clock.advance(2)
+        data_path.run_due()
+        fetched = fetched.value
+    assert any(each.records for topic in fetched.responses for each in topic.partitions) == is_follower
+    exchange = data_path.exchange(fetch.HANDLER, 11, request)
+    meter(exchange, data_path.clock.monotonic_ns() + 1_000_000)
+    assert (quotas.exempt.rate_per_s(100) > 0) == is_follower
+
+
+    assigned(data_path, 1, 3)
+    assigned(data_path, 1, 3)

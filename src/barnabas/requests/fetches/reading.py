@@ -9,7 +9,7 @@ Source: semantics, Fetch; Kafka 2.7.2's `ReplicaManager.readFromLocalLog`; KIP-7
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from barnabas.core.error_code import ErrorCode
@@ -82,6 +82,7 @@ class Reading:
         "_failures",
         "_found",
         "_has_found",
+        "_has_quota",
         "_is_again",
         "_is_committed",
         "_is_follower",
@@ -126,9 +127,12 @@ class Reading:
         self._failures = failures
         self._cached = None if may_wait_for_disk else ctx.services.cold_reads
         self.cold: dict[TopicPartition, ColdWork[Any] | ColdSlice] = {}
+        self._is_follower = request.replica_id >= 0
+        self._may_follow = self._is_follower and ctx.may(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER)
+        self._has_quota = not self._may_follow or not is_follower(ctx, request.replica_id, wanted)
         # Written out: to call `min` costs more.
         most_bytes, min_bytes = ctx.services.config.fetch_max_bytes, request.min_bytes
-        if ctx.services.quotas.is_enabled[_FETCH_QUOTA] and request.replica_id < 0:
+        if self._has_quota and ctx.services.quotas.is_enabled[_FETCH_QUOTA]:
             most_bytes = min(most_bytes, _most_in_windows(ctx))
         self._left_bytes = left_bytes = request.max_bytes if request.max_bytes < most_bytes else most_bytes
         self._min_bytes = min_bytes if min_bytes < left_bytes else left_bytes
@@ -138,8 +142,6 @@ class Reading:
         self._found: list[tuple[TopicCounts, int]] = []
         self._may_exceed = ctx.api_version >= _FIRST_VERSION_WITH_WHOLE_BATCH
         self._is_committed = request.isolation_level == _READ_COMMITTED
-        self._is_follower = request.replica_id >= 0
-        self._may_follow = self._is_follower and ctx.may(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER)
         self.is_complete = False
         self.spans: list[Span] = []
         self._topics: list[FetchableTopicResponse] = []
@@ -220,7 +222,7 @@ class Reading:
             for key, data in self.refused.items():
                 self._add(key, data)
         response = FetchResponse(responses=self._topics)
-        is_counted = ctx.services.quotas.is_any and not self._is_follower
+        is_counted = ctx.services.quotas.is_any and self._has_quota
         if is_counted and not ctx.may_fetch(answer_bytes(response, ctx.api_version)):
             return self._without_records()
         if self._session is not None:
@@ -346,6 +348,16 @@ class Reading:
             return ErrorCode.CORRUPT_MESSAGE
         self._ctx.services.replicas.storage_failed(error)
         return _translated(ErrorCode.KAFKA_STORAGE_ERROR, self._ctx.api_version)
+
+
+def is_follower(ctx: RequestContext, replica_id: int, partitions: Iterable[TopicPartition]) -> bool:
+    """Whether somebody who calls himself a broker, and may act for the cluster, is a follower of these partitions.
+
+    Without access rules anybody may: then only who stands among their replicas is.
+    """
+    # differs from Kafka (named-followers): there anybody is.
+    services = ctx.services
+    return not services.authorizer.allows_everything or services.cluster.image.is_follower(replica_id, partitions)
 
 
 def _most_in_windows(ctx: RequestContext) -> int:

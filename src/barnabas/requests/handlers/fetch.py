@@ -16,7 +16,7 @@ from barnabas.core.pending import Pending
 from barnabas.core.types import MOST_TOPIC_NAME_CHARACTERS, TopicPartition
 from barnabas.protocol.messages.fetch import FetchRequest, FetchResponse
 from barnabas.requests.context import RequestContext
-from barnabas.requests.fetches.reading import Reading, refused_answer
+from barnabas.requests.fetches.reading import Reading, is_follower, refused_answer
 from barnabas.requests.fetches.sessions import FINAL_EPOCH, INITIAL_EPOCH, NO_SESSION, FetchSession, Wanted
 from barnabas.requests.fetches.waiting import DelayedFetch, LargeDelayedFetch
 from barnabas.requests.slices import MORE, MOST_ELEMENTS_AT_ONCE, Steps
@@ -86,7 +86,7 @@ def _open(
         sessions.close(request.session_id)
         if epoch == FINAL_EPOCH or not _may_be_kept(request):
             return named, None
-        return named, FetchSession(named, request.replica_id >= 0)
+        return named, FetchSession(named, request.replica_id >= 0 and is_follower(ctx, request.replica_id, named))
     if named and not _may_be_kept(request):
         # Its reader begins anew, without a session.
         sessions.close(request.session_id)
