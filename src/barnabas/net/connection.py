@@ -94,6 +94,8 @@ class Connection:
         is_timed: Whether `network_ns` is counted.
         network_ns: How long it took to receive and to send; whoever reads it may set it back.
         turns: Where to put what is to be done at the end of this turn of the loop.
+        on_part: Told of what there is of a frame that is not whole yet, without its size, and of that size: each time
+            when more of it has come. It may pause the connection: then little more of the frame is received.
     """
 
     __slots__ = (
@@ -119,6 +121,7 @@ class Connection:
         "is_timed",
         "last_active_tick",
         "network_ns",
+        "on_part",
         "peer_host",
         "peer_port",
         "received_ns",
@@ -158,6 +161,7 @@ class Connection:
         self.received_ns = self.network_ns = 0
         self.is_timed = False
         self.handler: FrameHandler | None = None
+        self.on_part: Callable[[memoryview, int], object] | None = None
         self._pauses = 0
         # How much is read while there is a reason to pause.
         self._read_ahead_bytes = READ_AHEAD_BYTES
@@ -243,6 +247,10 @@ class Connection:
             self.close(_NO_MEMORY)
             return _nothing
         return self._memory.keep(self, kept_bytes)
+
+    def put_back(self, frame: memoryview) -> None:
+        """Hand up the frame that is being handled once more, when there is no reason to pause any longer."""
+        self._buffer.put_back(frame)
 
     @property
     def holds_buffer(self) -> bool:
@@ -455,6 +463,8 @@ class Connection:
             while buffer.start != buffer.end and not self._pauses:
                 next_frame = buffer.next_frame()
                 if next_frame is None:
+                    if self.on_part is not None and buffer.end - buffer.start > 4:
+                        self.on_part(*buffer.part())
                     break
                 frame = next_frame
                 now_ns = now_ns or self._now_ns()

@@ -174,6 +174,14 @@ class ReceiveBuffer:
         self.start = end
         return self._view[start + 4 : end]
 
+    def part(self) -> tuple[memoryview, int]:
+        """What there is of a frame that is not whole yet, without its size field, and how large it will be."""
+        return self._view[self.start + 4 : self.end], _SIZE(self._view, self.start)[0]
+
+    def put_back(self, frame: memoryview) -> None:
+        """Hand the frame that was handed out last out once more."""
+        self.start -= 4 + len(frame)
+
     def grow(self) -> None:
         """Take what is lacking: the receive memory allows it."""
         self._move(self._capacity + self.lacking_bytes)

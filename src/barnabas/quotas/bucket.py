@@ -1,12 +1,16 @@
 """What is measured of those who share a limit.
 
+Windows forget in seconds what a hold lasts for minutes. So a bucket also knows until when its limit is used up by what
+was let in (`used_up_until_ms`): on another connection that counts, too. For who comes by one connection and waits
+there, as he was told, that time is always over: he is told what Kafka tells him.
+
 Source: semantics, quotas; Kafka 2.7.2, ClientQuotaManager, ClientRequestQuotaManager, ControllerMutationQuotaManager.
 """
 
-from math import inf
+from math import ceil, floor, inf
 from typing import NamedTuple
 
-from barnabas.core.windowed_rate import WindowedAverage, WindowedRate
+from barnabas.core.windowed_rate import MOST_MS, WindowedAverage, WindowedRate
 from barnabas.quotas.levels import Resolution
 from barnabas.quotas.limits import QuotaKind
 from barnabas.quotas.token_bucket import TokenBucket
@@ -37,12 +41,14 @@ class Bucket:
         throttle_count: How often somebody was told to wait.
         throttle_total_ms: How long, in all.
         held_count: How many connections are held at the moment.
+        used_up_until_ms: So long whoever was counted last had to wait; who has not waited himself waits until then.
     """
 
     __slots__ = (
         "_allowance",
         "_least_measured_s",
         "_most_ms",
+        "_next_turn_ms",
         "_rate",
         "_throttle_times",
         "_tokens",
@@ -52,6 +58,7 @@ class Bucket:
         "resolution",
         "throttle_count",
         "throttle_total_ms",
+        "used_up_until_ms",
     )
 
     def __init__(self, kind: QuotaKind, resolution: Resolution, windows: Windows, now_ms: int) -> None:
@@ -63,6 +70,9 @@ class Bucket:
         self.resolution = resolution
         self.last_used_ms = now_ms
         self.throttle_count = self.throttle_total_ms = self.held_count = 0
+        self.used_up_until_ms = 0
+        # When all who keep a place had their turn and paid for it, if that were all.
+        self._next_turn_ms: float = 0
         self._rate = WindowedRate(windows.window_ms, windows.sample_count)
         self._throttle_times: WindowedAverage | None = None
         # Who takes too much of the broker's time is held for a window at the most.
@@ -78,6 +88,9 @@ class Bucket:
         """Another limit is in force; what was measured stays."""
         if resolution.limit is None and self._tokens is not None:
             self._tokens.fill()
+        if resolution.limit != self.resolution.limit:
+            # It was reckoned by another limit.
+            self.used_up_until_ms, self._next_turn_ms = 0, 0
         self.resolution = resolution
         if self._tokens is not None:
             self._allowance = -inf
@@ -95,15 +108,46 @@ class Bucket:
             rate.total += value
         else:
             rate.record(now_ms, value)
-        if rate.total <= self._allowance:
+        if rate.total <= self._allowance and now_ms >= self.used_up_until_ms:
+            return 0
+        limit = self.resolution.limit
+        if limit is None:
             return 0
         if self._tokens is not None:
-            limit = self.resolution.limit
-            if limit is None:
-                return 0
             self._tokens.take(now_ms, limit, value)
-            return self._tokens.wait_ms(now_ms, limit)
-        return self.excess_ms(now_ms)
+        excess_ms = self.excess_ms(now_ms)
+        left_ms = self.used_up_until_ms - now_ms
+        if left_ms > 0 and self.kind is QuotaKind.PRODUCE:
+            # The windows forget what others still wait for.
+            excess_ms = max(excess_ms, min(left_ms + floor(value / limit * 1_000 + 0.5), MOST_MS))
+        if self.kind is not QuotaKind.FETCH:
+            # Of a fetch nothing leaves that is too much.
+            self.used_up_until_ms = max(self.used_up_until_ms, now_ms + excess_ms)
+        return excess_ms
+
+    def keep_place(self, now_ms: int, value: float) -> int:
+        """Keep a place for a request that comes without having waited for the limit.
+
+        Those who come so have their turns one after the other, as the limit allows, whatever others were told
+        meanwhile. What all windows but one let through at once is free for them, too.
+
+        Args:
+            value: What it will be counted with.
+
+        Returns:
+            In how many milliseconds its turn is.
+        """
+        limit = self.resolution.limit
+        if limit is None or self._tokens is not None:
+            return max(0, self.used_up_until_ms - now_ms)
+        turn_ms = max(now_ms, self.used_up_until_ms, ceil(self._next_turn_ms))
+        self._next_turn_ms = max(self._next_turn_ms, turn_ms - self._least_measured_s * 1_000) + value / limit * 1_000
+        return min(turn_ms - now_ms, MOST_MS)
+
+    def give_place_up(self, value: float) -> None:
+        """Who kept a place for this will not come."""
+        if self.resolution.limit is not None:
+            self._next_turn_ms -= value / self.resolution.limit * 1_000
 
     def take_back(self, now_ms: int, value: float) -> None:
         """What was counted a moment ago did not happen."""

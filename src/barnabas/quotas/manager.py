@@ -102,6 +102,7 @@ class Quotas:
             broker's time (docs/quotas.md).
         exempt: The time of what no quota counts, in percent.
         held_counts: How many connections each kind holds now.
+        held_until_ns: When the last of all holds ends: after that nobody has to wait for what others used.
         on_change: Called after each change of a limit.
         pacers: Who keeps to his limits by himself.
         clients: Who was seen, by user and client id.
@@ -117,6 +118,7 @@ class Quotas:
         "exempt",
         "generation",
         "held_counts",
+        "held_until_ns",
         "is_any",
         "is_enabled",
         "on_change",
@@ -143,6 +145,7 @@ class Quotas:
         self.thread_count = 1
         self.exempt = WindowedRate(_EXEMPT_WINDOW_MS, _EXEMPT_SAMPLES)
         self.held_counts = [0, 0, 0, 0]
+        self.held_until_ns = 0
         self.on_change: Callable[[], object] = _nothing
         self.pacers = Pacers()
         self.clients: dict[tuple[str, str], Client] = {}
@@ -234,7 +237,8 @@ class Quotas:
         """
 
         def is_unused(bucket: Bucket) -> bool:
-            return not bucket.held_count and now_ms - bucket.last_used_ms >= UNUSED_MS
+            is_owed = bucket.held_count or now_ms < bucket.used_up_until_ms
+            return not is_owed and now_ms - bucket.last_used_ms >= UNUSED_MS
 
         def is_gone(client: Client) -> bool:
             return not client.session_count and now_ms - client.last_used_ms >= UNUSED_MS
@@ -297,7 +301,8 @@ def _is_away(client: Client) -> bool:
 
 def _is_idle(bucket: Bucket, now_ms: int) -> bool:
     """Whether nothing of what it measured counts any more."""
-    return not bucket.held_count and not bucket.rate_per_s(now_ms) and not bucket.excess_ms(now_ms)
+    is_owed = bucket.held_count or now_ms < bucket.used_up_until_ms
+    return not is_owed and not bucket.rate_per_s(now_ms) and not bucket.excess_ms(now_ms)
 
 
 def _look_at(table: dict[_Key, _Value], is_unused: Callable[[_Value], bool], most_looks: int) -> int:

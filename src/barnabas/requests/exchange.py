@@ -212,6 +212,9 @@ class Exchange(RequestContext):
         pending, self._pending = self._pending, None
         if pending is None:
             return
+        if not self.is_metered and self.services.quotas.is_any:
+            # What it asked for may be carried out all the same, and the next connection finds what that took.
+            meter(self, self._session.now_ns())
         # What has ended a moment ago is not settled any more: nobody else gives the frame up.
         if pending.is_done or not (self.is_large and self.route.goes_on):
             pending.cancel()

@@ -22,7 +22,7 @@ _LOOKS_PER_TURN = 200
 class Hold:
     """One connection that is held."""
 
-    __slots__ = ("_holds", "bucket", "client", "let_go", "timer", "until_ms")
+    __slots__ = ("_holds", "bucket", "client", "let_go", "limit", "timer", "until_ms")
 
     def __init__(
         self,
@@ -36,6 +36,7 @@ class Hold:
         self._holds = holds
         self.client = client
         self.bucket = bucket
+        self.limit = None if bucket is None else bucket.limit
         self.until_ms = until_ms
         self.timer = timer
         self.let_go = let_go
@@ -115,8 +116,13 @@ class Holds:
 
     def _reckon_anew(self, hold: Hold, kind: QuotaKind) -> None:
         now_ms = self._clock.monotonic_ms()
-        is_limited = self._quotas.is_enabled[kind]
-        left_ms = hold.client.bucket(kind, now_ms).excess_ms(now_ms) if is_limited else 0
+        left_ms = 0
+        if self._quotas.is_enabled[kind]:
+            bucket = hold.client.bucket(kind, now_ms)
+            if bucket is hold.bucket and bucket.limit == hold.limit:
+                # It was another limit that changed.
+                return
+            left_ms = bucket.excess_ms(now_ms)
         if now_ms + left_ms < hold.until_ms:
             hold.timer.cancel()
             hold.until_ms = now_ms + left_ms

@@ -107,6 +107,8 @@ def _throttle(exchange: Metered, now_ms: int, produce_ms: int, request_ms: int) 
         throttle_ms, held_by, is_held_longer = produce_ms, exchange.client.bucket(_PRODUCE, now_ms), True
     if request_ms and request_ms >= throttle_ms:
         throttle_ms, held_by, is_held_longer = request_ms, exchange.client.bucket(_REQUEST, now_ms), True
+    quotas = exchange.services.quotas
+    quotas.held_until_ns = max(quotas.held_until_ns, (now_ms + throttle_ms) * _NS_PER_MS)
     if held_by is not None:
         held_by.note_throttle(now_ms, throttle_ms)
     exchange.throttle_time_ms, exchange.held_by = throttle_ms, held_by

@@ -3,6 +3,8 @@
 Invariants:
 - Answers leave in the order of the requests: while one is pending no further frame is taken.
 - A frame that is no request costs its own connection and one log line; one that fails is answered (`exchange.py`).
+- Who is over a quota waits once for each request that it holds him for: after its answer, as he was told, or, where he
+  comes by another connection, before it is handled. What is large is not even received before.
 - A request other than Produce with more than `max_array_elements` array elements in all is refused.
 
 Source: semantics, connections and requests; ApiVersions.
@@ -15,8 +17,12 @@ from functools import partial
 from barnabas.core.errors import ProtocolError, UnanswerableError
 from barnabas.core.executor import submit
 from barnabas.net.connection import Connection, Pause
+from barnabas.net.framing import READ_AHEAD_BYTES
 from barnabas.protocol.header import decode_request_header
+from barnabas.protocol.messages.produce import ProduceRequest
 from barnabas.protocol.wire import MALFORMED, Budget, WireBuffer
+from barnabas.quotas.bucket import Bucket
+from barnabas.quotas.limits import QuotaKind
 from barnabas.quotas.manager import Client
 from barnabas.requests.context import ConnectionInfo
 from barnabas.requests.exchange import Exchange
@@ -36,6 +42,10 @@ LEAST_PRODUCE_ELEMENT_BYTES = 32
 MOST_PRODUCE_ELEMENTS_FACTOR = 2
 
 
+# Members of enums are looked up in their classes each time.
+_PRODUCE, _REQUEST = QuotaKind.PRODUCE, QuotaKind.REQUEST
+
+
 class Session:
     """The frame handler of one connection.
 
@@ -51,12 +61,16 @@ class Session:
         "_current",
         "_hold",
         "_info",
+        "_is_new",
         "_max_array_elements",
         "_most_at_once",
         "_most_produced_at_once",
+        "_place",
+        "_quotas",
         "_routes",
         "_services",
         "_unsent",
+        "_waited_for",
         "now_ns",
     )
 
@@ -71,6 +85,7 @@ class Session:
         self._connection = connection
         self._info = info
         self._services = services
+        self._quotas = services.quotas
         self._routes = routes
         self._max_array_elements = max_array_elements
         self._most_at_once = min(max_array_elements, MOST_ELEMENTS_AT_ONCE)
@@ -81,6 +96,12 @@ class Session:
         self._client: Client | None = None
         self._client_id: str | None = None
         self._hold: Hold | None = None
+        # Whether nothing was asked for yet in the client's name, by this connection.
+        self._is_new = False
+        # For whom it has waited after its last answer, and the place of the request that is being received.
+        self._waited_for: Bucket | None = None
+        self._place: tuple[Bucket, int] | None = None
+        connection.on_part = self._on_part
         self.now_ns: Callable[[], int] = services.clock.monotonic_ns
 
     # --- what the connection tells
@@ -107,6 +128,15 @@ class Session:
             # A newer client asks first of all what there is; it reads this answer in version 0 whatever it asked.
             route = self._routes.unsupported_api_versions
         else:
+            waits_for = route.waits_for
+            if waits_for is not None:
+                # differs from Kafka (hold-of-client): only who was told to wait waits there.
+                if self._quotas.held_until_ns > now_ns and self._waits(waits_for, client_id, len(frame)):
+                    if len(frame) > READ_AHEAD_BYTES:
+                        raise ProtocolError("it has to wait for a quota, and is too large to be kept so long")
+                    self._connection.put_back(frame)
+                    return
+                self._waited_for = self._place = None
             at_once = self._most_at_once
             if not route.is_limited:
                 at_once = self._most_produced_at_once
@@ -126,6 +156,9 @@ class Session:
         client = self._client
         if client is None or client_id != self._client_id:
             client = self._enter(client_id)
+        if self._is_new and self._waits_for_time(client, request):
+            self._connection.put_back(frame)
+            return
         exchange = Exchange(
             self._services,
             self._info,
@@ -155,7 +188,7 @@ class Session:
 
     def _enter(self, client_id: str | None) -> Client:
         """Requests are another client's from now on."""
-        quotas, now_ms = self._services.quotas, self._services.clock.monotonic_ms()
+        quotas, now_ms = self._quotas, self._services.clock.monotonic_ms()
         if self._client is not None:
             quotas.leave(self._client, now_ms)
         # Here: not for each request.
@@ -163,7 +196,55 @@ class Session:
         client = self._client = quotas.enter(self._info.principal.name, client_id or "", now_ms)
         # One that is too long to be kept is looked up again by each request.
         self._client_id = client.client_id if client_id else client_id
+        self._is_new = True
         return client
+
+    def _on_part(self, part: memoryview, size: int) -> None:
+        """Wait before more of a large request is received, where it is one that has to wait."""
+        is_asked = self._place is None and self._quotas.is_enabled[_PRODUCE]
+        # Before the login nobody is anybody's client.
+        if not is_asked or self._connection.handler is not self:
+            return
+        try:
+            api_key, _, _, client_id, _ = decode_request_header(part)
+        except ProtocolError:
+            # It is not even a whole header yet, or what `on_frame` refuses.
+            return
+        if api_key == PRODUCE_KEY:
+            self._waits(_PRODUCE, client_id, size)
+
+    def _waits(self, kind: QuotaKind, client_id: str | None, size: int) -> bool:
+        """Have a request wait that finds its client's limit used up, on a connection that did not wait for it."""
+        if self._place is not None or not self._quotas.is_enabled[kind]:
+            return False
+        client = self._client
+        if client is None or client_id != self._client_id:
+            client = self._enter(client_id)
+        now_ms = self._services.clock.monotonic_ms()
+        bucket = client.bucket(kind, now_ms)
+        if bucket is self._waited_for:
+            self._place = bucket, 0
+            return False
+        self._place = bucket, size
+        self._wait(client, bucket, bucket.keep_place(now_ms, size))
+        return self._hold is not None
+
+    def _waits_for_time(self, client: Client, request: object) -> bool:
+        """Have a client's first request wait that finds too much of the broker's time taken; once for a connection."""
+        self._is_new = False
+        # As `metering`: what wants no answer is not held for its time.
+        if not self._quotas.is_enabled[_REQUEST] or (isinstance(request, ProduceRequest) and not request.acks):
+            return False
+        now_ms = self._services.clock.monotonic_ms()
+        bucket = client.bucket(_REQUEST, now_ms)
+        self._wait(client, bucket, bucket.used_up_until_ms - now_ms)
+        return self._hold is not None
+
+    def _wait(self, client: Client, bucket: Bucket, wait_ms: int) -> None:
+        """Take no request for so long, if that is any time."""
+        if wait_ms > 0:
+            self._connection.pause(Pause.THROTTLE)
+            self._hold = self._services.holds.begin(client, bucket, wait_ms, self._let_go)
 
     def _most_elements(self, route: Route, frame: memoryview) -> int:
         """How many array elements a request may hold."""
@@ -191,6 +272,10 @@ class Session:
         hold, self._hold = self._hold, None
         if hold is not None:
             hold.end()
+        place, self._place = self._place, None
+        if place is not None:
+            bucket, size = place
+            bucket.give_place_up(size)
         client, self._client = self._client, None
         if client is not None:
             self._services.quotas.leave(client, self._services.clock.monotonic_ms())
@@ -254,7 +339,9 @@ class Session:
         )
 
     def _let_go(self) -> None:
-        self._hold = None
+        hold, self._hold = self._hold, None
+        if hold is not None and hold.bucket is not None:
+            self._waited_for = hold.bucket
         self._connection.resume(Pause.THROTTLE)
 
     def take_network_ns(self) -> int:

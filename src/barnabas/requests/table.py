@@ -11,6 +11,7 @@ from typing import Any
 
 from barnabas.core.error_code import ErrorCode
 from barnabas.protocol.wire import Budget, Message, WireBuffer
+from barnabas.quotas.limits import QuotaKind
 from barnabas.requests.context import RequestContext
 from barnabas.requests.request_times import RequestTimes, Stages
 
@@ -27,6 +28,8 @@ class Handler:
         goes_on: Whether a large request is carried out to its end though its peer has left: it changes something.
         response_class: Whose encoders encode the answers, where that is not the API's own; they encode those too.
         is_private: ApiVersions does not tell of it.
+        first_strict_version: Before it a request creates or deletes more partitions than its client may, which is held
+            then; 0: it creates and deletes none.
     """
 
     request_class: type[Message]
@@ -37,6 +40,7 @@ class Handler:
     goes_on: bool = False
     response_class: type[Message] | None = None
     is_private: bool = False
+    first_strict_version: int = 0
 
     @property
     def api_key(self) -> int:
@@ -61,6 +65,7 @@ class Route:
         "name",
         "refuse",
         "times",
+        "waits_for",
     )
 
     def __init__(
@@ -77,6 +82,7 @@ class Route:
         has_throttle_time: bool,
         is_limited: bool,
         goes_on: bool,
+        waits_for: QuotaKind | None = None,
     ) -> None:
         """Args:
         times: Of the API in all its versions.
@@ -84,6 +90,7 @@ class Route:
         has_throttle_time: Whether the answer has a field for the throttle time (in this version or another).
         is_limited: Whether the limit on array elements holds (all but Produce).
         goes_on: As the handler says.
+        waits_for: What it takes before anybody can ask whether that is too much: who has not waited for it waits now.
         """
         self.name = name
         # As Kafka calls the API.
@@ -99,6 +106,7 @@ class Route:
         self.has_throttle_time = has_throttle_time
         self.is_limited = is_limited
         self.goes_on = goes_on
+        self.waits_for = waits_for
         # Counts the error codes of an answer; None where nobody looks at figures.
         self.count_errors: Callable[[Any, defaultdict[int, int]], object] | None = None
 
@@ -184,7 +192,14 @@ class RouteTable:
             "throttle_time_ms" in response.FIELDS,
             handler.api_key != PRODUCE_KEY,
             handler.goes_on,
+            _waits_for(handler, version),
         )
+
+
+def _waits_for(handler: Handler, version: int) -> QuotaKind | None:
+    if handler.api_key == PRODUCE_KEY:
+        return QuotaKind.PRODUCE
+    return QuotaKind.CONTROLLER_MUTATION if version < handler.first_strict_version else None
 
 
 PRODUCE_KEY = 0

@@ -11,6 +11,8 @@ from barnabas.cluster.image import PartitionState
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.pending import Pending
 from barnabas.log.disk.files import FileSlice
+from barnabas.net.framing import READ_AHEAD_BYTES
+from barnabas.protocol.api_keys import FIRST_FLEXIBLE_VERSION, response_class
 from barnabas.protocol.messages.fetch import (
     AbortedTransaction,
     EpochEndOffset,
@@ -21,15 +23,28 @@ from barnabas.protocol.messages.fetch import (
 from barnabas.protocol.messages.heartbeat import HeartbeatResponse
 from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.protocol.wire import WireBuffer
+from barnabas.quotas.bucket import Windows
 from barnabas.quotas.entities import DEFAULT, Entity
 from barnabas.quotas.limits import QuotaKind
+from barnabas.quotas.manager import Quotas
 from barnabas.records.builder import BatchBuilder
 from barnabas.requests.fetches.sizes import answer_bytes
-from barnabas.requests.handlers import fetch, produce
+from barnabas.requests.handlers import create_partitions, create_topics, delete_topics, fetch, produce
+from barnabas.requests.handlers.api_versions import HANDLER as API_VERSIONS
+from barnabas.requests.handlers.api_versions import unsupported_version
 from barnabas.requests.metering import meter
+from barnabas.requests.table import RouteTable
 from barnabas.security.authorizer import AllowAll
 from tests.unit.requests.test_exchange import heartbeat1
-from tests.unit.requests.test_session import answering, header, heartbeat, heartbeats, play  # noqa: F401  # play is a fixture
+from tests.unit.requests.test_session import (
+    Wire,
+    answering,
+    header,
+    heartbeat,
+    heartbeats,
+    play,  # noqa: F401  # a fixture
+    until,
+)
 
 USER = "ANONYMOUS"
 HELD = struct.Struct(">iih")
@@ -48,6 +63,10 @@ def produce_frame(
     topics = [TopicProduceData("t", partition_data=[PartitionProduceData(0, bytes(batch(value_bytes)))])]
     ProduceRequest(None, acks, 1_000, topics).encode(version, out)
     return header(0, version, correlation_id, client_id) + bytes(out)
+
+
+def api_versions_frame(client_id: bytes) -> bytes:
+    return header(18, 0, 1, client_id)
 
 
 async def turns(count: int = 100) -> None:
@@ -146,19 +165,195 @@ def test_an_old_client_is_held_as_well(play, data_path, acks):  # noqa: F811
 def test_who_connects_again_gains_nothing(play, data_path):  # noqa: F811
     data_path.create("t")
     quotas_of(data_path).set_override(Entity(None, DEFAULT), QuotaKind.PRODUCE, 10)
-    waits = []
+    size = len(produce_frame(8, 1))
+    told = [0]
 
     async def story(wire):
         await wire.send(produce_frame(8, 1))
-        waits.append(struct.unpack(">i", (await wire.answer())[-4:])[0])
+        if told[-1]:
+            await turns()
+            data_path.clock.advance(told[-1] - 1)
+            await turns()
+            assert not wire.has_answer()
+            assert quotas_of(data_path).held_counts == [1, 0, 0, 0]
+            data_path.clock.advance(1)
+        told.append(struct.unpack(">i", (await wire.answer())[-4:])[0])
 
-    for _ in range(3):
+    for count in range(1, 4):
         play(story, produce.HANDLER)
         # Nobody is waited for who has left.
         assert len(data_path.services.holds) == 0
         assert quotas_of(data_path).held_counts == [0, 0, 0, 0]
-    assert waits[0] < waits[1] < waits[2]
-    assert waits[1] - waits[0] == pytest.approx(len(produce_frame(8, 1)) * 100, abs=2)
+        assert data_path.log("t").log_end_offset == count
+    # As on one connection: the first windows still count when the second request comes, and not with the third.
+    once = size * 100 - 10_000
+    assert told == [0, once, 2 * size * 100 - once, once]
+
+
+def test_another_client_of_a_user_who_is_held_waits_as_well(play, data_path):  # noqa: F811
+    data_path.create("t")
+    quotas_of(data_path).set_override(Entity(USER, None), QuotaKind.PRODUCE, 10)
+
+    async def story(wire):
+        await wire.send(produce_frame(8, 1, client_id=b"first"))
+        throttle_ms = struct.unpack(">i", (await wire.answer())[-4:])[0]
+        other = Wire(data_path.services, [produce.HANDLER])
+        # Only what the limit is on waits.
+        await other.send(api_versions_frame(b"second"), produce_frame(8, 1, client_id=b"second"))
+        await other.answer()
+        await turns()
+        assert not other.has_answer()
+        data_path.clock.advance(throttle_ms)
+        assert await other.answer()
+        other.close()
+
+    play(story, produce.HANDLER)
+
+
+def test_without_acks_nothing_is_gained_by_another_connection(play, data_path):  # noqa: F811
+    data_path.create("t")
+    quotas_of(data_path).set_override(Entity(None, "me"), QuotaKind.PRODUCE, 10)
+
+    async def story(wire):
+        await wire.send(produce_frame(8, 0))
+        await turns()
+        if data_path.services.holds and len(quotas_of(data_path).clients) == 1:
+            ends.append(data_path.log("t").log_end_offset)
+
+    ends: list[int] = []
+    for _ in range(3):
+        play(story, produce.HANDLER)
+    assert ends == [1, 1, 1]
+
+
+def test_who_leaves_while_his_records_are_appended_pays_for_them(play, data_path):  # noqa: F811
+    data_path.create("t", compression_type="gzip")
+    quotas_of(data_path).set_override(Entity(None, "me"), QuotaKind.PRODUCE, 1_000)
+    data_path.preparing.is_holding = True
+
+    async def story(wire):
+        await wire.send(produce_frame(8, 1, value_bytes=500_000))
+        await until(lambda: data_path.preparing.waiting_count)
+        wire.client.close()
+        await until(lambda: wire.connection.is_closed)
+
+    play(story, produce.HANDLER)
+    data_path.preparing.run_all()
+    assert data_path.log("t").log_end_offset == 1
+    bucket = quotas_of(data_path).bucket(QuotaKind.PRODUCE, USER, "me", 0)
+    assert bucket.rate_per_s(data_path.clock.monotonic_ms()) == pytest.approx(50_000, rel=0.01)
+    assert bucket.used_up_until_ms == pytest.approx(data_path.clock.monotonic_ms() + 490_000, abs=500)
+
+
+def test_large_requests_of_many_connections_are_received_one_after_the_other(play, data_path):  # noqa: F811
+    data_path.create("t")
+    quotas_of(data_path).set_override(Entity(None, "me"), QuotaKind.PRODUCE, 50_000)
+    frame = produce_frame(8, 1, value_bytes=500_000)
+    data = struct.pack(">i", len(frame)) + frame
+
+    async def story(wire):
+        send = asyncio.get_running_loop().sock_sendall
+        peers = [wire, *(Wire(data_path.services, [produce.HANDLER]) for _ in range(9))]
+        for each in peers:
+            # None of them is whole yet, and none is counted.
+            await send(each.client, data[:20_000])
+            await turns(10)
+        assert len(data_path.services.holds) == 9
+        # Those who wait hold what they read ahead.
+        rests = [asyncio.create_task(send(each.client, data[20_000:])) for each in peers[1:]]
+        await turns(1_000)
+        assert all(each.memory.used_bytes <= READ_AHEAD_BYTES for each in peers[1:])
+        await send(wire.client, data[20_000:])
+        await wire.answer()
+        assert data_path.log("t").log_end_offset == 1
+        for count in range(2, 11):
+            # A little more than ten seconds' worth.
+            data_path.clock.advance(10_003)
+            await until(lambda count=count: data_path.log("t").log_end_offset == count)
+        await asyncio.gather(*rests)
+        for each in peers[1:]:
+            each.close()
+
+    play(story, produce.HANDLER)
+
+
+def test_who_leaves_gives_his_place_up(play, data_path):  # noqa: F811
+    data_path.create("t")
+    quotas_of(data_path).set_override(Entity(None, "me"), QuotaKind.PRODUCE, 10)
+
+    async def story(wire):
+        await wire.send(produce_frame(8, 1))
+        throttle_ms = struct.unpack(">i", (await wire.answer())[-4:])[0]
+        for _ in range(5):
+            other = Wire(data_path.services, [produce.HANDLER])
+            await other.send(produce_frame(8, 1))
+            await turns()
+            assert len(data_path.services.holds) == 2
+            other.close()
+        other = Wire(data_path.services, [produce.HANDLER])
+        await other.send(produce_frame(8, 1))
+        await turns()
+        data_path.clock.advance(throttle_ms)
+        assert await other.answer()
+        other.close()
+
+    play(story, produce.HANDLER)
+
+
+def test_a_large_request_that_nobody_asked_about_is_not_kept(play, data_path):  # noqa: F811
+    data_path.create("t")
+    quotas_of(data_path).set_override(Entity(None, "me"), QuotaKind.PRODUCE, 10)
+
+    async def story(wire):
+        await wire.send(produce_frame(8, 1))
+        await wire.answer()
+        other = Wire(data_path.services, [produce.HANDLER])
+        # As where the certificate is asked for with the first frame.
+        other.connection.on_part = None
+        await other.send(produce_frame(8, 1, value_bytes=400_000))
+        assert await other.answer() == b""
+        assert data_path.log("t").log_end_offset == 1
+        other.close()
+
+    play(story, produce.HANDLER)
+
+
+def test_what_others_still_wait_for_counts_when_the_windows_have_forgotten_it():
+    quotas = Quotas(Windows(11, 1_000))
+    quotas.set_override(Entity(None, "me"), QuotaKind.PRODUCE, 1_000)
+    bucket = quotas.bucket(QuotaKind.PRODUCE, USER, "me", 0)
+    assert bucket.record(0, 100_000) == 90_000
+    # Kafka says 90 seconds again.
+    assert bucket.record(20_000, 100_000) == 70_000 + 100_000
+    # Who waited for all of it is told what Kafka tells.
+    assert bucket.record(190_000, 100_000) == 90_000
+
+
+def test_a_hold_stays_where_another_limit_changes(play, data_path):  # noqa: F811
+    data_path.create("t")
+    quotas = quotas_of(data_path)
+    quotas.set_override(Entity(None, "me"), QuotaKind.PRODUCE, 1)
+
+    async def story(wire):
+        await wire.send(produce_frame(8, 1), produce_frame(8, 1))
+        await wire.answer()
+        # The windows have forgotten it.
+        data_path.clock.advance(60_000)
+        quotas.set_override(Entity(None, "somebody"), QuotaKind.PRODUCE, 5)
+        data_path.clock.advance(1)
+        await turns()
+        assert not wire.has_answer()
+
+    play(story, produce.HANDLER)
+
+
+@pytest.mark.parametrize(("handler", "first_strict"), [(create_topics, 6), (delete_topics, 5), (create_partitions, 3)])
+def test_old_requests_wait_for_what_newer_ones_are_refused(handler, first_strict):
+    table = RouteTable(
+        (API_VERSIONS, handler.HANDLER), response_class, FIRST_FLEXIBLE_VERSION.__getitem__, unsupported_version
+    )
+    routes = {route.api_version: route.waits_for for route in table.of(handler.HANDLER.api_key)}
+    assert all((kind is QuotaKind.CONTROLLER_MUTATION) == (version < first_strict) for version, kind in routes.items())
 
 
 def test_all_connections_of_a_user_share_his_quota_whatever_they_call_themselves(play, data_path):  # noqa: F811
@@ -290,6 +485,34 @@ def test_a_session_goes_on_after_an_empty_answer(data_path):
     assert data_path.call(fetch.HANDLER, 11, request).session_id == 0
 
 
+def assigned(data_path, *replicas: int) -> None:
+    """The cluster says so of the topic t."""
+    view = data_path.services.cluster
+    partition = PartitionState(replicas[0], 1, replicas, replicas, ())
+    view.image = replace(view.image, topics={"t": {0: partition}})
+
+
+@pytest.mark.parametrize(("replica_id", "is_follower"), [(3, True), (1, False), (7, False)])
+def test_without_access_rules_only_a_replica_of_the_partitions_is_a_follower(data_path, replica_id, is_follower):
+    data_path.create("t")
+    data_path.produce("t", batch(5_000))
+    assigned(data_path, 1, 3)
+    quotas = quotas_of(data_path)
+    quotas.set_override(Entity(None, "client"), QuotaKind.FETCH, 1)
+    quotas.set_override(Entity(None, "client"), QuotaKind.REQUEST, 50)
+    request = data_path.fetch_request("t", wait_ms=1)
+    request.replica_id, request.session_epoch = replica_id, 0
+    fetched = data_path.begin(fetch.HANDLER, 11, request)
+    if isinstance(fetched, Pending):
+        data_path.clock.advance(2)
+        data_path.run_due()
+        fetched = fetched.value
+    assert any(each.records for topic in fetched.responses for each in topic.partitions) == is_follower
+    exchange = data_path.exchange(fetch.HANDLER, 11, request)
+    meter(exchange, data_path.clock.monotonic_ns() + 1_000_000)
+    assert (quotas.exempt.rate_per_s(100) > 0) == is_follower
+
+
 def test_a_broker_that_fetches_has_no_consumers_quota(data_path):
     data_path.create("t")
     data_path.produce("t", batch(5_000))
@@ -297,6 +520,7 @@ def test_a_broker_that_fetches_has_no_consumers_quota(data_path):
     quotas.set_override(Entity(None, "client"), QuotaKind.FETCH, 1)
     request = data_path.fetch_request("t", wait_ms=1)
     request.replica_id = 3
+    assigned(data_path, 1, 3)
     assert isinstance(data_path.begin(fetch.HANDLER, 11, request), FetchResponse | Pending)
     assert quotas.bucket(QuotaKind.FETCH, USER, "client", 0).rate_per_s(0) == 0
 
@@ -362,6 +586,10 @@ def test_the_longer_of_two_throttle_times_counts_and_is_waited_once(play, data_p
     async def story(wire):
         frame = produce_frame(8, 1)
         await wire.send(frame)
+        # It waits for what others took of the time.
+        await turns()
+        assert not wire.has_answer()
+        data_path.clock.advance(1_000)
         throttle_ms = struct.unpack(">i", (await wire.answer())[-4:])[0]
         assert throttle_ms == round((len(frame) / 10 - 10) / 10 * 10_000)
         assert quotas.held_counts == [1, 0, 0, 0]
@@ -408,6 +636,7 @@ def test_only_who_may_do_what_brokers_do_takes_their_time_for_nothing(data_path,
     quotas.set_override(Entity(None, "client"), QuotaKind.REQUEST, 50)
     request = data_path.fetch_request("t")
     request.replica_id = 3
+    assigned(data_path, 1, 3)
     exchange = data_path.exchange(fetch.HANDLER, 11, request)
     if not may:
         data_path.services.authorizer = NoRights()
@@ -471,33 +700,3 @@ def test_the_time_of_threads_beside_the_loop_counts(data_path):
         assert exchange.worked_ns(data_path.clock.monotonic_ns()) == 0
         data_path.preparing.run_all()
     assert exchange.worked_ns(data_path.clock.monotonic_ns()) == 30_000_000
-def assigned(data_path, *replicas: int) -> None:
-    """The cluster says so of the topic t."""
-    view = data_path.services.cluster
-    partition = PartitionState(replicas[0], 1, replicas, replicas, ())
-    view.image = replace(view.image, topics={"t": {0: partition}})
-
-
-@pytest.mark.parametrize(("replica_id", "is_follower"), [(3, True), (1, False), (7, False)])
-def test_without_access_rules_only_a_replica_of_the_partitions_is_a_follower(data_path, replica_id, is_follower):
-    data_path.create("t")
-    data_path.produce("t", batch(5_000))
-    assigned(data_path, 1, 3)
-    quotas = quotas_of(data_path)
-    quotas.set_override(Entity(None, "client"), QuotaKind.FETCH, 1)
-    quotas.set_override(Entity(None, "client"), QuotaKind.REQUEST, 50)
-    request = data_path.fetch_request("t", wait_ms=1)
-    request.replica_id, request.session_epoch = replica_id, 0
-    fetched = data_path.begin(fetch.HANDLER, 11, request)
-    if isinstance(fetched, Pending):
-        data_path.clock.advance(2)
-        data_path.run_due()
-        fetched = fetched.value
-    assert any(each.records for topic in fetched.responses for each in topic.partitions) == is_follower
-    exchange = data_path.exchange(fetch.HANDLER, 11, request)
-    meter(exchange, data_path.clock.monotonic_ns() + 1_000_000)
-    assert (quotas.exempt.rate_per_s(100) > 0) == is_follower
-
-
-    assigned(data_path, 1, 3)
-    assigned(data_path, 1, 3)

@@ -75,4 +75,4 @@ def refuse(ctx: RequestContext, request: CreatePartitionsRequest, error_code: Er
     )
 
 
-HANDLER = Handler(CreatePartitionsRequest, 0, 3, create_partitions, refuse)
+HANDLER = Handler(CreatePartitionsRequest, 0, 3, create_partitions, refuse, first_strict_version=_FIRST_STRICT_VERSION)

@@ -133,4 +133,4 @@ def refuse(ctx: RequestContext, request: CreateTopicsRequest, error_code: ErrorC
     return _refuse_all(request, error_code)
 
 
-HANDLER = Handler(CreateTopicsRequest, 0, 6, create_topics, refuse)
+HANDLER = Handler(CreateTopicsRequest, 0, 6, create_topics, refuse, first_strict_version=_FIRST_STRICT_VERSION)

@@ -58,4 +58,4 @@ def refuse(ctx: RequestContext, request: DeleteTopicsRequest, error_code: ErrorC
     return _refuse_all(request, error_code)
 
 
-HANDLER = Handler(DeleteTopicsRequest, 0, 5, delete_topics, refuse)
+HANDLER = Handler(DeleteTopicsRequest, 0, 5, delete_topics, refuse, first_strict_version=_FIRST_STRICT_VERSION)
