@@ -195,6 +195,8 @@ def _convert(wanted: _Conversion, to_magic: int, most_bytes: int, most_unpacked_
     result = bytearray()
     try:
         for _, _, batch in read_batches(part.file, part.position, part.position + part.length):
+            if len(result) >= most_bytes and result:
+                break
             for converted in down_convert((batch,), to_magic, wanted.asked.fetch_offset, most_unpacked_bytes):
                 if result and len(result) + len(converted) > most_bytes:
                     return result
