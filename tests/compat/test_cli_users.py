@@ -43,6 +43,13 @@ def test_mistakes(commands, name, password, monkeypatch, tmp_path):
     assert "Username must not be empty" in commands.fails("users", "add", "--user", "")
 
 
+@pytest.mark.parametrize("option", ["--password", "--password=secret", "-p"])
+def test_a_password_is_no_option(option, capsys):
+    """Where every user of the machine could read it."""
+    assert main(["users", "add", "--user", "alice", option, "secret"]) != 0
+    assert "No such option" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512"])
 def test_whom_it_adds_can_log_in(name, mechanism, tmp_path):
     secret = tmp_path / "secret"

@@ -221,3 +221,23 @@ def test_a_long_name_holds_up_nobody(broker):
             peer.sock.sendall(frame_of(SaslAuthenticateRequest(name), 1))
             read_answer(peer.sock)
     assert max(broker.stalls_of_late_ms()) < 50
+
+
+def test_the_broker_keeps_no_password(broker):
+    """Nor the salted one: whoever reads its disk, or its log, finds keys to check by."""
+    password, salt = b"a password like no other", b"9876543210zyxwvutsrqponml"
+    salted = SHA_256.salted_password(password, salt, 4_096)
+    upsertion = ScramCredentialUpsertion("carol", SHA_256.code, 4_096, salt, salted)
+    with Peer(broker) as peer:
+        answer = peer.log_in().ask(AlterUserScramCredentialsRequest(upsertions=[upsertion]), 0)
+        assert answer.results[0].error_code == ErrorCode.NONE
+    client = ScramClient(SHA_256, "carol", password.decode(), "nonce")
+    with Peer(broker) as peer:
+        challenge = peer.shake(SCRAM).prove(client.first())
+        assert peer.prove(client.answer(challenge.auth_bytes)).error_code == ErrorCode.NONE
+    files = [path for path in broker.data_dir.rglob("*") if path.is_file()]
+    stored = b"".join(path.read_bytes() for path in files) + broker.log_text().encode()
+    assert base64.b64encode(salt) in stored, "there is something of her"
+    for secret in (password, salted):
+        for form in (secret, base64.b64encode(secret).rstrip(b"="), secret.hex().encode()):
+            assert form not in stored

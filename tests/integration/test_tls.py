@@ -261,6 +261,16 @@ def test_a_certificate_that_is_revoked_meanwhile_is_refused(files, authority):
         eventually(lambda: is_refused(broker, context))
 
 
+def test_an_expired_list_of_revoked_certificates_refuses_everybody(files, authority):
+    config = files.settings(ssl_client_auth="required", barnabas_ssl_crl_location=files.revoked)
+    with Broker(security_protocol="SSL", config=config) as broker:
+        context = client_context(files, authority.issue("mine"))
+        assert ask(broker, context) == "broker"
+        files.write("revoked.pem", authority.revocations([], days=-1))
+        eventually(lambda: is_refused(broker, context))
+        wait_for_line(broker, "CRL has expired")
+
+
 def test_pkcs12_and_an_encrypted_key_and_keys_within_the_settings(files, authority):
     certified = authority.issue("broker")
     store = files.write("broker.p12", certified.pkcs12("secret1"))

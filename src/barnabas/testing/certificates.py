@@ -122,14 +122,14 @@ class Authority:
             builder = builder.add_extension(x509.SubjectAlternativeName([_general_name(host) for host in hosts]), False)
         return Certified(key, builder.sign(self._key, _SHA256), self.certificate)
 
-    def revocations(self, revoked: Sequence[Certified]) -> bytes:
-        """The list, in PEM, of certificates that are valid no more."""
+    def revocations(self, revoked: Sequence[Certified], *, days: int = 365) -> bytes:
+        """The list, in PEM, of certificates that are valid no more; another one comes in so many days, or was to."""
         now = datetime.now(UTC)
         builder = (
             x509.CertificateRevocationListBuilder()
             .issuer_name(self._name)
-            .last_update(now - _DAY)
-            .next_update(now + 365 * _DAY)
+            .last_update(now + min(days - 1, -1) * _DAY)
+            .next_update(now + days * _DAY)
         )
         for each in revoked:
             builder = builder.add_revoked_certificate(

@@ -9,7 +9,7 @@ import pytest
 
 from barnabas.core.errors import ProtocolError, UnanswerableError
 from barnabas.net.connection import TURN_FRAMES, Connection, Pause
-from barnabas.net.framing import READ_AHEAD_BYTES, ReceiveBuffer
+from barnabas.net.framing import KEPT_BUFFER_BYTES, READ_AHEAD_BYTES, ReceiveBuffer
 from barnabas.net.memory import ReceiveMemory
 from barnabas.net.reactor import Reactor
 from barnabas.net.turns import MOST_NS, Turns
@@ -473,6 +473,21 @@ class TestLeavingUnheard:
             is_closed,
             [] if is_closed else [conversation.connection],
         )
+
+    @pytest.mark.parametrize(("memory_bytes", "most_bytes"), [(1 << 24, KEPT_BUFFER_BYTES), (1 << 20, 1 << 19)])
+    def test_so_much_is_read_of_what_it_sent(self, memory_bytes, most_bytes):
+        conversation = Conversation(
+            lambda connection, _: connection.pause(Pause.THROTTLE), memory=ReceiveMemory(memory_bytes)
+        )
+        conversation.say(b"one")
+        conversation.peer.inbox += bytes(sent_bytes := 3 * KEPT_BUFFER_BYTES)
+        has_room = True
+        while has_room:
+            while conversation.peer.on_read is not None:
+                conversation.peer.on_read()
+            has_room = conversation.connection.look_for_peer()
+        assert READ_AHEAD_BYTES < sent_bytes - len(conversation.peer.inbox) <= most_bytes
+        assert conversation.memory.used_bytes <= most_bytes
 
     def test_who_is_heard_again_is_not_looked_after(self):
         conversation = Conversation(lambda connection, frame: connection.pause(Pause.THROTTLE))
