@@ -1,0 +1,110 @@
+"""`python -m benchmarks.attacks.bounds`: drive each bound of docs/security.md over its bound.
+
+Runs the tests that the table "What strangers and clients can make grow" names, and prints whether they passed and how
+long they took.
+"""
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+from xml.etree import ElementTree
+
+ROOT = Path(__file__).parents[2]
+HEADING = "## What strangers and clients can make grow"
+
+
+class Bound(NamedTuple):
+    """A row of the table.
+
+    Attributes:
+        tests: As pytest names them.
+    """
+
+    what: str
+    bound: str
+    beyond: str
+    tests: list[str]
+
+
+class Outcome(NamedTuple):
+    """What became of one test, all its parameters together."""
+
+    has_passed: bool
+    seconds: float
+
+
+def whole_names(text: str) -> list[str]:
+    """The tests that a text names, divided by commas: `::test_x` is in the file of the one before."""
+    names: list[str] = []
+    for name in (part.strip(" `") for part in text.split(",")):
+        names.append(names[-1].partition("::")[0] + name if names and name.startswith("::") else name)
+    return names
+
+
+def bounds(document: str) -> list[Bound]:
+    """The rows of the table in docs/security.md.
+
+    Raises:
+        ValueError: There is no such table, or a row is none.
+    """
+    _, found, section = document.partition(f"{HEADING}\n")
+    lines = [line for line in section.partition("\n## ")[0].splitlines() if line.startswith("|")]
+    if not found or len(lines) < 3:
+        raise ValueError(f"there is no table below {HEADING!r}")
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+    return [Bound(what, bound, beyond, whole_names(tests)) for what, bound, beyond, tests in rows]
+
+
+def run(tests: Sequence[str]) -> dict[str, Outcome]:
+    """Run tests by pytest, one after the other; what became of those that were there."""
+    with tempfile.TemporaryDirectory() as directory:
+        report = Path(directory) / "report.xml"
+        command = [sys.executable, "-m", "pytest", "-q", "-o", "junit_family=xunit1", f"--junitxml={report}", *tests]
+        subprocess.run(command, cwd=ROOT, stdout=sys.stderr, check=False)
+        return outcomes(report.read_text()) if report.exists() else {}
+
+
+def outcomes(report: str) -> dict[str, Outcome]:
+    """What a report of pytest says (xunit1), by the names of tests."""
+    found: dict[str, Outcome] = {}
+    for case in ElementTree.fromstring(report).iter("testcase"):
+        file, function = case.get("file", ""), re.sub(r"\[.*", "", case.get("name", ""), flags=re.DOTALL)
+        classes = case.get("classname", "").removeprefix(file.removesuffix(".py").replace("/", ".")).strip(".")
+        name = "::".join(part for part in (file, classes.replace(".", "::"), function) if part)
+        # A test that was skipped has driven nothing.
+        is_good = all(case.find(what) is None for what in ("failure", "error", "skipped"))
+        before = found.get(name, Outcome(True, 0.0))
+        found[name] = Outcome(before.has_passed and is_good, before.seconds + float(case.get("time", 0)))
+    return found
+
+
+def table(rows: Sequence[Bound], found: Mapping[str, Outcome]) -> str:
+    """The rows with what became of their tests, in Markdown; one that did not run has not passed."""
+    lines = ["| what | bound | passed | seconds |", "| --- | --- | --- | --- |"]
+    for row in rows:
+        each = [found.get(test, Outcome(False, 0.0)) for test in row.tests]
+        passed = "yes" if all(one.has_passed for one in each) else "NO"
+        lines.append(f"| {row.what} | {row.bound} | {passed} | {sum(one.seconds for one in each):.1f} |")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.attacks.bounds", description=__doc__)
+    parser.add_argument("words", nargs="*", help="only rows that have one of these in what grows")
+    words = parser.parse_args().words
+    rows = bounds((ROOT / "docs/security.md").read_text())
+    rows = [row for row in rows if not words or any(word in row.what for word in words)]
+    found = run(list(dict.fromkeys(test for row in rows for test in row.tests)))
+    print(table(rows, found))
+    failed = [row for row in rows if not all(found.get(test, Outcome(False, 0.0)).has_passed for test in row.tests)]
+    print(f"\n{len(rows) - len(failed)} of {len(rows)} bounds held")
+    return 1 if failed or not rows else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
