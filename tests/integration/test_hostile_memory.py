@@ -2,12 +2,15 @@
 
 import pytest
 
+from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from barnabas.quotas.entities import LONGEST_NAME
 from barnabas.testing import Broker
 from benchmarks.attacks.memory import ATTACKS, attack, deny, frame_of, name
 from benchmarks.attacks.target import AUTHORIZED, Target
+from benchmarks.load.process import resident_mb
 from benchmarks.whole.wire import Peer, decoded
 from tools.kafka.server import free_port
 
@@ -15,6 +18,7 @@ from tools.kafka.server import free_port
 COUNT = 2_000
 KEPT_MB = 20
 MOST_PAGE_MB = 5
+SMALL_MEMORY = dict.fromkeys(("socket.request.max.bytes", "queued.max.request.bytes"), str(32 << 20))
 
 
 @pytest.mark.parametrize("what", ATTACKS)
@@ -40,3 +44,24 @@ def test_a_member_of_a_group_is_not_called_by_a_long_client_id() -> None:
     assert member_id.startswith("00000001xx")
     # With a UUID.
     assert len(member_id) <= LONGEST_NAME + 40
+
+
+def test_fetches_that_wait_for_ever_keep_little() -> None:
+    with Broker(config=SMALL_MEMORY) as broker:
+        peers = [Peer(broker.bootstrap_servers) for _ in range(20)]
+        created = peers[0].ask(CreateTopicsRequest([CreatableTopic("t", 1, 1)]), 4)
+        assert created.topics[0].error_code == 0
+        before_mb = resident_mb(broker.pid)
+        # 6 MB each.
+        topics = [FetchTopic(name(each), partitions=[FetchPartition(0)]) for each in range(200)]
+        topics.append(FetchTopic("t", partitions=[FetchPartition(0)]))
+        frame = frame_of(FetchRequest(-1, max_wait_ms=2**31 - 1, min_bytes=1, topics=topics), 11)
+        for last, peer in zip([None, *peers], peers, strict=False):
+            peer.send(frame)
+            if last is not None:
+                # It has waited longest.
+                last.receive()
+        kept_mb = resident_mb(broker.pid)
+        for peer in peers:
+            peer.close()
+    assert kept_mb < before_mb + 80

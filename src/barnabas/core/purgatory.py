@@ -4,6 +4,9 @@ An operation is watched under keys (a partition, say). Whoever changes something
 operation watched there is asked, once per turn of the event loop, whether it is complete now. At its deadline it
 completes with what there is.
 
+What operations keep while they wait is bounded: where it is too much, those that have waited longest complete with what
+there is. Clients choose their deadlines themselves, and may choose none that comes.
+
 Invariants: an operation is completed exactly once, and is then forgotten under every key; one that raises fails alone.
 
 Source: semantics, purgatories.
@@ -33,12 +36,13 @@ class DelayedOperation(Protocol):
 
 
 class _Watched:
-    __slots__ = ("is_due", "keys", "many", "operation", "timer")
+    __slots__ = ("is_due", "kept_bytes", "keys", "many", "operation", "timer")
 
     def __init__(self, operation: DelayedOperation, keys: tuple[Hashable, ...], many: Container[Hashable] = ()) -> None:
         self.operation = operation
         self.keys = keys
         self.many = many
+        self.kept_bytes = 0
         self.is_due = False
         self.timer: Timer | None = None
 
@@ -48,9 +52,13 @@ class Purgatory:
 
     Attributes:
         expired_count: How many came to their deadline.
+        most_bytes: What all that wait may keep.
+        kept_bytes: What they keep, as far as it is counted.
     """
 
-    def __init__(self, timers: Timers, defer: Callable[[Callable[[], object]], object]) -> None:
+    def __init__(
+        self, timers: Timers, defer: Callable[[Callable[[], object]], object], most_bytes: int = 1 << 28
+    ) -> None:
         """Args:
         defer: Calls back later in this turn of the loop or in the next, so that whoever made the change is answered
             first (`Turns.add_check`).
@@ -58,6 +66,10 @@ class Purgatory:
         self._timers = timers
         self._defer = defer
         self.expired_count = 0
+        self.most_bytes = most_bytes
+        self.kept_bytes = 0
+        # The longest waiting first; only those that are counted.
+        self._counted: dict[_Watched, None] = {}
         self._by_key: dict[Hashable, dict[DelayedOperation, _Watched]] = {}
         # Those of very many keys: asked about each key, so that to begin and to end costs nothing for each.
         self._with_many: dict[DelayedOperation, _Watched] = {}
@@ -66,25 +78,43 @@ class Purgatory:
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def watch(self, operation: DelayedOperation, keys: Iterable[Hashable], timeout_ms: float) -> None:
-        """Wait until a change under one of `keys` completes the operation, `timeout_ms` at the most."""
+    def watch(
+        self, operation: DelayedOperation, keys: Iterable[Hashable], timeout_ms: float, kept_bytes: int = 0
+    ) -> None:
+        """Wait until a change under one of `keys` completes the operation, `timeout_ms` at the most.
+
+        Args:
+            kept_bytes: What the operation keeps until then; 0: too little to be counted.
+        """
         watched = _Watched(operation, tuple(keys))
         for key in watched.keys:
             self._by_key.setdefault(key, {})[operation] = watched
-        self._hold(watched, timeout_ms)
+        self._hold(watched, timeout_ms, kept_bytes)
 
-    def watch_many(self, operation: DelayedOperation, keys: Container[Hashable], timeout_ms: float) -> None:
+    def watch_many(
+        self, operation: DelayedOperation, keys: Container[Hashable], timeout_ms: float, kept_bytes: int = 0
+    ) -> None:
         """The same for very many keys.
 
         Args:
             keys: A set or a dict, kept and not copied.
         """
         watched = self._with_many[operation] = _Watched(operation, (), keys)
-        self._hold(watched, timeout_ms)
+        self._hold(watched, timeout_ms, kept_bytes)
 
-    def _hold(self, watched: _Watched, timeout_ms: float) -> None:
+    def _hold(self, watched: _Watched, timeout_ms: float, kept_bytes: int) -> None:
         self._waiting[watched.operation] = watched
         watched.timer = self._timers.call_later(timeout_ms, self._expire, watched)
+        if kept_bytes:
+            watched.kept_bytes = kept_bytes
+            self.kept_bytes += kept_bytes
+            self._counted[watched] = None
+            if self.kept_bytes > self.most_bytes:
+                self._defer(self._make_room)
+
+    def _make_room(self) -> None:
+        while self.kept_bytes > self.most_bytes:
+            self._expire(next(iter(self._counted)))
 
     def notify(self, key: Hashable) -> None:
         """Something changed under `key`."""
@@ -111,6 +141,9 @@ class Purgatory:
             return
         if watched.timer is not None:
             watched.timer.cancel()
+        if watched.kept_bytes:
+            self.kept_bytes -= watched.kept_bytes
+            del self._counted[watched]
         self._with_many.pop(operation, None)
         for key in watched.keys:
             operations = self._by_key.get(key)

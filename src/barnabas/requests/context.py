@@ -66,12 +66,22 @@ class RequestContext:
 
     Attributes:
         client_id: As sent; a null one is "".
+        frame_bytes: The request's size; 0 where nobody looks at it.
         is_large: Whether it names so much, or its answer does, that it is not handled and encoded at one stroke
             (`slices.py`). A handler whose answer is large though its request is small says so.
         throttle_time_ms: How long a quota holds this client after its answer; whoever finds one broken raises it.
     """
 
-    __slots__ = ("api_version", "client_id", "connection", "correlation_id", "is_large", "services", "throttle_time_ms")
+    __slots__ = (
+        "api_version",
+        "client_id",
+        "connection",
+        "correlation_id",
+        "frame_bytes",
+        "is_large",
+        "services",
+        "throttle_time_ms",
+    )
 
     def __init__(
         self,
@@ -86,6 +96,7 @@ class RequestContext:
         self.client_id = client_id
         self.api_version = api_version
         self.correlation_id = correlation_id
+        self.frame_bytes = 0
         self.is_large = False
         self.throttle_time_ms = 0
 

@@ -89,7 +89,6 @@ class Exchange(RequestContext):
             0 where the answer did not have to be waited for: that stage ended when it was complete.
         times: Where they are added up.
         client: Whose it is.
-        frame_bytes: Its size.
         request: As it was decoded; None while a large one is not, and once its answer is made.
         is_metered: Whether quotas have counted it.
         held_by: The quota that holds its client after the answer; None: none does.
@@ -111,7 +110,6 @@ class Exchange(RequestContext):
         "admitted_ns",
         "client",
         "completed_ns",
-        "frame_bytes",
         "handled_ns",
         "held_by",
         "is_metered",

@@ -104,3 +104,29 @@ def test_all_can_be_ended_at_once(purgatory):
     purgatory.watch(second, ["a", "b"], 100)
     purgatory.expire_all()
     assert first.ended == second.ended == ["expired"]
+
+
+def test_those_that_keep_too_much_end_with_what_there_is_the_longest_waiting_first(clock):
+    purgatory = Purgatory(clock, lambda callback, *args: clock.call_later(0, callback, *args), 100)
+    uncounted, first, second, third = (Waiting() for _ in range(4))
+    purgatory.watch(uncounted, ["a"], 2**31)
+    purgatory.watch(first, ["a"], 2**31, 60)
+    purgatory.watch_many(second, dict.fromkeys("ab"), 2**31, 40)
+    clock.advance(0)
+    assert (purgatory.kept_bytes, len(purgatory)) == (100, 3)
+    purgatory.watch(third, ["a"], 2**31, 50)
+    clock.advance(0)
+    assert first.ended == ["expired"]
+    assert (purgatory.kept_bytes, len(purgatory)) == (90, 3)
+    purgatory.forget(second)
+    purgatory.forget(third)
+    assert purgatory.kept_bytes == 0
+
+
+def test_what_alone_keeps_too_much_does_not_wait(clock):
+    purgatory = Purgatory(clock, lambda callback, *args: clock.call_later(0, callback, *args), 100)
+    waiting = Waiting()
+    purgatory.watch(waiting, ["a"], 2**31, 101)
+    clock.advance(0)
+    assert waiting.ended == ["expired"]
+    assert purgatory.kept_bytes == clock.timer_count == 0

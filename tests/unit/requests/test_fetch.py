@@ -395,3 +395,21 @@ def test_what_is_no_batch_on_disk_is_an_error_of_the_partition(path):
     assert path.fetch("t", 15, max_bytes=100).error_code == ErrorCode.CORRUPT_MESSAGE
     assert path.fetch("t", 199).error_code == ErrorCode.NONE
     assert path.errors == []
+
+
+@pytest.mark.parametrize("is_large", [False, True])
+def test_of_fetches_that_keep_long_names_the_longest_waiting_is_answered(path, is_large):
+    path.services.fetches.most_bytes = 5_000_000
+    asked = request(wanted(), max_wait_ms=2**31 - 1)
+    asked.topics += [FetchTopic(f"{number}" + "x" * 30_000, partitions=[FetchPartition(0)]) for number in range(20)]
+    first, second, third = (path.begin(fetch.HANDLER, NO_FLEXIBLE, asked, is_large=is_large) for _ in range(3))
+    path.run_due()
+    assert (first.is_done, second.is_done, third.is_done) == (True, False, False)
+    codes = {each.topic[:1]: each.partitions[0].error_code for each in first.value.responses}
+    assert codes["t"] == 0
+    assert codes["0"] == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    path.produce("t", batch())
+    path.run_due()
+    assert second.is_done
+    assert third.is_done
+    assert path.services.fetches.kept_bytes == path.kept_frames == 0

@@ -4,6 +4,9 @@ A fetch that has not got its min bytes is asked again whenever something changed
 it has them, when its time is up, when a partition can't be read any more, or when all that may still come for one of
 them would be in a newer segment than the one it began in: an answer never goes beyond a segment.
 
+It keeps what it asked for meanwhile, by names that may be very long and for as long as its client likes: all that wait
+are bounded in bytes (`core/purgatory.py`), and those that keep little are not counted.
+
 Source: semantics, Fetch; Kafka 2.7.2's `DelayedFetch.tryComplete`.
 """
 
@@ -23,6 +26,11 @@ from barnabas.requests.slices import MORE, Steps
 _MOST_COLD_READS = 4
 # Of so many partitions at once the disk is asked, for one fetch.
 _MOST_COLD_PARTITIONS = 500
+
+# What a fetch keeps at the most: of a byte of its frame, as names of four bytes a character, and of a partition.
+_BYTES_OF_BYTE, _PARTITION_BYTES = 4, 1_000
+# Less than this, as nearly all fetches keep, is not counted.
+_UNCOUNTED_BYTES = 64 * 1024
 
 # Where a fetch began to read a partition: an offset, and where the segment begins that it is in. A bare tuple, since
 # one is made for each partition of each fetch.
@@ -75,7 +83,14 @@ class DelayedFetch:
         else:
             # A broker that is no replica is not told of what comes, as in Kafka.
             keys = () if self._is_follower else reading.keys
-            self._ctx.services.fetches.watch(self, keys, left_ms)
+            self._ctx.services.fetches.watch(self, keys, left_ms, self._kept_bytes())
+
+    def _kept_bytes(self) -> int:
+        """What it keeps while it waits; 0 where that is too little to be counted."""
+        # hot path: benchmarks/load (every fetch that waits)
+        # differs from Kafka (waiting-fetches): it keeps them all.
+        kept_bytes = self._ctx.frame_bytes * _BYTES_OF_BYTE + len(self._wanted) * _PARTITION_BYTES
+        return kept_bytes if kept_bytes > _UNCOUNTED_BYTES else 0
 
     @property
     def _is_follower(self) -> bool:
@@ -202,7 +217,8 @@ class LargeDelayedFetch(DelayedFetch):
         left_ms = self._left_ms()
         if left_ms > 0:
             self._is_waiting = True
-            self._ctx.services.fetches.watch_many(self, () if self._is_follower else self._wanted, left_ms)
+            keys = () if self._is_follower else self._wanted
+            self._ctx.services.fetches.watch_many(self, keys, left_ms, self._kept_bytes())
         self._read_again()
         return self.pending
 

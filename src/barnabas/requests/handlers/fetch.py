@@ -58,6 +58,8 @@ def fetch(ctx: RequestContext, request: FetchRequest) -> _Answer:
 
 
 def _fetch_large(ctx: RequestContext, request: FetchRequest) -> Steps[FetchResponse]:
+    # It is decoded: from now on it counts as what waits, not as what is received.
+    ctx.keep_frame()()
     named: Wanted = {}
     for topic in request.topics:
         for each in topic.partitions:
