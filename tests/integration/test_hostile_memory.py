@@ -2,6 +2,7 @@
 
 import pytest
 
+from barnabas.core.error_code import ErrorCode
 from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
@@ -65,3 +66,19 @@ def test_fetches_that_wait_for_ever_keep_little() -> None:
         for peer in peers:
             peer.close()
     assert kept_mb < before_mb + 80
+
+
+def test_members_that_say_much_of_themselves_are_refused() -> None:
+    with Broker(config={**SMALL_MEMORY, "offsets.topic.num.partitions": "1"}) as broker:
+        peer = Peer(broker.bootstrap_servers)
+        peer.ask_until(FindCoordinatorRequest("g"), 0, lambda answer: int(answer.error_code))
+        before_mb = resident_mb(broker.pid)
+        protocols = [JoinGroupRequestProtocol("range", bytes(3 << 20))]
+        codes = []
+        for number in range(60):
+            request = JoinGroupRequest(f"g{number}", 1_800_000, 2**31 - 1, "", None, "consumer", protocols)
+            codes.append(peer.ask(request, 3).error_code)
+        kept_mb = resident_mb(broker.pid)
+        peer.close()
+    assert kept_mb < before_mb + 60
+    assert codes == [ErrorCode.NONE] * 10 + [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * 50

@@ -45,7 +45,7 @@ from barnabas.groups.events import (
     TransactionEnded,
     TxnCommit,
 )
-from barnabas.groups.group import CommittedOffset, Group, GroupSettings, Phase
+from barnabas.groups.group import CommittedOffset, Group, GroupSettings, Phase, claimed_bytes
 from barnabas.groups.group_log import GroupLog
 from barnabas.groups.loading import read_groups
 from barnabas.groups.open_transactions import LateMarker, OpenTransactions
@@ -59,6 +59,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _GROUPS_PER_TURN = 200
+# One group takes no more of the room for all than this part.
+_GROUPS_THAT_FILL = 8
 _NO_TOPICS: frozenset[str] = frozenset()
 _MS_PER_MINUTE = 60_000
 
@@ -79,11 +81,14 @@ class GroupCoordinator:
         replicas: Replicas,
         cluster: ClusterView,
         dice: "Random",
+        most_bytes: int = 1 << 28,
     ) -> None:
         """Args:
         executor: Where partitions of `__consumer_offsets` are read.
         dice: For the ids of members.
+        most_bytes: What all groups may take in memory, but for their offsets.
         """
+        self._most_bytes = most_bytes
         self._dice = dice
         self._config = config
         self._clock = clock
@@ -126,6 +131,11 @@ class GroupCoordinator:
     def groups(self) -> Collection[Group]:
         """All that are in memory; to be read only."""
         return self._groups.values()
+
+    @property
+    def kept_bytes(self) -> int:
+        """What all groups take in memory, about, but for their offsets."""
+        return self._table.kept_bytes
 
     @property
     def commit_count(self) -> int:
@@ -205,6 +215,8 @@ class GroupCoordinator:
         ):
             error_code = ErrorCode.INVALID_SESSION_TIMEOUT
         group = self._groups.get(group_id)
+        if error_code is ErrorCode.NONE:
+            error_code = self._fullness(group, event)
         if error_code is ErrorCode.NONE and group is None:
             if event.member_id == NO_MEMBER_ID:
                 group = self._create(group_id)
@@ -215,6 +227,30 @@ class GroupCoordinator:
         pending: Pending[JoinAnswer] = Pending()
         self._table.happen(group, event, Caller(join=pending))
         return pending
+
+    def _fullness(self, group: Group | None, event: Join) -> ErrorCode:
+        """Why there is no room for what a member says of itself; one that says no more than before has its place."""
+        # differs from Kafka (group-bytes): memory is its only limit.
+        more_bytes = claimed_bytes(event.group_instance_id, event.protocols)
+        group_bytes = 0
+        if group is not None:
+            group_bytes = group.kept_bytes
+            member = group.static_member(event.group_instance_id) or group.members.get(event.member_id)
+            if member is not None:
+                more_bytes -= claimed_bytes(member.group_instance_id, member.protocols)
+                if more_bytes <= 0:
+                    return ErrorCode.NONE
+        if group_bytes + more_bytes > self._most_bytes // _GROUPS_THAT_FILL:
+            return ErrorCode.GROUP_MAX_SIZE_REACHED
+        if self._table.kept_bytes + more_bytes > self._most_bytes:
+            # Clients wait and ask again, of whatever version they are.
+            return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        return ErrorCode.NONE
+
+    @property
+    def _is_full(self) -> bool:
+        """Whether there is no room for a new group."""
+        return self._table.kept_bytes > self._most_bytes
 
     def sync(self, group_id: str, event: Sync) -> Pending[SyncAnswer]:
         """SyncGroup."""
@@ -262,6 +298,8 @@ class GroupCoordinator:
         if group is None:
             if event.generation >= 0:
                 return completed(ErrorCode.ILLEGAL_GENERATION)
+            if self._is_full:
+                return completed(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
             group = self._create(group_id)
         pending: Pending[ErrorCode] = Pending()
         self._table.happen(group, event, Caller(plain=pending))
@@ -272,7 +310,11 @@ class GroupCoordinator:
         error_code = self._refusal(group_id)
         if error_code is not ErrorCode.NONE:
             return completed(error_code)
-        group = self._groups.get(group_id) or self._create(group_id)
+        group = self._groups.get(group_id)
+        if group is None:
+            if self._is_full:
+                return completed(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+            group = self._create(group_id)
         self._table.transactions.add(group.partition, event.producer_id, group_id)
         pending: Pending[ErrorCode] = Pending()
         self._table.happen(group, event, Caller(plain=pending))
@@ -380,13 +422,14 @@ class GroupCoordinator:
         return ErrorCode.NOT_COORDINATOR
 
     def _create(self, group_id: str) -> Group:
-        group = self._groups[group_id] = Group(group_id, self._settings, partition=self.partition_for(group_id))
+        group = Group(group_id, self._settings, partition=self.partition_for(group_id))
         group.enter(Phase.EMPTY, self._clock.now_ms())
+        self._table.add(group)
         return group
 
     def _take_over(self, group: Group, partition: int) -> None:
         group.partition = partition
-        self._groups[group.group_id] = group
+        self._table.add(group)
         for producer_id in group.pending_transactions:
             self._table.transactions.add(partition, producer_id, group.group_id)
         self._table.happen(group, Loaded())

@@ -23,6 +23,10 @@ from barnabas.groups.subscriptions import subscribed_topics
 CONSUMER_PROTOCOL_TYPE = "consumer"
 NO_PARTITION = -1
 
+# What is kept of a group, of a member, of each of its protocols, and of an id that was handed out, beside texts and
+# bytes of any length; a character may take four bytes.
+_GROUP_BYTES, _MEMBER_BYTES, _PROTOCOL_BYTES, _PENDING_BYTES, _CHARACTER_BYTES = 1_500, 1_000, 200, 1_000, 4
+
 
 class Phase(Enum):
     """Where a group stands; the values are the names that DescribeGroups and ListGroups show."""
@@ -103,6 +107,20 @@ class Member:
         """The protocols that it supports."""
         return {name for name, _ in self.protocols}
 
+    @property
+    def kept_bytes(self) -> int:
+        """What it takes in memory, about."""
+        return _MEMBER_BYTES + len(self.assignment) + claimed_bytes(self.group_instance_id, self.protocols)
+
+
+def claimed_bytes(group_instance_id: str | None, protocols: Iterable[tuple[str, bytes]]) -> int:
+    """What a member's own words take in memory, about."""
+    # With the member's id, which begins with it.
+    total = 2 * _CHARACTER_BYTES * len(group_instance_id or "")
+    for name, metadata in protocols:
+        total += _PROTOCOL_BYTES + 2 * _CHARACTER_BYTES * len(name) + len(metadata)
+    return total
+
 
 @dataclass(slots=True)
 class Group:
@@ -119,6 +137,8 @@ class Group:
         pending_transactions: By producer id: offsets that count once its transaction is committed; `append_offset` is
             -1 while their records are being appended.
         partition: The one of `__consumer_offsets` that it is kept in.
+        members_bytes: What its members take in memory.
+        counted_bytes: What the table has counted of it.
     """
 
     group_id: str
@@ -142,6 +162,14 @@ class Group:
     static_member_ids: dict[str, str] = field(default_factory=dict)
     pending_transactions: dict[int, dict[TopicPartition, CommittedOffset]] = field(default_factory=dict)
     partition: int = NO_PARTITION
+    members_bytes: int = 0
+    counted_bytes: int = 0
+
+    @property
+    def kept_bytes(self) -> int:
+        """What it takes in memory, about, but for its offsets."""
+        words = _CHARACTER_BYTES * len(self.group_id)
+        return _GROUP_BYTES + words + self.members_bytes + len(self.pending_member_ids) * _PENDING_BYTES
 
     @property
     def rebalance_timeout_ms(self) -> int:
@@ -194,6 +222,7 @@ class Group:
         if self.leader_id is None:
             self.leader_id = member.member_id
         self.members[member.member_id] = member
+        self.members_bytes += member.kept_bytes
         if member.group_instance_id is not None:
             self.static_member_ids[member.group_instance_id] = member.member_id
         self._count_protocols(member, 1)
@@ -205,6 +234,7 @@ class Group:
         member = self.members.pop(member_id, None)
         if member is None:
             return
+        self.members_bytes -= member.kept_bytes
         if member.group_instance_id is not None:
             self.static_member_ids.pop(member.group_instance_id, None)
         self._count_protocols(member, -1)
@@ -234,8 +264,15 @@ class Group:
     def replace_protocols(self, member: Member, protocols: tuple[tuple[str, bytes], ...]) -> None:
         """Give a member a new list of protocols."""
         self._count_protocols(member, -1)
+        self.members_bytes -= member.kept_bytes
         member.protocols = protocols
+        self.members_bytes += member.kept_bytes
         self._count_protocols(member, 1)
+
+    def assign(self, member: Member, assignment: bytes) -> None:
+        """Give a member what it is to read."""
+        self.members_bytes += len(assignment) - len(member.assignment)
+        member.assignment = assignment
 
     def set_awaiting_join(self, member: Member, is_awaiting_join: bool) -> None:
         """Note whether a member's join waits."""

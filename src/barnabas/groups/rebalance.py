@@ -114,7 +114,7 @@ def drop_waits(group: Group, member: Member, effects: list[Effect]) -> None:
 def reset_assignments(group: Group, error_code: ErrorCode, now_ms: int, effects: list[Effect]) -> None:
     """Take all assignments back and answer every waiting sync with an error."""
     for member in group.members.values():
-        member.assignment = b""
+        group.assign(member, b"")
         finish_sync(member, SyncAnswer(error_code), now_ms, effects)
 
 

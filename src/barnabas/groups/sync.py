@@ -51,7 +51,7 @@ def group_stored(group: Group, event: GroupStored, now_ms: int) -> list[Effect]:
         maybe_prepare_rebalance(group, now_ms, effects)
         return effects
     for member in group.members.values():
-        member.assignment = event.assignments[member.member_id]
+        group.assign(member, event.assignments[member.member_id])
         answer = SyncAnswer(ErrorCode.NONE, member.assignment, group.protocol_type, group.protocol_name)
         finish_sync(member, answer, now_ms, effects)
     group.enter(Phase.STABLE, now_ms)

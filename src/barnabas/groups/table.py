@@ -51,6 +51,7 @@ class GroupTable:
 
     Attributes:
         groups: By their ids.
+        kept_bytes: What they take in memory, about, but for their offsets.
         transactions: Which of them wait for which producer's marker.
         commit_count: How many offsets were committed.
         rebalance_count: How many rebalances were completed.
@@ -60,15 +61,29 @@ class GroupTable:
         self._clock = clock
         self._log = group_log
         self.groups: dict[str, Group] = {}
-        self.commit_count = self.rebalance_count = 0
+        self.commit_count = self.rebalance_count = self.kept_bytes = 0
         self.transactions = OpenTransactions()
         self._replies = Replies()
         self._deadlines: Deadlines[tuple[str, str]] = Deadlines(clock, timers, self._on_deadline)
 
+    def add(self, group: Group) -> None:
+        """Keep a group from now on."""
+        self.groups[group.group_id] = group
+        self._count(group)
+
     def unload(self, group: Group) -> None:
         """Give a group up: whoever waits is sent away."""
-        self.groups.pop(group.group_id, None)
+        self._drop(group)
         self.happen(group, Unloaded())
+
+    def _drop(self, group: Group) -> None:
+        if self.groups.get(group.group_id) is group:
+            del self.groups[group.group_id]
+            self.kept_bytes -= group.counted_bytes
+
+    def _count(self, group: Group) -> None:
+        self.kept_bytes += group.kept_bytes - group.counted_bytes
+        group.counted_bytes = group.kept_bytes
 
     def clear(self) -> None:
         """Give all up."""
@@ -81,9 +96,11 @@ class GroupTable:
         """Let one event happen to a group, and do what the group wants done."""
         now_ms = self._clock.now_ms()
         effects = step(group, event, now_ms)
+        group_id = group.group_id
+        if group.kept_bytes != group.counted_bytes and self.groups.get(group_id) is group:
+            self._count(group)
         if not effects:
             return
-        group_id = group.group_id
         appends: list[Append] = []
         answers: list[Callable[[], object]] = []
         for effect in effects:
@@ -97,7 +114,7 @@ class GroupTable:
                     if isinstance(effect, StoreGroup) and effect.assignments:
                         self.rebalance_count += 1
                 case ForgetGroup():
-                    self.groups.pop(group_id, None)
+                    self._drop(group)
                 case _:
                     answer = self._replies.reply(group_id, effect, caller)
                     if answer is not None:

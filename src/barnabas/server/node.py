@@ -118,8 +118,9 @@ class Node:
         self._topic_settings = TopicSettings(config, lambda topic: self._view.topic_overrides(topic))
         self.watchdog = Watchdog(self._clock, self._timers, env.limits.core_use)
         self._turns = Turns(env.loop.call_soon, self._clock.monotonic_ns)
-        most_bytes = env.limits.receive_memory_bytes(config.queued_max_request_bytes)
-        self._fetches = Purgatory(self._timers, self._turns.add_check, most_bytes)
+        # What waits, and what groups say of themselves, may take as much each as what is received.
+        self._most_bytes = env.limits.receive_memory_bytes(config.queued_max_request_bytes)
+        self._fetches = Purgatory(self._timers, self._turns.add_check, self._most_bytes)
         self._listeners = BrokerListeners(config, env, self._executors.log)
         self.logins = Logins(config, env)
         self.quotas = quotas_of(config)
@@ -197,7 +198,14 @@ class Node:
         )
         logs.watch_high_watermarks(replicas.high_watermarks)
         groups = self._groups = GroupCoordinator(
-            self.config, self._clock, self._timers, self._executors.log, replicas, view, self._env.dice
+            self.config,
+            self._clock,
+            self._timers,
+            self._executors.log,
+            replicas,
+            view,
+            self._env.dice,
+            self._most_bytes,
         )
         groups.start()
         producer_ids = ProducerIds(registry, self.broker_id)

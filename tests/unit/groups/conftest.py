@@ -30,6 +30,7 @@ from barnabas.testing.manual_clock import ManualClock
 from tests.unit.groups.asking import Client
 
 SETTINGS = GroupSettings(initial_rebalance_delay_ms=3_000)
+MOST_BYTES = 8_000_000
 RANGE = (("range", b"topics of a member"),)
 
 
@@ -195,7 +196,9 @@ class Service:
 
     def start(self, executor: Executor) -> GroupCoordinator:
         """A coordinator that begins to lead all partitions."""
-        groups = GroupCoordinator(self.config, self.clock, self.clock, executor, self.replicas, self.cluster, Random(1))
+        groups = GroupCoordinator(
+            self.config, self.clock, self.clock, executor, self.replicas, self.cluster, Random(1), MOST_BYTES
+        )
         groups.start()
         for index in range(2):
             groups.on_partition_leader(index, 0)

@@ -13,6 +13,7 @@ from barnabas.protocol.messages.update_metadata import (
     UpdateMetadataTopicState,
 )
 from barnabas.records.errors import CorruptRecordsError
+from tests.unit.groups.conftest import MOST_BYTES
 
 T0 = TopicPartition("t", 0)
 
@@ -348,3 +349,56 @@ def test_answer_that_brings_the_next_request_at_once_finds_all_in_place(service,
     service.clock.advance(0)
     assert sorted(synced) == [("m1", ErrorCode.NONE, b"a"), ("m2", ErrorCode.NONE, b"b")]
     assert phase(service) is Phase.STABLE
+
+
+def large(size):
+    return (("range", bytes(size)),)
+
+
+def test_a_group_takes_no_more_than_its_part_of_the_memory(service, make_join):
+    first = service.groups.join("g", make_join(new_member_id="m1", protocols=large(MOST_BYTES // 16)))
+    second = service.groups.join("g", make_join(new_member_id="m2", protocols=large(MOST_BYTES // 16)))
+    assert not first.is_done
+    assert value_of(second).error_code is ErrorCode.GROUP_MAX_SIZE_REACHED
+    # Whoever says no more than before has its place.
+    assert not service.groups.join("g", make_join("m1", protocols=large(MOST_BYTES // 16))).is_done
+
+
+def test_all_groups_take_no_more_than_their_memory(service, make_join):
+    joins = [
+        service.groups.join(f"g{number}", make_join(new_member_id="m", protocols=large(MOST_BYTES // 9)))
+        for number in range(9)
+    ]
+    assert [each.is_done for each in joins] == [False] * 8 + [True]
+    assert value_of(joins[8]).error_code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    for number in range(8):
+        assert service.groups.leave(f"g{number}", Leave("m")) is ErrorCode.NONE
+    assert not service.groups.join("g", make_join(new_member_id="m", protocols=large(MOST_BYTES // 9))).is_done
+
+
+def test_names_of_groups_take_memory_too(service, make_join):
+    # Each is left at once: what remains is an empty group.
+    codes = []
+    for number in range(100):
+        group_id = f"{number}" + "x" * 30_000
+        joined = service.groups.join(group_id, make_join(new_member_id="m", is_member_id_required=True))
+        codes.append(value_of(joined).error_code)
+        service.groups.leave(group_id, Leave("m"))
+    assert codes[:60] == [ErrorCode.MEMBER_ID_REQUIRED] * 60
+    assert codes[70:] == [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * 30
+    commit = service.groups.commit("new", Commit("", -1, {T0: CommittedOffset(5)}))
+    assert value_of(commit) is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    # They are forgotten when offsets are looked through.
+    service.clock.advance(service.config.offsets_retention_check_interval_ms)
+    service.clock.advance(0)
+    assert value_of(service.groups.commit("new", Commit("", -1, {T0: CommittedOffset(5)}))) is ErrorCode.NONE
+
+
+def test_what_groups_take_is_counted_until_they_are_gone(service, make_join):
+    become_stable(service, make_join)
+    groups = service.groups
+    assert groups.kept_bytes == sum(each.kept_bytes for each in groups.groups) > 0
+    assert service.groups.leave("g", Leave("m1")) is ErrorCode.NONE
+    assert groups.kept_bytes == sum(each.kept_bytes for each in groups.groups)
+    service.groups.close()
+    assert groups.kept_bytes == 0

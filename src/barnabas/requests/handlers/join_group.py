@@ -23,6 +23,9 @@ def join_group(ctx: RequestContext, request: JoinGroupRequest) -> JoinGroupRespo
     """Join; the answer comes when the group has gathered."""
     if not ctx.may(Operation.READ, ResourceType.GROUP, request.group_id):
         return _response(ctx.api_version, JoinAnswer(ErrorCode.GROUP_AUTHORIZATION_FAILED, NO_MEMBER_ID))
+    if ctx.is_large:
+        # It is decoded, and may wait as long as it likes: from now on it counts as the group's.
+        ctx.keep_frame()()
     has_rebalance_timeout = ctx.api_version >= _FIRST_VERSION_WITH_REBALANCE_TIMEOUT
     groups = ctx.services.groups
     instance_id = request.group_instance_id
