@@ -36,8 +36,9 @@ from barnabas.zookeeper.words import WORD_BYTES, WORDS, answer_to
 if TYPE_CHECKING:
     from barnabas.core.timers import Timer
 
-# So many requests of one client may wait for a commit, or for those before them.
+# So many requests of one client may wait for a commit, or for those before them, and of so many bytes.
 MOST_WAITING = 1_000
+MOST_WAITING_BYTES = 4 * 1024 * 1024
 # Watches that come, or go with their connection: so many are a few milliseconds.
 _WATCHES_PER_TURN = 1_000
 # A connection that has no session by then is closed.
@@ -62,8 +63,9 @@ class ZooKeeperConnection:
         self._server = server
         self._connection = connection
         self._identities: tuple[Identity, ...] = (Identity("ip", connection.peer_host),)
-        self._waiting: deque[tuple[int, messages.Request, int]] = deque()
-        self._in_flight_count = 0
+        # xid, request, since when, bytes.
+        self._waiting: deque[tuple[int, messages.Request, int, int]] = deque()
+        self._in_flight_count = self._outstanding_bytes = 0
         self._out = WireBuffer()
         self._is_flush_planned = self._is_ending = self._is_closed = False
         self._sessionless: Timer | None = server.timers.call_later(
@@ -118,6 +120,11 @@ class ZooKeeperConnection:
         self.session = None
         self._connection.close(reason)
 
+    def end(self, reason: str) -> None:
+        """Close the connection once the turn is over; its session may go on in another one."""
+        self._is_ending = True
+        self._connection.turns.add(partial(self._connection.close, reason))
+
     def _word(self, word: bytes) -> None:
         self._out += answer_to(word, self._server)
         self._is_ending = True
@@ -151,9 +158,10 @@ class ZooKeeperConnection:
         if operation == Operation.AUTH:
             self._authenticate(xid, reader)
             return
-        self._waiting.append((xid, messages.decode_request(operation, reader, session.id), now_ns))
+        self._waiting.append((xid, messages.decode_request(operation, reader, session.id), now_ns, len(frame)))
+        self._outstanding_bytes += len(frame)
         self._work()
-        if self.outstanding_count >= MOST_WAITING:
+        if self.outstanding_count >= MOST_WAITING or self._outstanding_bytes >= MOST_WAITING_BYTES:
             self._connection.pause(Pause.ANSWER)
 
     def _authenticate(self, xid: int, reader: JuteReader) -> None:
@@ -197,7 +205,7 @@ class ZooKeeperConnection:
         """Begin what may begin now."""
         waiting = self._waiting
         while waiting and self.session is not None and not self._is_ending:
-            xid, request, since_ns = waiting[0]
+            xid, request, since_ns, frame_bytes = waiting[0]
             if isinstance(request, messages.Write):
                 waiting.popleft()
                 self._in_flight_count += 1
@@ -205,7 +213,7 @@ class ZooKeeperConnection:
                 if request.operation is Operation.CLOSE_SESSION:
                     self._server.sessions.end(self.session)
                 self._server.registry.perform(
-                    request.ops, author, partial(self._on_outcome, xid, request, author, since_ns)
+                    request.ops, author, partial(self._on_outcome, xid, request, author, since_ns, frame_bytes)
                 )
             elif self._in_flight_count:
                 return
@@ -215,13 +223,24 @@ class ZooKeeperConnection:
                 return
             else:
                 waiting.popleft()
+                self._outstanding_bytes -= frame_bytes
                 if not isinstance(request, messages.SetWatches):
                     self._read(xid, request)
+                self._server.bound_watches()
                 self._server.statistics.note(self._server.now_ns() - since_ns)
 
-    def _on_outcome(self, xid: int, request: messages.Write, author: Author, since_ns: int, outcome: Outcome) -> None:
+    def _on_outcome(
+        self,
+        xid: int,
+        request: messages.Write,
+        author: Author,
+        since_ns: int,
+        frame_bytes: int,
+        outcome: Outcome,
+    ) -> None:
         """Note the answer to a write; in the middle of a commit."""
         self._in_flight_count -= 1
+        self._outstanding_bytes -= frame_bytes
         if self._is_closed:
             return
         result, zxid = outcome.result, outcome.zxid
@@ -300,7 +319,8 @@ class ZooKeeperConnection:
         try:
             for count, (kind, path) in enumerate(request.watches, 1):
                 self._set_watch(kind, path, request.relative_zxid)
-                if count == _WATCHES_PER_TURN:
+                self._server.bound_watches()
+                if count == _WATCHES_PER_TURN or self._is_ending:
                     return False
         except MalformedError:
             code = Code.MARSHALLING_ERROR

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 MOST_PER_HOST: Final = 60
 """maxClientCnxns, as ZooKeeper has it unless told otherwise."""
+# differs from Kafka (registry-bounds): watches are limited by memory there.
+MOST_WATCH_BYTES: Final = 128 * 1024 * 1024
+"""What the watches of all connections may take: some 250,000 of them on topics."""
 _NS_PER_MS = 1_000_000
 
 
@@ -78,6 +81,10 @@ class ClientConnection(Protocol):
         """Something happened that it watched; in the middle of a commit."""
         ...
 
+    def end(self, reason: str) -> None:
+        """Close it once the turn of whoever calls is over; its session may go on in another one."""
+        ...
+
 
 class ServerState:
     """One for all connections. Owned by the event loop.
@@ -120,6 +127,11 @@ class ServerState:
         """Something happened in the tree."""
         for connection in self.watches.trigger(event):
             connection.on_event(event)
+
+    def bound_watches(self) -> None:
+        """Close the connection with the largest watches where there are too many: it is told of nothing any more."""
+        if self.watches.kept_bytes > MOST_WATCH_BYTES:
+            self.watches.dismiss_largest().end("its watches take too much memory")
 
     def _on_expired(self, session: Session) -> None:
         try:

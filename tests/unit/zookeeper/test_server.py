@@ -1,8 +1,8 @@
 import pytest
 
 from barnabas.registry.store import CreateOp, EventType, WatchEvent
-from barnabas.zookeeper.connection import MOST_WAITING
-from barnabas.zookeeper.state import MOST_PER_HOST
+from barnabas.zookeeper.connection import MOST_WAITING, MOST_WAITING_BYTES
+from barnabas.zookeeper.state import MOST_PER_HOST, MOST_WATCH_BYTES
 from tests import zookeeper_client as zk
 from tests.unit.zookeeper.harness import Client, World, play
 
@@ -209,5 +209,46 @@ def test_very_many_watches_come_and_go_some_in_a_turn_and_in_order() -> None:
         await world.registry.create("/none-1")
         await world.turn()
         assert world.state.watches.counts() == (0, 0, 0)
+
+    play(story)
+
+
+def test_where_watches_take_too_much_the_connection_with_the_largest_is_closed() -> None:
+    async def story(world: World) -> None:
+        honest, greedy = Client(world), Client(world)
+        honest.request(zk.EXISTS, zk.watching("/a", True))
+        long = "x" * 900_000
+        for number in range(MOST_WATCH_BYTES // len(long) + 2):
+            assert world.state.watches.kept_bytes < MOST_WATCH_BYTES + 2 * len(long)
+            greedy.request(zk.EXISTS, zk.watching(f"/{number}{long}", True))
+            await world.turn()
+            if greedy.peer.is_closed:
+                break
+        assert greedy.peer.is_closed
+        await world.registry.create("/a")
+        await world.turn()
+        assert honest.heard() == [(1, -101), (-1, 1)]
+        assert world.state.watches.counts() == (0, 0, 0)
+        # Its session goes on.
+        assert not Client(world, (greedy.session_id, greedy.password)).peer.is_closed
+
+    play(story)
+
+
+def test_of_so_many_bytes_requests_wait_and_no_more_are_read() -> None:
+    async def story(world: World) -> None:
+        client = Client(world)
+        data = bytes(1_000_000)
+        for number in range(20):
+            client.request(zk.CREATE, zk.creation(f"/{number}", data))
+        assert world.state.outstanding_count <= MOST_WAITING_BYTES // len(data) + 1
+        heard = client.heard()
+        while len(heard) < 20:
+            await world.turn()
+            heard += client.heard()
+            if client.peer.on_read is not None:
+                client.peer.on_read()
+            assert world.state.outstanding_count <= MOST_WAITING_BYTES // len(data) + 1
+        assert heard == [(number, 0) for number in range(1, 21)]
 
     play(story)

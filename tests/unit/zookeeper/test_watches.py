@@ -46,5 +46,22 @@ def test_watches_are_as_in_a_list_of_them(history: list[tuple]) -> None:
                 assert watches.trigger(WatchEvent(kind, path)) == list(told)
                 model = [each for each in model if each not in met]
         assert watches.counts() == (len({each[1] for each in model}), len({each[0] for each in model}), len(model))
+        assert (watches.kept_bytes > 0) == bool(model)
         for path in PATHS:
             assert watches.has(path, 1, True, False) == ((path, 1, False) in model)
+
+
+def test_the_largest_watches_are_counted_no_more_once_they_are_to_go() -> None:
+    watches: Watches[int] = Watches()
+    watches.add_data("/" + "x" * 1_000, 1)
+    before_bytes = watches.kept_bytes
+    watches.add_data("/" + "y" * 500, 2)
+    watches.add_children("/" + "y" * 500, 2)
+    watches.add_children("/" + "y" * 500, 2)
+    watches.add_children("/" + "z" * 500, 2)
+    assert watches.dismiss_largest() == 2
+    assert watches.kept_bytes == before_bytes
+    assert not watches.remove_some(2, 10)
+    assert watches.kept_bytes == before_bytes
+    assert not watches.remove_some(1, 10)
+    assert watches.kept_bytes == 0
