@@ -56,7 +56,7 @@ def test_fetches_that_wait_for_ever_keep_little() -> None:
         # 6 MB each.
         topics = [FetchTopic(name(each), partitions=[FetchPartition(0)]) for each in range(200)]
         topics.append(FetchTopic("t", partitions=[FetchPartition(0)]))
-        frame = frame_of(FetchRequest(-1, max_wait_ms=2**31 - 1, min_bytes=1, topics=topics), 11)
+        frame = frame_of(FetchRequest(replica_id=-1, max_wait_ms=2**31 - 1, min_bytes=1, topics=topics), 11)
         for last, peer in zip([None, *peers], peers, strict=False):
             peer.send(frame)
             if last is not None:

@@ -118,7 +118,7 @@ class Node:
         self._topic_settings = TopicSettings(config, lambda topic: self._view.topic_overrides(topic))
         self.watchdog = Watchdog(self._clock, self._timers, env.limits.core_use)
         self._turns = Turns(env.loop.call_soon, self._clock.monotonic_ns)
-        # What waits, and what groups say of themselves, may take as much each as what is received.
+        # Fetches that wait, groups and transactional ids may each take as much as what is received.
         self._most_bytes = env.limits.receive_memory_bytes(config.queued_max_request_bytes)
         self._fetches = Purgatory(self._timers, self._turns.add_check, self._most_bytes)
         self._listeners = BrokerListeners(config, env, self._executors.log)
@@ -220,6 +220,7 @@ class Node:
             channels,
             producer_ids,
             self._spawner,
+            self._most_bytes,
         )
         transactions.start()
         replicas.on_leadership = self._on_leadership

@@ -11,7 +11,8 @@ Source: KIP-98, KIP-360, KIP-447; semantics, transactions.
 """
 
 import logging
-from collections.abc import Callable, Iterator
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import islice
 from typing import Protocol, assert_never
@@ -72,7 +73,11 @@ class ProducerIds(Protocol):
 
 
 class TransactionCoordinator:
-    """The transactional ids of one broker."""
+    """The transactional ids of one broker.
+
+    Attributes:
+        kept_bytes: What they take in memory, about.
+    """
 
     def __init__(
         self,
@@ -85,12 +90,16 @@ class TransactionCoordinator:
         channels: Channels,
         producer_ids: ProducerIds,
         spawner: Spawner,
+        most_bytes: int = 1 << 28,
     ) -> None:
         """Args:
         executor: Where partitions of `__transaction_state` are read.
         channels: The ways to the brokers, for markers.
         spawner: Runs what fetches producer ids.
+        most_bytes: What all transactional ids may take in memory.
         """
+        self._most_bytes = most_bytes
+        self.kept_bytes = 0
         self._config = config
         self._clock = clock
         self._timers = timers
@@ -99,7 +108,8 @@ class TransactionCoordinator:
         self._producer_ids = producer_ids
         self._spawner = spawner
         self._markers = MarkerSender(channels, cluster, timers)
-        self._transactions: dict[str, Transaction] = {}
+        # The longest unchanged first.
+        self._transactions: OrderedDict[str, Transaction] = OrderedDict()
         # Those that may take too long.
         self._ongoing: dict[str, Transaction] = {}
         # What stops the markers that are on their way.
@@ -140,6 +150,7 @@ class TransactionCoordinator:
         self._markers.close()
         self._partitions.close()
         self._transactions.clear()
+        self.kept_bytes = 0
         self._ongoing.clear()
 
     def partition_for(self, transactional_id: str) -> int:
@@ -186,7 +197,24 @@ class TransactionCoordinator:
         self, transactional_id: str, producer_id: int, producer_epoch: int, partitions: frozenset[TopicPartition]
     ) -> Pending[Answer]:
         """AddPartitionsToTxn, AddOffsetsToTxn."""
+        if self._is_full(transactional_id, partitions):
+            return completed(Answer(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
         return self._request(transactional_id, AddPartitions(producer_id, producer_epoch, partitions))
+
+    def _is_full(self, transactional_id: str, partitions: frozenset[TopicPartition]) -> bool:
+        """Whether there is no room for an id, or for more partitions of one: then unused ones make room."""
+        # differs from Kafka (transactional-id-bytes): memory is its only limit.
+        if self.kept_bytes <= self._most_bytes:
+            return False
+        txn = self._transactions.get(transactional_id)
+        if txn is not None and txn.partitions >= partitions:
+            return False
+        some = list(islice(self._transactions.values(), _IDS_PER_TURN))
+        for each in some:
+            # Those that are in use stay, and others are looked at next.
+            self._transactions.move_to_end(each.transactional_id)
+        self._look_at(Expire(0), some)
+        return True
 
     def end(self, transactional_id: str, producer_id: int, producer_epoch: int, is_commit: bool) -> Pending[Answer]:
         """EndTxn; answered once the outcome is decided, not when all know it."""
@@ -227,6 +255,10 @@ class TransactionCoordinator:
         txn = self._transactions.get(transactional_id)
         if txn is None:
             producer_id = event.new_producer_id
+            if self._is_full(transactional_id, frozenset()):
+                # Clients wait and ask again.
+                caller.complete(Answer(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
+                return
             if producer_id is None:
                 self._with_new_producer_id(transactional_id, event, caller)
                 return
@@ -237,6 +269,7 @@ class TransactionCoordinator:
                 update_timestamp_ms=self._clock.now_ms(),
                 partition=self.partition_for(transactional_id),
             )
+            self._note_state(txn)
             event = event._replace(new_producer_id=None)
         self._happen(txn, event, caller)
 
@@ -267,6 +300,7 @@ class TransactionCoordinator:
     def _forget(self, txn: Transaction) -> None:
         transactional_id = txn.transactional_id
         del self._transactions[transactional_id]
+        self.kept_bytes -= txn.counted_bytes
         self._ongoing.pop(transactional_id, None)
         give_up = self._given_up_by.pop(transactional_id, None)
         if give_up is not None:
@@ -276,6 +310,11 @@ class TransactionCoordinator:
         return self._transactions.get(txn.transactional_id) is txn
 
     def _note_state(self, txn: Transaction) -> None:
+        """It is new, or changed."""
+        self._transactions.move_to_end(txn.transactional_id)
+        kept_bytes = txn.kept_bytes
+        self.kept_bytes += kept_bytes - txn.counted_bytes
+        txn.counted_bytes = kept_bytes
         if txn.state is TransactionState.ONGOING:
             self._ongoing[txn.transactional_id] = txn
         else:
@@ -388,14 +427,17 @@ class TransactionCoordinator:
         if not self._is_active:
             return
         some = list(islice(transactions, _IDS_PER_TURN))
+        self._look_at(event, some)
+        if some:
+            self._timers.call_later(0, self._look_at_some, event, transactions)
+
+    def _look_at(self, event: TimeOut | Expire, transactions: Iterable[Transaction]) -> None:
         removed: dict[int, list[Transaction]] = {}
-        for txn in some:
+        for txn in transactions:
             if self._is_ours(txn) and self._partitions.owns(txn.partition) and self._happen(txn, event):
                 removed.setdefault(txn.partition, []).append(txn)
         for partition, gone in removed.items():
             self._remove(partition, gone)
-        if some:
-            self._timers.call_later(0, self._look_at_some, event, transactions)
 
     def _remove(self, partition: int, gone: list[Transaction]) -> None:
         """Take ids of one partition out of the log, then out of memory."""

@@ -17,6 +17,8 @@ from barnabas.core.types import NO_EPOCH, NO_PRODUCER_ID, NO_TIMESTAMP, TopicPar
 
 LAST_EPOCH = 2**15 - 1
 """Never given to a producer: what it fences needs one more."""
+# What is kept of an id, and of each partition, beside the id; a character may take four bytes.
+_ID_BYTES, _PARTITION_BYTES, _CHARACTER_BYTES = 2_000, 200, 4
 
 
 class TransactionState(IntEnum):
@@ -78,6 +80,7 @@ class Transaction:
         has_failed_fence: Whether its epoch was raised to fence a producer, and the abort could not be stored: nobody
             was told that epoch, so that it need not be raised again.
         partition: Of `__transaction_state`.
+        counted_bytes: What the coordinator has counted of it.
     """
 
     transactional_id: str
@@ -93,6 +96,12 @@ class Transaction:
     pending: Transition | None = None
     has_failed_fence: bool = False
     partition: int = -1
+    counted_bytes: int = 0
+
+    @property
+    def kept_bytes(self) -> int:
+        """What it takes in memory, about."""
+        return _ID_BYTES + _CHARACTER_BYTES * len(self.transactional_id) + _PARTITION_BYTES * len(self.partitions)
 
     @property
     def is_epoch_exhausted(self) -> bool:

@@ -23,6 +23,9 @@ class Waiting:
     def expire(self):
         self.ended.append("expired")
 
+    def fail(self, error):
+        self.ended.append(error)
+
 
 @pytest.fixture
 def clock():

@@ -4,6 +4,9 @@ Invariants:
     - the last five batches of a producer are remembered; only the last one survives a restart;
     - `check` and `check_own` change nothing; `update` and `end_transaction` are called once the batch is in the log,
       and for every batch that is replayed;
+    - at most `MOST_PRODUCERS` are remembered, and those with open transactions: of the others those that wrote longest
+      ago, by offset and not by timestamps that clients choose, give way. One that goes on after that is as one that
+      expired: it may, and only what it sends again is not known as such;
     - a transaction is unstable from its first offset on until its marker lies below the high watermark.
 
 Source: KIP-98, KIP-185; semantics facts, Produce, idempotence; Fetch, last stable offset.
@@ -19,6 +22,11 @@ from barnabas.records.batch import BatchHeader
 from barnabas.records.control import EndTransactionMarker, MarkerType
 
 REMEMBERED_BATCHES = 5
+# differs from Kafka (producers-of-a-partition): memory is its only limit.
+MOST_PRODUCERS = 20_000
+"""Of one partition: some 30 MB."""
+# So many give way at once.
+_FORGOTTEN_AT_ONCE = MOST_PRODUCERS // 8
 NEVER_OFFSET = 2**63 - 1
 """Above all offsets: no transaction is unstable."""
 
@@ -172,7 +180,7 @@ class ProducerState:
         """Note a data batch that is in the log at `base_offset`."""
         entry = self._entries.get(header.producer_id)
         if entry is None:
-            entry = self._entries[header.producer_id] = ProducerEntry()
+            entry = self._add(header.producer_id)
         if entry.epoch != header.producer_epoch:
             entry.epoch = header.producer_epoch
             entry.batches = []
@@ -189,6 +197,20 @@ class ProducerState:
             self._open[base_offset] = header.producer_id
             self._find_first_unstable()
 
+    def _add(self, producer_id: int) -> ProducerEntry:
+        if len(self._entries) - len(self._open) >= MOST_PRODUCERS:
+            idle = {
+                known: entry.batches[-1].last_offset if entry.batches else NO_OFFSET
+                for known, entry in self._entries.items()
+                if entry.transaction_first_offset == NO_OFFSET
+            }
+            end_offset = sorted(idle.values())[_FORGOTTEN_AT_ONCE]
+            for known, last_offset in idle.items():
+                if last_offset < end_offset or last_offset == NO_OFFSET:
+                    del self._entries[known]
+        entry = self._entries[producer_id] = ProducerEntry()
+        return entry
+
     def end_transaction(
         self, header: BatchHeader, base_offset: int, marker: EndTransactionMarker
     ) -> AbortedTransaction | None:
@@ -199,7 +221,7 @@ class ProducerState:
         """
         entry = self._entries.get(header.producer_id)
         if entry is None:
-            entry = self._entries[header.producer_id] = ProducerEntry()
+            entry = self._add(header.producer_id)
         if entry.epoch != header.producer_epoch:
             entry.epoch = header.producer_epoch
             entry.batches = []
