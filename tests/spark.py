@@ -19,7 +19,7 @@ from barnabas.pipeline.spark.session import AVRO, KAFKA_CONNECTOR, spark_session
 from barnabas.pipeline.tables.places import FORMATS, requirements_of
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 
 # Spark's bridge to its JVM leaves sockets to the garbage collector.
@@ -59,3 +59,13 @@ def shared_session() -> SparkSession:
     return stack.enter_context(
         spark_session("barnabas-tests", scratch=Path(scratch), packages=packages, settings=settings)
     )
+
+
+def plan_of(rows: DataFrame) -> str:
+    """Give what Spark's optimizer has made of a query, in words and whole."""
+    spark = rows.sparkSession
+    spark.conf.set("spark.sql.debug.maxToStringFields", 10_000)
+    try:
+        return str(rows._jdf.queryExecution().optimizedPlan().toString())
+    finally:
+        spark.conf.unset("spark.sql.debug.maxToStringFields")

@@ -56,11 +56,8 @@ def spark() -> SparkSession:
 
 
 def read(spark: SparkSession, event: EventType, *values: bytes | None) -> list[Row]:
-    from pyspark.sql import functions as F  # noqa: N812
-
-    struct, reason = parsed(F.col("value"), event, "avro")
     records = spark.createDataFrame(list(enumerate(values)), "place INT, value BINARY")
-    return records.select("place", struct.alias("event"), reason.alias("reason")).orderBy("place").collect()
+    return parsed(records, event, "avro").orderBy("place").collect()
 
 
 def test_every_version_comes_out_as_the_newest(spark: SparkSession) -> None:

@@ -217,16 +217,11 @@ def plain_rows(rows: DataFrame) -> Rows:
 
 def as_sent(spark: SparkSession, events: list[dict[str, Any]]) -> dict[str, DataFrame]:
     """Write events as JSON and read them back, as a run does; each type has a topic of one partition."""
-    from pyspark.sql import functions as F  # noqa: N812
-
     frames = {}
     for kind in (PAGE_VIEW, CLICK, SEARCH, LOGIN):
         sent = [encode_json(kind, event) for event in events if event["type"] == kind.name]
         rows = [(value, kind.topic, 0, offset, _NO_TIME) for offset, value in enumerate(sent)]
-        event, reason = parsed(F.col("value"), kind)
-        read = spark.createDataFrame(rows, f"value BINARY, {_PLACE}").select(
-            event.alias("event"), reason.alias("reason"), *PLACE
-        )
+        read = parsed(spark.createDataFrame(rows, f"value BINARY, {_PLACE}"), kind)
         assert read.where("reason IS NOT NULL").count() == 0
         frames[kind.name] = read.select("event.*", *PLACE)
     return frames

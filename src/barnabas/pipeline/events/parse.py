@@ -12,17 +12,18 @@ record over again for each field that is asked of it. So the value is wrapped, `
 error; one pass parses it and tells the doubtful records by cheap signs; only these are read a second time, field by
 field as VARIANT, to find what is wrong with them, if anything.
 
-Source: Spark 4.0's `JacksonParser`, `EquivalentExpressions`, `PushPredicateThroughNonJoin`; RFC 8259.
+Source: Spark 4.0's `JacksonParser`; RFC 8259.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from barnabas.pipeline.events.steps import Steps, in_steps, is_here, reason_of
 from barnabas.pipeline.events.types import EventType, Field, Kind
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column
+    from pyspark.sql import Column, DataFrame
 
 Format = Literal["json", "avro"]
 
@@ -40,41 +41,60 @@ _OPTIONS = {
 _NUMBER = r"^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
 
 
-def parsed(value: Column, event: EventType, format: Format = "json") -> tuple[Column, Column]:
-    """Read events of one type from records' values.
+def parsed(records: DataFrame, event: EventType, format: Format = "json") -> DataFrame:
+    """Read events of one type from records.
 
     Args:
-        value: BINARY, as Kafka's source gives it.
+        records: With a column `value`: BINARY, as Kafka's source gives it.
         event: The type that is wanted.
         format: How the values are encoded; Avro wants the package `spark.session.AVRO` in the session.
 
     Returns:
-        A struct with all of the event's fields, null where the record is bad; and the reason why it is bad, null where
-        it is good. Both should be columns of the same `select`: then a record is parsed once, and what is selected or
-        filtered by them afterwards does not parse it again.
+        The same columns; `event`, a struct with all of the event's fields, null where the record is bad; and `reason`,
+        why it is bad, null where it is good. What is selected or filtered by them does not parse a record again.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    steps = parsing_steps("event", F.lit(True), event, format)
+    reason = F.col(reason_of("event")).alias("reason")
+    return in_steps(records, steps).select(*records.columns, "event", reason)
+
+
+def parsing_steps(name: str, is_own: Column, event: EventType, format: Format = "json") -> Steps:
+    """Give what reads those of many records that are to be events of one type.
+
+    Args:
+        name: Of the columns that are made: `name` for the struct, `reason_of(name)` for the reason, and others that
+            begin with `_name_` for what lies between.
+        is_own: Whether a record is to be such an event.
+        event: The type that is wanted.
+        format: How the values are encoded.
+
+    Returns:
+        Of each step the columns that are made of those before it, `value` the first of all. Of a record
+        that is not to be such an event struct and reason are null.
     """
     if format == "avro":
         # It needs fastavro, which is not there where only the command line is.
-        from barnabas.pipeline.events.parse_avro import parsed_avro
+        from barnabas.pipeline.events.parse_avro import avro_steps
 
-        return parsed_avro(value, event)
-    return _parsed_json(value, event)
+        return avro_steps(name, is_own, event)
+    return _json_steps(name, is_own, event)
 
 
-def _parsed_json(value: Column, event: EventType) -> tuple[Column, Column]:
+def _json_steps(name: str, is_own: Column, event: EventType) -> Steps:
     from pyspark.sql import functions as F  # noqa: N812
 
-    text = F.try_validate_utf8(value.cast("string"))
+    text, read, time = F.col(f"_{name}_text"), F.col(f"_{name}_read"), F.col(f"_{name}_time")
+    is_doubtful, raw, reason = F.col(f"_{name}_doubt"), F.col(f"_{name}_raw"), F.col(reason_of(name))
     wrapped = F.concat(F.lit('{"event":['), text, F.lit("]}"))
     # The time is read as text here, as from_json takes too much for a time.
-    fields = ", ".join(f"{field.name}: {_json_type(field)}" for field in event.fields)
-    outcome = F.from_json(wrapped, f"event ARRAY<STRUCT<{fields}>>, _corrupt STRING", _OPTIONS)
-    found = F.get(outcome["event"], F.lit(0))
-    time = found["time"].try_cast("timestamp")
+    types = ", ".join(f"{field.name}: {_json_type(field)}" for field in event.fields)
+    found = F.get(read["event"], F.lit(0))
     doubts = [
-        outcome.isNull(),
-        outcome["_corrupt"].isNotNull(),
-        F.size(outcome["event"]) != 1,
+        read.isNull(),
+        read["_corrupt"].isNotNull(),
+        F.size(read["event"]) != 1,
         *(_lacks(found[field.name], field, found) for field in event.fields if field.is_required),
         found["type"] != event.name,
         found["version"] < 1,
@@ -85,15 +105,24 @@ def _parsed_json(value: Column, event: EventType) -> tuple[Column, Column]:
         # The value may have closed the array itself.
         text.contains("]") & (F.position(F.lit("]"), text, F.instr(text, "}")) > 0),
     ]
-    is_doubtful = F.lit(False)
-    for doubt in doubts:
-        is_doubtful = is_doubtful | F.coalesce(doubt, F.lit(False))
-    reason = F.when(is_doubtful, _reason(value, text, wrapped, found, event))
+    doubt = F.lit(False)
+    for each in doubts:
+        doubt = doubt | F.coalesce(each, F.lit(False))
+    raw_types = ", ".join(f"{field.name}: VARIANT" for field in event.fields)
     columns = [(time if field.kind is Kind.TIME else found[field.name]).alias(field.name) for field in event.fields]
-    # Always true; but as it counts as not deterministic, no filter on the reason is moved below the parsing, where the
-    # records would be parsed once more for it.
-    is_here = F.spark_partition_id() >= 0
-    return F.when(reason.isNull() & is_here, F.struct(*columns)), reason
+    return [
+        {f"_{name}_text": F.when(is_own, F.try_validate_utf8(F.col("value").cast("string")))},
+        {f"_{name}_read": F.from_json(wrapped, f"event ARRAY<STRUCT<{types}>>, _corrupt STRING", _OPTIONS)},
+        {f"_{name}_time": found["time"].try_cast("timestamp")},
+        {f"_{name}_doubt": is_own & doubt},
+        {
+            f"_{name}_raw": F.when(
+                is_doubtful, F.from_json(wrapped, f"event ARRAY<STRUCT<{raw_types}>>, _corrupt STRING", _OPTIONS)
+            )
+        },
+        {reason_of(name): F.when(is_doubtful & is_here(), _reason(text, wrapped, raw, found, event))},
+        {name: F.when(is_own & reason.isNull(), F.struct(*columns))},
+    ]
 
 
 def _lacks(value: Column, field: Field, found: Column) -> Column:
@@ -136,35 +165,26 @@ def _has_time_shape(text: Column) -> Column:
     return separators & zone
 
 
-def _reason(value: Column, text: Column, wrapped: Column, found: Column, event: EventType) -> Column:
+def _reason(text: Column, wrapped: Column, raw: Column, found: Column, event: EventType) -> Column:
     """Say what is wrong with a doubtful record; null where nothing is."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    raw_fields = ", ".join(f"{field.name}: VARIANT" for field in event.fields)
-    # One record is read once for all of its fields: what a lambda is given is computed before it.
-    raw = F.from_json(wrapped, f"event ARRAY<STRUCT<{raw_fields}>>, _corrupt STRING", _OPTIONS)
-    keys = F.json_object_keys(wrapped)
-
-    def explain(read: Column) -> Column:
-        outcome, typed = read["raw"], read["typed"]
-        first = F.get(outcome["event"], F.lit(0))
-        is_object = F.coalesce(
-            first.isNotNull()
-            & outcome["_corrupt"].isNull()
-            & (F.size(outcome["event"]) == 1)
-            # The value may have closed the array itself, and opened another.
-            & (F.size(keys) == 1),
-            F.lit(False),
-        )
-        checks = [_field_reason(field, first[field.name], typed, event) for field in event.fields]
-        return F.when(~is_object, _shown("the value is not one JSON object", text)).otherwise(F.coalesce(*checks))
-
-    both = F.struct(raw.alias("raw"), found.alias("typed"))
-    explained = F.get(F.transform(F.array(both), explain), F.lit(0))
+    value = F.col("value")
+    first = F.get(raw["event"], F.lit(0))
+    is_object = F.coalesce(
+        first.isNotNull()
+        & raw["_corrupt"].isNull()
+        & (F.size(raw["event"]) == 1)
+        # The value may have closed the array itself, and opened another.
+        & (F.size(F.json_object_keys(wrapped)) == 1),
+        F.lit(False),
+    )
+    checks = [_field_reason(field, first[field.name], found, event) for field in event.fields]
     return (
         F.when(value.isNull() | (F.octet_length(value) == 0), F.lit("the record has no value"))
         .when(text.isNull(), _shown("the value is no UTF-8", F.hex(value)))
-        .otherwise(explained)
+        .when(~is_object, _shown("the value is not one JSON object", text))
+        .otherwise(F.coalesce(*checks))
     )
 
 

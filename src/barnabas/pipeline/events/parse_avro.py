@@ -14,29 +14,30 @@ import json
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.events.avro import HEADER_BYTES, MARKER, avro_schema, reader_schema, schema_fingerprint
+from barnabas.pipeline.events.steps import Steps, is_here, reason_of
 from barnabas.pipeline.events.types import EventType, Kind
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
 
-def parsed_avro(value: Column, event: EventType) -> tuple[Column, Column]:
-    """Give (typed struct or null, reason or null), as `parse.parsed` does."""
+def avro_steps(name: str, is_own: Column, event: EventType) -> Steps:
+    """Give what reads events, as `parse.parsing_steps` does."""
     from pyspark.sql import functions as F  # noqa: N812
     from pyspark.sql.avro.functions import from_avro
 
     options = {"mode": "PERMISSIVE", "avroSchema": json.dumps(reader_schema(event))}
-    body = F.substring(value, HEADER_BYTES + 1, 1 << 30)
-    found = F.lit(None)
-    known = F.lit(None)
-    for version in range(event.version, 0, -1):
-        schema = avro_schema(event, version)
-        header = F.lit(MARKER + schema_fingerprint(schema))
-        is_this = F.substring(value, 1, HEADER_BYTES) == header
-        # A value that is null counts as a broken one.
-        read = from_avro(F.when(is_this, body), json.dumps(schema), options)
-        found = read if version == event.version else F.coalesce(found, read)
-        known = F.coalesce(known, F.when(is_this, F.lit(version)))
+    value, known, found = F.col("value"), F.col(f"_{name}_version"), F.col(f"_{name}_found")
+    reason = F.col(reason_of(name))
+    header, body = F.substring(value, 1, HEADER_BYTES), F.substring(value, HEADER_BYTES + 1, 1 << 30)
+    versions = {version: avro_schema(event, version) for version in range(event.version, 0, -1)}
+    which = F.lit(None).cast("int")
+    for version, schema in versions.items():
+        which = F.when(header == F.lit(MARKER + schema_fingerprint(schema)), F.lit(version)).otherwise(which)
+    # A value that is null counts as a broken one.
+    reads = [
+        from_avro(F.when(known == version, body), json.dumps(schema), options) for version, schema in versions.items()
+    ]
     is_marked = F.substring(value, 1, len(MARKER)) == F.lit(MARKER)
     fingerprint = F.hex(F.substring(value, len(MARKER) + 1, HEADER_BYTES - len(MARKER)))
     checks = [
@@ -70,14 +71,13 @@ def parsed_avro(value: Column, event: EventType) -> tuple[Column, Column]:
         if field.is_required and field.since > 1:
             is_missing = of_field.isNull() & (found["version"] >= field.since)
             checks.append((is_missing, F.lit(f"the required field '{field.name}' is missing")))
-    # All conditions at once first: what is behind a `when` alone would read the value anew each time.
-    is_bad = F.lit(False)
-    first_reason = F.lit(None).cast("string")
+    why = F.lit(None).cast("string")
     for condition, text in reversed(checks):
-        is_bad = is_bad | F.coalesce(condition, F.lit(False))
-        first_reason = F.when(condition, text).otherwise(first_reason)
-    reason = F.when(is_bad, first_reason)
+        why = F.when(condition, text).otherwise(why)
     columns = [found[field.name].alias(field.name) for field in event.fields]
-    # As in `parse.py`: no filter is moved below this.
-    is_here = F.spark_partition_id() >= 0
-    return F.when(reason.isNull() & is_here, F.struct(*columns)), reason
+    return [
+        {f"_{name}_version": F.when(is_own, which)},
+        {f"_{name}_found": F.coalesce(*reads)},
+        {reason_of(name): F.when(is_own & is_here(), why)},
+        {name: F.when(is_own & reason.isNull(), F.struct(*columns))},
+    ]

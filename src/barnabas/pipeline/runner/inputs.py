@@ -10,10 +10,12 @@ silently, and none is counted as an event with its fields null.
 from __future__ import annotations
 
 import json
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from barnabas.pipeline.events.parse import Format, parsed
+from barnabas.pipeline.events.parse import Format, parsing_steps
+from barnabas.pipeline.events.steps import Steps, in_steps, reason_of
 from barnabas.pipeline.job import PLACE, TopicInput
 from barnabas.pipeline.runner.cluster import SOURCE_REQUEST_TIMEOUT_MS, KafkaOptions
 from barnabas.pipeline.runner.source_plan import SourcePlan
@@ -98,7 +100,7 @@ class RecordParser:
         """
         self._inputs = inputs
         self._event_format = event_format
-        self._columns: dict[str, Column] = {}
+        self._steps: Steps = []
 
     def parse(self, records: DataFrame) -> DataFrame:
         """Parse records.
@@ -111,26 +113,25 @@ class RecordParser:
             topics.
         """
         # hot path: benchmarks/pipeline (every batch)
-        if not self._columns:
-            self._columns = self._new_columns()
-        return records.withColumns(self._columns)
+        if not self._steps:
+            self._steps = self._new_steps()
+        return in_steps(records, self._steps).select(*records.columns, REASON, *self._names())
 
-    def _new_columns(self) -> dict[str, Column]:
+    def _names(self) -> list[str]:
+        return [declared.name for declared in self._inputs.values() if declared.event is not None]
+
+    def _new_steps(self) -> Steps:
         from pyspark.sql import functions as F  # noqa: N812
 
-        reason: Column = F.lit(None).cast("string")
-        structs: dict[str, Column] = {}
-        for topic, declared in self._inputs.items():
-            if declared.event is None:
-                continue
-            struct, why = parsed(F.col("value"), declared.event, self._event_format)
-            if len(self._inputs) == 1:
-                structs[declared.name], reason = struct, why
-            else:
-                is_own = F.col("_topic") == topic
-                structs[declared.name] = F.when(is_own, struct)
-                reason = F.when(is_own, why).otherwise(reason)
-        return {REASON: reason, **structs}
+        of_inputs = [
+            parsing_steps(declared.name, F.col("_topic") == topic, declared.event, self._event_format)
+            for topic, declared in self._inputs.items()
+            if declared.event is not None
+        ]
+        # All inputs go through each step at once.
+        steps = [dict(ChainMap(*step)) for step in zip(*of_inputs, strict=True)]
+        reasons = [F.col(reason_of(name)) for name in self._names()]
+        return [*steps, {REASON: F.coalesce(F.lit(None).cast("string"), *reasons)}]
 
 
 def events_of(parsed_records: DataFrame, topic: str, declared: TopicInput) -> DataFrame:
