@@ -86,3 +86,9 @@ def test_rows_and_reasons_are_those_of_each_input_alone(spark: SparkSession, eve
             assert (row[event.name] is not None) == (is_own and row[REASON] is None)
             if is_own:
                 assert row[REASON] == alone[REASON]
+
+
+def test_spark_runs_no_method_of_its_own_that_the_jvm_does_not_compile(spark: SparkSession) -> None:
+    generator = spark._jvm.org.apache.spark.sql.catalyst.expressions.codegen.CodeGenerator
+    limit = spark.conf.get("spark.sql.codegen.hugeMethodLimit")
+    assert int(limit or 0) <= generator.DEFAULT_JVM_HUGE_METHOD_LIMIT()

@@ -61,6 +61,9 @@ _SETTINGS = {
     "spark.log.level": "ERROR",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "2",
+    # The JVM compiles no method that is longer, and Spark's one method for a whole stage is, where events are parsed.
+    # Beyond this length Spark makes code for each operator, in parts that are compiled.
+    "spark.sql.codegen.hugeMethodLimit": "8000",
 }
 
 
