@@ -1,118 +1,140 @@
-"""How many events a second and core the jobs handle: `python -m benchmarks.pipeline.jobs feed ranking operations`.
+"""How fast jobs are as a user runs them: `python -m benchmarks.pipeline.jobs`, `load ranking --events 1000000`.
 
-Events of the made-up site are read from files, so it is the jobs' own work that is measured: no broker, no topics. Two
-steps are timed, as the runner does them: `transform` of all events into the table of facts, and `refresh` of all
-results from it, both into Parquet. What is told is CPU time of Spark's JVM, as other work on the machine makes the
-clock on the wall say little; the first run of a step, in which the JVM still compiles, is left out.
+A broker gets the events of the made-up site by `barnabas pipeline generate`. Then each job reads all of them by
+`barnabas pipeline run JOB --once`, from its topics to its tables and what is derived from them, in a process of its own
+and from nothing. The rate is that of the records in the job's topics by the clock on the wall, the start of Python and
+Spark included; `--events 1000` tells what the start takes. CPU is that of all its processes, and memory the largest sum
+of what they held at the same time (looked at four times a second). On a busy machine, told by its load, compare runs.
+
+`--beside before=DIRECTORY` runs the sources of another checkout in turn with these, on the same topics; there may be
+several. The first run of all may download Spark's jars.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Callable
-from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import psutil
+from confluent_kafka import Consumer, TopicPartition
 
-from barnabas.pipeline.job import Job, Mode, TableOutput, TopicInput
-from barnabas.pipeline.jobs import feed, operations, ranking
-from barnabas.pipeline.sources.social import SitePlan, write_jsonl
-from barnabas.pipeline.spark.session import spark_session
+from barnabas.pipeline.catalogue import find_job
+from barnabas.pipeline.events import EVENT_TYPES
+from barnabas.pipeline.job import TopicInput
+from benchmarks.load.targets import TARGETS, Running
+from tools.kafka.java import die_with_parent
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+JOBS = ("load", "reporting", "security", "ranking", "feed", "operations")
+_DAYS = 2
+_DAY_S = 86_400
+# 50 events a user and day are usual on that site.
+_EVENTS_OF_USER = 50 * _DAYS
+_PARTITION_COUNT = 4
+_LOOK_EVERY_S = 0.25
+_SOURCES = Path(__file__).parents[2]
 
-JOBS = {job.name: job for job in (feed.JOB, ranking.JOB, operations.JOB)}
-DAYS = 2
+
+class Cost(NamedTuple):
+    """What a command took."""
+
+    wall_s: float
+    cpu_s: float
+    peak_mb: float
 
 
 def main() -> None:
     """Measure the jobs that are named."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("jobs", nargs="*", default=list(JOBS), help=f"of {', '.join(JOBS)}; all unless told")
-    parser.add_argument("--events", type=int, default=1_000_000, help="how many events are made up, about")
+    parser.add_argument("--events", type=int, default=200_000, metavar="N", help="to be made up, about (%(default)s)")
+    parser.add_argument("--target", choices=("barnabas", "kafka"), default="barnabas", help="(%(default)s)")
+    parser.add_argument("--beside", action="append", default=[], metavar="NAME=DIR", help="another checkout, in turn")
     arguments = parser.parse_args()
-    rate = arguments.events / (DAYS * 86_400)
-    # 50 events a user and day are usual on that site.
-    plan = SitePlan(
-        start=datetime(2026, 3, 5, tzinfo=UTC),
-        duration_s=DAYS * 86_400,
-        events_per_s=rate,
-        users=max(100, int(rate * 86_400 / 50)),
-        items=max(100, arguments.events // 50),
-    )
-    with tempfile.TemporaryDirectory() as name:
+    checkouts = {name: Path(path) for name, _, path in (each.partition("=") for each in arguments.beside)}
+    checkouts["now"] = _SOURCES
+    with TARGETS[arguments.target]() as broker, tempfile.TemporaryDirectory(prefix="barnabas-bench-") as name:
         directory = Path(name)
-        write_jsonl(replace(plan, shares=replace(plan.shares, broken=0.0)), directory / "events")
-        with spark_session("benchmark", scratch=directory / "spark") as spark:
-            print("| job | events read | step | CPU s | wall s | events/s and core |")
-            print("| --- | --- | --- | --- | --- | --- |")
-            for job_name in arguments.jobs:
-                measure(spark, JOBS[job_name], directory)
+        generate(broker, arguments.events, directory)
+        print("| job | sources | records | wall s | records/s | CPU s | records per CPU s | peak MB | load |")
+        print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+        for job in arguments.jobs:
+            count = record_count(broker, topics_of(job))
+            for version, checkout in checkouts.items():
+                cost = run_once(job, broker, checkout, directory / f"{version}-{job}")
+                rates = f"{cost.wall_s:.0f} | {count / cost.wall_s:,.0f} | {cost.cpu_s:.0f} | {count / cost.cpu_s:,.0f}"
+                load = os.getloadavg()[0]
+                print(f"| {job} | {version} | {count:,} | {rates} | {cost.peak_mb:,.0f} | {load:.1f} |", flush=True)
 
 
-def measure(spark: SparkSession, job: Job, directory: Path) -> None:
-    """Time both steps of a job, and print a line for each."""
-    assert job.refresh is not None
-    inputs = {
-        each.name: events(spark, each, directory / "events") for each in job.inputs if isinstance(each, TopicInput)
-    }
-    count = sum(frame.count() for frame in inputs.values())
-    tables = [each for each in job.outputs if isinstance(each, TableOutput)]
-    kept = [each.name for each in tables if each.mode is Mode.APPEND]
-    derived = [each.name for each in tables if each.mode is Mode.REPLACE]
-    parameters, refresh = job.defaults(), job.refresh
-
-    def transform() -> None:
-        frames = job.transform(inputs, parameters)
-        for each in kept:
-            frames[each].write.mode("overwrite").parquet(str(directory / each))
-
-    def compute() -> None:
-        frames = refresh({each: spark.read.parquet(str(directory / each)) for each in kept}, parameters)
-        for each in derived:
-            frames[each].write.mode("overwrite").parquet(str(directory / each))
-
-    for step, work in (("transform", transform), ("refresh", compute)):
-        timed(work)
-        cpu_s, wall_s = timed(work)
-        print(f"| {job.name} | {count:,} | {step} | {cpu_s:.1f} | {wall_s:.1f} | {count / cpu_s:,.0f} |", flush=True)
+def generate(broker: Running, event_count: int, directory: Path) -> None:
+    """Fill topics with about so many events."""
+    rate = event_count / (_DAYS * _DAY_S)
+    options = {"--duration": _DAYS * _DAY_S, "--rate": rate, "--partitions": _PARTITION_COUNT}
+    options |= {"--users": max(100, event_count // _EVENTS_OF_USER), "--items": max(100, event_count // 50)}
+    words = [str(word) for option in options.items() for word in option]
+    measured(["generate", "--bootstrap-server", broker.address, *words], _SOURCES, directory / "generate")
 
 
-def events(spark: SparkSession, each: TopicInput, directory: Path) -> DataFrame:
-    """Read the events of an input, with a place for each."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    assert each.event is not None
-    topic = each.event.topic
-    return (
-        spark.read.schema(each.event.ddl)
-        .json(str(directory / f"{topic}.jsonl"))
-        .select(
-            "*",
-            F.lit(topic).alias("_topic"),
-            F.lit(0).alias("_partition"),
-            F.monotonically_increasing_id().alias("_offset"),
-            F.col("time").alias("_timestamp"),
-        )
-    )
+def run_once(job: str, broker: Running, checkout: Path, directory: Path) -> Cost:
+    """Run a job to its end, with everything that it keeps in an empty directory."""
+    words = ["run", job, "--once", "--bootstrap-server", broker.address]
+    words += ["--tables", str(directory / "tables"), "--checkpoint", str(directory / "checkpoints")]
+    words += ["--scratch", str(directory / "scratch")]
+    if job == "load":
+        words += ["--topics", ",".join(topics_of(job))]
+    return measured(words, checkout, directory)
 
 
-def timed(work: Callable[[], None]) -> tuple[float, float]:
-    """Do it; give the CPU seconds of all processes under this one, and the seconds on the wall."""
-    cpu_s, wall_s = _cpu_s(), time.monotonic()
-    work()
-    return _cpu_s() - cpu_s, time.monotonic() - wall_s
+def measured(words: list[str], checkout: Path, directory: Path) -> Cost:
+    """Run `barnabas pipeline` in a process of its own, to its end."""
+    directory.mkdir()
+    environment = {**os.environ, "PYTHONPATH": str(checkout / "src")}
+    command = [sys.executable, "-m", "barnabas.pipeline", *words]
+    begin_s, peak_bytes = time.monotonic(), 0
+    with (directory / "log").open("wb") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log, env=environment, preexec_fn=die_with_parent)
+        # With this call the children's time is in what the kernel tells at the end.
+        while not (ended := os.wait4(process.pid, os.WNOHANG))[0]:
+            peak_bytes = max(peak_bytes, _resident_bytes(process.pid))
+            time.sleep(_LOOK_EVERY_S)
+    wall_s = time.monotonic() - begin_s
+    _, status, used = ended
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError(f"{words}: exit code {process.returncode}\n{(directory / 'log').read_text()[-4_000:]}")
+    return Cost(wall_s, used.ru_utime + used.ru_stime, peak_bytes / 1e6)
 
 
-def _cpu_s() -> float:
-    times = [child.cpu_times() for child in psutil.Process().children(recursive=True)]
-    return sum(each.user + each.system for each in times)
+def topics_of(job: str) -> list[str]:
+    """Name the topics that a job reads; where it reads any, those of all events."""
+    events = [each.event for each in find_job(job).inputs if isinstance(each, TopicInput)]
+    return [event.topic for event in events if event is not None] or [event.topic for event in EVENT_TYPES.values()]
+
+
+def record_count(broker: Running, topics: list[str]) -> int:
+    """Count the records of topics."""
+    consumer = Consumer({"bootstrap.servers": broker.address, "group.id": "nobody"})
+    partitions = [TopicPartition(topic, number) for topic in topics for number in range(_PARTITION_COUNT)]
+    try:
+        return sum(consumer.get_watermark_offsets(each, timeout=30)[1] for each in partitions)
+    finally:
+        consumer.close()
+
+
+def _resident_bytes(pid: int) -> int:
+    total = 0
+    for each in (root := psutil.Process(pid), *root.children(recursive=True)):
+        try:
+            total += each.memory_info().rss
+        except psutil.NoSuchProcess:
+            continue
+    return total
 
 
 if __name__ == "__main__":
