@@ -8,10 +8,8 @@ import signal
 import sys
 from collections.abc import Callable
 from types import FrameType
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from barnabas.core.peer_text import on_lines, to_json
+from barnabas.core.peer_text import on_lines, to_json
 from barnabas.pipeline.runner.figures import Figures, Metrics
 
 
