@@ -36,6 +36,7 @@ from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequ
 from barnabas.protocol.wire import WireBuffer
 from barnabas.records.batch import batches, read_header
 from barnabas.records.builder import BatchBuilder
+from tests.compat.acl_requests import CONFIG as ACCESS_RULES
 from tests.compat.clients import FACTORIES
 from tests.compat.conftest import RunningBroker, StartBroker
 
@@ -307,7 +308,8 @@ def test_every_version(reader: Reader, version: int) -> None:
 
 
 def test_slots_are_taken_by_larger_sessions_of_followers(start_broker: StartBroker, name: str) -> None:
-    broker = start_broker(**{"max.incremental.fetch.session.cache.slots": "2"})
+    # Whoever may act for the cluster is a follower; without access rules only who stands among the replicas is.
+    broker = start_broker(**{"max.incremental.fetch.session.cache.slots": "2", **ACCESS_RULES})
     client = FACTORIES["librdkafka"](broker.bootstrap_servers)
     try:
         client.create_topic(name, 4, {})
