@@ -35,6 +35,8 @@ _PR_CAPBSET_DROP = 24
 _CAP_DAC_OVERRIDE = 1
 _CAP_DAC_READ_SEARCH = 2
 
+API_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 7, -1)
+
 
 def command(*options: object) -> list[str]:
     return [sys.executable, "-m", "barnabas.server", "--log-level", "error", *map(str, options)]
@@ -472,7 +474,11 @@ def test_connections_and_partitions_leave_enough_open_files_to_the_logs(tmp_path
         admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
         with pytest.raises(KafkaException, match=r"POLICY_VIOLATION.*ulimit -n"):
             admin.create_topics([NewTopic("many", limit, 1)])["many"].result(PATIENCE_S)
-        crowd = [socket.create_connection(("127.0.0.1", broker.port), timeout=PATIENCE_S) for _ in range(limit)]
+        crowd = []
+        for _ in range(limit):
+            crowd.append(socket.create_connection(("127.0.0.1", broker.port), timeout=PATIENCE_S))
+            # Who has asked for something gives way to nobody.
+            crowd[-1].sendall(API_VERSIONS)
         # Whoever is connected works on, and the log goes on to new segments.
         for number in range(50):
             producer.produce("t", b"x" * 5_000, partition=0)

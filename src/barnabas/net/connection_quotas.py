@@ -96,9 +96,9 @@ class ConnectionQuotas:
             left -= 1
         return not crowded
 
-    def displace(self, listener_names: Collection[str]) -> bool:
-        """Have the oldest stranger at some listeners give way; whether there was one."""
-        guest = self._strangers.oldest(listener_names)
+    def displace(self, listener_names: Collection[str], least_stay_ms: int = 0) -> bool:
+        """Have the oldest stranger at some listeners give way; whether there was one, who came so long ago."""
+        guest = self._strangers.oldest(listener_names, self._clock.monotonic_ms() - least_stay_ms)
         if guest is not None:
             # differs from Kafka (strangers-give-way): who comes waits until somebody leaves.
             guest.close("it has neither logged in nor asked for anything, and others want its place")

@@ -145,7 +145,10 @@ class Listener:
                 return
             except OSError as error:
                 if error.errno in (errno.EMFILE, errno.ENFILE):
-                    if self._quotas is not None and self._quotas.displace(self._quotas.neighbours(self.name)):
+                    # Not one who came just now: it had no time to say anything.
+                    if self._quotas is not None and self._quotas.displace(
+                        self._quotas.neighbours(self.name), _PAUSE_MS
+                    ):
                         continue
                     self._pause_accepting(_NO_DESCRIPTOR)
                     return

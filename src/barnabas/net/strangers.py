@@ -35,10 +35,11 @@ class Strangers:
         """How many there are at these listeners."""
         return sum(len(self._came_ms.get(name, ())) for name in listener_names)
 
-    def oldest(self, listener_names: Iterable[str]) -> Guest | None:
-        """Who came first to these listeners; None: nobody is there."""
+    def oldest(self, listener_names: Iterable[str], last_ms: int) -> Guest | None:
+        """Who came first to these listeners; None: nobody is there who came at `last_ms` or before."""
         firsts = [next(iter(found.items())) for name in listener_names if (found := self._came_ms.get(name))]
-        return min(firsts, key=lambda first: first[1], default=(None, 0))[0]
+        guest, came_ms = min(firsts, key=lambda first: first[1], default=(None, 0))
+        return guest if came_ms <= last_ms else None
 
     def before(self, listener_name: str, end_ms: int) -> Iterable[Guest]:
         """Those who came to a listener before some time, in their order."""

@@ -181,9 +181,18 @@ class TestStrangers:
     def test_without_a_descriptor_the_oldest_gives_way(self):
         house = House(are_known=False)
         peers = house.knock(2)
+        house.clock.advance(1_000)
         house.acceptors["PLAINTEXT"].knock(OSError(errno.EMFILE, "too many"), MemoryPeer())
         assert [peer.is_closed for peer in peers] == [True, False]
         assert (house.inside(), house.acceptors["PLAINTEXT"].is_paused) == (2, False)
+
+    def test_without_a_descriptor_nobody_gives_way_who_came_just_now(self, caplog):
+        house = House(are_known=False)
+        peers = house.knock(2)
+        house.acceptors["PLAINTEXT"].knock(OSError(errno.EMFILE, "too many"), MemoryPeer())
+        assert [peer.is_closed for peer in peers] == [False, False]
+        assert house.acceptors["PLAINTEXT"].is_paused
+        assert "no file descriptor is left" in caplog.text
 
     @pytest.mark.parametrize("is_known", [False, True])
     def test_who_does_not_log_in_in_time_is_closed(self, is_known, caplog):
