@@ -92,16 +92,20 @@ class NetworkDoor:
             await self._start()
         self._count += 1
         assert self._node is not None
-        started_s = time.thread_time()
-        await _converse(self._address, data)
-        computed_s = time.thread_time() - started_s
-        if computed_s > MOST_STALL_S:
+        # Once more: it may have been a look for garbage, of which this process has more than a broker.
+        if await self._computed_s(data) > MOST_STALL_S and (computed_s := await self._computed_s(data)) > MOST_STALL_S:
             raise WrongError(f"computed for {computed_s:.3f} s")
         if self._count % _INPUTS_BETWEEN_LOOKS == 1 and not await _converse(self._node.address, _API_VERSIONS):
             raise WrongError("the broker does not answer any more")
         if self._bugs.seen:
             seen, self._bugs.seen = self._bugs.seen, []
             raise WrongError("\n".join(seen))
+
+    async def _computed_s(self, data: bytes) -> float:
+        """Give the broker an input; for how long this thread computed."""
+        started_s = time.thread_time()
+        await _converse(self._address, data)
+        return time.thread_time() - started_s
 
     async def _start(self) -> None:
         shutil.rmtree(self._directory, ignore_errors=True)
