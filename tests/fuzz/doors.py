@@ -23,6 +23,8 @@ from tools.kafka.server import free_port
 
 LISTENERS = ("plain", "sasl", "tls", "http", "zookeeper")
 
+_OURS = logging.getLogger("barnabas")
+
 MOST_STALL_S = 0.25
 """So long one input may compute: instrumented code is some five times as slow, and the goal is 50 ms."""
 
@@ -67,7 +69,9 @@ class NetworkDoor:
         self._directory = Path(tempfile.mkdtemp(prefix="barnabas-fuzz-"))
         self._bugs = _Bugs()
         logging.getLogger().addHandler(self._bugs)
-        logging.getLogger("barnabas").setLevel(logging.ERROR)
+        # Of each input there is something to be told.
+        self._level = _OURS.level
+        _OURS.setLevel(logging.ERROR)
         self._count = 0
         self._node: Node | None = None
 
@@ -84,6 +88,7 @@ class NetworkDoor:
         self._loop.run_until_complete(self._stop())
         self._loop.close()
         logging.getLogger().removeHandler(self._bugs)
+        _OURS.setLevel(self._level)
         shutil.rmtree(self._directory, ignore_errors=True)
 
     async def _take(self, data: bytes) -> None:

@@ -79,21 +79,16 @@ TEXTS = {
         "CRC, full is each record too."
     ),
     "barnabas.registry.listeners": (
-        "Where ZooKeeper's clients find the cluster's state that this broker keeps: host:port, or a port of this "
-        "machine alone; several divided by commas. Whoever connects may change it, unless "
-        "barnabas.registry.super.users says who. Empty for nowhere."
+        "Where ZooKeeper's clients find the cluster's state that this broker keeps: host:port or a port, several "
+        "divided by commas; empty for nowhere. All may change it, unless barnabas.registry.super.users says who."
     ),
     "barnabas.registry.ssl.listeners": (
         "Where ZooKeeper's clients find it by TLS, with the keys of ssl.*, or of listener.name.registry.ssl.*. Empty "
         "for nowhere."
     ),
     "barnabas.registry.super.users": (
-        "Who may do everything with the cluster's state by those listeners: digest:USER:BASE64 (SHA-1 of "
-        "USER:PASSWORD), or x509: and the subject of a certificate; several divided by semicolons. Where it is set, or "
-        "zookeeper.set.acl, others read what the broker wrote, but not credentials, and change nothing."
-    ),
-    "barnabas.zookeeper.digest": (
-        "User and password, USER:PASSWORD, of ZooKeeper's scheme digest, by which the broker logs in there."
+        "Who may do everything by those listeners: digest:USER:BASE64 (SHA-1 of USER:PASSWORD) or x509:SUBJECT, "
+        "divided by semicolons. Where it is set, others change nothing of the broker's and read no credentials."
     ),
     "barnabas.request.max.array.elements": (
         "How many array elements a request may have in all; the connection of a larger one is closed."
@@ -104,6 +99,9 @@ TEXTS = {
     ),
     "barnabas.ssl.handshake.timeout.ms": (
         "How long a client may take for the handshake of TLS, in milliseconds; then its connection is closed."
+    ),
+    "barnabas.zookeeper.digest": (
+        "User and password, USER:PASSWORD, of ZooKeeper's scheme digest, by which the broker logs in there."
     ),
     "broker.id": (
         "The number of this broker; each broker of a cluster has its own. -1 for one that is made up at the first "
