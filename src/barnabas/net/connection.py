@@ -166,7 +166,8 @@ class Connection:
         # How much is read while there is a reason to pause.
         self._read_ahead_bytes = READ_AHEAD_BYTES
         self._in_turn = self._is_writing = self._is_reading = self._is_parked = self._is_closed = False
-        self._is_resting = False
+        # Until it says something for the first time.
+        self._is_resting = True
 
     def start(self, handler: FrameHandler) -> None:
         """Begin to read; frames go to `handler`."""

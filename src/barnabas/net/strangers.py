@@ -29,7 +29,8 @@ class Strangers:
 
     def remove(self, listener_name: str, guest: Guest) -> None:
         """Somebody is no stranger any more, or gone; harmless where that is known."""
-        self._came_ms.get(listener_name, OrderedDict()).pop(guest, None)
+        if found := self._came_ms.get(listener_name):
+            found.pop(guest, None)
 
     def count(self, listener_names: Iterable[str]) -> int:
         """How many there are at these listeners."""
