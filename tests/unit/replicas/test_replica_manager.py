@@ -161,12 +161,14 @@ def test_a_partition_is_led_once_its_log_is_open(replicas, executor, heard):
     assert replicas.partition_count == 1
 
 
-def test_a_log_that_cant_be_made_is_told(replicas, tmp_path, failures, heard):
+def test_a_log_that_cant_be_made_costs_its_partition_and_is_told(replicas, tmp_path, failures, heard, caplog):
     (tmp_path / "t-0").write_text("no directory")
     assert errors(replicas.leader_and_isr(leaders())) == (0, [ErrorCode.KAFKA_STORAGE_ERROR])
     assert replicas.partition(PARTITION) is None
     assert not any(led for led, _ in heard)
-    assert len(failures) == 1
+    # What stands in its place is no fault of the disk: the directory goes on.
+    assert failures == []
+    assert f"{tmp_path / 't-0'} can't be opened, its partition is offline" in caplog.text
 
 
 @pytest.mark.parametrize("epoch", [4, 5])

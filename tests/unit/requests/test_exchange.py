@@ -430,9 +430,11 @@ def test_a_request_that_comes_alone_costs_three_readings_of_the_clock(play, data
     async def story(wire):
         await wire.send(heartbeat(1))
         await wire.answer()
+        # And one more of a connection that speaks for the first time: whether others have their turn before.
+        assert clock.read_count == 4
         await wire.send(heartbeat(2))
         await wire.answer()
-        assert clock.read_count == 6
+        assert clock.read_count == 7
         times = wire.table.times[12]
         assert (times.request_queue_ns, times.local_ns, times.response_queue_ns, times.response_send_ns) == (0, 2, 0, 2)
 
