@@ -12,19 +12,19 @@ from setuptools import Extension, setup
 
 # Computation over bytes; docs/adr/0004 says what does not gain by it.
 COMPILED = (
-    "log/cleaner/walk",
-    "records/assign",
-    "records/builder",
-    "records/convert",
-    "records/formats",
-    "records/legacy",
-    "records/message_set",
-    "records/message_walk",
-    "records/record",
-    "records/record_rules",
-    "records/transcode",
-    "records/usual",
-    "records/walk",
+    "broker/log/cleaner/walk",
+    "wire/records/assign",
+    "wire/records/builder",
+    "wire/records/convert",
+    "wire/records/formats",
+    "wire/records/legacy",
+    "wire/records/message_set",
+    "wire/records/message_walk",
+    "wire/records/record",
+    "wire/records/record_rules",
+    "wire/records/transcode",
+    "wire/records/usual",
+    "wire/records/walk",
 )
 
 # The same as in the extra `dev`: what the tests have seen.

@@ -22,7 +22,7 @@ class Timed(NamedTuple):
 
 
 def part_of(node_id: str) -> str:
-    """The part that a test belongs to: "unit" of "tests/unit/net/test_framing.py::test_a_frame"."""
+    """The part that a test belongs to: "unit" of "tests/unit/broker/net/test_framing.py::test_a_frame"."""
     path = node_id.split("::")[0].split("/")
     return path[1] if len(path) > 2 and path[0] == "tests" else path[0]
 

@@ -5,9 +5,9 @@ One listener on `[::]` is asked over IPv4 and IPv6 for topics of which each deni
 
 import argparse
 
-from barnabas.protocol.messages.create_acls import AclCreation, CreateAclsRequest
-from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
-from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from barnabas.wire.protocol.messages.create_acls import AclCreation, CreateAclsRequest
+from barnabas.wire.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from barnabas.wire.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from benchmarks.attacks.target import AUTHORIZED, target
 from benchmarks.whole.wire import Peer
 

@@ -3,11 +3,11 @@
 import contextlib
 import threading
 
-from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
-from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from barnabas.records.batch import Codec
-from barnabas.records.builder import BatchBuilder
+from barnabas.wire.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.wire.records.batch import Codec
+from barnabas.wire.records.builder import BatchBuilder
 from benchmarks.attacks.honest import connected
 from benchmarks.whole.wire import Peer, frame
 

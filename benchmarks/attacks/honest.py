@@ -15,12 +15,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from barnabas.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
-from barnabas.protocol.messages.sasl_handshake import SaslHandshakeRequest
-from barnabas.records.builder import BatchBuilder
 from barnabas.testing import Broker
+from barnabas.wire.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.wire.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+from barnabas.wire.protocol.messages.sasl_handshake import SaslHandshakeRequest
+from barnabas.wire.records.builder import BatchBuilder
 from benchmarks.load.process import resident_mb
 from benchmarks.whole.wire import Peer, decoded, frame
 from tools.kafka.server import KafkaServer, free_port

@@ -9,8 +9,8 @@ import contextlib
 import json
 import threading
 
-from barnabas.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
-from barnabas.protocol.messages.sasl_handshake import SaslHandshakeRequest
+from barnabas.wire.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+from barnabas.wire.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from benchmarks.whole.wire import Peer, frame
 
 PROPERTIES = {

@@ -3,7 +3,7 @@
 import contextlib
 import itertools
 
-from barnabas.protocol.messages.create_acls import AclCreation, CreateAclsRequest
+from barnabas.wire.protocol.messages.create_acls import AclCreation, CreateAclsRequest
 from benchmarks.attacks.honest import connected
 from benchmarks.attacks.memory import (
     ALL,

@@ -11,11 +11,11 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from barnabas.protocol.messages.create_acls import AclCreation, CreateAclsRequest
-from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
-from barnabas.protocol.messages.metadata import MetadataRequest
-from barnabas.protocol.wire import Message, WireBuffer
+from barnabas.wire.protocol.messages.create_acls import AclCreation, CreateAclsRequest
+from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.wire.protocol.messages.find_coordinator import FindCoordinatorRequest
+from barnabas.wire.protocol.messages.metadata import MetadataRequest
+from barnabas.wire.protocol.wire import Message, WireBuffer
 from benchmarks.attacks.target import AUTHORIZED, Target, target
 from benchmarks.load.process import resident_mb
 from benchmarks.whole.wire import Peer

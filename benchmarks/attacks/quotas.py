@@ -21,20 +21,20 @@ import time
 from collections.abc import Iterator
 from itertools import count
 
-from barnabas.protocol.api_keys import response_class
-from barnabas.protocol.messages.alter_client_quotas import (
+from barnabas.testing import Broker
+from barnabas.wire.protocol.api_keys import response_class
+from barnabas.wire.protocol.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasRequestEntryData,
     EntityData,
     OpData,
 )
-from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
-from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from barnabas.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from barnabas.protocol.wire import Budget, Message, WireBuffer
-from barnabas.records.builder import BatchBuilder
-from barnabas.testing import Broker
+from barnabas.wire.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.wire.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.wire.protocol.wire import Budget, Message, WireBuffer
+from barnabas.wire.records.builder import BatchBuilder
 from tools.kafka.server import KafkaServer
 
 LIMIT = 100_000

@@ -12,9 +12,9 @@ import socket
 import sys
 import time
 
-from barnabas.protocol.messages.create_topics import CreateTopicsRequest
-from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from barnabas.records.batch import Codec
+from barnabas.wire.protocol.messages.create_topics import CreateTopicsRequest
+from barnabas.wire.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from barnabas.wire.records.batch import Codec
 from tests.integration.hostile_peers import bomb, frame_of, new_topic, old_messages, produce_to, read_answer
 
 _PATIENCE_S = 120

@@ -14,7 +14,7 @@ from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
-from barnabas.records.builder import BatchBuilder
+from barnabas.wire.records.builder import BatchBuilder
 from benchmarks.load import raw
 from benchmarks.load.process import cpu_s
 from benchmarks.load.targets import Running, barnabas_of

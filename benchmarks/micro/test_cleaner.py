@@ -9,10 +9,10 @@ import random
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from barnabas.log.cleaner.offset_map import HashTable, OffsetMap
-from barnabas.log.cleaner.walk import choose_kept, choose_marked, read_keys, rebase_timestamps
-from barnabas.records.batch import HEADER_BYTES
-from barnabas.records.builder import BatchBuilder
+from barnabas.broker.log.cleaner.offset_map import HashTable, OffsetMap
+from barnabas.broker.log.cleaner.walk import choose_kept, choose_marked, read_keys, rebase_timestamps
+from barnabas.wire.records.batch import HEADER_BYTES
+from barnabas.wire.records.builder import BatchBuilder
 
 COUNT = 16
 

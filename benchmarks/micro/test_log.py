@@ -12,16 +12,16 @@ import pytest
 from crc32c import crc32c
 from pytest_benchmark.fixture import BenchmarkFixture
 
+from barnabas.broker.log.environment import LogEnvironment
+from barnabas.broker.log.partition_log import PartitionLog
+from barnabas.broker.log.startup.recovery import open_log
 from barnabas.core.clock import SystemClock
 from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.executor import InlineExecutor
 from barnabas.core.types import TopicPartition
-from barnabas.log.environment import LogEnvironment
-from barnabas.log.partition_log import PartitionLog
-from barnabas.log.startup.recovery import open_log
-from barnabas.records.batch import set_crc
-from barnabas.records.builder import BatchBuilder
 from barnabas.testing.manual_clock import ManualClock
+from barnabas.wire.records.batch import set_crc
+from barnabas.wire.records.builder import BatchBuilder
 
 
 @pytest.fixture

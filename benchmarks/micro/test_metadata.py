@@ -8,16 +8,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from barnabas.cluster.image import BrokerNode, ClusterImage, PartitionState
+from barnabas.broker.cluster.image import BrokerNode, ClusterImage, PartitionState
+from barnabas.broker.net.turns import Turns
+from barnabas.broker.requests.context import ConnectionInfo, RequestContext
+from barnabas.broker.requests.encoded_metadata import MetadataAnswer, TopicParts
+from barnabas.broker.requests.handlers.metadata import HANDLER
+from barnabas.broker.requests.slices import Slices
 from barnabas.core.executor import InlineExecutor
 from barnabas.core.pending import Pending
-from barnabas.net.turns import Turns
-from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from barnabas.protocol.wire import WireBuffer
-from barnabas.requests.context import ConnectionInfo, RequestContext
-from barnabas.requests.encoded_metadata import MetadataAnswer, TopicParts
-from barnabas.requests.handlers.metadata import HANDLER
-from barnabas.requests.slices import Slices
+from barnabas.wire.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from barnabas.wire.protocol.wire import WireBuffer
 
 _VERSION = 9
 _STATE = PartitionState(0, 3, (0,), (0,), ())

@@ -6,8 +6,8 @@ Requests and answers are those of one connection that produces to, or reads from
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from barnabas.protocol.header import decode_request_header, encode_request_header, encode_response_header
-from barnabas.protocol.messages.fetch import (
+from barnabas.wire.protocol.header import decode_request_header, encode_request_header, encode_response_header
+from barnabas.wire.protocol.messages.fetch import (
     EpochEndOffset,
     FetchableTopicResponse,
     FetchPartition,
@@ -17,7 +17,7 @@ from barnabas.protocol.messages.fetch import (
     LeaderIdAndEpoch,
     PartitionData,
 )
-from barnabas.protocol.messages.produce import (
+from barnabas.wire.protocol.messages.produce import (
     PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,
@@ -25,7 +25,7 @@ from barnabas.protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from barnabas.protocol.wire import Budget, WireBuffer
+from barnabas.wire.protocol.wire import Budget, WireBuffer
 
 _EPOCH, _LEADER = EpochEndOffset(), LeaderIdAndEpoch()
 

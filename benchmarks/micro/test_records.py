@@ -6,9 +6,9 @@ The batch is a producer's: 16 KB of records of 100 bytes.
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from barnabas.records.batch import Codec, is_crc_valid, read_header
-from barnabas.records.builder import BatchBuilder
-from barnabas.records.record import iterate_records
+from barnabas.wire.records.batch import Codec, is_crc_valid, read_header
+from barnabas.wire.records.builder import BatchBuilder
+from barnabas.wire.records.record import iterate_records
 
 RECORD_COUNT = 150
 

@@ -10,18 +10,18 @@ from types import SimpleNamespace
 
 import pytest
 
-from barnabas.net.connection import Connection
-from barnabas.net.memory import ReceiveMemory
-from barnabas.net.reactor import Reactor
-from barnabas.net.turns import Turns
-from barnabas.protocol.api_keys import FIRST_FLEXIBLE_VERSION, response_class
-from barnabas.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from barnabas.requests.context import ConnectionInfo
-from barnabas.requests.handlers import heartbeat
-from barnabas.requests.handlers.api_versions import HANDLER as API_VERSIONS
-from barnabas.requests.handlers.api_versions import unsupported_version
-from barnabas.requests.session import Session
-from barnabas.requests.table import Handler, RouteTable
+from barnabas.broker.net.connection import Connection
+from barnabas.broker.net.memory import ReceiveMemory
+from barnabas.broker.net.reactor import Reactor
+from barnabas.broker.net.turns import Turns
+from barnabas.broker.requests.context import ConnectionInfo
+from barnabas.broker.requests.handlers import heartbeat
+from barnabas.broker.requests.handlers.api_versions import HANDLER as API_VERSIONS
+from barnabas.broker.requests.handlers.api_versions import unsupported_version
+from barnabas.broker.requests.session import Session
+from barnabas.broker.requests.table import Handler, RouteTable
+from barnabas.wire.protocol.api_keys import FIRST_FLEXIBLE_VERSION, response_class
+from barnabas.wire.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 
 _BODY = struct.pack(">hhih", 12, 0, 7, 2) + b"me" + struct.pack(">h", 1) + b"g" + struct.pack(">ih", 3, 1) + b"m"
 _FRAME = struct.pack(">i", len(_BODY)) + _BODY

@@ -7,15 +7,15 @@ the short way: CRC, walk, numbers, and a new codec or format where the topic wan
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from barnabas.records.assign import AppendTarget, Assigned, assign_offsets
-from barnabas.records.batch import Codec
-from barnabas.records.builder import BatchBuilder
-from barnabas.records.convert import down_convert
-from barnabas.records.formats import batches_of_any_magic
-from barnabas.records.legacy import iterate_messages
-from barnabas.records.message_set import MessageSetBuilder
-from barnabas.records.record_rules import Walked, WalkRules
-from barnabas.records.walk import walk_batch
+from barnabas.wire.records.assign import AppendTarget, Assigned, assign_offsets
+from barnabas.wire.records.batch import Codec
+from barnabas.wire.records.builder import BatchBuilder
+from barnabas.wire.records.convert import down_convert
+from barnabas.wire.records.formats import batches_of_any_magic
+from barnabas.wire.records.legacy import iterate_messages
+from barnabas.wire.records.message_set import MessageSetBuilder
+from barnabas.wire.records.record_rules import Walked, WalkRules
+from barnabas.wire.records.walk import walk_batch
 
 RECORD_COUNT = 150
 NOW_MS = 1_600_000_000_000

@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from barnabas.clients.channel import Channel
 from barnabas.core.errors import KafkaError
-from barnabas.protocol.messages.alter_client_quotas import (
+from barnabas.wire.protocol.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasRequestEntryData,
     AlterClientQuotasResponse,

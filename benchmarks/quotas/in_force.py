@@ -16,10 +16,10 @@ from typing import Any
 
 from kazoo.client import KazooClient  # type: ignore[import-untyped]
 
-from barnabas.protocol.messages.explain_quotas import ExplainQuotasRequest
-from barnabas.quotas.entities import entities_of
-from barnabas.quotas.limits import KINDS_BY_KEY
 from barnabas.testing import Broker
+from barnabas.wire.protocol.messages.explain_quotas import ExplainQuotasRequest
+from barnabas.wire.quotas.entities import entities_of
+from barnabas.wire.quotas.limits import KINDS_BY_KEY
 from benchmarks.whole.wire import Peer
 from tools.kafka.server import free_port
 from tools.kafka.zookeeper import ZooKeeper

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from typing import NamedTuple
 
-from barnabas.records.builder import BatchBuilder
+from barnabas.wire.records.builder import BatchBuilder
 from benchmarks.load.raw import connect, produce_error, produce_request, receive
 from benchmarks.quotas import java
 from benchmarks.quotas.brokers import PASSWORD, Target, new_topic

@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import count
 
-from barnabas.protocol.messages.create_acls import AclCreation, CreateAclsRequest
-from barnabas.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from barnabas.wire.protocol.messages.create_acls import AclCreation, CreateAclsRequest
+from barnabas.wire.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from benchmarks.load.lines import Line
 from benchmarks.load.process import cpu_s
 from benchmarks.log_numbers.brokers import Measured

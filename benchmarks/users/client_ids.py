@@ -8,16 +8,16 @@ import struct
 import time
 from collections.abc import Callable, Sequence
 
-from barnabas.protocol.messages.alter_client_quotas import (
+from barnabas.wire.protocol.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasRequestEntryData,
     EntityData,
     OpData,
 )
-from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from barnabas.protocol.wire import WireBuffer
-from barnabas.records.builder import BatchBuilder
+from barnabas.wire.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.wire.protocol.wire import WireBuffer
+from barnabas.wire.records.builder import BatchBuilder
 from benchmarks.load.lines import Line
 from benchmarks.load.process import cpu_s, resident_mb
 from benchmarks.log_numbers.brokers import Measured

@@ -15,13 +15,13 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from barnabas.protocol.messages.alter_client_quotas import (
+from barnabas.wire.protocol.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasRequestEntryData,
     EntityData,
     OpData,
 )
-from barnabas.protocol.messages.create_acls import AclCreation, CreateAclsRequest
+from barnabas.wire.protocol.messages.create_acls import AclCreation, CreateAclsRequest
 from benchmarks.load.lines import Line
 from benchmarks.log_numbers.brokers import Measured
 from benchmarks.whole.wire import Peer

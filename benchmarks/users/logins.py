@@ -12,18 +12,18 @@ from collections.abc import Callable
 from hashlib import new as new_hash
 from hashlib import pbkdf2_hmac
 
-from barnabas.protocol.messages.alter_user_scram_credentials import (
+from barnabas.wire.protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     ScramCredentialUpsertion,
 )
-from barnabas.protocol.messages.api_versions import ApiVersionsRequest
-from barnabas.protocol.messages.incremental_alter_configs import (
+from barnabas.wire.protocol.messages.api_versions import ApiVersionsRequest
+from barnabas.wire.protocol.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
-from barnabas.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
-from barnabas.protocol.messages.sasl_handshake import SaslHandshakeRequest
+from barnabas.wire.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+from barnabas.wire.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from benchmarks.load.lines import Line
 from benchmarks.load.process import cpu_s
 from benchmarks.log_numbers.brokers import Measured

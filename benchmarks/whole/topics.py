@@ -3,9 +3,9 @@
 import statistics
 import time
 
-from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
-from barnabas.protocol.messages.metadata import MetadataRequest
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.wire.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from barnabas.wire.protocol.messages.metadata import MetadataRequest
+from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from benchmarks.load.process import cpu_s, resident_mb
 from benchmarks.load.raw import record_batch
 from benchmarks.log_numbers.brokers import Measured

@@ -9,11 +9,11 @@ from collections.abc import Generator, Sequence
 
 import crc32c
 
-from barnabas.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
-from barnabas.protocol.messages.end_txn import EndTxnRequest
-from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
-from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.wire.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
+from barnabas.wire.protocol.messages.end_txn import EndTxnRequest
+from barnabas.wire.protocol.messages.find_coordinator import FindCoordinatorRequest
+from barnabas.wire.protocol.messages.init_producer_id import InitProducerIdRequest
+from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from benchmarks.load.process import cpu_s
 from benchmarks.log_numbers.brokers import Measured
 from benchmarks.whole.topics import create

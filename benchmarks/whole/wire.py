@@ -1,6 +1,6 @@
 """Sockets and prepared frames: what is timed is the broker, not a client.
 
-Source: protocol guide; each API's messages are those of `barnabas.protocol`.
+Source: protocol guide; each API's messages are those of `barnabas.wire.protocol`.
 """
 
 import select
@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from barnabas.protocol.api_keys import FIRST_FLEXIBLE_VERSION, request_class, response_class
-from barnabas.protocol.wire import Budget, Message, WireBuffer
+from barnabas.wire.protocol.api_keys import FIRST_FLEXIBLE_VERSION, request_class, response_class
+from barnabas.wire.protocol.wire import Budget, Message, WireBuffer
 
 _CLIENT_ID = b"whole"
 _WAIT_S = 120.0

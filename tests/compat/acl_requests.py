@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from barnabas.protocol.messages.create_acls import AclCreation, CreateAclsRequest
-from barnabas.protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
-from barnabas.protocol.messages.describe_acls import DescribeAclsRequest
+from barnabas.wire.protocol.messages.create_acls import AclCreation, CreateAclsRequest
+from barnabas.wire.protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
+from barnabas.wire.protocol.messages.describe_acls import DescribeAclsRequest
 from tests.compat.denials import tells, text_of
 from tests.compat.raw import ask
 

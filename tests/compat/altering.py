@@ -15,13 +15,13 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 
 from barnabas.core.error_code import ErrorCode
-from barnabas.protocol.messages.alter_configs import AlterableConfig as Given
-from barnabas.protocol.messages.alter_configs import AlterConfigsRequest
-from barnabas.protocol.messages.alter_configs import AlterConfigsResource as Resource
-from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
-from barnabas.protocol.messages.incremental_alter_configs import AlterableConfig as Change
-from barnabas.protocol.messages.incremental_alter_configs import AlterConfigsResource as ChangedResource
-from barnabas.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+from barnabas.wire.protocol.messages.alter_configs import AlterableConfig as Given
+from barnabas.wire.protocol.messages.alter_configs import AlterConfigsRequest
+from barnabas.wire.protocol.messages.alter_configs import AlterConfigsResource as Resource
+from barnabas.wire.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from barnabas.wire.protocol.messages.incremental_alter_configs import AlterableConfig as Change
+from barnabas.wire.protocol.messages.incremental_alter_configs import AlterConfigsResource as ChangedResource
+from barnabas.wire.protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from tests.compat.raw import ask
 
 _OPERATIONS = {"+": 2, "-": 3, "?": 9}

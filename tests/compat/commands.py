@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from barnabas.cli.main import main
-from barnabas.protocol.api_keys import ApiKey
-from barnabas.protocol.messages.api_versions import ApiVersionsRequest
+from barnabas.wire.protocol.api_keys import ApiKey
+from barnabas.wire.protocol.messages.api_versions import ApiVersionsRequest
 from tests.compat.raw import ask
 
 

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import EncodeError
-from barnabas.protocol.api_keys import ApiKey
-from barnabas.protocol.messages import (
+from barnabas.wire.protocol.api_keys import ApiKey
+from barnabas.wire.protocol.messages import (
     add_offsets_to_txn,
     add_partitions_to_txn,
     alter_client_quotas,
@@ -74,7 +74,7 @@ from barnabas.protocol.messages import (
     update_metadata,
     write_txn_markers,
 )
-from barnabas.records.builder import BatchBuilder
+from barnabas.wire.records.builder import BatchBuilder
 from tests.compat.raw import ask
 from tests.patience import PATIENCE_S
 

@@ -3,8 +3,8 @@
 import socket
 import struct
 
-from barnabas.protocol.api_keys import FIRST_FLEXIBLE_VERSION, ApiKey, response_class
-from barnabas.protocol.wire import WireBuffer
+from barnabas.wire.protocol.api_keys import FIRST_FLEXIBLE_VERSION, ApiKey, response_class
+from barnabas.wire.protocol.wire import WireBuffer
 
 
 def ask(bootstrap_servers: str, request, version: int):

@@ -5,28 +5,28 @@ import zlib
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol
 
-from barnabas.coordination.partitioning import partition_of
+from barnabas.broker.coordination.partitioning import partition_of
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC
-from barnabas.protocol.messages.describe_groups import DescribeGroupsRequest
-from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
-from barnabas.protocol.messages.heartbeat import HeartbeatRequest
-from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
-from barnabas.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
-from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from barnabas.protocol.messages.offset_commit import (
+from barnabas.wire.protocol.messages.describe_groups import DescribeGroupsRequest
+from barnabas.wire.protocol.messages.find_coordinator import FindCoordinatorRequest
+from barnabas.wire.protocol.messages.heartbeat import HeartbeatRequest
+from barnabas.wire.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from barnabas.wire.protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
+from barnabas.wire.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from barnabas.wire.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
-from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
-from barnabas.protocol.messages.txn_offset_commit import (
+from barnabas.wire.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
+from barnabas.wire.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from barnabas.wire.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from barnabas.protocol.messages.write_txn_markers import (
+from barnabas.wire.protocol.messages.write_txn_markers import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,

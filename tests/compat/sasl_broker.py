@@ -17,15 +17,15 @@ from contextlib import contextmanager
 from hashlib import pbkdf2_hmac
 from pathlib import Path
 
-from barnabas.protocol.api_keys import FIRST_FLEXIBLE_VERSION, response_class
-from barnabas.protocol.messages.alter_user_scram_credentials import (
+from barnabas.wire.protocol.api_keys import FIRST_FLEXIBLE_VERSION, response_class
+from barnabas.wire.protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     ScramCredentialUpsertion,
 )
-from barnabas.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
-from barnabas.protocol.messages.sasl_handshake import SaslHandshakeRequest
-from barnabas.protocol.wire import WireBuffer
-from barnabas.security.sasl.scram import SCRAM_MECHANISMS, ScramClient
+from barnabas.wire.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+from barnabas.wire.protocol.messages.sasl_handshake import SaslHandshakeRequest
+from barnabas.wire.protocol.wire import WireBuffer
+from barnabas.wire.security.sasl.scram import SCRAM_MECHANISMS, ScramClient
 from tests.compat.conftest import TARGET
 from tests.compat.raw import ask
 from tests.patience import PATIENCE_S
@@ -194,7 +194,7 @@ def run_barnabas(properties: Path) -> Iterator[None]:
     log = properties.with_suffix(".log")
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "barnabas.server.main", properties, "--ready-fd", str(ready_child)],
+            [sys.executable, "-P", "-m", "barnabas.broker.server.main", properties, "--ready-fd", str(ready_child)],
             pass_fds=[ready_child],
             stdout=output,
             stderr=output,

@@ -5,9 +5,9 @@ from contextlib import ExitStack
 import pytest
 
 from barnabas.core.error_code import ErrorCode as E
-from barnabas.protocol.messages.create_acls import AclCreation, CreateAclsRequest
-from barnabas.protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
-from barnabas.protocol.messages.describe_acls import DescribeAclsRequest
+from barnabas.wire.protocol.messages.create_acls import AclCreation, CreateAclsRequest
+from barnabas.wire.protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest
+from barnabas.wire.protocol.messages.describe_acls import DescribeAclsRequest
 from tests.compat.acl_requests import CONFIG, GOLDEN, play
 from tests.compat.conftest import RunningBroker, _started
 from tests.compat.raw import ask

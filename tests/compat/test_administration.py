@@ -5,19 +5,19 @@ import time
 import pytest
 
 from barnabas.core.error_code import ErrorCode
-from barnabas.protocol.messages.create_partitions import (
+from barnabas.wire.protocol.messages.create_partitions import (
     CreatePartitionsAssignment,
     CreatePartitionsRequest,
     CreatePartitionsTopic,
 )
-from barnabas.protocol.messages.create_topics import (
+from barnabas.wire.protocol.messages.create_topics import (
     CreatableReplicaAssignment,
     CreatableTopic,
     CreatableTopicConfig,
     CreateTopicsRequest,
 )
-from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest
-from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from barnabas.wire.protocol.messages.delete_topics import DeleteTopicsRequest
+from barnabas.wire.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tests.compat.conftest import RunningBroker, StartBroker
 from tests.compat.raw import ask
 from tests.patience import PATIENCE_S

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from kazoo.client import KazooClient
 
-from barnabas.registry import paths
-from barnabas.registry.znodes.configs import encode_change, encode_config
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.znodes.configs import encode_change, encode_config
 from tests.compat.altering import play
 from tests.compat.conftest import TARGET
 from tests.integration import live_broker

@@ -15,19 +15,19 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from barnabas.broker.log.cleaner.cleaner import Cleaner
+from barnabas.broker.log.directories.checkpoint import OffsetCheckpoint
+from barnabas.broker.log.disk.files import LocalFileSystem
+from barnabas.broker.log.environment import LogEnvironment
+from barnabas.broker.log.partition_log import PartitionLog
+from barnabas.broker.log.startup.recovery import open_log
 from barnabas.core.clock import SystemClock
 from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.executor import InlineExecutor, new_stop_signal
 from barnabas.core.types import TopicPartition
-from barnabas.log.cleaner.cleaner import Cleaner
-from barnabas.log.directories.checkpoint import OffsetCheckpoint
-from barnabas.log.disk.files import LocalFileSystem
-from barnabas.log.environment import LogEnvironment
-from barnabas.log.partition_log import PartitionLog
-from barnabas.log.startup.recovery import open_log
-from barnabas.records.batch import BatchHeader
-from barnabas.records.formats import batches_of_any_magic, iterate_any_records, read_any_header
 from barnabas.testing.manual_clock import ManualClock
+from barnabas.wire.records.batch import BatchHeader
+from barnabas.wire.records.formats import batches_of_any_magic, iterate_any_records, read_any_header
 from tests.patience import PATIENCE_S
 from tools.kafka.java import run_tool
 from tools.kafka.server import KafkaServer

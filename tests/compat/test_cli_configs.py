@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.protocol.api_keys import ApiKey
+from barnabas.wire.protocol.api_keys import ApiKey
 from tests.compat.commands import Commands
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from barnabas.protocol.api_keys import ApiKey
+from barnabas.wire.protocol.api_keys import ApiKey
 from tests.compat.commands import Commands
 from tests.compat.conftest import TARGET
 from tests.patience import PATIENCE_S

@@ -3,7 +3,7 @@
 Source: cli page, kafka-topics.
 """
 
-from barnabas.protocol.api_keys import ApiKey
+from barnabas.wire.protocol.api_keys import ApiKey
 from tests.compat.commands import Commands
 
 

@@ -17,16 +17,16 @@ from contextlib import contextmanager
 import pytest
 from confluent_kafka import Consumer, Producer
 
-from barnabas.protocol.api_keys import ApiKey
-from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from barnabas.protocol.messages.write_txn_markers import (
+from barnabas.wire.protocol.api_keys import ApiKey
+from barnabas.wire.protocol.messages.init_producer_id import InitProducerIdRequest
+from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.wire.protocol.messages.write_txn_markers import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,
 )
-from barnabas.records.batch import Codec
-from barnabas.records.builder import BatchBuilder
+from barnabas.wire.records.batch import Codec
+from barnabas.wire.records.builder import BatchBuilder
 from tests.compat.commands import Commands
 from tests.compat.raw import ask
 from tests.patience import PATIENCE_S

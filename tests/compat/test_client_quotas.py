@@ -14,18 +14,23 @@ import pytest
 from kazoo.client import KazooClient
 
 from barnabas.core.error_code import ErrorCode
-from barnabas.protocol.messages.alter_client_quotas import (
+from barnabas.wire.protocol.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasRequestEntryData,
     EntityData,
     OpData,
 )
-from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
-from barnabas.protocol.messages.describe_client_quotas import ComponentData, DescribeClientQuotasRequest
-from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
-from barnabas.protocol.wire import WireBuffer
-from barnabas.records.builder import BatchBuilder
+from barnabas.wire.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
+from barnabas.wire.protocol.messages.describe_client_quotas import ComponentData, DescribeClientQuotasRequest
+from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from barnabas.wire.protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+from barnabas.wire.protocol.wire import WireBuffer
+from barnabas.wire.records.builder import BatchBuilder
 from tests.compat.conftest import TARGET, RunningBroker, StartBroker, _started
 from tests.compat.raw import ask
 from tests.compat.test_kafka_tools import Tool, tool
@@ -326,7 +331,7 @@ def test_partitions_beyond_a_quota_are_refused(broker: RunningBroker, name: str)
 
 
 def test_a_request_quota_holds_for_a_second(start_broker: StartBroker, name: str) -> None:
-    from barnabas.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+    from barnabas.wire.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 
     broker = start_broker()
     assert alter(broker, [("client-id", name)], request_percentage=0.0001) == (0, None)

@@ -9,7 +9,7 @@ import pytest
 
 from barnabas.clients.channel import Channel
 from barnabas.core.error_code import ErrorCode
-from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from tests.compat.clients import FACTORIES, Client, Message
 from tests.compat.conftest import RunningBroker, StartBroker
 

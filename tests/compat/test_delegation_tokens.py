@@ -8,14 +8,14 @@ from collections.abc import Iterator
 import pytest
 
 from barnabas.core.error_code import ErrorCode
-from barnabas.protocol.messages.create_delegation_token import CreatableRenewers, CreateDelegationTokenRequest
-from barnabas.protocol.messages.describe_delegation_token import (
+from barnabas.wire.protocol.messages.create_delegation_token import CreatableRenewers, CreateDelegationTokenRequest
+from barnabas.wire.protocol.messages.describe_delegation_token import (
     DescribeDelegationTokenOwner,
     DescribeDelegationTokenRequest,
 )
-from barnabas.protocol.messages.expire_delegation_token import ExpireDelegationTokenRequest
-from barnabas.protocol.messages.renew_delegation_token import RenewDelegationTokenRequest
-from barnabas.security.sasl.scram import SCRAM_MECHANISMS, ScramClient
+from barnabas.wire.protocol.messages.expire_delegation_token import ExpireDelegationTokenRequest
+from barnabas.wire.protocol.messages.renew_delegation_token import RenewDelegationTokenRequest
+from barnabas.wire.security.sasl.scram import SCRAM_MECHANISMS, ScramClient
 from tests.compat.conftest import RunningBroker
 from tests.compat.raw import ask
 from tests.compat.sasl_broker import SaslBroker, sasl_broker

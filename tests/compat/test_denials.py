@@ -5,8 +5,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from barnabas.protocol.api_keys import ApiKey
-from barnabas.requests.handlers import HANDLERS
+from barnabas.broker.requests.handlers import HANDLERS
+from barnabas.wire.protocol.api_keys import ApiKey
 from tests.compat.conftest import TARGET, _started
 from tests.compat.denials import CONFIG, GOLDEN, WITH_SOME_RIGHTS, WITHOUT_RIGHTS, api_name, story
 

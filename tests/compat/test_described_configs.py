@@ -3,9 +3,9 @@
 import json
 from pathlib import Path
 
-from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
-from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
-from barnabas.protocol.messages.incremental_alter_configs import (
+from barnabas.wire.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from barnabas.wire.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from barnabas.wire.protocol.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from barnabas.core.error_code import ErrorCode
-from barnabas.protocol.messages.fetch import (
+from barnabas.wire.protocol.messages.fetch import (
     FetchPartition,
     FetchRequest,
     FetchResponse,
@@ -20,22 +20,27 @@ from barnabas.protocol.messages.fetch import (
     ForgottenTopic,
     PartitionData,
 )
-from barnabas.protocol.messages.list_offsets import (
+from barnabas.wire.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsResponse,
     ListOffsetsTopic,
 )
-from barnabas.protocol.messages.offset_for_leader_epoch import (
+from barnabas.wire.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
-from barnabas.protocol.wire import WireBuffer
-from barnabas.records.batch import batches, read_header
-from barnabas.records.builder import BatchBuilder
+from barnabas.wire.protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+from barnabas.wire.protocol.wire import WireBuffer
+from barnabas.wire.records.batch import batches, read_header
+from barnabas.wire.records.builder import BatchBuilder
 from tests.compat.acl_requests import CONFIG as ACCESS_RULES
 from tests.compat.clients import FACTORIES
 from tests.compat.conftest import RunningBroker, StartBroker

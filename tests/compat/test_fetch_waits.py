@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from barnabas.clients.channel import Channel
-from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
-from barnabas.records.batch import batches, read_header
+from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
+from barnabas.wire.records.batch import batches, read_header
 from tests.compat.clients import FACTORIES, Message
 from tests.compat.conftest import RunningBroker
 

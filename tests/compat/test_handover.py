@@ -17,15 +17,15 @@ import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
 
+from barnabas.broker.registry.embedded import EmbeddedRegistry
+from barnabas.cli.migration.directories import REGISTRY_FILE
+from barnabas.cli.migration.tree_copy import TreeCopy, read_tree
 from barnabas.core.clock import SystemClock
 from barnabas.core.executor import InlineExecutor
-from barnabas.migration.directories import REGISTRY_FILE
-from barnabas.migration.tree_copy import TreeCopy, read_tree
-from barnabas.registry import paths
-from barnabas.registry.embedded import EmbeddedRegistry
-from barnabas.registry.znodes.configs import decode_config, encode_config
-from barnabas.registry.zookeeper import ZooKeeperRegistry
 from barnabas.testing import Broker
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.znodes.configs import decode_config, encode_config
+from barnabas.wire.registry.zookeeper import ZooKeeperRegistry
 from tests.compat.conftest import RunningBroker
 from tests.compat.test_log_dirs import Place, until
 from tests.patience import PATIENCE_S

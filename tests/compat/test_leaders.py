@@ -5,18 +5,22 @@ import time
 import pytest
 
 from barnabas.core.error_code import ErrorCode
-from barnabas.protocol.messages.alter_partition_reassignments import (
+from barnabas.wire.protocol.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
     ReassignableTopic,
 )
-from barnabas.protocol.messages.create_topics import CreatableReplicaAssignment, CreatableTopic, CreateTopicsRequest
-from barnabas.protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
-from barnabas.protocol.messages.list_partition_reassignments import (
+from barnabas.wire.protocol.messages.create_topics import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreateTopicsRequest,
+)
+from barnabas.wire.protocol.messages.elect_leaders import ElectLeadersRequest, TopicPartitions
+from barnabas.wire.protocol.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsTopics,
 )
-from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from barnabas.wire.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tests.compat.conftest import RunningBroker
 from tests.compat.raw import ask
 from tests.patience import PATIENCE_S

@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 import pytest
 
-from barnabas.protocol.messages.group_metadata_key import GroupMetadataKey
-from barnabas.protocol.messages.group_metadata_value import GroupMetadataValue, MemberMetadata
-from barnabas.protocol.wire import Message, WireBuffer
-from barnabas.records.batch import Codec
-from barnabas.records.builder import BatchBuilder
+from barnabas.wire.protocol.messages.group_metadata_key import GroupMetadataKey
+from barnabas.wire.protocol.messages.group_metadata_value import GroupMetadataValue, MemberMetadata
+from barnabas.wire.protocol.wire import Message, WireBuffer
+from barnabas.wire.records.batch import Codec
+from barnabas.wire.records.builder import BatchBuilder
 from tests.compat.log_samples import Samples, write_samples
 from tests.patience import PATIENCE_S
 from tools.kafka.java import TOOL_JVM_OPTIONS, run_tool

@@ -9,8 +9,8 @@ from confluent_kafka import KafkaError, Producer
 from kafka import KafkaProducer
 from kafka.net.sasl.oauth import AbstractTokenProvider
 
-from barnabas.protocol.messages.list_groups import ListGroupsRequest
-from barnabas.security.sasl.client import unsecured_token
+from barnabas.wire.protocol.messages.list_groups import ListGroupsRequest
+from barnabas.wire.security.sasl.client import unsecured_token
 from tests.compat.clients.java import JavaClient, JavaClientError
 from tests.compat.clients.model import Message
 from tests.compat.sasl_broker import MODULES, SaslBroker, sasl_broker

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import pytest
 
 from barnabas.core.error_code import ErrorCode
-from barnabas.protocol.messages.api_versions import ApiVersionsRequest
-from barnabas.protocol.messages.heartbeat import HeartbeatRequest
-from barnabas.protocol.messages.list_groups import ListGroupsRequest
-from barnabas.protocol.messages.metadata import MetadataRequest
-from barnabas.protocol.messages.sasl_handshake import SaslHandshakeRequest
-from barnabas.security.sasl.client import unsecured_token
-from barnabas.security.sasl.oauthbearer import OAuthBearerClient
-from barnabas.security.sasl.scram import SCRAM_MECHANISMS, ScramClient
+from barnabas.wire.protocol.messages.api_versions import ApiVersionsRequest
+from barnabas.wire.protocol.messages.heartbeat import HeartbeatRequest
+from barnabas.wire.protocol.messages.list_groups import ListGroupsRequest
+from barnabas.wire.protocol.messages.metadata import MetadataRequest
+from barnabas.wire.protocol.messages.sasl_handshake import SaslHandshakeRequest
+from barnabas.wire.security.sasl.client import unsecured_token
+from barnabas.wire.security.sasl.oauthbearer import OAuthBearerClient
+from barnabas.wire.security.sasl.scram import SCRAM_MECHANISMS, ScramClient
 from tests.compat.conftest import TARGET
 from tests.compat.sasl_broker import MECHANISMS, SaslBroker, Wire, sasl_broker
 

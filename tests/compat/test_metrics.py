@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from barnabas.metrics.table import Kind, name_of
-from barnabas.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
-from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from barnabas.records.builder import BatchBuilder
+from barnabas.broker.metrics.table import Kind, name_of
 from barnabas.testing import Broker
+from barnabas.wire.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.wire.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.wire.records.builder import BatchBuilder
 from tests.compat.conftest import TARGET
 from tests.compat.raw import ask
 from tests.compat.raw_groups import Group

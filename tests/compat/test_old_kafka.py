@@ -14,18 +14,18 @@ import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource
 
+from barnabas.broker.log.directories.checkpoint import OffsetCheckpoint
+from barnabas.broker.log.disk.files import LocalFileSystem
+from barnabas.cli.migration.needs import batch_heads
 from barnabas.core.config.versions import KafkaVersion, kafka_version
-from barnabas.log.directories.checkpoint import OffsetCheckpoint
-from barnabas.log.disk.files import LocalFileSystem
-from barnabas.migration.needs import batch_heads
-from barnabas.protocol.api_keys import ApiKey
-from barnabas.protocol.messages.offset_commit import (
+from barnabas.testing import Broker
+from barnabas.wire.protocol.api_keys import ApiKey
+from barnabas.wire.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
-from barnabas.testing import Broker
+from barnabas.wire.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 from tests.compat.conftest import RunningBroker
 from tests.compat.figures import Tell
 from tests.compat.kafka_versions import OLD_VERSIONS

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from barnabas.core.error_code import ErrorCode
-from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
-from barnabas.protocol.messages.delete_groups import DeleteGroupsRequest
-from barnabas.protocol.messages.leave_group import LeaveGroupRequest
-from barnabas.protocol.messages.offset_delete import (
+from barnabas.wire.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from barnabas.wire.protocol.messages.delete_groups import DeleteGroupsRequest
+from barnabas.wire.protocol.messages.leave_group import LeaveGroupRequest
+from barnabas.wire.protocol.messages.offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,

@@ -5,14 +5,14 @@ import time
 import pytest
 
 from barnabas.core.error_code import ErrorCode
-from barnabas.protocol.api_keys import APIS, ApiKey
-from barnabas.protocol.messages.api_versions import ApiVersionsRequest
-from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
-from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
-from barnabas.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
-from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from barnabas.records.builder import BatchBuilder
+from barnabas.wire.protocol.api_keys import APIS, ApiKey
+from barnabas.wire.protocol.messages.api_versions import ApiVersionsRequest
+from barnabas.wire.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from barnabas.wire.protocol.messages.find_coordinator import FindCoordinatorRequest
+from barnabas.wire.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from barnabas.wire.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.wire.records.builder import BatchBuilder
 from tests.compat.conftest import TARGET, RunningBroker, StartBroker
 from tests.compat.raw import ask
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.protocol.api_keys import APIS
+from barnabas.wire.protocol.api_keys import APIS
 from tools.codegen.schema import Versions
 from tools.kafka import jars
 

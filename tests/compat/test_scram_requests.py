@@ -5,12 +5,15 @@ from hashlib import pbkdf2_hmac
 import pytest
 
 from barnabas.core.error_code import ErrorCode
-from barnabas.protocol.messages.alter_user_scram_credentials import (
+from barnabas.wire.protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     ScramCredentialDeletion,
     ScramCredentialUpsertion,
 )
-from barnabas.protocol.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest, UserName
+from barnabas.wire.protocol.messages.describe_user_scram_credentials import (
+    DescribeUserScramCredentialsRequest,
+    UserName,
+)
 from tests.compat.conftest import RunningBroker
 from tests.compat.raw import ask
 

@@ -21,18 +21,18 @@ from barnabas.api.broker_errors import (
 from barnabas.api.simple_consumer import EARLIEST_TIME, LATEST_TIME, FetchRequest, OffsetAndMetadata, SimpleConsumer
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import TopicPartition
-from barnabas.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
-from barnabas.protocol.messages.fetch import FetchPartition, FetchTopic
-from barnabas.protocol.messages.fetch import FetchRequest as RawFetchRequest
-from barnabas.protocol.messages.offset_commit import (
+from barnabas.wire.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchTopic
+from barnabas.wire.protocol.messages.fetch import FetchRequest as RawFetchRequest
+from barnabas.wire.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from barnabas.records.batch import Codec
-from barnabas.records.builder import BatchBuilder
+from barnabas.wire.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
+from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.wire.records.batch import Codec
+from barnabas.wire.records.builder import BatchBuilder
 from tests.compat.conftest import TARGET
 from tests.compat.raw import ask
 from tests.patience import PATIENCE_S

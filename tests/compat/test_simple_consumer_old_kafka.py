@@ -30,9 +30,9 @@ from barnabas.api.simple_consumer import (
     SimpleConsumer,
 )
 from barnabas.core.types import TopicPartition
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from barnabas.records.batch import Codec
-from barnabas.records.message_set import MessageSetBuilder
+from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.wire.records.batch import Codec
+from barnabas.wire.records.message_set import MessageSetBuilder
 from tests.compat.raw import ask
 from tests.patience import PATIENCE_S
 from tools.kafka.jars import KAFKA_0_8

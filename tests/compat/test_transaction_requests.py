@@ -6,23 +6,23 @@ from collections.abc import Callable, Iterable
 import pytest
 
 from barnabas.core.error_code import ErrorCode as E
-from barnabas.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
-from barnabas.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
-from barnabas.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
-from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
-from barnabas.protocol.messages.end_txn import EndTxnRequest
-from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
-from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
-from barnabas.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from barnabas.protocol.messages.write_txn_markers import (
+from barnabas.wire.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
+from barnabas.wire.protocol.messages.add_partitions_to_txn import AddPartitionsToTxnRequest, AddPartitionsToTxnTopic
+from barnabas.wire.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+from barnabas.wire.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from barnabas.wire.protocol.messages.end_txn import EndTxnRequest
+from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.wire.protocol.messages.find_coordinator import FindCoordinatorRequest
+from barnabas.wire.protocol.messages.init_producer_id import InitProducerIdRequest
+from barnabas.wire.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.wire.protocol.messages.write_txn_markers import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,
 )
-from barnabas.records.batch import batches, read_header
-from barnabas.records.builder import BatchBuilder
+from barnabas.wire.records.batch import batches, read_header
+from barnabas.wire.records.builder import BatchBuilder
 from tests.compat.conftest import RunningBroker, StartBroker
 from tests.compat.raw import ask
 from tests.patience import PATIENCE_S
@@ -196,7 +196,7 @@ def test_an_outcome_reaches_partitions_to_which_nothing_was_written(cluster: Run
 
 
 def test_a_deleted_topic_holds_nothing_up(cluster: RunningBroker, tx: Tx, topic: str) -> None:
-    from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest
+    from barnabas.wire.protocol.messages.delete_topics import DeleteTopicsRequest
 
     create(cluster, topic + "-gone")
     assert set(tx.add((topic, 0), (topic + "-gone", 0)).values()) == {E.NONE}

@@ -205,7 +205,7 @@ def partition_count(broker: Broker, topic: str) -> int:
 
 
 def setting(broker: Broker, topic: str, name: str) -> str | None:
-    from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+    from barnabas.wire.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
     from tests.compat.raw import ask
 
     request = DescribeConfigsRequest([DescribeConfigsResource(2, topic, [name])])

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from kazoo.client import KazooClient
 
-from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from barnabas.testing import Broker
+from barnabas.wire.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tests.compat.commands import Commands
 from tests.compat.raw import ask
 from tests.patience import PATIENCE_S

@@ -9,9 +9,9 @@ from random import Random
 import pytest
 
 from barnabas.clients.zookeeper import zookeeper_options
-from barnabas.registry import paths
-from barnabas.registry.zookeeper import AccessDeniedError, ZooKeeperRegistry
 from barnabas.testing import Broker
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.zookeeper import AccessDeniedError, ZooKeeperRegistry
 from tests import zookeeper_client as zk
 from tests.integration.test_registry_logins import ADMIN
 from tests.zookeeper_client import RawClient

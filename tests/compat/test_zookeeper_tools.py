@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from kazoo.client import KazooClient, KazooState
 
-from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from barnabas.testing import Broker
+from barnabas.wire.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from tests.compat.raw import ask
 from tests.patience import PATIENCE_S
 from tools.kafka.jars import KAFKA, KAFKA_0_8, ZOOKEEPER_3_9

@@ -20,10 +20,10 @@ from barnabas.clients.consumer import Consumer
 from barnabas.clients.pool import Pool
 from barnabas.clients.producer import Producer
 from barnabas.core.types import TopicPartition
-from barnabas.registry import paths
-from barnabas.registry.configs import change_config
-from barnabas.registry.zookeeper import ZooKeeperRegistry
 from barnabas.testing import Broker
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.configs import change_config
+from barnabas.wire.registry.zookeeper import ZooKeeperRegistry
 from tests.patience import PATIENCE_S
 from tools.kafka.server import ONE_BROKER
 from tools.kafka.zookeeper import ZooKeeper
@@ -216,7 +216,7 @@ async def outage(
 
 
 async def _has_retention(broker: Broker, value_ms: int) -> bool:
-    from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+    from barnabas.wire.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
     from tests.compat.raw import ask
 
     request = DescribeConfigsRequest([DescribeConfigsResource(2, TOPIC, ["retention.ms"])])

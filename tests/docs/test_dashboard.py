@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.metrics.table import BY_NAME, METRICS, Kind
+from barnabas.broker.metrics.table import BY_NAME, METRICS, Kind
 
 ROOT = Path(__file__).parents[2]
 DASHBOARD = json.loads((ROOT / "dashboards/barnabas.json").read_text())

@@ -37,7 +37,7 @@ HONOURED_BY_A_CHECK = {"broker.id.generation.enable"}
 
 
 # What reads settings of a listener by their names.
-READ_BY_NAME = (PACKAGE / "security/tls/settings.py", PACKAGE / "server/listener_tls.py")
+READ_BY_NAME = (PACKAGE / "wire/security/tls/settings.py", PACKAGE / "broker/server/listener_tls.py")
 
 
 def constants(path: Path) -> set[str]:
@@ -73,7 +73,7 @@ def attributes_read(node: ast.AST) -> Iterator[str]:
 
 def modules() -> list[Path]:
     """All that may read settings but `core/config`."""
-    generated = PACKAGE / "protocol/messages"
+    generated = PACKAGE / "wire/protocol/messages"
     return [path for path in PACKAGE.rglob("*.py") if CONFIG not in path.parents and generated not in path.parents]
 
 
@@ -150,7 +150,7 @@ def test_topic_settings_that_are_not_read_are_told() -> None:
 
 @pytest.mark.parametrize("name", sorted(REFUSED))
 def test_what_is_refused_is_looked_at_by_name(name: str) -> None:
-    sources = [*PACKAGE.glob("server/*.py"), CONFIG / "broker.py"]
+    sources = [*PACKAGE.glob("broker/server/*.py"), CONFIG / "broker.py"]
     strings = {node.value for path in sources for node in ast.walk(tree(path)) if isinstance(node, ast.Constant)}
     assert name in strings
 

@@ -14,9 +14,9 @@ import tempfile
 import time
 from pathlib import Path
 
+from barnabas.broker.server.environment import machine_environment
+from barnabas.broker.server.node import Node
 from barnabas.core.config import BrokerConfig
-from barnabas.server.environment import machine_environment
-from barnabas.server.node import Node
 from barnabas.testing.certificates import Authority
 from tests.patience import PATIENCE_S
 from tools.kafka.server import free_port

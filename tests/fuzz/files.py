@@ -15,18 +15,18 @@ import time
 from itertools import product
 from pathlib import Path
 
+from barnabas.broker.registry.embedded import EmbeddedRegistry
+from barnabas.cli.inspection.directory_check import DirectoryCheck
 from barnabas.core.clock import SystemClock
 from barnabas.core.errors import BarnabasError
 from barnabas.core.executor import InlineExecutor
 from barnabas.core.types import TopicPartition
-from barnabas.inspection.directory_check import DirectoryCheck
-from barnabas.records.batch import Codec
-from barnabas.records.builder import BatchBuilder
-from barnabas.records.control import EndTransactionMarker, MarkerType, build_marker
-from barnabas.records.message_set import MessageSetBuilder
-from barnabas.registry.embedded import EmbeddedRegistry
+from barnabas.wire.records.batch import Codec
+from barnabas.wire.records.builder import BatchBuilder
+from barnabas.wire.records.control import EndTransactionMarker, MarkerType, build_marker
+from barnabas.wire.records.message_set import MessageSetBuilder
 from tests.fuzz.doors import MOST_STALL_S, WrongError
-from tests.unit.requests.conftest import DataPath
+from tests.unit.broker.requests.conftest import DataPath
 
 _CLEAN = ".kafka_cleanshutdown"
 _REGISTRY = "registry.sqlite"

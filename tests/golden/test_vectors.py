@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from barnabas.protocol import messages
-from barnabas.protocol.api_keys import APIS
-from barnabas.protocol.wire import Budget, Message, Part, WireBuffer
+from barnabas.wire.protocol import messages
+from barnabas.wire.protocol.api_keys import APIS
+from barnabas.wire.protocol.wire import Budget, Message, Part, WireBuffer
 from tools.codegen.schema import Field, Struct, load_messages, snake_case
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,7 +31,7 @@ def message_class(name: str) -> type[Message]:
     module = name
     if SCHEMAS[name].kind in ("request", "response"):
         module = name.removesuffix("Request").removesuffix("Response")
-    found = getattr(import_module(f"barnabas.protocol.messages.{snake_case(module)}"), name)
+    found = getattr(import_module(f"barnabas.wire.protocol.messages.{snake_case(module)}"), name)
     assert issubclass(found, Message)
     return found
 

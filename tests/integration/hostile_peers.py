@@ -12,27 +12,27 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-from barnabas.protocol.api_keys import FIRST_FLEXIBLE_VERSION, response_class
-from barnabas.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
-from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
-from barnabas.protocol.messages.describe_groups import DescribeGroupsRequest
-from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from barnabas.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
-from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
-from barnabas.protocol.messages.offset_for_leader_epoch import (
+from barnabas.testing import Broker
+from barnabas.wire.protocol.api_keys import FIRST_FLEXIBLE_VERSION, response_class
+from barnabas.wire.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+from barnabas.wire.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from barnabas.wire.protocol.messages.describe_groups import DescribeGroupsRequest
+from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.wire.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from barnabas.wire.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from barnabas.wire.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
+from barnabas.wire.protocol.messages.offset_for_leader_epoch import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from barnabas.protocol.wire import Budget, WireBuffer
-from barnabas.records.batch import HEADER, HEADER_BYTES, LOG_OVERHEAD, MAGIC, Codec, set_crc
-from barnabas.records.builder import BatchBuilder
-from barnabas.records.compression import compress
-from barnabas.records.message_set import MessageSetBuilder
-from barnabas.records.record import MAX_UNCOMPRESSED_BYTES
-from barnabas.testing import Broker
+from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.wire.protocol.wire import Budget, WireBuffer
+from barnabas.wire.records.batch import HEADER, HEADER_BYTES, LOG_OVERHEAD, MAGIC, Codec, set_crc
+from barnabas.wire.records.builder import BatchBuilder
+from barnabas.wire.records.compression import compress
+from barnabas.wire.records.message_set import MessageSetBuilder
+from barnabas.wire.records.record import MAX_UNCOMPRESSED_BYTES
 from tests.patience import PATIENCE_S
 
 VECTORS = Path(__file__).parent.parent / "golden" / "message-vectors.tsv"

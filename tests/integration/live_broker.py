@@ -5,6 +5,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from barnabas.broker.server.environment import RegistryDoor, machine_environment
+from barnabas.broker.server.node import Node
 from barnabas.clients.admin import Admin, NewTopic
 from barnabas.clients.consumer import Consumer
 from barnabas.clients.pool import Pool
@@ -12,18 +14,16 @@ from barnabas.core.clock import Clock
 from barnabas.core.config import BrokerConfig
 from barnabas.core.executor import Executor
 from barnabas.core.types import TopicPartition
-from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
-from barnabas.protocol.messages.incremental_alter_configs import (
+from barnabas.wire.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from barnabas.wire.protocol.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
-from barnabas.registry import paths
-from barnabas.registry.configs import change_config
-from barnabas.registry.store import Registry
-from barnabas.registry.znodes.brokers import decode_registration
-from barnabas.server.environment import RegistryDoor, machine_environment
-from barnabas.server.node import Node
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.configs import change_config
+from barnabas.wire.registry.store import Registry
+from barnabas.wire.registry.znodes.brokers import decode_registration
 from tests.compat.raw import ask
 from tests.patience import PATIENCE_S
 

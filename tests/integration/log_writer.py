@@ -7,15 +7,15 @@ import random
 import sys
 from pathlib import Path
 
+from barnabas.broker.log.environment import LogEnvironment
+from barnabas.broker.log.startup.recovery import open_log
 from barnabas.core.clock import SystemClock
 from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.executor import InlineExecutor
 from barnabas.core.types import TopicPartition
-from barnabas.log.environment import LogEnvironment
-from barnabas.log.startup.recovery import open_log
-from barnabas.records.batch import Codec
-from barnabas.records.builder import BatchBuilder
 from barnabas.testing.manual_clock import ManualClock
+from barnabas.wire.records.batch import Codec
+from barnabas.wire.records.builder import BatchBuilder
 
 OVERRIDES = {"segment.bytes": "200000", "index.interval.bytes": "1000"}
 

@@ -18,17 +18,17 @@ from barnabas.clients.admin import Admin, NewTopic
 from barnabas.clients.pool import Pool
 from barnabas.clients.producer import Producer
 from barnabas.core.types import TopicPartition
-from barnabas.registry import paths
-from barnabas.registry.store import NoNodeError
-from barnabas.registry.znodes.consumers import (
+from barnabas.testing import Broker
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.store import NoNodeError
+from barnabas.wire.registry.znodes.consumers import (
     ConsumerThread,
     decode_offset,
     decode_owner,
     decode_subscription,
 )
-from barnabas.registry.znodes.topics import decode_assignment
-from barnabas.registry.zookeeper import ZooKeeperRegistry
-from barnabas.testing import Broker
+from barnabas.wire.registry.znodes.topics import decode_assignment
+from barnabas.wire.registry.zookeeper import ZooKeeperRegistry
 from tests.patience import PATIENCE_S
 from tools.kafka.server import free_port
 

@@ -7,16 +7,16 @@ import asyncio
 import struct
 from collections.abc import Awaitable, Callable, Mapping
 
-from barnabas.protocol.api_keys import ApiKey, request_class
-from barnabas.protocol.header import decode_request_header
-from barnabas.protocol.messages.metadata import (
+from barnabas.wire.protocol.api_keys import ApiKey, request_class
+from barnabas.wire.protocol.header import decode_request_header
+from barnabas.wire.protocol.messages.metadata import (
     MetadataRequest,
     MetadataResponse,
     MetadataResponseBroker,
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-from barnabas.protocol.wire import Message, WireBuffer
+from barnabas.wire.protocol.wire import Message, WireBuffer
 
 # What an answer is made from: the version and the request; None never answers, bytes are sent as the body as they are.
 Answer = Callable[[int, Message], Message | bytes | None]

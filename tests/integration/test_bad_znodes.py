@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.protocol.messages.create_acls import AclCreation, CreateAclsRequest
-from barnabas.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
-from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest
-from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest
-from barnabas.protocol.messages.metadata import MetadataRequest
-from barnabas.registry import paths
-from barnabas.registry.store import CreateOp, DeleteOp, Op, SetOp
+from barnabas.wire.protocol.messages.create_acls import AclCreation, CreateAclsRequest
+from barnabas.wire.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+from barnabas.wire.protocol.messages.delete_topics import DeleteTopicsRequest
+from barnabas.wire.protocol.messages.init_producer_id import InitProducerIdRequest
+from barnabas.wire.protocol.messages.metadata import MetadataRequest
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.store import CreateOp, DeleteOp, Op, SetOp
 from tests import zookeeper_client as zk
 from tests.compat.raw import ask
 from tests.integration.live_broker import Running, play

@@ -11,7 +11,7 @@ from barnabas.clients.channel import Channel, UnreachableError
 from barnabas.clients.pool import Pool
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError, ProtocolError
-from barnabas.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from barnabas.wire.protocol.messages.metadata import MetadataRequest, MetadataResponse
 
 Peer = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 

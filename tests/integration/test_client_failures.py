@@ -8,20 +8,20 @@ from barnabas.clients import Consumer, GroupMember, Pool, Producer
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError, ProtocolError
 from barnabas.core.types import TopicPartition
-from barnabas.protocol.api_keys import ApiKey
-from barnabas.protocol.messages.fetch import FetchResponse
-from barnabas.protocol.messages.find_coordinator import FindCoordinatorResponse
-from barnabas.protocol.messages.heartbeat import HeartbeatResponse
-from barnabas.protocol.messages.init_producer_id import InitProducerIdResponse
-from barnabas.protocol.messages.join_group import JoinGroupResponse
-from barnabas.protocol.messages.produce import (
+from barnabas.wire.protocol.api_keys import ApiKey
+from barnabas.wire.protocol.messages.fetch import FetchResponse
+from barnabas.wire.protocol.messages.find_coordinator import FindCoordinatorResponse
+from barnabas.wire.protocol.messages.heartbeat import HeartbeatResponse
+from barnabas.wire.protocol.messages.init_producer_id import InitProducerIdResponse
+from barnabas.wire.protocol.messages.join_group import JoinGroupResponse
+from barnabas.wire.protocol.messages.produce import (
     PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,
     TopicProduceResponse,
 )
-from barnabas.protocol.messages.sync_group import SyncGroupResponse
-from barnabas.protocol.wire import Message
+from barnabas.wire.protocol.messages.sync_group import SyncGroupResponse
+from barnabas.wire.protocol.wire import Message
 from tests.integration.scripted_broker import ScriptedBroker
 
 UNKNOWN_CODE = 4242

@@ -10,7 +10,7 @@ from barnabas.clients.admin_configs import ConfigAdmin, ConfigResource, ConfigSo
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
-from barnabas.records.batch import Codec
+from barnabas.wire.records.batch import Codec
 
 
 @pytest.fixture

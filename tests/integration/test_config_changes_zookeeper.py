@@ -7,14 +7,14 @@ from random import Random
 
 from kazoo.client import KazooClient
 
-from barnabas.cluster.watcher import ConfigWatcher
+from barnabas.broker.cluster.watcher import ConfigWatcher
 from barnabas.core.clock import SystemClock
 from barnabas.core.pending import Spawner
 from barnabas.core.timers import LoopTimers
-from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
-from barnabas.registry.bootstrap import bootstrap
-from barnabas.registry.configs import change_config
-from barnabas.registry.zookeeper import ZooKeeperRegistry
+from barnabas.wire.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from barnabas.wire.registry.bootstrap import bootstrap
+from barnabas.wire.registry.configs import change_config
+from barnabas.wire.registry.zookeeper import ZooKeeperRegistry
 from tests.compat.raw import ask
 from tests.patience import PATIENCE_S
 from tools.kafka.java import run_tool

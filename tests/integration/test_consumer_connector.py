@@ -25,8 +25,8 @@ from barnabas.api.errors import ClosedError
 from barnabas.clients.admin_topics import NewPartitions
 from barnabas.core.errors import ConfigError, StartupError
 from barnabas.core.types import TopicPartition
-from barnabas.registry import paths
-from barnabas.registry.bootstrap import create_with_parents
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.bootstrap import create_with_parents
 from tests.integration.old_group import Member, MemberProcess, Site, read_until_quiet, until
 from tools.kafka.server import free_port
 

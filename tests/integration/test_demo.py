@@ -157,7 +157,7 @@ def test_result_is_the_plain_count_after_five_kills(tmp_path: Path, real_access_
         kill(demo.child("barnabas.pipeline", "replay"))
         before = demo.topic_bytes()
         demo.until(lambda: demo.topic_bytes() > before + 5_000)
-        kill(demo.child("barnabas.server.main"))
+        kill(demo.child("barnabas.broker.server.main"))
         # A batch that has begun and is not done, or is just done.
         demo.until(lambda: demo.count("checkpoint/*/batches/offsets/0"))
         kill(demo.child("barnabas.pipeline.demo.spark_side"))

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from barnabas.protocol.api_keys import FIRST_FLEXIBLE_VERSION, ApiKey, request_class, response_class
-from barnabas.protocol.messages.create_acls import CreateAclsRequest
-from barnabas.protocol.wire import WireBuffer
-from barnabas.requests.handlers import HANDLERS
+from barnabas.broker.requests.handlers import HANDLERS
 from barnabas.testing import Broker
+from barnabas.wire.protocol.api_keys import FIRST_FLEXIBLE_VERSION, ApiKey, request_class, response_class
+from barnabas.wire.protocol.messages.create_acls import CreateAclsRequest
+from barnabas.wire.protocol.wire import WireBuffer
 from tests.patience import PATIENCE_S
 
 TOPIC = "every-version"
@@ -57,7 +57,7 @@ def broker():
 
 
 def metadata_request():
-    from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+    from barnabas.wire.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 
     return MetadataRequest([MetadataRequestTopic(name=TOPIC), MetadataRequestTopic(name=GOLDEN_TOPIC)], True)
 
@@ -70,7 +70,7 @@ def request_for(api_key: int, version: int):
             made.topics = metadata_request().topics
             made.allow_auto_topic_creation = True
         case ApiKey.LIST_OFFSETS:
-            from barnabas.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsTopic
+            from barnabas.wire.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsTopic
 
             made.replica_id = -1
             made.topics = [
@@ -78,11 +78,11 @@ def request_for(api_key: int, version: int):
                 ListOffsetsTopic("other", [ListOffsetsPartition(0, timestamp=-2)]),
             ]
         case ApiKey.FETCH:
-            from barnabas.protocol.messages.fetch import FetchPartition, FetchTopic
+            from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchTopic
 
             made.topics = [FetchTopic(TOPIC, partitions=[FetchPartition(0, partition_max_bytes=1000)])]
         case ApiKey.OFFSET_FOR_LEADER_EPOCH:
-            from barnabas.protocol.messages.offset_for_leader_epoch import (
+            from barnabas.wire.protocol.messages.offset_for_leader_epoch import (
                 OffsetForLeaderPartition,
                 OffsetForLeaderTopic,
             )

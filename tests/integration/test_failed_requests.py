@@ -4,8 +4,8 @@ import asyncio
 
 from barnabas.clients.channel import Channel
 from barnabas.core.error_code import ErrorCode
-from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
 from barnabas.testing import Broker
+from barnabas.wire.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
 
 
 def test_a_topic_name_that_no_error_message_has_room_for_is_refused():

@@ -16,14 +16,14 @@ from pathlib import Path
 import pytest
 
 from barnabas.core.error_code import ErrorCode
-from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
-from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
-from barnabas.protocol.messages.metadata import MetadataRequest
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from barnabas.records.batch import Codec
-from barnabas.records.builder import BatchBuilder
 from barnabas.testing import Broker
+from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.wire.protocol.messages.find_coordinator import FindCoordinatorRequest
+from barnabas.wire.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from barnabas.wire.protocol.messages.metadata import MetadataRequest
+from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.wire.records.batch import Codec
+from barnabas.wire.records.builder import BatchBuilder
 from tests.integration.hostile_peers import (
     MANY,
     ask,

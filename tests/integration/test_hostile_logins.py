@@ -11,17 +11,17 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from barnabas.core.error_code import ErrorCode
-from barnabas.protocol.api_keys import FIRST_FLEXIBLE_VERSION, response_class
-from barnabas.protocol.messages.alter_user_scram_credentials import (
+from barnabas.testing import Broker
+from barnabas.wire.protocol.api_keys import FIRST_FLEXIBLE_VERSION, response_class
+from barnabas.wire.protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     ScramCredentialUpsertion,
 )
-from barnabas.protocol.messages.create_delegation_token import CreateDelegationTokenRequest
-from barnabas.protocol.messages.metadata import MetadataRequest
-from barnabas.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
-from barnabas.protocol.messages.sasl_handshake import SaslHandshakeRequest
-from barnabas.security.sasl.scram import SHA_256, SHA_512, ScramClient
-from barnabas.testing import Broker
+from barnabas.wire.protocol.messages.create_delegation_token import CreateDelegationTokenRequest
+from barnabas.wire.protocol.messages.metadata import MetadataRequest
+from barnabas.wire.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+from barnabas.wire.protocol.messages.sasl_handshake import SaslHandshakeRequest
+from barnabas.wire.security.sasl.scram import SHA_256, SHA_512, ScramClient
 from tests.integration.hostile_peers import frame_of, read_answer
 from tests.patience import PATIENCE_S
 

@@ -3,12 +3,12 @@
 import pytest
 
 from barnabas.core.error_code import ErrorCode
-from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
-from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
-from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
-from barnabas.quotas.entities import LONGEST_NAME
 from barnabas.testing import Broker
+from barnabas.wire.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.wire.protocol.messages.find_coordinator import FindCoordinatorRequest
+from barnabas.wire.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from barnabas.wire.quotas.entities import LONGEST_NAME
 from benchmarks.attacks.memory import ATTACKS, attack, deny, frame_of, name
 from benchmarks.attacks.target import AUTHORIZED, Target
 from benchmarks.load.process import resident_mb

@@ -10,22 +10,22 @@ import subprocess
 import sys
 import time
 
-from barnabas.protocol.messages.describe_groups import DescribeGroupsRequest
-from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
-from barnabas.protocol.messages.offset_commit import (
+from barnabas.testing import Broker
+from barnabas.wire.protocol.messages.describe_groups import DescribeGroupsRequest
+from barnabas.wire.protocol.messages.find_coordinator import FindCoordinatorRequest
+from barnabas.wire.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from barnabas.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
-from barnabas.protocol.messages.sasl_handshake import SaslHandshakeRequest
-from barnabas.testing import Broker
+from barnabas.wire.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
+from barnabas.wire.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from tests.integration.hostile_peers import ask, frame_of, new_topics, read_answer
 from tests.integration.test_hostile import wait_until
 from tests.patience import PATIENCE_S
 
 AUTHORIZER = "kafka.security.authorizer.AclAuthorizer"
-FORGED = "2026-01-01 00:00:00,000 INFO    all is well  [barnabas.server.node]"
+FORGED = "2026-01-01 00:00:00,000 INFO    all is well  [barnabas.broker.server.node]"
 
 
 def exchange(broker: Broker, frames: list[bytes]) -> None:

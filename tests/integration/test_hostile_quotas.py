@@ -9,8 +9,8 @@ from itertools import count
 
 import pytest
 
-from barnabas.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from barnabas.testing import Broker
+from barnabas.wire.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from benchmarks.attacks.quotas import (
     LIMIT,
     VALUE_BYTES,

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.broker.metrics.pages import Page, Pages, json_answer
+from barnabas.broker.server.http_door import MOST_CONNECTIONS, MOST_HEADER_BYTES, MOST_HELD_BYTES, HttpServer
 from barnabas.core.errors import StartupError
 from barnabas.core.pending import Pending
-from barnabas.metrics.pages import Page, Pages, json_answer
-from barnabas.server.http_door import MOST_CONNECTIONS, MOST_HEADER_BYTES, MOST_HELD_BYTES, HttpServer
 from barnabas.testing import Broker
 from tests.integration.live_broker import Running, play
 from tests.patience import PATIENCE_S

@@ -219,7 +219,7 @@ def read_all(broker: Broker, topic: str) -> list[list[tuple[int, int]]]:
 
 def kill_while_starting(broker: Broker, source: random.Random) -> None:
     """Start another process on the broker's directory and kill it before long, whatever it does then."""
-    command = [sys.executable, "-m", "barnabas.server", "--die-with-parent", "--log-level", "error"]
+    command = [sys.executable, "-m", "barnabas.broker.server", "--die-with-parent", "--log-level", "error"]
     command += ["--port", str(broker.port), "--data-dir", str(broker.data_dir)]
     for name, value in BROKER_CONFIG.items():
         command += ["--override", f"{name}={value}"]

@@ -12,28 +12,28 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from barnabas.protocol.api_keys import response_class
-from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest
-from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
-from barnabas.protocol.messages.describe_groups import DescribeGroupsRequest
-from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
-from barnabas.protocol.messages.heartbeat import HeartbeatRequest
-from barnabas.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
-from barnabas.protocol.messages.list_groups import ListGroupsRequest
-from barnabas.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
-from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from barnabas.protocol.messages.offset_commit import (
+from barnabas.testing import Broker
+from barnabas.wire.protocol.api_keys import response_class
+from barnabas.wire.protocol.messages.delete_topics import DeleteTopicsRequest
+from barnabas.wire.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from barnabas.wire.protocol.messages.describe_groups import DescribeGroupsRequest
+from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.wire.protocol.messages.find_coordinator import FindCoordinatorRequest
+from barnabas.wire.protocol.messages.heartbeat import HeartbeatRequest
+from barnabas.wire.protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from barnabas.wire.protocol.messages.list_groups import ListGroupsRequest
+from barnabas.wire.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from barnabas.wire.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from barnabas.wire.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from barnabas.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
-from barnabas.protocol.wire import Budget
-from barnabas.records.builder import BatchBuilder
-from barnabas.testing import Broker
+from barnabas.wire.protocol.messages.offset_fetch import OffsetFetchRequest
+from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.wire.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from barnabas.wire.protocol.wire import Budget
+from barnabas.wire.records.builder import BatchBuilder
 from tests.integration.hostile_peers import ask, frame_of, new_topics, read_answer
 from tests.integration.test_http import get
 from tests.patience import PATIENCE_S

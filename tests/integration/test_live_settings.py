@@ -13,10 +13,10 @@ from barnabas.clients.producer import Producer
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.passwords import decode_passwords
-from barnabas.protocol.messages.metadata import MetadataRequest
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from barnabas.records.builder import BatchBuilder
-from barnabas.registry.znodes.configs import decode_config
+from barnabas.wire.protocol.messages.metadata import MetadataRequest
+from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.wire.records.builder import BatchBuilder
+from barnabas.wire.registry.znodes.configs import decode_config
 from tests.compat.raw import ask
 from tests.integration.live_broker import Running, play
 

@@ -4,17 +4,17 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.broker.log.environment import LogEnvironment
+from barnabas.broker.log.startup.recovery import open_log
 from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.executor import InlineExecutor
 from barnabas.core.types import TopicPartition
-from barnabas.log.environment import LogEnvironment
-from barnabas.log.startup.recovery import open_log
-from barnabas.records.batch import Codec
-from barnabas.records.builder import BatchBuilder
-from barnabas.records.control import EndTransactionMarker, MarkerType, build_marker
-from barnabas.records.message_set import MessageSetBuilder
 from barnabas.testing.manual_clock import ManualClock
+from barnabas.wire.records.batch import Codec
+from barnabas.wire.records.builder import BatchBuilder
+from barnabas.wire.records.control import EndTransactionMarker, MarkerType, build_marker
+from barnabas.wire.records.message_set import MessageSetBuilder
 from tests.integration.test_log_recovery_kafka import find_nothing_wrong
 from tests.patience import PATIENCE_S
 from tools.kafka.java import run_tool

@@ -14,19 +14,19 @@ import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer
 from confluent_kafka import TopicPartition as Assignment
 
+from barnabas.broker.log.environment import LogEnvironment
+from barnabas.broker.log.manager import LogManager
+from barnabas.broker.log.partition_log import PartitionLog
+from barnabas.broker.log.startup.recovery import open_log
 from barnabas.core.clock import SystemClock
 from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.executor import InlineExecutor
 from barnabas.core.types import TopicPartition
-from barnabas.log.environment import LogEnvironment
-from barnabas.log.manager import LogManager
-from barnabas.log.partition_log import PartitionLog
-from barnabas.log.startup.recovery import open_log
-from barnabas.records.batch import is_crc_valid, read_header
-from barnabas.records.builder import BatchBuilder
-from barnabas.records.record import iterate_records
 from barnabas.testing.faulty_disk import FaultyDisk
 from barnabas.testing.manual_clock import ManualClock
+from barnabas.wire.records.batch import is_crc_valid, read_header
+from barnabas.wire.records.builder import BatchBuilder
+from barnabas.wire.records.record import iterate_records
 from tests.integration.log_writer import OVERRIDES
 from tests.patience import PATIENCE_S
 from tools.kafka.java import run_tool

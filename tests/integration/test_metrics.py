@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from barnabas.broker.metrics.table import LOGINS, METRICS, QUOTAS
 from barnabas.clients.admin import Admin, NewTopic
 from barnabas.clients.pool import Pool
 from barnabas.clients.producer import Producer
 from barnabas.clients.security import client_security
 from barnabas.core.errors import KafkaError
-from barnabas.metrics.table import LOGINS, METRICS, QUOTAS
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from barnabas.quotas.entities import Entity
-from barnabas.quotas.limits import QuotaKind
 from barnabas.testing import Broker
+from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.wire.quotas.entities import Entity
+from barnabas.wire.quotas.limits import QuotaKind
 from tests.compat.raw import ask
 from tests.integration.live_broker import Running, play
 from tests.integration.test_http import get

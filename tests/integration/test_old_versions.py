@@ -2,15 +2,15 @@
 
 import pytest
 
-from barnabas.protocol.api_keys import ApiKey
-from barnabas.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
-from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from barnabas.records.batch import MAGIC_POSITION, Codec
-from barnabas.records.builder import BatchBuilder
-from barnabas.records.formats import batches_of_any_magic, iterate_any_records
-from barnabas.records.message_set import MessageSetBuilder
 from barnabas.testing import Broker
+from barnabas.wire.protocol.api_keys import ApiKey
+from barnabas.wire.protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
+from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from barnabas.wire.records.batch import MAGIC_POSITION, Codec
+from barnabas.wire.records.builder import BatchBuilder
+from barnabas.wire.records.formats import batches_of_any_magic, iterate_any_records
+from barnabas.wire.records.message_set import MessageSetBuilder
 from tests.integration.test_every_version import exchange
 
 FORMATS = ("0.9.0", "0.10.2", "2.7")

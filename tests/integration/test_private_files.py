@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.broker.server.private_files import exposed_secrets
 from barnabas.core.config import BrokerConfig
-from barnabas.server.private_files import exposed_secrets
 from tests.integration.test_start_stop import command, produce, running
 from tests.patience import PATIENCE_S
 

@@ -6,9 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from barnabas.broker.registry.embedded import EmbeddedRegistry
 from barnabas.core.clock import SystemClock
 from barnabas.core.executor import InlineExecutor
-from barnabas.registry.embedded import EmbeddedRegistry
 
 # Ten writers in turns: each transaction creates a node and its child; what was answered is printed.
 WRITER = """
@@ -16,8 +16,8 @@ import asyncio, sys
 from pathlib import Path
 from barnabas.core.clock import SystemClock
 from barnabas.core.executor import ThreadExecutor
-from barnabas.registry.embedded import EmbeddedRegistry
-from barnabas.registry.store import CreateOp
+from barnabas.broker.registry.embedded import EmbeddedRegistry
+from barnabas.wire.registry.store import CreateOp
 
 async def write(registry, writer):
     for number in range(1_000_000):

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.broker.server.environment import machine_environment
+from barnabas.broker.server.node import Node
 from barnabas.core.config import BrokerConfig
 from barnabas.core.errors import ConfigError, StartupError
-from barnabas.quotas.limits import QuotaKind
-from barnabas.server.environment import machine_environment
-from barnabas.server.node import Node
 from barnabas.testing import Broker
+from barnabas.wire.quotas.limits import QuotaKind
 from tests import zookeeper_client as zk
 from tests.integration.live_broker import LISTENERS, Running, play
 from tests.zookeeper_client import ClosedError, RawClient, word

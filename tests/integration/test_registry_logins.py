@@ -11,12 +11,12 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import AuthFailedError, InvalidACLError, NoAuthError
 from kazoo.security import ACL, Id, Permissions, make_digest_acl, make_digest_acl_credential
 
+from barnabas.broker.server.environment import machine_environment
+from barnabas.broker.server.node import Node
 from barnabas.core.config import BrokerConfig
 from barnabas.core.errors import ConfigError, StartupError
-from barnabas.registry import paths
-from barnabas.server.environment import machine_environment
-from barnabas.server.node import Node
 from barnabas.testing.certificates import Authority
+from barnabas.wire.registry import paths
 from tests import zookeeper_client as zk
 from tests.integration.live_broker import LISTENERS, Running, play
 from tests.patience import PATIENCE_S

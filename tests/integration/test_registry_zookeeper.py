@@ -9,12 +9,12 @@ from random import Random
 import pytest
 from kazoo.client import KazooClient
 
-from barnabas.controller.partitions import create_states, read_states
-from barnabas.controller.state import ControllerState, LiveBroker
+from barnabas.broker.controller.partitions import create_states, read_states
+from barnabas.broker.controller.state import ControllerState, LiveBroker
 from barnabas.core.errors import StartupError
-from barnabas.registry import paths
-from barnabas.registry.bootstrap import bootstrap
-from barnabas.registry.store import (
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.bootstrap import bootstrap
+from barnabas.wire.registry.store import (
     ConnectionLostError,
     CreateOp,
     EventType,
@@ -24,11 +24,11 @@ from barnabas.registry.store import (
     SetOp,
     WatchEvent,
 )
-from barnabas.registry.znodes.brokers import BrokerRegistration
-from barnabas.registry.znodes.topics import TopicAssignment, encode_assignment
-from barnabas.registry.zookeeper import TooLargeError, ZooKeeperRegistry
-from barnabas.registry.zookeeper_options import ZooKeeperOptions
-from tests.unit.registry.contract import OpenRegistry, RegistryContract
+from barnabas.wire.registry.znodes.brokers import BrokerRegistration
+from barnabas.wire.registry.znodes.topics import TopicAssignment, encode_assignment
+from barnabas.wire.registry.zookeeper import TooLargeError, ZooKeeperRegistry
+from barnabas.wire.registry.zookeeper_options import ZooKeeperOptions
+from tests.unit.broker.registry.contract import OpenRegistry, RegistryContract
 from tools.kafka.server import free_port
 from tools.kafka.zookeeper import ZooKeeper
 

@@ -28,8 +28,8 @@ from barnabas.api.simple_consumer import (
 from barnabas.clients import Admin, Pool, Producer
 from barnabas.clients.admin_topics import NewTopic
 from barnabas.core.types import TopicPartition
-from barnabas.records.batch import Codec
 from barnabas.testing import Broker
+from barnabas.wire.records.batch import Codec
 from tests.patience import PATIENCE_S
 from tools.kafka.server import ONE_BROKER, free_port
 

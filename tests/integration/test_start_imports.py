@@ -24,8 +24,8 @@ UNWANTED = {
     *("hashlib", "importlib.metadata", "logging.config", "multiprocessing", "platform", "shutil", "tempfile"),
     *("unittest", "urllib.request", "uuid", "xml", "zipfile"),
     *("click", "confluent_kafka", "cramjam", "kazoo", "lz4", "pyspark", "pytest", "rich", "typer"),
-    *("barnabas.cli", "barnabas.clients", "barnabas.inspection", "barnabas.migration", "barnabas.pipeline"),
-    *("barnabas.registry.zookeeper", "barnabas.testing"),
+    *("barnabas.cli", "barnabas.clients", "barnabas.cli.inspection", "barnabas.cli.migration", "barnabas.pipeline"),
+    *("barnabas.wire.registry.zookeeper", "barnabas.testing"),
 }
 
 
@@ -34,7 +34,7 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     """The modules that a broker had imported when it was ready, as Python itself notes them."""
     directory = tmp_path_factory.mktemp("broker")
     ready_fd, child_fd = os.pipe()
-    command = [sys.executable, "-X", "importtime", "-P", "-m", "barnabas.server.main", "--port", "0"]
+    command = [sys.executable, "-X", "importtime", "-P", "-m", "barnabas.broker.server.main", "--port", "0"]
     command += ["--data-dir", str(directory / "data"), "--ready-fd", str(child_fd), "--log-level", "error"]
     with (directory / "imports.txt").open("wb") as notes:
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=notes, pass_fds=(child_fd,))
@@ -58,7 +58,7 @@ def test_a_start_loads_nothing_that_it_does_not_need(loaded: set[str]) -> None:
 
 
 def test_a_start_loads_no_more_modules_than_it_did(loaded: set[str]) -> None:
-    assert "barnabas.server.node" in loaded
+    assert "barnabas.broker.server.node" in loaded
     assert len([name for name in loaded if name.startswith("barnabas")]) <= MOST_OWN
     assert len(loaded) <= MOST
 
@@ -68,7 +68,13 @@ UNWANTED_BY_COMMANDS = {
     *("click", "confluent_kafka", "cramjam", "kazoo", "lz4", "pydantic", "rich", "typer"),
     *(f"barnabas.cli.{name}" for name in ("adopt", "app", "consume", "log", "perf", "produce", "release")),
     *("barnabas.clients.consumer", "barnabas.clients.group", "barnabas.clients.producer"),
-    *("barnabas.groups", "barnabas.inspection", "barnabas.log", "barnabas.migration", "barnabas.server"),
+    *(
+        "barnabas.broker.groups",
+        "barnabas.cli.inspection",
+        "barnabas.broker.log",
+        "barnabas.cli.migration",
+        "barnabas.broker.server",
+    ),
 }
 MOST_OF_A_COMMAND = 225
 

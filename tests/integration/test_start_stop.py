@@ -39,7 +39,7 @@ API_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 7, -1)
 
 
 def command(*options: object) -> list[str]:
-    return [sys.executable, "-m", "barnabas.server", "--log-level", "error", *map(str, options)]
+    return [sys.executable, "-m", "barnabas.broker.server", "--log-level", "error", *map(str, options)]
 
 
 def refusal(*options: object, **popen: Any) -> str:

@@ -12,18 +12,23 @@ from collections.abc import Iterator
 
 import pytest
 
-from barnabas.protocol.messages.alter_client_quotas import (
+from barnabas.testing import Broker
+from barnabas.wire.protocol.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasRequestEntryData,
     EntityData,
     OpData,
 )
-from barnabas.protocol.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
-from barnabas.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
-from barnabas.protocol.messages.sasl_handshake import SaslHandshakeRequest
-from barnabas.protocol.wire import Budget
-from barnabas.records.builder import BatchBuilder
-from barnabas.testing import Broker
+from barnabas.wire.protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+from barnabas.wire.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
+from barnabas.wire.protocol.messages.sasl_handshake import SaslHandshakeRequest
+from barnabas.wire.protocol.wire import Budget
+from barnabas.wire.records.builder import BatchBuilder
 from tests.integration.hostile_peers import ask, frame_of, new_topics, read_answer
 from tests.integration.test_hostile import API_VERSIONS_V0, wait_until
 from tests.patience import PATIENCE_S

@@ -8,7 +8,7 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from barnabas.core.error_code import ErrorCode
-from barnabas.security.sasl.oauthbearer import OAuthBearerClient
+from barnabas.wire.security.sasl.oauthbearer import OAuthBearerClient
 from tests.compat.sasl_broker import MODULES, sasl_broker
 from tests.patience import PATIENCE_S
 

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
+from barnabas.broker.net.channel import SocketOptions
+from barnabas.broker.net.connection import TURN_FRAMES, Connection, Pause
+from barnabas.broker.net.listener import Listener
+from barnabas.broker.net.memory import ReceiveMemory
+from barnabas.broker.net.reactor import Reactor
+from barnabas.broker.net.sockets import SocketNetwork
+from barnabas.broker.net.turns import Turns
 from barnabas.core.errors import ProtocolError
 from barnabas.core.timers import LoopTimers
-from barnabas.net.channel import SocketOptions
-from barnabas.net.connection import TURN_FRAMES, Connection, Pause
-from barnabas.net.listener import Listener
-from barnabas.net.memory import ReceiveMemory
-from barnabas.net.reactor import Reactor
-from barnabas.net.sockets import SocketNetwork
-from barnabas.net.turns import Turns
-from barnabas.protocol.wire import WireBuffer
+from barnabas.wire.protocol.wire import WireBuffer
 
 LIMIT = 1024 * 1024
 
@@ -234,7 +234,7 @@ def test_garbage_costs_its_own_connection_and_one_log_line(garbage, caplog):
         good_writer.close()
         await server.close()
 
-    with caplog.at_level("INFO", "barnabas.net"):
+    with caplog.at_level("INFO", "barnabas.broker.net"):
         run(scenario)
     assert len([record for record in caplog.records if "closing the connection" in record.message]) == 1
 
@@ -267,7 +267,7 @@ def test_a_half_sent_frame_is_one_log_line(caplog):
         await until(lambda: server.handlers[0].is_closed)
         await server.close()
 
-    with caplog.at_level("INFO", "barnabas.net"):
+    with caplog.at_level("INFO", "barnabas.broker.net"):
         run(scenario)
     assert [record.message for record in caplog.records if "in the middle of a request" in record.message]
 

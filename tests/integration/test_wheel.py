@@ -15,8 +15,8 @@ ROOT = Path(__file__).parents[2]
 # The tests of the modules in setup.py's COMPILED, and of what stands on them.
 TESTS = (
     "tests/unit/core/test_build.py",
-    "tests/unit/records",
-    "tests/unit/log",
+    "tests/unit/wire/records",
+    "tests/unit/broker/log",
     "tests/property/test_compiled.py",
     "tests/property/test_records.py",
     "tests/property/test_records_formats.py",
@@ -56,7 +56,7 @@ def test_the_compiled_wheel_says_so_and_imports_nothing_of_its_compiler(python: 
         "print(*{'mypyc', 'mypy', 'mypy_extensions', 'librt'} & set(sys.modules))"
     )
     names, compilers = run(python, "-c", program).splitlines()
-    assert {"barnabas.records.walk", "barnabas.log.cleaner.walk"} <= set(names.split())
+    assert {"barnabas.wire.records.walk", "barnabas.broker.log.cleaner.walk"} <= set(names.split())
     assert compilers == ""
 
 
@@ -65,7 +65,7 @@ def test_the_pure_wheel_is_for_every_python_and_holds_no_machine_code(tmp_path: 
     assert built.name.endswith("-py3-none-any.whl")
     with zipfile.ZipFile(built) as archive:
         names = archive.namelist()
-    assert "barnabas/records/walk.py" in names
+    assert "barnabas/wire/records/walk.py" in names
     assert "barnabas/py.typed" in names
     assert not [name for name in names if name.endswith((".so", ".c"))]
     assert [name for name in names if name.endswith(".dist-info/licenses/NOTICE")]

@@ -25,7 +25,7 @@ from barnabas.pipeline.job import Frames, Job, Mode, Parameters, TableOutput, To
 from barnabas.pipeline.runner.cluster import KafkaOptions
 from barnabas.pipeline.runner.pacer import READ, WRITE, Pacer
 from barnabas.pipeline.runner.quota_watch import QuotaWatch, Seen
-from barnabas.quotas.limits import QuotaKind
+from barnabas.wire.quotas.limits import QuotaKind
 from tests.compat.conftest import TARGET, RunningBroker, _started
 from tests.patience import PATIENCE_S
 from tests.pipeline.site import Site

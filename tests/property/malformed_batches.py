@@ -8,11 +8,11 @@ from struct import pack_into
 from typing import NamedTuple
 
 from barnabas.core.error_code import ErrorCode
-from barnabas.records.batch import HEADER_BYTES, LOG_OVERHEAD, Codec, set_crc
-from barnabas.records.builder import BatchBuilder, encode_varint
-from barnabas.records.compression import compress
-from barnabas.records.legacy import message_crc
-from barnabas.records.message_set import MessageSetBuilder
+from barnabas.wire.records.batch import HEADER_BYTES, LOG_OVERHEAD, Codec, set_crc
+from barnabas.wire.records.builder import BatchBuilder, encode_varint
+from barnabas.wire.records.compression import compress
+from barnabas.wire.records.legacy import message_crc
+from barnabas.wire.records.message_set import MessageSetBuilder
 
 CORRUPT = frozenset([ErrorCode.CORRUPT_MESSAGE])
 INVALID = frozenset([ErrorCode.INVALID_RECORD])

@@ -12,19 +12,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from barnabas.broker.log.cleaner.cleaner import Cleaner
+from barnabas.broker.log.disk.files import LocalRecordFile
+from barnabas.broker.log.environment import LogEnvironment
+from barnabas.broker.log.partition_log import PartitionLog
+from barnabas.broker.log.startup.recovery import open_log
 from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.executor import InlineExecutor, new_stop_signal
 from barnabas.core.types import TopicPartition
-from barnabas.log.cleaner.cleaner import Cleaner
-from barnabas.log.disk.files import LocalRecordFile
-from barnabas.log.environment import LogEnvironment
-from barnabas.log.partition_log import PartitionLog
-from barnabas.log.startup.recovery import open_log
-from barnabas.records.batch import Codec
-from barnabas.records.builder import BatchBuilder
-from barnabas.records.record import Record, iterate_records
 from barnabas.testing.faulty_disk import FaultyDisk
 from barnabas.testing.manual_clock import ManualClock
+from barnabas.wire.records.batch import Codec
+from barnabas.wire.records.builder import BatchBuilder
+from barnabas.wire.records.record import Record, iterate_records
 
 TP = TopicPartition("t", 0)
 BROKER = BrokerConfig.from_properties({}, None, "test")

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import barnabas
-from barnabas.log.cleaner import walk as cleaner_walk
-from barnabas.records import (
+from barnabas.broker.log.cleaner import walk as cleaner_walk
+from barnabas.wire.records import (
     assign,
     batch,
     builder,

@@ -9,26 +9,26 @@ from typing import Any, NamedTuple
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from barnabas.broker.log.manager import LogManager
+from barnabas.broker.replicas.manager import ReplicaManager
+from barnabas.broker.replicas.partition import Partition
 from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.executor import Executor, InlineExecutor
 from barnabas.core.pending import Pending
 from barnabas.core.purgatory import Purgatory
 from barnabas.core.types import TopicPartition
-from barnabas.log.manager import LogManager
-from barnabas.protocol.messages.leader_and_isr import (
+from barnabas.testing.manual_clock import ManualClock
+from barnabas.testing.manual_executor import ManualExecutor
+from barnabas.wire.protocol.messages.leader_and_isr import (
     LeaderAndIsrPartitionState2,
     LeaderAndIsrRequest,
     LeaderAndIsrTopicState,
 )
-from barnabas.protocol.messages.stop_replica import (
+from barnabas.wire.protocol.messages.stop_replica import (
     StopReplicaPartitionState,
     StopReplicaRequest,
     StopReplicaTopicState,
 )
-from barnabas.replicas.manager import ReplicaManager
-from barnabas.replicas.partition import Partition
-from barnabas.testing.manual_clock import ManualClock
-from barnabas.testing.manual_executor import ManualExecutor
 
 BROKER_ID = 1
 PARTITIONS = [TopicPartition("t", index) for index in (0, 1)]

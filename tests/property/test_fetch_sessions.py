@@ -10,11 +10,11 @@ from random import Random
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from barnabas.broker.requests.fetches.sessions import EVICTION_MS, NO_SESSION, FetchSession, FetchSessions
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import TopicPartition
-from barnabas.protocol.messages.fetch import FetchPartition, PartitionData
-from barnabas.requests.fetches.sessions import EVICTION_MS, NO_SESSION, FetchSession, FetchSessions
 from barnabas.testing.manual_clock import ManualClock
+from barnabas.wire.protocol.messages.fetch import FetchPartition, PartitionData
 
 SLOTS = 3
 KEYS = [TopicPartition(topic, index) for topic in ("t", "u") for index in range(3)]

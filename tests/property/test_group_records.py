@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from barnabas.broker.groups.group import CommittedOffset
+from barnabas.broker.groups.storage import encode_offset_key, encode_offset_value, offsets_batch
 from barnabas.core.config.versions import KafkaVersion, kafka_version
 from barnabas.core.types import NO_EPOCH, NO_TIMESTAMP, TopicPartition
-from barnabas.groups.group import CommittedOffset
-from barnabas.groups.storage import encode_offset_key, encode_offset_value, offsets_batch
-from barnabas.protocol.messages.offset_commit_key import OffsetCommitKey
-from barnabas.protocol.messages.offset_commit_value import OffsetCommitValue
-from barnabas.protocol.wire import WireBuffer
-from barnabas.records.batch import Codec
-from barnabas.records.builder import BatchBuilder, one_record_batch
+from barnabas.wire.protocol.messages.offset_commit_key import OffsetCommitKey
+from barnabas.wire.protocol.messages.offset_commit_value import OffsetCommitValue
+from barnabas.wire.protocol.wire import WireBuffer
+from barnabas.wire.records.batch import Codec
+from barnabas.wire.records.builder import BatchBuilder, one_record_batch
 
 int32s = st.integers(-(1 << 31), (1 << 31) - 1)
 int64s = st.integers(-(1 << 63), (1 << 63) - 1)

@@ -14,9 +14,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from barnabas.core.error_code import ErrorCode
-from barnabas.core.types import NO_PRODUCER_ID, TopicPartition
-from barnabas.groups.events import (
+from barnabas.broker.groups.events import (
     REBALANCE_TIMER,
     Answer,
     AnswerDeletion,
@@ -54,10 +52,12 @@ from barnabas.groups.events import (
     TxnCommit,
     Unloaded,
 )
-from barnabas.groups.events import TimerFired as Fired
-from barnabas.groups.group import CommittedOffset, Group, GroupSettings, Phase
-from barnabas.groups.state import step
-from barnabas.groups.storage import decode_group_value, encode_group_value
+from barnabas.broker.groups.events import TimerFired as Fired
+from barnabas.broker.groups.group import CommittedOffset, Group, GroupSettings, Phase
+from barnabas.broker.groups.state import step
+from barnabas.broker.groups.storage import decode_group_value, encode_group_value
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.types import NO_PRODUCER_ID, TopicPartition
 
 PROTOCOLS = st.lists(
     st.tuples(st.sampled_from(["range", "sticky", "own"]), st.sampled_from([b"", b"x"])), min_size=1, max_size=3

@@ -9,18 +9,18 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from barnabas.broker.log.environment import LogEnvironment
+from barnabas.broker.log.partition_log import PartitionLog
+from barnabas.broker.log.startup.recovery import open_log
 from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import StorageError
 from barnabas.core.executor import InlineExecutor
 from barnabas.core.types import TopicPartition
-from barnabas.log.environment import LogEnvironment
-from barnabas.log.partition_log import PartitionLog
-from barnabas.log.startup.recovery import open_log
-from barnabas.records.batch import batches, read_header
-from barnabas.records.builder import BatchBuilder
 from barnabas.testing.faulty_disk import FaultyDisk
 from barnabas.testing.manual_clock import ManualClock
+from barnabas.wire.records.batch import batches, read_header
+from barnabas.wire.records.builder import BatchBuilder
 
 BROKER = BrokerConfig.from_properties({}, None, "test")
 

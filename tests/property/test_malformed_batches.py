@@ -2,16 +2,16 @@
 
 import pytest
 
+from barnabas.broker.log.environment import LogEnvironment
+from barnabas.broker.log.partition_log import PartitionLog
+from barnabas.broker.log.producers.producer_snapshot import encode_snapshot
+from barnabas.broker.log.startup.recovery import open_log
 from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.executor import InlineExecutor
 from barnabas.core.types import TopicPartition
-from barnabas.log.environment import LogEnvironment
-from barnabas.log.partition_log import PartitionLog
-from barnabas.log.producers.producer_snapshot import encode_snapshot
-from barnabas.log.startup.recovery import open_log
-from barnabas.records.batch import CODEC_MASK, Codec
 from barnabas.testing.manual_clock import ManualClock
+from barnabas.wire.records.batch import CODEC_MASK, Codec
 from tests.property.malformed_batches import MAX_MESSAGE_BYTES, Kind, good_batch, kinds
 
 KINDS = list(kinds())

@@ -6,10 +6,16 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from barnabas.cluster.image import ClusterImage, ClusterView, PartitionState
+from barnabas.broker.cluster.image import ClusterImage, ClusterView, PartitionState
+from barnabas.broker.requests.context import ConnectionInfo, RequestContext
+from barnabas.broker.requests.encoded_metadata import MOST_KINDS, TopicParts
+from barnabas.broker.requests.handlers.metadata import HANDLER
+from barnabas.broker.requests.slices import MOST_ELEMENTS_AT_ONCE
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.pending import Pending
-from barnabas.protocol.messages.metadata import (
+from barnabas.testing.manual_clock import ManualClock
+from barnabas.testing.manual_executor import ManualExecutor
+from barnabas.wire.protocol.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
     MetadataResponse,
@@ -17,21 +23,15 @@ from barnabas.protocol.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-from barnabas.protocol.messages.update_metadata import (
+from barnabas.wire.protocol.messages.update_metadata import (
     UpdateMetadataBroker,
     UpdateMetadataEndpoint,
     UpdateMetadataPartitionState2,
     UpdateMetadataRequest,
     UpdateMetadataTopicState,
 )
-from barnabas.protocol.wire import WireBuffer
-from barnabas.requests.context import ConnectionInfo, RequestContext
-from barnabas.requests.encoded_metadata import MOST_KINDS, TopicParts
-from barnabas.requests.handlers.metadata import HANDLER
-from barnabas.requests.slices import MOST_ELEMENTS_AT_ONCE
-from barnabas.security.authorizer import AllowAll
-from barnabas.testing.manual_clock import ManualClock
-from barnabas.testing.manual_executor import ManualExecutor
+from barnabas.wire.protocol.wire import WireBuffer
+from barnabas.wire.security.authorizer import AllowAll
 from tests.unit.turns import slices_of
 
 TOPICS = ["a", "b", "ü-long" * 20, "__consumer_offsets"]

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from barnabas.api.offset_migration.evidence import Commits, Sample, partition_evidence
 from barnabas.core.types import TopicPartition
-from barnabas.registry.consumer_groups import StoredOffset
+from barnabas.wire.registry.consumer_groups import StoredOffset
 
 T0 = TopicPartition("t", 0)
 

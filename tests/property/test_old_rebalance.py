@@ -16,7 +16,7 @@ from barnabas.api.connector.assignment import Assignment, assign_ranges
 from barnabas.api.connector.group_view import GroupView, share_of, threads_of
 from barnabas.api.connector.state import MemberState, Step
 from barnabas.core.types import TopicPartition
-from barnabas.registry.znodes.consumers import ConsumerThread, Pattern, Subscription
+from barnabas.wire.registry.znodes.consumers import ConsumerThread, Pattern, Subscription
 
 
 @dataclass

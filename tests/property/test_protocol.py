@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.core.errors import ProtocolError
-from barnabas.protocol.api_keys import APIS, request_class, response_class
-from barnabas.protocol.header import decode_request_header, decode_response_header
-from barnabas.protocol.wire import Budget, Message, Part, WireBuffer
+from barnabas.wire.protocol.api_keys import APIS, request_class, response_class
+from barnabas.wire.protocol.header import decode_request_header, decode_response_header
+from barnabas.wire.protocol.wire import Budget, Message, Part, WireBuffer
 from tools.codegen.schema import Field, Struct, load_messages
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,7 +7,7 @@ from aiokafka.record.default_records import DefaultRecordBatch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.records.batch import (
+from barnabas.wire.records.batch import (
     CODEC_MASK,
     HEADER,
     Codec,
@@ -16,11 +16,11 @@ from barnabas.records.batch import (
     read_header,
     set_crc,
 )
-from barnabas.records.builder import BatchBuilder
-from barnabas.records.compression import compress, decompress
-from barnabas.records.control import read_marker
-from barnabas.records.errors import CorruptRecordsError
-from barnabas.records.record import Record, iterate_records
+from barnabas.wire.records.builder import BatchBuilder
+from barnabas.wire.records.compression import compress, decompress
+from barnabas.wire.records.control import read_marker
+from barnabas.wire.records.errors import CorruptRecordsError
+from barnabas.wire.records.record import Record, iterate_records
 
 timestamps = st.integers(-1, 1 << 60)
 codecs = st.sampled_from(Codec)

@@ -6,17 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.core.types import NO_TIMESTAMP
-from barnabas.records.assign import AppendTarget, Assigned, assign_offsets
-from barnabas.records.batch import HEADER, MAGIC, BatchHeader, Buffer, Codec, set_crc
-from barnabas.records.builder import BatchBuilder
-from barnabas.records.compression import compress
-from barnabas.records.convert import down_convert
-from barnabas.records.errors import CorruptRecordsError, UnsupportedCodecError
-from barnabas.records.formats import batches_of_any_magic, is_any_crc_valid, iterate_any_records
-from barnabas.records.message_set import MessageSetBuilder
-from barnabas.records.record import Record, iterate_payload
-from barnabas.records.record_rules import RecordRefusal, WalkRules
-from barnabas.records.walk import scan_payload, walk_batch
+from barnabas.wire.records.assign import AppendTarget, Assigned, assign_offsets
+from barnabas.wire.records.batch import HEADER, MAGIC, BatchHeader, Buffer, Codec, set_crc
+from barnabas.wire.records.builder import BatchBuilder
+from barnabas.wire.records.compression import compress
+from barnabas.wire.records.convert import down_convert
+from barnabas.wire.records.errors import CorruptRecordsError, UnsupportedCodecError
+from barnabas.wire.records.formats import batches_of_any_magic, is_any_crc_valid, iterate_any_records
+from barnabas.wire.records.message_set import MessageSetBuilder
+from barnabas.wire.records.record import Record, iterate_payload
+from barnabas.wire.records.record_rules import RecordRefusal, WalkRules
+from barnabas.wire.records.walk import scan_payload, walk_batch
 
 MAX_BYTES = 1 << 20
 Fields = tuple[int, bytes | None, bytes | None]

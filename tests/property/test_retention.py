@@ -7,15 +7,15 @@ from typing import NamedTuple
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from barnabas.broker.log.environment import LogEnvironment
+from barnabas.broker.log.partition_log import PartitionLog
+from barnabas.broker.log.retention import apply_retention
+from barnabas.broker.log.startup.recovery import open_log
 from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.executor import InlineExecutor
 from barnabas.core.types import TopicPartition
-from barnabas.log.environment import LogEnvironment
-from barnabas.log.partition_log import PartitionLog
-from barnabas.log.retention import apply_retention
-from barnabas.log.startup.recovery import open_log
-from barnabas.records.builder import BatchBuilder
 from barnabas.testing.manual_clock import ManualClock
+from barnabas.wire.records.builder import BatchBuilder
 
 BROKER = BrokerConfig.from_properties({}, None, "test")
 NOW_MS = 1_000

@@ -8,13 +8,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from barnabas.core.error_code import ErrorCode as E
-from barnabas.core.types import TopicPartition
-from barnabas.log.producers.producer_state import NEVER_OFFSET, ProducerState
-from barnabas.records.batch import BatchHeader, read_header
-from barnabas.records.builder import BatchBuilder
-from barnabas.records.control import EndTransactionMarker, MarkerType, build_marker
-from barnabas.transactions.events import (
+from barnabas.broker.log.producers.producer_state import NEVER_OFFSET, ProducerState
+from barnabas.broker.transactions.events import (
     AddPartitions,
     Answer,
     Append,
@@ -30,9 +25,14 @@ from barnabas.transactions.events import (
     SendMarkers,
     TimeOut,
 )
-from barnabas.transactions.state import step
-from barnabas.transactions.storage import decode_value, encode_value
-from barnabas.transactions.transaction import LAST_EPOCH, Transaction
+from barnabas.broker.transactions.state import step
+from barnabas.broker.transactions.storage import decode_value, encode_value
+from barnabas.broker.transactions.transaction import LAST_EPOCH, Transaction
+from barnabas.core.error_code import ErrorCode as E
+from barnabas.core.types import TopicPartition
+from barnabas.wire.records.batch import BatchHeader, read_header
+from barnabas.wire.records.builder import BatchBuilder
+from barnabas.wire.records.control import EndTransactionMarker, MarkerType, build_marker
 
 PLACES = [TopicPartition("t", number) for number in range(3)]
 TIMEOUT_MS = 100

@@ -12,19 +12,19 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from barnabas.broker.log.environment import LogEnvironment
+from barnabas.broker.log.producers.producer_state import NEVER_OFFSET
+from barnabas.broker.log.startup.recovery import open_log
 from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.executor import InlineExecutor
 from barnabas.core.types import TopicPartition
-from barnabas.log.environment import LogEnvironment
-from barnabas.log.producers.producer_state import NEVER_OFFSET
-from barnabas.log.startup.recovery import open_log
-from barnabas.records.batch import batches, read_header
-from barnabas.records.builder import BatchBuilder
-from barnabas.records.control import EndTransactionMarker, MarkerType, build_marker
-from barnabas.records.record import iterate_records
 from barnabas.testing.faulty_disk import FaultyDisk
 from barnabas.testing.manual_clock import ManualClock
+from barnabas.wire.records.batch import batches, read_header
+from barnabas.wire.records.builder import BatchBuilder
+from barnabas.wire.records.control import EndTransactionMarker, MarkerType, build_marker
+from barnabas.wire.records.record import iterate_records
 
 BROKER = BrokerConfig.from_properties({}, None, "test")
 PLAIN = 0

@@ -4,28 +4,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.records.batch import MAGIC, Codec, read_header, set_max_timestamp
-from barnabas.records.convert import (
+from barnabas.wire.records.batch import MAGIC, Codec, read_header, set_max_timestamp
+from barnabas.wire.records.convert import (
     down_convert,
     write_batch,
     write_batch_of_messages,
     write_messages,
     write_messages_of_batch,
 )
-from barnabas.records.errors import CorruptRecordsError
-from barnabas.records.formats import batches_of_any_magic, iterate_any_records
-from barnabas.records.message_set import MessageSetBuilder
-from barnabas.records.message_walk import walk_usual_messages
-from barnabas.records.record import iterate_payload, iterate_records, read_payload
-from barnabas.records.record_rules import RecordRefusal, Walked, WalkRules
-from barnabas.records.transcode import (
+from barnabas.wire.records.errors import CorruptRecordsError
+from barnabas.wire.records.formats import batches_of_any_magic, iterate_any_records
+from barnabas.wire.records.message_set import MessageSetBuilder
+from barnabas.wire.records.message_walk import walk_usual_messages
+from barnabas.wire.records.record import iterate_payload, iterate_records, read_payload
+from barnabas.wire.records.record_rules import RecordRefusal, Walked, WalkRules
+from barnabas.wire.records.transcode import (
     messages_of_records,
     newest_starts,
     number_messages,
     records_of_messages,
     scan_messages,
 )
-from barnabas.records.walk import walk_batch
+from barnabas.wire.records.walk import walk_batch
 from tests.property.malformed_batches import kinds
 from tests.property.test_records_formats import Fields, build, fields, old_codecs, read
 

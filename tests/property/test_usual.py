@@ -3,10 +3,18 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.records.assign import AppendTarget, Assigned, assign_offsets
-from barnabas.records.batch import HEADER_BYTES, MAGIC, Codec, read_header, set_base_offset, set_crc, set_leader_epoch
-from barnabas.records.record_rules import WalkRules
-from barnabas.records.usual import is_usual_batch
+from barnabas.wire.records.assign import AppendTarget, Assigned, assign_offsets
+from barnabas.wire.records.batch import (
+    HEADER_BYTES,
+    MAGIC,
+    Codec,
+    read_header,
+    set_base_offset,
+    set_crc,
+    set_leader_epoch,
+)
+from barnabas.wire.records.record_rules import WalkRules
+from barnabas.wire.records.usual import is_usual_batch
 from tests.property.malformed_batches import kinds
 from tests.property.test_records_formats import Fields, build, fields
 

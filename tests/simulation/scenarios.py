@@ -41,8 +41,9 @@ from barnabas.clients.pool import Pool
 from barnabas.clients.producer import Producer, RecordMetadata
 from barnabas.core.errors import BarnabasError
 from barnabas.core.types import TopicPartition
-from barnabas.registry.configs import change_config
-from barnabas.security.acls.model import (
+from barnabas.testing.simulation.world import PORT, BrokerHost, Simulation
+from barnabas.wire.registry.configs import change_config
+from barnabas.wire.security.acls import (
     ANY_NAME,
     Binding,
     BindingFilter,
@@ -52,9 +53,8 @@ from barnabas.security.acls.model import (
     PatternFilter,
     Permission,
 )
-from barnabas.security.authorizer import Operation, ResourceType
-from barnabas.security.principals import parse_principal
-from barnabas.testing.simulation.world import PORT, BrokerHost, Simulation
+from barnabas.wire.security.authorizer import Operation, ResourceType
+from barnabas.wire.security.principals import parse_principal
 from tests.simulation.histories import BROKER, SERVERS, SETTINGS
 
 _SEPARATOR = "----"

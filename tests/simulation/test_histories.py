@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.log import partition_log
-from barnabas.log.durability import Durability
-from barnabas.log.partition_log import PartitionLog
-from barnabas.log.producers.producer_state import ProducerState
+from barnabas.broker.log import partition_log
+from barnabas.broker.log.durability import Durability
+from barnabas.broker.log.partition_log import PartitionLog
+from barnabas.broker.log.producers.producer_state import ProducerState
 from tests.simulation.histories import History
 
 ROOT = Path(__file__).parents[2]

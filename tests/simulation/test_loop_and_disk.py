@@ -11,9 +11,9 @@ from barnabas.clients.consumer import Consumer
 from barnabas.clients.pool import Pool
 from barnabas.clients.producer import Producer
 from barnabas.core.types import TopicPartition
-from barnabas.registry import paths
-from barnabas.registry.znodes.configs import encode_change, encode_config
 from barnabas.testing.simulation.world import DATA, IS_IN_EXECUTOR, Simulation
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.znodes.configs import encode_change, encode_config
 from tests.simulation.histories import BROKER, SERVERS, SETTINGS
 
 # Rule 1 of docs/design.md names them.

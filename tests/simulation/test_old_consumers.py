@@ -23,16 +23,18 @@ from barnabas.api.connector.group_view import topics_of
 from barnabas.api.connector.running import RunningConsumer
 from barnabas.api.connector.settings import TABLE
 from barnabas.api.connector.stream import KafkaStream, MessageAndMetadata, Sink
+from barnabas.broker.registry.embedded import EmbeddedRegistry
 from barnabas.clients.admin import Admin, NewTopic
 from barnabas.clients.admin_topics import NewPartitions
 from barnabas.clients.pool import Pool
 from barnabas.clients.producer import Producer
 from barnabas.core.errors import BarnabasError
 from barnabas.core.types import TopicPartition
-from barnabas.registry import paths
-from barnabas.registry.embedded import EmbeddedRegistry
-from barnabas.registry.store import EventType, WatchEvent
-from barnabas.registry.znodes.consumers import (
+from barnabas.testing.simulation.sessions import GuestRegistry
+from barnabas.testing.simulation.world import Simulation
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.store import EventType, WatchEvent
+from barnabas.wire.registry.znodes.consumers import (
     ConsumerThread,
     Pattern,
     Subscription,
@@ -40,9 +42,7 @@ from barnabas.registry.znodes.consumers import (
     decode_owner,
     decode_subscription,
 )
-from barnabas.registry.znodes.topics import decode_assignment
-from barnabas.testing.simulation.sessions import GuestRegistry
-from barnabas.testing.simulation.world import Simulation
+from barnabas.wire.registry.znodes.topics import decode_assignment
 from tests.simulation.histories import BROKER, SERVERS, SETTINGS
 
 # The first are always run.

@@ -15,9 +15,9 @@ from barnabas.clients.consumer import Consumer
 from barnabas.clients.pool import Pool
 from barnabas.clients.producer import Producer
 from barnabas.core.types import TopicPartition
-from barnabas.registry import paths
 from barnabas.testing.simulation.sessions import FarRegistryDoor
 from barnabas.testing.simulation.world import Simulation
+from barnabas.wire.registry import paths
 from tests.simulation.histories import BROKER, SERVERS, SETTINGS
 
 SEED_COUNT = 8

@@ -2,9 +2,9 @@
 
 import pytest
 
-from barnabas.log.producers.producer_state import ProducerState
-from barnabas.log.segments.segment_chain import SegmentChain
-from barnabas.transactions.coordinator import TransactionCoordinator
+from barnabas.broker.log.producers.producer_state import ProducerState
+from barnabas.broker.log.segments.segment_chain import SegmentChain
+from barnabas.broker.transactions.coordinator import TransactionCoordinator
 from tests.simulation.transactions import TransactionHistory
 
 SEED_COUNT = 20

@@ -24,45 +24,45 @@ from barnabas.clients.channel import Channel
 from barnabas.clients.pool import Pool
 from barnabas.core.error_code import ErrorCode as E
 from barnabas.core.errors import BarnabasError
-from barnabas.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
-from barnabas.protocol.messages.add_partitions_to_txn import (
+from barnabas.testing.simulation.world import PORT
+from barnabas.wire.protocol.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
+from barnabas.wire.protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
     AddPartitionsToTxnTopic,
 )
-from barnabas.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
-from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
-from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
-from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-from barnabas.protocol.messages.list_offsets import (
+from barnabas.wire.protocol.messages.end_txn import EndTxnRequest, EndTxnResponse
+from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from barnabas.wire.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from barnabas.wire.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from barnabas.wire.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsResponse,
     ListOffsetsTopic,
 )
-from barnabas.protocol.messages.offset_fetch import (
+from barnabas.wire.protocol.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestTopic,
     OffsetFetchResponse,
 )
-from barnabas.protocol.messages.produce import (
+from barnabas.wire.protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
     ProduceResponse,
     TopicProduceData,
 )
-from barnabas.protocol.messages.txn_offset_commit import (
+from barnabas.wire.protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
     TxnOffsetCommitResponse,
 )
-from barnabas.protocol.wire import Message
-from barnabas.records.batch import batches, read_header
-from barnabas.records.builder import BatchBuilder
-from barnabas.records.control import MarkerType, read_marker
-from barnabas.records.record import iterate_records
-from barnabas.testing.simulation.world import PORT
+from barnabas.wire.protocol.wire import Message
+from barnabas.wire.records.batch import batches, read_header
+from barnabas.wire.records.builder import BatchBuilder
+from barnabas.wire.records.control import MarkerType, read_marker
+from barnabas.wire.records.record import iterate_records
 from tests.simulation.histories import BROKER, SETTINGS, TOPIC, History
 
 _TIMEOUT_MS = 3_000

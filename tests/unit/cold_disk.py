@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from barnabas.log.disk.cold_reads import PART_BYTES, ColdReads
-from barnabas.log.disk.files import RecordFile
+from barnabas.broker.log.disk.cold_reads import PART_BYTES, ColdReads
+from barnabas.broker.log.disk.files import RecordFile
 from barnabas.testing.manual_executor import ManualExecutor
 
 

@@ -5,9 +5,9 @@ import pytest
 from tests.times import PARTS, Timed, part_of, table
 
 PHASES = [
-    Timed("tests/unit/net/test_framing.py::test_a", 0.1),
-    Timed("tests/unit/net/test_framing.py::test_a", 2.0),
-    Timed("tests/unit/net/test_framing.py::test_b[tests/x]", 1.0),
+    Timed("tests/unit/broker/net/test_framing.py::test_a", 0.1),
+    Timed("tests/unit/broker/net/test_framing.py::test_a", 2.0),
+    Timed("tests/unit/broker/net/test_framing.py::test_b[tests/x]", 1.0),
     Timed("tests/compat/test_kcat.py::test_c", 30.0),
 ]
 
@@ -24,8 +24,8 @@ def test_a_run_of_several_parts_is_summed_up_by_part(monkeypatch: pytest.MonkeyP
         "",
         "slowest:",
         "  30.0 s  tests/compat/test_kcat.py::test_c",
-        "   2.1 s  tests/unit/net/test_framing.py::test_a",
-        "   1.0 s  tests/unit/net/test_framing.py::test_b[tests/x]",
+        "   2.1 s  tests/unit/broker/net/test_framing.py::test_a",
+        "   1.0 s  tests/unit/broker/net/test_framing.py::test_b[tests/x]",
     ]
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
+from barnabas.broker.net.turns import Turns
+from barnabas.broker.requests.slices import Slices
 from barnabas.core.clock import Clock
 from barnabas.core.executor import InlineExecutor
-from barnabas.net.turns import Turns
-from barnabas.requests.slices import Slices
 
 
 def slices_of(clock: Clock, defer: Callable[[Callable[[], object]], Any]) -> Slices:

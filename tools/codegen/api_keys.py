@@ -1,4 +1,4 @@
-"""Writes src/barnabas/protocol/api_keys.py from schemas/apis.json and the schemas of the requests."""
+"""Writes src/barnabas/wire/protocol/api_keys.py from schemas/apis.json and the schemas of the requests."""
 
 import json
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from functools import cache
 from importlib import import_module
 from typing import Final
 
-from barnabas.protocol.wire import Message
+from barnabas.wire.protocol.wire import Message
 
 # First flexible version of an API that has none.
 NEVER_FLEXIBLE: Final = 32767
@@ -39,7 +39,7 @@ class Api:
     Attributes:
         key: The API's key.
         message: The schemas' name without `Request` or `Response`.
-        module: The module of its messages, in `barnabas.protocol.messages`.
+        module: The module of its messages, in `barnabas.wire.protocol.messages`.
         min_version, max_version: The range of Kafka 2.7.
         first_flexible_version: Where tagged fields begin; NEVER_FLEXIBLE when they do not.
         is_inter_broker: Spoken between brokers alone.
@@ -120,7 +120,7 @@ def response_class(key: int) -> type[Message]:
 
 
 def _message_class(module: str, name: str) -> type[Message]:
-    found: type[Message] = getattr(import_module(f"barnabas.protocol.messages.{module}"), name)
+    found: type[Message] = getattr(import_module(f"barnabas.wire.protocol.messages.{module}"), name)
     return found
 '''
 
@@ -163,7 +163,7 @@ def generate(root: Path) -> dict[Path, str]:
     apis = load_apis(root)
     members = "".join(f"    {api.name} = {api.key}\n" for api in apis)
     rows = "".join(f"    Api({', '.join(_arguments(api))}),\n" for api in apis)
-    return {Path("src/barnabas/protocol/api_keys.py"): _HEAD + members + _BODY + rows + _TAIL}
+    return {Path("src/barnabas/wire/protocol/api_keys.py"): _HEAD + members + _BODY + rows + _TAIL}
 
 
 def _arguments(api: ApiFacts) -> list[str]:

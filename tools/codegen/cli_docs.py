@@ -12,11 +12,11 @@ from pathlib import Path
 
 import typer
 
+from barnabas.broker.server.main import parser
 from barnabas.cli.app import application
 from barnabas.cli.commands import COMMANDS, SUBCOMMANDS
 from barnabas.cli.dispatch import FUNCTIONS, module_of
 from barnabas.pipeline.commands.main import parser as pipeline_parser
-from barnabas.server.main import parser
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs/cli.md"
 

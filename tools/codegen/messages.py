@@ -1,4 +1,4 @@
-"""Writes src/barnabas/protocol/messages: one module per API with its request and response, one per data schema."""
+"""Writes src/barnabas/wire/protocol/messages: one module per API with its request and response, one per data schema."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,7 @@ from tools.codegen.runs import Layouts
 from tools.codegen.schema import Message, Struct, load_messages, snake_case
 from tools.codegen.shapes import Shape, shape_of
 
-PACKAGE = Path("src/barnabas/protocol/messages")
+PACKAGE = Path("src/barnabas/wire/protocol/messages")
 
 
 def generate(root: Path) -> dict[Path, str]:
@@ -73,7 +73,7 @@ def _imports(body: str, layouts: Layouts) -> list[str]:
         lines.append("from struct import Struct")
     lines += ["from typing import ClassVar", ""]
     used = sorted(name for name in _WIRE_NAMES if re.search(rf"\b{name}\b", body))
-    lines += [f"from barnabas.protocol.wire import {', '.join(used)}", ""]
+    lines += [f"from barnabas.wire.protocol.wire import {', '.join(used)}", ""]
     return lines
 
 

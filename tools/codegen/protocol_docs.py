@@ -9,9 +9,9 @@ _HEAD = """# The protocol
 
 This page is generated from `schemas/` by `scripts/generate`.
 
-`barnabas.protocol` reads and writes every message below in every version of the column *versions*: those of Kafka 2.7,
-and no other. What a broker offers to clients is another matter: `ApiVersions` says it, and it never goes beyond this
-table. What is *private* is Barnabas's own, and `ApiVersions` does not name it: a client that knows of it asks, and
+`barnabas.wire.protocol` reads and writes every message below in every version of the column *versions*: those of Kafka
+2.7, and no other. What a broker offers to clients is another matter: `ApiVersions` says it, and it never goes beyond
+this table. What is *private* is Barnabas's own, and `ApiVersions` does not name it: a client that knows of it asks, and
 Kafka closes the connection. *flexible* is the first version with tagged fields (KIP-482).
 
 A request other than Produce that holds more than 100,000 array elements is refused, and so is a count that cannot fit

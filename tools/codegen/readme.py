@@ -9,8 +9,8 @@ Usage: python -m tools.codegen.readme
 import re
 from pathlib import Path
 
-from barnabas.protocol.api_keys import APIS
-from barnabas.requests.handlers import HANDLERS
+from barnabas.broker.requests.handlers import HANDLERS
+from barnabas.wire.protocol.api_keys import APIS
 
 ROOT = Path(__file__).parent.parent.parent
 README, INDEX_PAGE = ROOT / "README.md", ROOT / "PYPI.md"

@@ -30,23 +30,27 @@ from barnabas.clients.security import client_security
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import ConfigError
 from barnabas.core.types import NO_OFFSET, TopicPartition
-from barnabas.protocol.api_keys import ApiKey
-from barnabas.protocol.messages import fetch as fetching
-from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
-from barnabas.protocol.messages.list_offsets import (
+from barnabas.wire.protocol.api_keys import ApiKey
+from barnabas.wire.protocol.messages import fetch as fetching
+from barnabas.wire.protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from barnabas.wire.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsResponse,
     ListOffsetsTopic,
 )
-from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
-from barnabas.protocol.messages.offset_commit import (
+from barnabas.wire.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from barnabas.wire.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
 )
-from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic, OffsetFetchResponse
+from barnabas.wire.protocol.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestTopic,
+    OffsetFetchResponse,
+)
 
 LATEST_TIME: Final = -1
 """As a time: the end of the log."""

@@ -22,8 +22,8 @@ from barnabas.clients.environment import ClientEnvironment, Streams, machine_env
 from barnabas.clients.security import ClientSecurity
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import ConfigError, EncodeError, KafkaError, ProtocolError
-from barnabas.protocol.api_keys import APIS, ApiKey
-from barnabas.protocol.wire import Message
+from barnabas.wire.protocol.api_keys import APIS, ApiKey
+from barnabas.wire.protocol.wire import Message
 
 log = logging.getLogger(__name__)
 

@@ -25,11 +25,20 @@ from typing import NamedTuple
 from barnabas.api.broker_errors import BrokerError, InvalidMessageError
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import NO_OFFSET
-from barnabas.records.batch import INT32, LOG_OVERHEAD, MAGIC, MAGIC_POSITION, Buffer, Codec, is_crc_valid, read_header
-from barnabas.records.errors import CorruptRecordsError
-from barnabas.records.formats import batches_of_any_magic, read_any_header
-from barnabas.records.legacy import is_message_crc_valid, to_record, unwrap
-from barnabas.records.record import MAX_UNCOMPRESSED_BYTES, Record, RecordHeaders, iterate_records
+from barnabas.wire.records.batch import (
+    INT32,
+    LOG_OVERHEAD,
+    MAGIC,
+    MAGIC_POSITION,
+    Buffer,
+    Codec,
+    is_crc_valid,
+    read_header,
+)
+from barnabas.wire.records.errors import CorruptRecordsError
+from barnabas.wire.records.formats import batches_of_any_magic, read_any_header
+from barnabas.wire.records.legacy import is_message_crc_valid, to_record, unwrap
+from barnabas.wire.records.record import MAX_UNCOMPRESSED_BYTES, Record, RecordHeaders, iterate_records
 
 _SIZE_POSITION = 8
 

@@ -27,7 +27,7 @@ from typing import Final, NamedTuple
 from barnabas.clients.zookeeper import ZOOKEEPER_SETTINGS
 from barnabas.core.config.settings import Setting, Value, allowed, parse
 from barnabas.core.errors import ConfigError
-from barnabas.security.tls.settings import CLIENT_SETTINGS
+from barnabas.wire.security.tls.settings import CLIENT_SETTINGS
 
 SECURITY_SETTINGS: Final = (
     *("security.protocol", "sasl.mechanism", "sasl.jaas.config", *CLIENT_SETTINGS),

@@ -19,7 +19,7 @@ from barnabas.cli.options import (
 from barnabas.cli.output import Cell, note, print_json, print_table, prompt
 from barnabas.clients.admin_acls import AclAdmin
 from barnabas.core.errors import BarnabasError
-from barnabas.security.acls.model import (
+from barnabas.wire.security.acls import (
     ANY_NAME,
     OPERATIONS,
     Binding,
@@ -31,8 +31,8 @@ from barnabas.security.acls.model import (
     Permission,
     word,
 )
-from barnabas.security.authorizer import CLUSTER, OPERATIONS_OF, Operation, ResourceType
-from barnabas.security.principals import Principal, parse_principal
+from barnabas.wire.security.authorizer import CLUSTER, OPERATIONS_OF, Operation, ResourceType
+from barnabas.wire.security.principals import Principal, parse_principal
 
 HELP = paragraphs(
     """Show and change access rules (ACLs).

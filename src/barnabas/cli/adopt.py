@@ -5,13 +5,13 @@ from typing import Annotated
 
 import typer
 
+from barnabas.cli.migration.adoption import AdoptionPlan
+from barnabas.cli.migration.apply import adopt as carry_out
+from barnabas.cli.migration.apply import plan_to_adopt
 from barnabas.cli.moving import AsJson, Execute, LogDirectories, finding_as_dict, print_findings, resolved, run_quietly
 from barnabas.cli.options import flag, paragraphs
 from barnabas.cli.output import note, print_json, print_table, say
 from barnabas.core.clock import SystemClock
-from barnabas.migration.adoption import AdoptionPlan
-from barnabas.migration.apply import adopt as carry_out
-from barnabas.migration.apply import plan_to_adopt
 
 HELP = paragraphs(
     """Make the data directories of a Kafka broker this broker's, without copying or changing a record.

@@ -5,6 +5,6 @@ from collections.abc import Sequence
 
 def run_broker(arguments: Sequence[str]) -> int:
     """Run a broker until it is told to stop; its exit code."""
-    from barnabas.server.main import main
+    from barnabas.broker.server.main import main
 
     return main(arguments)

@@ -12,7 +12,7 @@ from barnabas.cli.quota_views import PER_BROKER
 from barnabas.clients.admin_configs import ConfigChange, ConfigOperation
 from barnabas.clients.admin_quota_states import Limited, QuotaStateAdmin
 from barnabas.core.errors import BarnabasError
-from barnabas.quotas.entities import DEFAULT, Entity, Name
+from barnabas.wire.quotas.entities import DEFAULT, Entity, Name
 
 TYPES = ("users", "clients")
 

@@ -25,7 +25,7 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.peer_text import to_json
 from barnabas.core.types import TopicPartition
-from barnabas.records.record import Record
+from barnabas.wire.records.record import Record
 
 HELP = paragraphs(
     """Print the records of a topic.

@@ -15,7 +15,7 @@ from barnabas.cli.options import AsJson, CommandConfig, Option, TimeoutMs, flag,
 from barnabas.cli.output import note, print_json, print_table, say
 from barnabas.clients.admin import Admin
 from barnabas.core.errors import BarnabasError, KafkaError
-from barnabas.registry.store import Registry
+from barnabas.wire.registry.store import Registry
 
 HELP = paragraphs(
     """Move the offsets of a group of old consumers from ZooKeeper into Kafka, or back, while it runs.

@@ -17,8 +17,8 @@ from barnabas.clients.pool import Pool
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.types import TopicPartition
-from barnabas.registry import paths
-from barnabas.registry.consumer_groups import (
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.consumer_groups import (
     ConsumerGroup,
     delete_group,
     delete_offsets,
@@ -28,9 +28,9 @@ from barnabas.registry.consumer_groups import (
     read_offsets,
     write_offsets,
 )
-from barnabas.registry.store import NoNodeError, Registry
-from barnabas.registry.znodes.brokers import decode_registration
-from barnabas.registry.znodes.consumers import Pattern, Subscription
+from barnabas.wire.registry.store import NoNodeError, Registry
+from barnabas.wire.registry.znodes.brokers import decode_registration
+from barnabas.wire.registry.znodes.consumers import Pattern, Subscription
 
 _PATTERNS = {Pattern.WHITE_LIST: "white list", Pattern.BLACK_LIST: "black list"}
 
@@ -113,9 +113,9 @@ async def zookeeper_admin(
         BarnabasError: No ZooKeeper answers, or no broker is registered that the client can reach.
     """
     # What its client logs of its attempts to connect is not shown.
-    logging.getLogger("barnabas.registry").setLevel(logging.CRITICAL)
-    from barnabas.migration.zookeeper_login import command_options
-    from barnabas.registry.zookeeper import ZooKeeperRegistry
+    logging.getLogger("barnabas.wire.registry").setLevel(logging.CRITICAL)
+    from barnabas.cli.migration.zookeeper_login import command_options
+    from barnabas.wire.registry.zookeeper import ZooKeeperRegistry
 
     registry = await ZooKeeperRegistry.open(command_options(zookeeper))
     try:

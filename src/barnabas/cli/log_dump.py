@@ -6,14 +6,14 @@ from typing import Annotated
 
 import typer
 
+from barnabas.cli.inspection import decoders
+from barnabas.cli.inspection.decoders import DECODER_CLASSES, DEFAULT_DECODER, RecordDecoder
+from barnabas.cli.inspection.dump import DEFAULT_MAX_MESSAGE_BYTES, DumpOptions, LogDump
+from barnabas.cli.inspection.log_listing import DUMPED_SUFFIXES
 from barnabas.cli.log_files import quiet_unless, refuse_others, total_bytes
 from barnabas.cli.options import flag, paragraphs
 from barnabas.cli.output import note, print_data
 from barnabas.core.errors import BarnabasError
-from barnabas.inspection import decoders
-from barnabas.inspection.decoders import DECODER_CLASSES, DEFAULT_DECODER, RecordDecoder
-from barnabas.inspection.dump import DEFAULT_MAX_MESSAGE_BYTES, DumpOptions, LogDump
-from barnabas.inspection.log_listing import DUMPED_SUFFIXES
 
 HELP = paragraphs(
     """Print what stands in the files of a log, line for line as Kafka's kafka-dump-log.

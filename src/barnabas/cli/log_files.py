@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
+from barnabas.broker.log.file_names import LOG_SUFFIX
+from barnabas.cli.inspection.log_listing import is_data_directory, is_log, list_directory
 from barnabas.cli.options import flag
 from barnabas.cli.output import Bar, progress
 from barnabas.core.config.broker import SINGLE_BROKER_PROPERTIES
 from barnabas.core.errors import BarnabasError
 from barnabas.core.types import TopicPartition
-from barnabas.inspection.log_listing import is_data_directory, is_log, list_directory
-from barnabas.log.file_names import LOG_SUFFIX
 
 # Where a broker without a file keeps its logs.
 DEFAULT_DIRECTORY = Path(SINGLE_BROKER_PROPERTIES["log.dirs"])

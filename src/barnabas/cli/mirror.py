@@ -109,7 +109,7 @@ def mirror(
         offset_commit_interval_ms / 1000,
     )
     # What ZooKeeper's client logs of its attempts to connect is not shown.
-    logging.getLogger("barnabas.registry").setLevel(logging.CRITICAL)
+    logging.getLogger("barnabas.wire.registry").setLevel(logging.CRITICAL)
     run_async(_run(Mirror(plan), plan))
 
 

@@ -7,9 +7,9 @@ from typing import Annotated, TypeVar
 
 import typer
 
+from barnabas.cli.migration.findings import Finding, in_order
 from barnabas.cli.options import AsJson, flag, run_async
 from barnabas.cli.output import say
-from barnabas.migration.findings import Finding, in_order
 
 __all__ = ["AsJson", "Execute", "LogDirectories", "finding_as_dict", "print_findings", "resolved", "run_quietly"]
 
@@ -28,7 +28,7 @@ def resolved(directories: Iterable[Path]) -> list[Path]:
 
 def run_quietly(work: Coroutine[object, object, T]) -> T:
     """Run a command's work; what the ZooKeeper client logs of its attempts to connect is not shown."""
-    logging.getLogger("barnabas.registry").setLevel(logging.CRITICAL)
+    logging.getLogger("barnabas.wire.registry").setLevel(logging.CRITICAL)
     return run_async(work)
 
 

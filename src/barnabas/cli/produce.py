@@ -23,7 +23,7 @@ from barnabas.cli.options import (
 from barnabas.cli.output import Bar, note, print_json, progress, prompt
 from barnabas.clients import Pool, Producer, RecordMetadata
 from barnabas.core.errors import BarnabasError
-from barnabas.records.batch import Codec
+from barnabas.wire.records.batch import Codec
 
 HELP = paragraphs(
     """Send lines of text to a topic.

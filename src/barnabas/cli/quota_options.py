@@ -7,8 +7,8 @@ from barnabas.cli.options import Option, flag, parse_pairs
 from barnabas.cli.output import Cell, note, print_json, print_table
 from barnabas.clients.admin_quota_states import Limited
 from barnabas.core.errors import BarnabasError
-from barnabas.quotas.entities import DEFAULT, Entity
-from barnabas.quotas.limits import KINDS_BY_KEY, QuotaKind
+from barnabas.wire.quotas.entities import DEFAULT, Entity
+from barnabas.wire.quotas.limits import KINDS_BY_KEY, QuotaKind
 
 User = Annotated[str | None, Option("--user", metavar="NAME", help="The user, as he logs in.")]
 ClientId = Annotated[str | None, Option("--client-id", metavar="ID", help="The client.id.")]

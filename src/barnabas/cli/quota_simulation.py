@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
+from barnabas.broker.quotas.bucket import Windows
+from barnabas.broker.quotas.explain import REQUEST_TIMEOUTS_MS, UNITS
+from barnabas.broker.quotas.history import Name
+from barnabas.broker.quotas.simulate import Outcome, Sender, simulate
 from barnabas.cli.output import Cell, note, print_table, say
 from barnabas.cli.quota_views import amount, duration
-from barnabas.quotas.bucket import Windows
-from barnabas.quotas.entities import Entity, entity_of_path
-from barnabas.quotas.explain import REQUEST_TIMEOUTS_MS, UNITS
-from barnabas.quotas.history import Name
-from barnabas.quotas.levels import Limits
-from barnabas.quotas.limits import QuotaKind
-from barnabas.quotas.simulate import Outcome, Sender, simulate
+from barnabas.wire.quotas.entities import Entity, entity_of_path
+from barnabas.wire.quotas.levels import Limits
+from barnabas.wire.quotas.limits import QuotaKind
 
 # Of microseconds of the broker's time in a second, for each of its threads.
 _PERCENT_PER_US: Final = 100 / 1_000_000

@@ -8,16 +8,16 @@ from typing import Annotated, Final, TypeVar
 
 import typer
 
+from barnabas.cli.migration.held_registry import opened
+from barnabas.cli.migration.transfer import decode_document, document_of, encode_document, operations, write
+from barnabas.cli.migration.tree_copy import TreeCopy, read_tree
 from barnabas.cli.moving import run_quietly
 from barnabas.cli.options import AsJson, flag, paragraphs
 from barnabas.cli.output import note, print_data, print_json, say
 from barnabas.core.errors import BarnabasError
-from barnabas.migration.held_registry import opened
-from barnabas.migration.transfer import decode_document, document_of, encode_document, operations, write
-from barnabas.migration.tree_copy import TreeCopy, read_tree
-from barnabas.registry import paths
-from barnabas.registry.bootstrap import create_with_parents
-from barnabas.registry.store import (
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.bootstrap import create_with_parents
+from barnabas.wire.registry.store import (
     ANY_VERSION,
     BadVersionError,
     DeleteOp,

@@ -6,12 +6,12 @@ from typing import Annotated
 import typer
 
 from barnabas.cli.held_tree import held_as_dict, print_held, print_missing
+from barnabas.cli.migration.apply import RELEASED_REGISTRY_FILE, Released, Told, plan_to_release
+from barnabas.cli.migration.apply import release as carry_out
 from barnabas.cli.moving import AsJson, Execute, LogDirectories, finding_as_dict, print_findings, resolved, run_quietly
 from barnabas.cli.options import paragraphs
 from barnabas.cli.output import note, print_json, print_table, say
 from barnabas.core.clock import SystemClock
-from barnabas.migration.apply import RELEASED_REGISTRY_FILE, Released, Told, plan_to_release
-from barnabas.migration.apply import release as carry_out
 
 HELP = paragraphs(
     """Write what changed in a broker's cluster state into ZooKeeper, so that Kafka starts on its directories.

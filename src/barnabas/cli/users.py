@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Annotated, Final, NamedTuple, TypeVar
 
+from barnabas.broker.security.decoys import new_user_salt
 from barnabas.cli.connection import client_settings, connect
 from barnabas.cli.options import (
     DEFAULT_SERVER,
@@ -21,10 +22,9 @@ from barnabas.cli.users_before import StoredUsers
 from barnabas.clients.admin_users import NewCredential, UserAdmin
 from barnabas.core.dice import system_dice
 from barnabas.core.errors import BarnabasError
-from barnabas.security.sasl.credential import LEAST_ITERATIONS
-from barnabas.security.sasl.decoys import new_user_salt
-from barnabas.security.sasl.mechanism import SCRAM_SHA_512
-from barnabas.security.sasl.scram import SCRAM_MECHANISMS, ScramMechanism
+from barnabas.wire.security.sasl.credential import LEAST_ITERATIONS
+from barnabas.wire.security.sasl.mechanism import SCRAM_SHA_512
+from barnabas.wire.security.sasl.scram import SCRAM_MECHANISMS, ScramMechanism
 
 T = TypeVar("T")
 
@@ -188,7 +188,7 @@ class _Where(NamedTuple):
 
     async def _do(self, work: Callable[[UserAdmin | StoredUsers], Awaitable[T]], creates: bool) -> T:
         if self.log_dir is not None or self.zookeeper is not None:
-            from barnabas.migration.held_registry import opened  # what others have no use for
+            from barnabas.cli.migration.held_registry import opened  # what others have no use for
 
             path = None if self.log_dir is None else Path(self.log_dir)
             async with opened(path, self.zookeeper, creates=creates) as registry:

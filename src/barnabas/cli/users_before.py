@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from barnabas.clients.admin_users import NewCredential
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import ConfigError, KafkaError
-from barnabas.registry import paths
-from barnabas.registry.bootstrap import create_with_parents
-from barnabas.registry.configs import update_config
-from barnabas.registry.store import NoNodeError, Registry
-from barnabas.registry.znodes.configs import decode_config
-from barnabas.security.sasl.credential import decode_credential, encode_credential
-from barnabas.security.sasl.scram import SCRAM_MECHANISMS, ScramMechanism, make_credential
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.bootstrap import create_with_parents
+from barnabas.wire.registry.configs import update_config
+from barnabas.wire.registry.store import NoNodeError, Registry
+from barnabas.wire.registry.znodes.configs import decode_config
+from barnabas.wire.security.sasl.credential import decode_credential, encode_credential
+from barnabas.wire.security.sasl.scram import SCRAM_MECHANISMS, ScramMechanism, make_credential
 
 
 class StoredUsers:

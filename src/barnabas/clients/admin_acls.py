@@ -8,12 +8,12 @@ from collections.abc import Iterable, Sequence
 from barnabas.clients.admin_calls import AdminCalls, raise_for
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import EncodeError, KafkaError
-from barnabas.protocol.messages.create_acls import AclCreation, CreateAclsRequest, CreateAclsResponse
-from barnabas.protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest, DeleteAclsResponse
-from barnabas.protocol.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
-from barnabas.security.acls.model import Binding, BindingFilter, Entry, Pattern, PatternType, Permission
-from barnabas.security.authorizer import Operation, ResourceType
-from barnabas.security.principals import parse_principal
+from barnabas.wire.protocol.messages.create_acls import AclCreation, CreateAclsRequest, CreateAclsResponse
+from barnabas.wire.protocol.messages.delete_acls import DeleteAclsFilter, DeleteAclsRequest, DeleteAclsResponse
+from barnabas.wire.protocol.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
+from barnabas.wire.security.acls import Binding, BindingFilter, Entry, Pattern, PatternType, Permission
+from barnabas.wire.security.authorizer import Operation, ResourceType
+from barnabas.wire.security.principals import parse_principal
 
 
 class AclAdmin(AdminCalls):

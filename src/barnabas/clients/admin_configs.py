@@ -13,7 +13,7 @@ from barnabas.clients.admin_calls import AdminCalls, raise_for
 from barnabas.clients.channel import Channel
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
-from barnabas.protocol.messages.describe_configs import (
+from barnabas.wire.protocol.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
     DescribeConfigsResourceResult,
@@ -131,7 +131,7 @@ class ConfigAdmin(AdminCalls):
             KafkaError: The first that was refused (INVALID_CONFIG, INVALID_REQUEST, UNKNOWN_TOPIC_OR_PARTITION, ...);
                 changes of other resources may have been made. UNSUPPORTED_VERSION: a broker before 2.3.
         """
-        from barnabas.protocol.messages.incremental_alter_configs import (
+        from barnabas.wire.protocol.messages.incremental_alter_configs import (
             AlterableConfig,
             AlterConfigsResource,
             IncrementalAlterConfigsRequest,

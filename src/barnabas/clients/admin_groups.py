@@ -11,19 +11,23 @@ from barnabas.clients.consumer_protocol import PROTOCOL_TYPE, decode_assignment
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
-from barnabas.protocol.messages.describe_groups import (
+from barnabas.wire.protocol.messages.describe_groups import (
     DescribedGroupMember,
     DescribeGroupsRequest,
     DescribeGroupsResponse,
 )
-from barnabas.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
-from barnabas.protocol.messages.offset_commit import (
+from barnabas.wire.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+from barnabas.wire.protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
 )
-from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic, OffsetFetchResponse
+from barnabas.wire.protocol.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestTopic,
+    OffsetFetchResponse,
+)
 
 _FIRST_WITH_STATES = 4
 
@@ -80,7 +84,7 @@ class GroupAdmin(AdminCalls):
 
     async def delete_group(self, group_id: str) -> None:
         """Delete a group and its offsets. Raises KafkaError (NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND, ...)."""
-        from barnabas.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
+        from barnabas.wire.protocol.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
 
         async def attempt() -> None:
             channel = await self.pool.coordinator(group_id)
@@ -101,7 +105,7 @@ class GroupAdmin(AdminCalls):
         Raises:
             KafkaError: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP, ...
         """
-        from barnabas.protocol.messages.offset_delete import (
+        from barnabas.wire.protocol.messages.offset_delete import (
             OffsetDeleteRequest,
             OffsetDeleteRequestPartition,
             OffsetDeleteRequestTopic,

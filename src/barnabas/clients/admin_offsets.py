@@ -9,7 +9,7 @@ from barnabas.clients.admin_calls import AdminCalls, grouped, raise_for
 from barnabas.core.error_code import RETRIABLE, ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
-from barnabas.protocol.messages.list_offsets import (
+from barnabas.wire.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsResponse,
@@ -73,7 +73,7 @@ class OffsetAdmin(AdminCalls):
         Raises:
             KafkaError: A partition's leader can't be asked.
         """
-        from barnabas.protocol.messages.delete_records import (
+        from barnabas.wire.protocol.messages.delete_records import (
             DeleteRecordsPartition,
             DeleteRecordsRequest,
             DeleteRecordsResponse,

@@ -16,7 +16,7 @@ from barnabas.clients.admin_calls import AdminCalls, raise_for
 from barnabas.clients.channel import Channel
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
-from barnabas.protocol.messages.explain_quotas import ExplainQuotasRequest, ExplainQuotasResponse
+from barnabas.wire.protocol.messages.explain_quotas import ExplainQuotasRequest, ExplainQuotasResponse
 
 Told = dict[str, Any]
 
@@ -57,7 +57,7 @@ class QuotaStateAdmin(AdminCalls):
 
     async def limits(self) -> dict[Limited, dict[str, float]]:
         """All limits, by their names."""
-        from barnabas.protocol.messages.describe_client_quotas import (
+        from barnabas.wire.protocol.messages.describe_client_quotas import (
             DescribeClientQuotasRequest,
             DescribeClientQuotasResponse,
         )
@@ -83,7 +83,7 @@ class QuotaStateAdmin(AdminCalls):
         Raises:
             KafkaError: INVALID_REQUEST: there is no such limit, or it can't have this value.
         """
-        from barnabas.protocol.messages.alter_client_quotas import (
+        from barnabas.wire.protocol.messages.alter_client_quotas import (
             AlterClientQuotasRequest,
             AlterClientQuotasRequestEntryData,
             AlterClientQuotasResponse,

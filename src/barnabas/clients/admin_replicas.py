@@ -72,7 +72,7 @@ class ReplicaAdmin(AdminCalls):
         Raises:
             KafkaError: BROKER_NOT_AVAILABLE for a broker that is not there, ...
         """
-        from barnabas.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
+        from barnabas.wire.protocol.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
 
         async def ask(broker_id: int) -> list[LogDir]:
             channel = await self.pool.broker(broker_id)
@@ -111,7 +111,7 @@ class ReplicaAdmin(AdminCalls):
         Raises:
             KafkaError: The broker can't be asked.
         """
-        from barnabas.protocol.messages.alter_replica_log_dirs import (
+        from barnabas.wire.protocol.messages.alter_replica_log_dirs import (
             AlterReplicaLogDir,
             AlterReplicaLogDirsRequest,
             AlterReplicaLogDirsResponse,
@@ -147,7 +147,7 @@ class ReplicaAdmin(AdminCalls):
         Raises:
             KafkaError: UNSUPPORTED_VERSION by a broker before 2.4.
         """
-        from barnabas.protocol.messages.list_partition_reassignments import (
+        from barnabas.wire.protocol.messages.list_partition_reassignments import (
             ListPartitionReassignmentsRequest,
             ListPartitionReassignmentsResponse,
             ListPartitionReassignmentsTopics,
@@ -184,7 +184,7 @@ class ReplicaAdmin(AdminCalls):
         Raises:
             KafkaError: The controller can't be asked.
         """
-        from barnabas.protocol.messages.alter_partition_reassignments import (
+        from barnabas.wire.protocol.messages.alter_partition_reassignments import (
             AlterPartitionReassignmentsRequest,
             AlterPartitionReassignmentsResponse,
             ReassignablePartition,
@@ -227,7 +227,7 @@ class ReplicaAdmin(AdminCalls):
         Raises:
             KafkaError: The controller can't be asked, or refuses all of it.
         """
-        from barnabas.protocol.messages.elect_leaders import (
+        from barnabas.wire.protocol.messages.elect_leaders import (
             ElectLeadersRequest,
             ElectLeadersResponse,
             TopicPartitions,

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from barnabas.clients.admin_calls import AdminCalls, raise_for
 from barnabas.clients.pool import TopicMetadata
 from barnabas.core.error_code import ErrorCode
-from barnabas.protocol.messages.create_topics import (
+from barnabas.wire.protocol.messages.create_topics import (
     CreatableReplicaAssignment,
     CreatableTopic,
     CreatableTopicConfig,
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
-from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
+from barnabas.wire.protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 
 
 @dataclass(slots=True)
@@ -75,7 +75,7 @@ class TopicAdmin(AdminCalls):
         Raises:
             KafkaError: The first topic that was refused (INVALID_PARTITIONS, INVALID_REPLICA_ASSIGNMENT, ...).
         """
-        from barnabas.protocol.messages.create_partitions import (
+        from barnabas.wire.protocol.messages.create_partitions import (
             CreatePartitionsAssignment,
             CreatePartitionsRequest,
             CreatePartitionsResponse,

@@ -23,14 +23,14 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.internal_topics import TRANSACTION_STATE_TOPIC
 from barnabas.core.types import TopicPartition
-from barnabas.protocol.messages.write_txn_markers import (
+from barnabas.wire.protocol.messages.write_txn_markers import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
-from barnabas.records.batch import BatchHeader
-from barnabas.records.record import iterate_records
+from barnabas.wire.records.batch import BatchHeader
+from barnabas.wire.records.record import iterate_records
 
 Progress = Callable[[int, int, str], None]
 

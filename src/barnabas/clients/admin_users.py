@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from barnabas.clients.admin_calls import AdminCalls, raise_for
-from barnabas.protocol.messages.alter_user_scram_credentials import (
+from barnabas.wire.protocol.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     AlterUserScramCredentialsResponse,
     ScramCredentialDeletion,
     ScramCredentialUpsertion,
 )
-from barnabas.protocol.messages.describe_user_scram_credentials import (
+from barnabas.wire.protocol.messages.describe_user_scram_credentials import (
     DescribeUserScramCredentialsRequest,
     DescribeUserScramCredentialsResponse,
     UserName,
 )
-from barnabas.security.sasl.scram import SCRAM_MECHANISMS, ScramMechanism
+from barnabas.wire.security.sasl.scram import SCRAM_MECHANISMS, ScramMechanism
 
 _NAMES = {mechanism.code: mechanism.name for mechanism in SCRAM_MECHANISMS.values()}
 

@@ -14,9 +14,9 @@ from barnabas.clients.admin_offsets import OffsetAdmin
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
-from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
-from barnabas.records.batch import MAGIC, MAGIC_POSITION, BatchHeader, read_header
-from barnabas.records.formats import batches_of_any_magic
+from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from barnabas.wire.records.batch import MAGIC, MAGIC_POSITION, BatchHeader, read_header
+from barnabas.wire.records.formats import batches_of_any_magic
 
 _FETCH_BYTES: Final = 8 << 20
 _MAX_WAIT_MS: Final = 500

@@ -18,10 +18,10 @@ from barnabas.clients.environment import ClientEnvironment, machine_environment
 from barnabas.clients.security import ClientSecurity
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError, ProtocolError
-from barnabas.protocol.api_keys import APIS
-from barnabas.protocol.header import decode_response_header, encode_request_header
-from barnabas.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from barnabas.protocol.wire import Message, WireBuffer
+from barnabas.wire.protocol.api_keys import APIS
+from barnabas.wire.protocol.header import decode_response_header, encode_request_header
+from barnabas.wire.protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from barnabas.wire.protocol.wire import Message, WireBuffer
 
 if TYPE_CHECKING:
     from barnabas.clients.login import Login

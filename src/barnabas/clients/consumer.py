@@ -16,9 +16,9 @@ from barnabas.clients.pool import RETRY_BACKOFF_MS, Pool
 from barnabas.core.error_code import RETRIABLE, ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.types import TopicPartition
-from barnabas.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
-from barnabas.records.batch import batches, is_crc_valid, read_header
-from barnabas.records.record import Record, iterate_records
+from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
+from barnabas.wire.records.batch import batches, is_crc_valid, read_header
+from barnabas.wire.records.record import Record, iterate_records
 
 
 class FetchedBatch(NamedTuple):

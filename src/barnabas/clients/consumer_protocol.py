@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from struct import Struct
 
 from barnabas.core.types import TopicPartition
-from barnabas.protocol.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
-from barnabas.protocol.messages.consumer_protocol_assignment import TopicPartition as AssignedTopic
-from barnabas.protocol.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
-from barnabas.protocol.wire import WireBuffer
+from barnabas.wire.protocol.messages.consumer_protocol_assignment import ConsumerProtocolAssignment
+from barnabas.wire.protocol.messages.consumer_protocol_assignment import TopicPartition as AssignedTopic
+from barnabas.wire.protocol.messages.consumer_protocol_subscription import ConsumerProtocolSubscription
+from barnabas.wire.protocol.wire import WireBuffer
 
 PROTOCOL_TYPE = "consumer"
 

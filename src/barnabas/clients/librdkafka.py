@@ -52,7 +52,7 @@ def librdkafka_options(bootstrap_servers: str, values: Mapping[str, str]) -> dic
         return options
     options["security.protocol"] = values["security.protocol"]
     if security.tls is not None:
-        from barnabas.security.tls.contexts import certificates_of, key_pair_of
+        from barnabas.wire.security.tls.contexts import certificates_of, key_pair_of
 
         options["ssl.endpoint.identification.algorithm"] = "https" if security.tls.checks_host else "none"
         if certificates := certificates_of(security.tls):

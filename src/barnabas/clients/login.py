@@ -15,10 +15,10 @@ from barnabas.clients.security import ClientSecurity
 from barnabas.core.clock import Clock
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
-from barnabas.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
-from barnabas.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
-from barnabas.protocol.wire import Message
-from barnabas.security.sasl.mechanism import LoginError
+from barnabas.wire.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
+from barnabas.wire.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+from barnabas.wire.protocol.wire import Message
+from barnabas.wire.security.sasl.mechanism import LoginError
 
 if TYPE_CHECKING:
     from random import Random

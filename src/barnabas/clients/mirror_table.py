@@ -15,8 +15,8 @@ from barnabas.clients.pool import Pool
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
-from barnabas.records.control import MarkerType, read_marker
-from barnabas.records.record import Record, iterate_records
+from barnabas.wire.records.control import MarkerType, read_marker
+from barnabas.wire.records.record import Record, iterate_records
 
 _TABLE = TopicPartition(TABLE_TOPIC, 0)
 

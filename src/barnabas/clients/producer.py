@@ -21,16 +21,16 @@ from barnabas.clients.pool import RETRY_BACKOFF_MS, Pool
 from barnabas.core.error_code import RETRIABLE, ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError, ProtocolError
 from barnabas.core.types import NO_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, TopicPartition
-from barnabas.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-from barnabas.protocol.messages.produce import (
+from barnabas.wire.protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from barnabas.wire.protocol.messages.produce import (
     PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,
     TopicProduceData,
 )
-from barnabas.records.batch import SEQUENCE_MASK, Codec
-from barnabas.records.builder import RECORD_OVERHEAD_BYTES, BatchBuilder, Header
+from barnabas.wire.records.batch import SEQUENCE_MASK, Codec
+from barnabas.wire.records.builder import RECORD_OVERHEAD_BYTES, BatchBuilder, Header
 
 ACKS_ALL = -1
 

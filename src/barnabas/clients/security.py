@@ -19,9 +19,9 @@ from barnabas.core.errors import ConfigError
 if TYPE_CHECKING:
     import ssl
 
-    from barnabas.security.jaas import JaasEntry
-    from barnabas.security.sasl.mechanism import SaslClient
-    from barnabas.security.tls.settings import TlsSettings
+    from barnabas.wire.security.jaas import JaasEntry
+    from barnabas.wire.security.sasl.mechanism import SaslClient
+    from barnabas.wire.security.tls.settings import TlsSettings
 
 PLAINTEXT = "PLAINTEXT"
 PROTOCOLS = (PLAINTEXT, "SSL", "SASL_PLAINTEXT", "SASL_SSL")
@@ -49,7 +49,7 @@ class ClientSecurity:
             ConfigError: A store can't be used.
         """
         if self.tls is not None and self._context is None:
-            from barnabas.security.tls.contexts import client_context
+            from barnabas.wire.security.tls.contexts import client_context
 
             self._context = client_context(self.tls)
         return self._context
@@ -58,7 +58,7 @@ class ClientSecurity:
         """The client's side of one login; None: it does not log in. Raises ConfigError."""
         if self.login is None:
             return None
-        from barnabas.security.sasl.client import new_client
+        from barnabas.wire.security.sasl.client import new_client
 
         return new_client(self.mechanism, self.login, random_bytes, now_ms)
 
@@ -87,7 +87,7 @@ def client_security(values: Mapping[str, str]) -> ClientSecurity | None:
         return None
     security = ClientSecurity()
     if protocol.endswith("SSL"):
-        from barnabas.security.tls.settings import client_settings
+        from barnabas.wire.security.tls.settings import client_settings
 
         security.tls = client_settings(values)
     if protocol.startswith("SASL_"):
@@ -96,8 +96,8 @@ def client_security(values: Mapping[str, str]) -> ClientSecurity | None:
 
 
 def _set_login(security: ClientSecurity, values: Mapping[str, str]) -> None:
-    from barnabas.security.jaas import parse_jaas
-    from barnabas.security.sasl.mechanism import MECHANISMS
+    from barnabas.wire.security.jaas import parse_jaas
+    from barnabas.wire.security.sasl.mechanism import MECHANISMS
 
     mechanism = values.get("sasl.mechanism", "GSSAPI")
     if mechanism not in MECHANISMS:

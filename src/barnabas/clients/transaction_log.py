@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from barnabas.core.errors import ProtocolError
 from barnabas.core.types import TopicPartition
-from barnabas.protocol.messages.transaction_log_key import TransactionLogKey
-from barnabas.protocol.messages.transaction_log_value import TransactionLogValue
-from barnabas.records.record import Record
+from barnabas.wire.protocol.messages.transaction_log_key import TransactionLogKey
+from barnabas.wire.protocol.messages.transaction_log_value import TransactionLogValue
+from barnabas.wire.records.record import Record
 
 _PREFIX = Struct(">h")
 _KEY_TYPE = TransactionLogKey.API_KEY

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from barnabas.core.errors import ConfigError
-from barnabas.registry.zookeeper_options import ZooKeeperLogin, ZooKeeperOptions, ZooKeeperTls
+from barnabas.wire.registry.zookeeper_options import ZooKeeperLogin, ZooKeeperOptions, ZooKeeperTls
 
 if TYPE_CHECKING:
     import ssl
@@ -86,8 +86,8 @@ def _user_and_password(values: Mapping[str, str], name: str) -> str | None:
 def tls_context(values: Mapping[str, str]) -> "ssl.SSLContext":
     """What TLS goes by, as zookeeper.ssl.* say. Raises ConfigError."""
     # Here: who speaks in the clear does without it.
-    from barnabas.security.tls.contexts import client_context
-    from barnabas.security.tls.settings import read_settings
+    from barnabas.wire.security.tls.contexts import client_context
+    from barnabas.wire.security.tls.settings import read_settings
 
     def text(name: str) -> str | None:
         found = values.get(f"zookeeper.{name}")

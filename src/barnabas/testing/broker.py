@@ -312,7 +312,7 @@ class Broker:
 
     def _command(self, ready_fd: int, control_fd: int) -> list[str]:
         # -P: modules in the test's working directory must not stand in for the library's.
-        command = [sys.executable, "-P", "-m", "barnabas.server.main", "--die-with-parent"]
+        command = [sys.executable, "-P", "-m", "barnabas.broker.server.main", "--die-with-parent"]
         command += ["--parent-pid", str(os.getpid())]
         command += ["--data-dir", str(self.data_dir)]
         if self._security_protocol == "PLAINTEXT":

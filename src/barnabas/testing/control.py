@@ -3,7 +3,7 @@
 Everything is decided in one thread of this process, in the order in which the broker took the requests. Any thread may
 add and remove interceptions.
 
-Source: `requests/control_messages.py` for what is said.
+Source: `broker/requests/control_messages.py` for what is said.
 """
 
 import contextlib
@@ -13,10 +13,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from barnabas.protocol.api_keys import ApiKey, request_class, response_class
-from barnabas.protocol.wire import UNLIMITED_ELEMENTS, Budget, Message, WireBuffer
-from barnabas.requests.control_messages import Fields, Splitter, Verdict, encode
+from barnabas.broker.requests.control_messages import Fields, Splitter, Verdict, encode
 from barnabas.testing.seen_request import SeenRequest, api_name
+from barnabas.wire.protocol.api_keys import ApiKey, request_class, response_class
+from barnabas.wire.protocol.wire import UNLIMITED_ELEMENTS, Budget, Message, WireBuffer
 
 # Gets the decoded message; changes it, or returns another one of its class.
 ChangeRequest: TypeAlias = Callable[[Any], Message | None]

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
-from barnabas.log.disk.files import FileLock, LocalFileSystem, LocalRecordFile, as_storage_error, storage_errors
-from barnabas.records.batch import Buffer
+from barnabas.broker.log.disk.files import FileLock, LocalFileSystem, LocalRecordFile, as_storage_error, storage_errors
+from barnabas.wire.records.batch import Buffer
 
 T = TypeVar("T")
 

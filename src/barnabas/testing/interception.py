@@ -17,11 +17,11 @@ Invariants:
 from collections.abc import Callable
 from types import TracebackType
 
+from barnabas.broker.requests.control_messages import Verdict
 from barnabas.core.error_code import ErrorCode
-from barnabas.protocol.api_keys import ApiKey
-from barnabas.requests.control_messages import Verdict
 from barnabas.testing.control import Action, ChangeAnswer, ChangeRequest, Control
 from barnabas.testing.seen_request import SeenRequest, api_named
+from barnabas.wire.protocol.api_keys import ApiKey
 
 _WAIT_S = 30.0
 

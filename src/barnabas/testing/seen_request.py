@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from barnabas.protocol.api_keys import ApiKey
-from barnabas.protocol.wire import Message
+from barnabas.wire.protocol.api_keys import ApiKey
+from barnabas.wire.protocol.wire import Message
 
 _TOPIC_RESOURCE = 2
 _GROUP_KEY = 0
@@ -18,7 +18,7 @@ class SeenRequest:
     Attributes:
         api: Kafka's name of the API, such as "Produce".
         client_id: As sent; a null one is "".
-        message: The decoded request, of `barnabas.protocol.messages`; changing it has no effect.
+        message: The decoded request, of `barnabas.wire.protocol.messages`; changing it has no effect.
         is_taken: Whether the interception acted on it. False where its `times` were used up, where a later interception
             acted instead, and where it only watches.
     """

@@ -18,9 +18,9 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException
 
 from barnabas.core.error_code import ErrorCode
-from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
-from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest
 from barnabas.testing import Broker
+from barnabas.wire.protocol.messages.find_coordinator import FindCoordinatorRequest
+from barnabas.wire.protocol.messages.offset_fetch import OffsetFetchRequest
 from tests.compat.commands import Commands
 from tests.compat.conftest import TARGET, RunningBroker
 from tests.compat.old_consumers.judge import Partition

@@ -34,31 +34,31 @@ from barnabas.api.simple_consumer_settings import overridden
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import ConfigError
 from barnabas.core.types import TopicPartition
-from barnabas.protocol.api_keys import ApiKey
-from barnabas.protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
-from barnabas.protocol.messages.find_coordinator import FindCoordinatorResponse
-from barnabas.protocol.messages.list_offsets import (
+from barnabas.wire.protocol.api_keys import ApiKey
+from barnabas.wire.protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
+from barnabas.wire.protocol.messages.find_coordinator import FindCoordinatorResponse
+from barnabas.wire.protocol.messages.list_offsets import (
     ListOffsetsPartitionResponse,
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
-from barnabas.protocol.messages.metadata import (
+from barnabas.wire.protocol.messages.metadata import (
     MetadataResponse,
     MetadataResponseBroker,
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-from barnabas.protocol.messages.offset_commit import (
+from barnabas.wire.protocol.messages.offset_commit import (
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
-from barnabas.protocol.messages.offset_fetch import (
+from barnabas.wire.protocol.messages.offset_fetch import (
     OffsetFetchResponse,
     OffsetFetchResponsePartition,
     OffsetFetchResponseTopic,
 )
-from barnabas.records.message_set import MessageSetBuilder
+from barnabas.wire.records.message_set import MessageSetBuilder
 from tests.unit.clients.memory_broker import MemoryBroker, closes
 
 Story = Callable[[AsyncSimpleConsumer], Awaitable[None]]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from barnabas.api.broker_errors import InvalidMessageError, OffsetOutOfRangeError, broker_error
 from barnabas.api.message_set import Message, MessageAndOffset, MessageSet
 from barnabas.core.error_code import ErrorCode
-from barnabas.records.batch import (
+from barnabas.wire.records.batch import (
     CRC_POSITION,
     LAST_OFFSET_DELTA_POSITION,
     Codec,
@@ -21,10 +21,10 @@ from barnabas.records.batch import (
     set_crc,
     set_max_timestamp,
 )
-from barnabas.records.builder import BatchBuilder
-from barnabas.records.legacy import message_crc
-from barnabas.records.message_set import MessageSetBuilder
-from tests.unit.records.java_vectors import gathered
+from barnabas.wire.records.builder import BatchBuilder
+from barnabas.wire.records.legacy import message_crc
+from barnabas.wire.records.message_set import MessageSetBuilder
+from tests.unit.wire.records.java_vectors import gathered
 
 HEADERS = (("h", b"1"), ("n", None))
 FORMATS = [

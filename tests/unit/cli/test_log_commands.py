@@ -5,7 +5,7 @@ import json
 import pytest
 
 from barnabas.cli.main import main
-from barnabas.records.builder import BatchBuilder
+from barnabas.wire.records.builder import BatchBuilder
 
 
 @pytest.fixture

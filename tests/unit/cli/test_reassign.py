@@ -10,8 +10,8 @@ from barnabas.cli.reassign_steps import _log_state, verify_plan
 from barnabas.clients.admin_replicas import ReplicaAdmin, ReplicaLog
 from barnabas.core.errors import BarnabasError
 from barnabas.core.types import TopicPartition
-from barnabas.protocol.api_keys import ApiKey
-from barnabas.protocol.messages.list_partition_reassignments import (
+from barnabas.wire.protocol.api_keys import ApiKey
+from barnabas.wire.protocol.messages.list_partition_reassignments import (
     ListPartitionReassignmentsResponse,
     OngoingPartitionReassignment,
     OngoingTopicReassignment,

@@ -13,7 +13,7 @@ from barnabas.cli.topics import name_matcher
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.types import TopicPartition
-from barnabas.records.record import Record
+from barnabas.wire.records.record import Record
 
 PARTITION = TopicPartition("t", 2)
 RECORD = Record(7, 1_500, b"k", b"v", (("a", b"1"), ("b", None)))

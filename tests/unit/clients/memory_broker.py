@@ -14,19 +14,19 @@ from typing import Any
 
 from barnabas.clients.environment import ClientEnvironment
 from barnabas.clients.pool import Pool
-from barnabas.protocol.api_keys import APIS, ApiKey, request_class
-from barnabas.protocol.header import decode_request_header, encode_response_header
-from barnabas.protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
-from barnabas.protocol.messages.find_coordinator import FindCoordinatorResponse
-from barnabas.protocol.messages.metadata import (
+from barnabas.testing.manual_clock import ManualClock
+from barnabas.testing.simulation.loop import VirtualLoop
+from barnabas.wire.protocol.api_keys import APIS, ApiKey, request_class
+from barnabas.wire.protocol.header import decode_request_header, encode_response_header
+from barnabas.wire.protocol.messages.api_versions import ApiVersion, ApiVersionsResponse
+from barnabas.wire.protocol.messages.find_coordinator import FindCoordinatorResponse
+from barnabas.wire.protocol.messages.metadata import (
     MetadataResponse,
     MetadataResponseBroker,
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-from barnabas.protocol.wire import Message, WireBuffer
-from barnabas.testing.manual_clock import ManualClock
-from barnabas.testing.simulation.loop import VirtualLoop
+from barnabas.wire.protocol.wire import Message, WireBuffer
 
 # What comes of a request: an answer, None for none, or CLOSE.
 Answer = Callable[[Any], Message | None]

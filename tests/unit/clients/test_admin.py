@@ -10,13 +10,13 @@ from barnabas.clients.pool import Pool
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
-from barnabas.protocol.api_keys import ApiKey
-from barnabas.protocol.messages.list_offsets import (
+from barnabas.testing.simulation.loop import VirtualLoop
+from barnabas.wire.protocol.api_keys import ApiKey
+from barnabas.wire.protocol.messages.list_offsets import (
     ListOffsetsPartitionResponse,
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
-from barnabas.testing.simulation.loop import VirtualLoop
 from tests.unit.clients.memory_broker import MemoryBroker
 
 

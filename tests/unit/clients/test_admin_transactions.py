@@ -9,32 +9,32 @@ from barnabas.clients.transaction_log import TransactionState, TransactionStatus
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError, ProtocolError
 from barnabas.core.types import TopicPartition
-from barnabas.protocol.api_keys import ApiKey
-from barnabas.protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
-from barnabas.protocol.messages.list_offsets import (
+from barnabas.wire.protocol.api_keys import ApiKey
+from barnabas.wire.protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
+from barnabas.wire.protocol.messages.list_offsets import (
     ListOffsetsPartitionResponse,
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
-from barnabas.protocol.messages.metadata import (
+from barnabas.wire.protocol.messages.metadata import (
     MetadataResponse,
     MetadataResponseBroker,
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-from barnabas.protocol.messages.transaction_log_key import TransactionLogKey
-from barnabas.protocol.messages.transaction_log_value import PartitionsSchema, TransactionLogValue
-from barnabas.protocol.messages.write_txn_markers import (
+from barnabas.wire.protocol.messages.transaction_log_key import TransactionLogKey
+from barnabas.wire.protocol.messages.transaction_log_value import PartitionsSchema, TransactionLogValue
+from barnabas.wire.protocol.messages.write_txn_markers import (
     WritableTxnMarkerPartitionResult,
     WritableTxnMarkerResult,
     WritableTxnMarkerTopicResult,
     WriteTxnMarkersResponse,
 )
-from barnabas.protocol.wire import WireBuffer
-from barnabas.records.batch import Codec, batches, read_header
-from barnabas.records.builder import BatchBuilder
-from barnabas.records.control import EndTransactionMarker, MarkerType, build_marker
-from barnabas.records.record import Record
+from barnabas.wire.protocol.wire import WireBuffer
+from barnabas.wire.records.batch import Codec, batches, read_header
+from barnabas.wire.records.builder import BatchBuilder
+from barnabas.wire.records.control import EndTransactionMarker, MarkerType, build_marker
+from barnabas.wire.records.record import Record
 from tests.unit.clients.memory_broker import MemoryBroker
 
 PARTITION = TopicPartition("t", 0)

@@ -7,9 +7,9 @@ from barnabas.clients.batch_reader import read_batches
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
-from barnabas.protocol.api_keys import ApiKey
-from barnabas.protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
-from barnabas.records.builder import BatchBuilder
+from barnabas.wire.protocol.api_keys import ApiKey
+from barnabas.wire.protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
+from barnabas.wire.records.builder import BatchBuilder
 from tests.unit.clients.memory_broker import MemoryBroker
 
 PARTITION = TopicPartition("t", 0)

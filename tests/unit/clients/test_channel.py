@@ -8,10 +8,10 @@ import pytest
 from barnabas.clients.channel import Channel
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError, ProtocolError
-from barnabas.protocol.api_keys import ApiKey
-from barnabas.protocol.messages.api_versions import ApiVersionsResponse
-from barnabas.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
-from barnabas.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+from barnabas.wire.protocol.api_keys import ApiKey
+from barnabas.wire.protocol.messages.api_versions import ApiVersionsResponse
+from barnabas.wire.protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from barnabas.wire.protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from tests.unit.clients.memory_broker import MemoryBroker, closes
 
 HEARTBEAT = HeartbeatRequest("g", 1, "m")

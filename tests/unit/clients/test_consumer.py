@@ -6,15 +6,15 @@ from barnabas.clients.consumer import Consumer
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
-from barnabas.protocol.api_keys import ApiKey
-from barnabas.protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
-from barnabas.protocol.messages.list_offsets import (
+from barnabas.wire.protocol.api_keys import ApiKey
+from barnabas.wire.protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
+from barnabas.wire.protocol.messages.list_offsets import (
     ListOffsetsPartitionResponse,
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
-from barnabas.records.batch import Codec
-from barnabas.records.builder import BatchBuilder
+from barnabas.wire.records.batch import Codec
+from barnabas.wire.records.builder import BatchBuilder
 from tests.unit.clients.memory_broker import MemoryBroker, closes
 
 LOGS = {0: [b"a0", b"a1", b"a2"], 1: [b"b0", b"b1"]}

@@ -9,21 +9,21 @@ from barnabas.clients.group import GroupMember
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
-from barnabas.protocol.api_keys import ApiKey
-from barnabas.protocol.messages.heartbeat import HeartbeatResponse
-from barnabas.protocol.messages.join_group import JoinGroupResponse, JoinGroupResponseMember
-from barnabas.protocol.messages.leave_group import LeaveGroupResponse
-from barnabas.protocol.messages.offset_commit import (
+from barnabas.wire.protocol.api_keys import ApiKey
+from barnabas.wire.protocol.messages.heartbeat import HeartbeatResponse
+from barnabas.wire.protocol.messages.join_group import JoinGroupResponse, JoinGroupResponseMember
+from barnabas.wire.protocol.messages.leave_group import LeaveGroupResponse
+from barnabas.wire.protocol.messages.offset_commit import (
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
-from barnabas.protocol.messages.offset_fetch import (
+from barnabas.wire.protocol.messages.offset_fetch import (
     OffsetFetchResponse,
     OffsetFetchResponsePartition,
     OffsetFetchResponseTopic,
 )
-from barnabas.protocol.messages.sync_group import SyncGroupResponse
+from barnabas.wire.protocol.messages.sync_group import SyncGroupResponse
 from tests.unit.clients.memory_broker import MemoryBroker
 
 PARTITION = TopicPartition("t", 0)

@@ -7,9 +7,9 @@ from barnabas.clients.pool import Pool
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
 from barnabas.core.types import TopicPartition
-from barnabas.protocol.api_keys import ApiKey
-from barnabas.protocol.messages.find_coordinator import FindCoordinatorResponse
-from barnabas.protocol.messages.metadata import (
+from barnabas.wire.protocol.api_keys import ApiKey
+from barnabas.wire.protocol.messages.find_coordinator import FindCoordinatorResponse
+from barnabas.wire.protocol.messages.metadata import (
     MetadataRequest,
     MetadataResponse,
     MetadataResponseBroker,

@@ -7,11 +7,11 @@ import pytest
 from barnabas.clients.producer import Producer
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
-from barnabas.protocol.api_keys import ApiKey
-from barnabas.protocol.messages.init_producer_id import InitProducerIdResponse
-from barnabas.protocol.messages.produce import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
-from barnabas.records.batch import read_header
-from barnabas.records.record import iterate_records
+from barnabas.wire.protocol.api_keys import ApiKey
+from barnabas.wire.protocol.messages.init_producer_id import InitProducerIdResponse
+from barnabas.wire.protocol.messages.produce import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
+from barnabas.wire.records.batch import read_header
+from barnabas.wire.records.record import iterate_records
 from tests.unit.clients.memory_broker import MemoryBroker, closes
 
 

@@ -8,21 +8,21 @@ from typing import Protocol
 import pytest
 
 from barnabas import __version__
+from barnabas.broker.server.main import parser
 from barnabas.core import build
-from barnabas.server.main import parser
 
 
 def test_compiled_modules_are_found_by_their_files(tmp_path: Path) -> None:
     package = tmp_path / "barnabas"
-    (package / "records").mkdir(parents=True)
+    (package / "wire" / "records").mkdir(parents=True)
     for name in ("walk.py", f"walk{EXTENSION_SUFFIXES[0]}", "record.py"):
-        (package / "records" / name).touch()
+        (package / "wire" / "records" / name).touch()
     (package / f"loops{EXTENSION_SUFFIXES[0]}").touch()
 
-    assert build.compiled_modules(package) == ["barnabas.loops", "barnabas.records.walk"]
+    assert build.compiled_modules(package) == ["barnabas.loops", "barnabas.wire.records.walk"]
 
 
-@pytest.mark.parametrize(("modules", "kind"), [([], "pure Python"), (["barnabas.records.walk"], "compiled")])
+@pytest.mark.parametrize(("modules", "kind"), [([], "pure Python"), (["barnabas.wire.records.walk"], "compiled")])
 def test_the_version_names_the_build(monkeypatch: pytest.MonkeyPatch, modules: list[str], kind: str) -> None:
     monkeypatch.setattr(build, "compiled_modules", lambda: modules)
     assert build.version_line() == f"barnabas {__version__} ({kind})"

@@ -2,18 +2,18 @@
 
 import pytest
 
-from barnabas.protocol.api_keys import ApiKey, request_class
-from barnabas.protocol.messages.delete_topics import DeleteTopicsRequest
-from barnabas.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
-from barnabas.protocol.messages.describe_groups import DescribeGroupsRequest
-from barnabas.protocol.messages.fetch import FetchRequest, FetchTopic
-from barnabas.protocol.messages.find_coordinator import FindCoordinatorRequest
-from barnabas.protocol.messages.heartbeat import HeartbeatRequest
-from barnabas.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from barnabas.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
-from barnabas.protocol.messages.produce import ProduceRequest, TopicProduceData
-from barnabas.protocol.wire import Message
 from barnabas.testing.seen_request import SeenRequest, api_name, api_named
+from barnabas.wire.protocol.api_keys import ApiKey, request_class
+from barnabas.wire.protocol.messages.delete_topics import DeleteTopicsRequest
+from barnabas.wire.protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from barnabas.wire.protocol.messages.describe_groups import DescribeGroupsRequest
+from barnabas.wire.protocol.messages.fetch import FetchRequest, FetchTopic
+from barnabas.wire.protocol.messages.find_coordinator import FindCoordinatorRequest
+from barnabas.wire.protocol.messages.heartbeat import HeartbeatRequest
+from barnabas.wire.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from barnabas.wire.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
+from barnabas.wire.protocol.messages.produce import ProduceRequest, TopicProduceData
+from barnabas.wire.protocol.wire import Message
 
 
 def seen(message: Message, version: int = 4) -> SeenRequest:

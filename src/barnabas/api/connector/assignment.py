@@ -20,7 +20,7 @@ from typing import Final, TypeAlias
 
 from barnabas.api.errors import ApiError
 from barnabas.core.types import TopicPartition
-from barnabas.registry.znodes.consumers import ConsumerThread, java_order
+from barnabas.wire.registry.znodes.consumers import ConsumerThread, java_order
 
 Assignment: TypeAlias = dict[TopicPartition, ConsumerThread]
 Partitions: TypeAlias = Mapping[str, Collection[int]]

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from barnabas.clients.pool import Pool
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
-from barnabas.registry import paths
-from barnabas.registry.store import NoNodeError, Registry
-from barnabas.registry.znodes.brokers import decode_registration
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.store import NoNodeError, Registry
+from barnabas.wire.registry.znodes.brokers import decode_registration
 
 
 class Cluster:

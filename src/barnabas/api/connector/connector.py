@@ -29,10 +29,10 @@ from barnabas.clients.zookeeper import zookeeper_options
 from barnabas.core.dice import system_dice
 from barnabas.core.errors import ConfigError
 from barnabas.core.types import TopicPartition
-from barnabas.registry.store import Registry
-from barnabas.registry.znodes.consumers import ConsumerThread, Pattern, Subscription
-from barnabas.registry.zookeeper import ZooKeeperRegistry
-from barnabas.registry.zookeeper_options import ZooKeeperOptions
+from barnabas.wire.registry.store import Registry
+from barnabas.wire.registry.znodes.consumers import ConsumerThread, Pattern, Subscription
+from barnabas.wire.registry.zookeeper import ZooKeeperRegistry
+from barnabas.wire.registry.zookeeper_options import ZooKeeperOptions
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -21,7 +21,7 @@ from barnabas.api.connector.registration import Registration
 from barnabas.api.connector.stream import OwnedPartition, Sink
 from barnabas.core.errors import BarnabasError
 from barnabas.core.types import NO_OFFSET, TopicPartition
-from barnabas.registry.znodes.consumers import ConsumerThread
+from barnabas.wire.registry.znodes.consumers import ConsumerThread
 
 log = logging.getLogger(__name__)
 

@@ -9,11 +9,11 @@ import logging
 from collections.abc import Collection
 
 from barnabas.api.connector.group_view import GroupView, topics_of
-from barnabas.registry import paths
-from barnabas.registry.store import NoNodeError, Registry, Watch
-from barnabas.registry.znodes.consumers import Pattern, Subscription, decode_subscription
-from barnabas.registry.znodes.payload import MalformedError
-from barnabas.registry.znodes.topics import decode_assignment
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.store import NoNodeError, Registry, Watch
+from barnabas.wire.registry.znodes.consumers import Pattern, Subscription, decode_subscription
+from barnabas.wire.registry.znodes.payload import MalformedError
+from barnabas.wire.registry.znodes.topics import decode_assignment
 
 log = logging.getLogger(__name__)
 

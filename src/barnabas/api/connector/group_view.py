@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from barnabas.api.connector.assignment import STRATEGIES, Assignment
 from barnabas.api.connector.topic_filter import BlackList, TopicFilter, WhiteList
-from barnabas.registry.znodes.consumers import ConsumerThread, Pattern, Subscription
+from barnabas.wire.registry.znodes.consumers import ConsumerThread, Pattern, Subscription
 
 
 @dataclass(slots=True, frozen=True)

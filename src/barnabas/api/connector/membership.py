@@ -33,9 +33,9 @@ from barnabas.api.connector.registration import Registration
 from barnabas.api.connector.state import MemberState, Step
 from barnabas.core.errors import BarnabasError
 from barnabas.core.types import TopicPartition
-from barnabas.registry import paths
-from barnabas.registry.bootstrap import create_with_parents
-from barnabas.registry.store import (
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.bootstrap import create_with_parents
+from barnabas.wire.registry.store import (
     ConnectionLostError,
     DeleteOp,
     NodeExistsError,
@@ -46,7 +46,7 @@ from barnabas.registry.store import (
     SessionState,
     WatchEvent,
 )
-from barnabas.registry.znodes.consumers import Subscription, encode_owner, encode_subscription
+from barnabas.wire.registry.znodes.consumers import Subscription, encode_owner, encode_subscription
 
 log = logging.getLogger(__name__)
 

@@ -21,10 +21,10 @@ from barnabas.clients.admin_groups import GroupAdmin
 from barnabas.core.error_code import RETRIABLE, ErrorCode
 from barnabas.core.errors import BarnabasError, KafkaError
 from barnabas.core.types import TopicPartition
-from barnabas.registry import paths
-from barnabas.registry.bootstrap import create_with_parents
-from barnabas.registry.store import CheckOp, CreateOp, NodeExistsError, NoNodeError, Registry, RegistryError, SetOp
-from barnabas.registry.znodes.consumers import decode_offset, encode_offset
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.bootstrap import create_with_parents
+from barnabas.wire.registry.store import CheckOp, CreateOp, NodeExistsError, NoNodeError, Registry, RegistryError, SetOp
+from barnabas.wire.registry.znodes.consumers import decode_offset, encode_offset
 
 T = TypeVar("T")
 

@@ -7,8 +7,8 @@ reads the node looks at its data alone.
 Source: zookeeper.md, old consumers; ZooKeeper programmer's guide, sessions.
 """
 
-from barnabas.registry import paths
-from barnabas.registry.store import CheckOp, CreateOp, Op, SetOp
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.store import CheckOp, CreateOp, Op, SetOp
 
 # Nothing waits for as many sessions as this.
 _VERSION_COUNT = 32

@@ -21,8 +21,8 @@ from barnabas.clients.security import client_security
 from barnabas.core.dice import new_uuid
 from barnabas.core.errors import BarnabasError
 from barnabas.core.types import TopicPartition
-from barnabas.registry.store import Registry
-from barnabas.registry.znodes.consumers import ConsumerThread, Subscription
+from barnabas.wire.registry.store import Registry
+from barnabas.wire.registry.znodes.consumers import ConsumerThread, Subscription
 
 log = logging.getLogger(__name__)
 

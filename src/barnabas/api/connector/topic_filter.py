@@ -12,7 +12,7 @@ from typing import Final
 
 from barnabas.core.errors import ConfigError
 from barnabas.core.internal_topics import INTERNAL_TOPICS
-from barnabas.registry.znodes.consumers import Pattern
+from barnabas.wire.registry.znodes.consumers import Pattern
 
 _POSIX: Final = {
     "Lower": "a-z",

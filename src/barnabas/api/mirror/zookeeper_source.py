@@ -22,8 +22,8 @@ from barnabas.api.mirror.source import SourceMessage
 from barnabas.clients.zookeeper import zookeeper_options
 from barnabas.core.dice import system_dice
 from barnabas.core.errors import BarnabasError
-from barnabas.registry.bootstrap import cluster_id
-from barnabas.registry.zookeeper import ZooKeeperRegistry
+from barnabas.wire.registry.bootstrap import cluster_id
+from barnabas.wire.registry.zookeeper import ZooKeeperRegistry
 
 _TAKEN_AT_ONCE: Final = 500
 

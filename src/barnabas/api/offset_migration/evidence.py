@@ -25,7 +25,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from barnabas.core.types import TopicPartition
-from barnabas.registry.consumer_groups import StoredOffset
+from barnabas.wire.registry.consumer_groups import StoredOffset
 
 
 class Commits(Enum):

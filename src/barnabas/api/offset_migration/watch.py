@@ -10,8 +10,8 @@ from typing import Protocol
 from barnabas.api.offset_migration.evidence import Commits, Sample, partition_evidence, together
 from barnabas.core.errors import EncodeError
 from barnabas.core.types import TopicPartition
-from barnabas.registry.consumer_groups import read_group
-from barnabas.registry.store import Registry
+from barnabas.wire.registry.consumer_groups import read_group
+from barnabas.wire.registry.store import Registry
 
 
 class KafkaOffsets(Protocol):

@@ -186,7 +186,7 @@ class _Show:
 
     def _broker_command(self) -> list[str]:
         options = ["--host", "127.0.0.1", "--port", str(self._port), "--data-dir", str(self._directory.broker)]
-        broker = [sys.executable, "-P", "-m", "barnabas.server.main", *options, "--ready-fd", "3"]
+        broker = [sys.executable, "-P", "-m", "barnabas.broker.server.main", *options, "--ready-fd", "3"]
         broker += ["--die-with-parent", "--parent-pid", str(os.getpid())]
         # Its line of JSON goes where a child's do, and what else it says to the log.
         return ["/bin/sh", "-c", 'exec "$@" 3>&1 1>&2', "broker", *broker]

@@ -20,7 +20,7 @@ from barnabas.pipeline.runner.cluster import SOURCE_REQUEST_TIMEOUT_MS, KafkaOpt
 from barnabas.pipeline.runner.pace import AT_ONCE, Pace, Spread
 from barnabas.pipeline.runner.quota_state import READ, WRITE, Quota, longest_hold_s
 from barnabas.pipeline.runner.quota_watch import Leaders, QuotaWatch, Sample, Seen
-from barnabas.quotas.limits import QuotaKind
+from barnabas.wire.quotas.limits import QuotaKind
 
 __all__ = ["READ", "WRITE", "Hold", "Pacer"]
 

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 from barnabas.clients.admin_quota_states import Limited, Told
 from barnabas.core.errors import ConfigError
-from barnabas.quotas.entities import DEFAULT, Entity, Name
-from barnabas.quotas.levels import Limits
-from barnabas.quotas.limits import QuotaKind
-from barnabas.security.jaas import parse_jaas
+from barnabas.wire.quotas.entities import DEFAULT, Entity, Name
+from barnabas.wire.quotas.levels import Limits
+from barnabas.wire.quotas.limits import QuotaKind
+from barnabas.wire.security.jaas import parse_jaas
 
 READ, WRITE = QuotaKind.FETCH, QuotaKind.PRODUCE
 """What a run is limited in: `consumer_byte_rate`, and `producer_byte_rate` where it writes topics."""

@@ -30,7 +30,7 @@ from barnabas.pipeline.runner.cluster import KafkaOptions
 from barnabas.pipeline.runner.questions import Questions
 from barnabas.pipeline.runner.quota_state import KINDS, READ, WRITE, Quota, explained, resolved, user_of
 from barnabas.pipeline.tables.table import Offsets
-from barnabas.quotas.limits import QuotaKind
+from barnabas.wire.quotas.limits import QuotaKind
 
 EVERY_S, KAFKA_EVERY_S = 1.0, 2.0
 """So often it asks; the limits of all, which Kafka is asked for, less often."""

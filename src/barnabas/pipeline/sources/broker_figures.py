@@ -10,7 +10,8 @@
 
 What a broker's own page tells is in `broker_page.py`. Who is not held and who does not lag is not named.
 
-Source: docs/quotas.md; `barnabas.quotas.explain` for the answers' shape; Kafka's protocol guide: OffsetFetch, Metadata.
+Source: docs/quotas.md; `barnabas.broker.quotas.explain` for the answers' shape; Kafka's protocol guide: OffsetFetch,
+Metadata.
 """
 
 from __future__ import annotations

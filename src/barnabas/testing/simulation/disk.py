@@ -14,9 +14,9 @@ from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
+from barnabas.broker.log.disk.files import DirectoryEntry
 from barnabas.core.errors import StorageError
-from barnabas.log.disk.files import DirectoryEntry
-from barnabas.records.batch import Buffer
+from barnabas.wire.records.batch import Buffer
 
 _SECTOR_BYTES = 512
 

@@ -20,11 +20,11 @@ from contextvars import Context, copy_context
 from random import Random
 from typing import Any
 
+from barnabas.broker.log.disk.files import FileSlice
+from barnabas.broker.net.channel import SocketOptions
 from barnabas.core.errors import StartupError
-from barnabas.log.disk.files import FileSlice
-from barnabas.net.channel import SocketOptions
-from barnabas.protocol.wire import Region
 from barnabas.testing.simulation.loop import VirtualLoop
+from barnabas.wire.protocol.wire import Region
 
 _BUFFER_BYTES = 64 * 1024
 _PIECE_BYTES = 16 * 1024

@@ -9,11 +9,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from barnabas.broker.registry.embedded import EmbeddedRegistry, Outcome
+from barnabas.broker.registry.tree import EndSessionOp
+from barnabas.broker.server.environment import RegistryDoor
 from barnabas.core.clock import Clock
 from barnabas.core.executor import Executor
-from barnabas.registry.acl import Author
-from barnabas.registry.embedded import EmbeddedRegistry, Outcome
-from barnabas.registry.store import (
+from barnabas.wire.registry.acl import Author
+from barnabas.wire.registry.store import (
     ANY_VERSION,
     ConnectionLostError,
     CreateOp,
@@ -32,8 +34,6 @@ from barnabas.registry.store import (
     Watch,
     WatchEvent,
 )
-from barnabas.registry.tree import EndSessionOp
-from barnabas.server.environment import RegistryDoor
 
 if TYPE_CHECKING:
     from random import Random

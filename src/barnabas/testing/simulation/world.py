@@ -14,19 +14,19 @@ from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
 
+from barnabas.broker.log.disk.files import RecordFile
+from barnabas.broker.metrics.pages import NOT_FOUND, Answer, Pages, refusal
+from barnabas.broker.registry.embedded import EmbeddedRegistry
+from barnabas.broker.registry.tree import Tree, Znode
+from barnabas.broker.server.environment import Environment
+from barnabas.broker.server.node import Node
+from barnabas.broker.server.watchdog import NO_CORE_USE, CoreUse
 from barnabas.clients.environment import ClientEnvironment
 from barnabas.core.clock import Clock
 from barnabas.core.config import BrokerConfig
 from barnabas.core.executor import Executor
 from barnabas.core.pending import Pending
 from barnabas.core.timers import LoopTimers
-from barnabas.log.disk.files import RecordFile
-from barnabas.metrics.pages import NOT_FOUND, Answer, Pages, refusal
-from barnabas.registry.embedded import EmbeddedRegistry
-from barnabas.registry.tree import Tree, Znode
-from barnabas.server.environment import Environment
-from barnabas.server.node import Node
-from barnabas.server.watchdog import NO_CORE_USE, CoreUse
 from barnabas.testing.simulation.disk import MemoryDisk
 from barnabas.testing.simulation.loop import CURRENT_PROCESS, Process, VirtualLoop
 from barnabas.testing.simulation.network import MemoryNetwork

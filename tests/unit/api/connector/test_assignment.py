@@ -15,7 +15,7 @@ from barnabas.api.connector.assignment import (
     assign_ranges,
 )
 from barnabas.core.types import TopicPartition
-from barnabas.registry.znodes.consumers import ConsumerThread, java_order
+from barnabas.wire.registry.znodes.consumers import ConsumerThread, java_order
 
 
 def threads(*names: str) -> list[ConsumerThread]:

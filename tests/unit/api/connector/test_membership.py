@@ -9,14 +9,14 @@ import pytest
 from barnabas.api.connector.assignment import Assignment
 from barnabas.api.connector.membership import Membership, MembershipOptions
 from barnabas.api.connector.registration import Registration
+from barnabas.broker.registry.embedded import EmbeddedRegistry
 from barnabas.core.executor import InlineExecutor
-from barnabas.registry import paths
-from barnabas.registry.bootstrap import create_with_parents
-from barnabas.registry.embedded import EmbeddedRegistry
-from barnabas.registry.store import DeleteOp, Op, OpResult
-from barnabas.registry.znodes.consumers import Subscription
-from barnabas.registry.znodes.topics import TopicAssignment, encode_assignment
 from barnabas.testing.manual_clock import ManualClock
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.bootstrap import create_with_parents
+from barnabas.wire.registry.store import DeleteOp, Op, OpResult
+from barnabas.wire.registry.znodes.consumers import Subscription
+from barnabas.wire.registry.znodes.topics import TopicAssignment, encode_assignment
 
 OWNER = paths.consumer_owner("g", "t", 0)
 

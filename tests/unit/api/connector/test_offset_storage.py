@@ -10,15 +10,15 @@ from barnabas.api.connector.errors import OffsetCommitError
 from barnabas.api.connector.offset_storage import DualOffsets, Offsets, ZooKeeperOffsets
 from barnabas.api.connector.registration import Registration
 from barnabas.api.connector.stream import Sink
+from barnabas.broker.registry.embedded import EmbeddedRegistry
 from barnabas.core.executor import InlineExecutor
 from barnabas.core.types import TopicPartition
-from barnabas.registry import paths
-from barnabas.registry.bootstrap import create_with_parents
-from barnabas.registry.embedded import EmbeddedRegistry
-from barnabas.registry.store import CheckOp, NoNodeError
-from barnabas.registry.znodes.consumers import ConsumerThread
-from barnabas.registry.znodes.payload import MalformedError
 from barnabas.testing.manual_clock import ManualClock
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.bootstrap import create_with_parents
+from barnabas.wire.registry.store import CheckOp, NoNodeError
+from barnabas.wire.registry.znodes.consumers import ConsumerThread
+from barnabas.wire.registry.znodes.payload import MalformedError
 
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)
 THREAD = ConsumerThread("g_me", 0)

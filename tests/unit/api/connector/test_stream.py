@@ -12,8 +12,8 @@ from barnabas.api.connector.stream import KafkaStream, OwnedPartition
 from barnabas.api.message_set import MessageSet
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import TopicPartition
-from barnabas.records.batch import Codec, set_base_offset
-from barnabas.records.builder import BatchBuilder
+from barnabas.wire.records.batch import Codec, set_base_offset
+from barnabas.wire.records.builder import BatchBuilder
 
 Stream = KafkaStream[bytes, bytes]
 

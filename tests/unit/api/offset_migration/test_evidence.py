@@ -6,7 +6,7 @@ import pytest
 
 from barnabas.api.offset_migration.evidence import Commits, PartitionEvidence, Sample, partition_evidence, together
 from barnabas.core.types import TopicPartition
-from barnabas.registry.consumer_groups import StoredOffset
+from barnabas.wire.registry.consumer_groups import StoredOffset
 
 T0 = TopicPartition("t", 0)
 

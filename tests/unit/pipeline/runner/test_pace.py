@@ -7,12 +7,12 @@ from random import Random
 
 import pytest
 
+from barnabas.broker.quotas.bucket import Windows
+from barnabas.broker.quotas.explain import explain
+from barnabas.broker.quotas.manager import Quotas
 from barnabas.pipeline.runner.pace import Pace, Spread
 from barnabas.pipeline.runner.quota_state import READ, Quota, explained
-from barnabas.quotas.bucket import Windows
-from barnabas.quotas.entities import Entity
-from barnabas.quotas.explain import explain
-from barnabas.quotas.manager import Quotas
+from barnabas.wire.quotas.entities import Entity
 
 MB = 1_000_000.0
 STEP_S = 0.05

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
+from barnabas.broker.quotas.bucket import Windows
+from barnabas.broker.quotas.explain import explain
+from barnabas.broker.quotas.manager import Quotas
 from barnabas.clients.admin_quota_states import Limited
 from barnabas.pipeline.runner.quota_state import READ, WRITE, Quota, explained, longest_hold_s, resolved, user_of
-from barnabas.quotas.bucket import Windows
-from barnabas.quotas.entities import Entity
-from barnabas.quotas.explain import explain
-from barnabas.quotas.manager import Quotas
+from barnabas.wire.quotas.entities import Entity
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"

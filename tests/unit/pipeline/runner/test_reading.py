@@ -14,7 +14,7 @@ from barnabas.pipeline.runner.positions import Extent
 from barnabas.pipeline.runner.quota_watch import Sample
 from barnabas.pipeline.runner.reading import Reading, WastedError
 from barnabas.pipeline.tables.table import Offsets
-from barnabas.quotas.limits import QuotaKind
+from barnabas.wire.quotas.limits import QuotaKind
 
 EXTENTS = {"t": {0: Extent(0, 9), 1: Extent(0, 9)}}
 

@@ -1,0 +1,165 @@
+"""Access rules as administrators change and ask for them.
+
+What is asked for is checked as Kafka does it, rule by rule; rules about one pattern are written together.
+
+Source: semantics, ACLs; Kafka 2.7.2, KafkaApis.handleCreateAcls, AclAuthorizer.createAcls and deleteAcls.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
+
+from barnabas.broker.security.acls.store import AclStore
+from barnabas.broker.security.acls.znodes import has_path
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import KafkaError
+from barnabas.wire.security.acls import Binding, BindingFilter, Entry, Pattern, PatternType, Permission
+from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
+from barnabas.wire.security.principals import parse_principal
+
+T = TypeVar("T")
+
+# So many comparisons of a pattern with a filter are a millisecond or two.
+_COMPARISONS_PER_TURN = 2_000
+_RULES_PER_TURN = 200
+
+
+class AskedAcl(NamedTuple):
+    """A rule to create, as it is asked for: in the protocol's codes."""
+
+    resource_type: int
+    name: str
+    pattern_type: int
+    principal: str
+    host: str
+    operation: int
+    permission: int
+
+
+class AclAdmin:
+    """Creates, deletes and lists access rules."""
+
+    def __init__(self, store: AclStore, allows_prefixes: Callable[[], bool]) -> None:
+        """Args:
+        allows_prefixes: Whether every broker of the cluster is to understand prefixed patterns.
+        """
+        self._store = store
+        self._allows_prefixes = allows_prefixes
+
+    def describe(self, wanted: BindingFilter) -> Iterator[Binding]:
+        """The rules that a filter selects, those of one pattern after another; some of many at a time."""
+        return self._store.rules.select(wanted)
+
+    async def create(self, asked: Sequence[AskedAcl]) -> list[KafkaError | None]:
+        """Create rules; those that are there already stay.
+
+        Returns:
+            For each what is wrong with it.
+
+        Raises:
+            KafkaError: UNKNOWN_SERVER_ERROR, as one of them is what only a filter can be; none is created.
+        """
+        if any(map(_is_filter, asked)):
+            raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+        errors: list[KafkaError | None] = []
+        patterns: list[Pattern | None] = []
+        new: dict[Pattern, set[Entry]] = {}
+        # With one of a pattern's rules all of them fail.
+        failed: set[Pattern] = set()
+        async for acl in in_turns(asked):
+            pattern = None
+            error = self._name_error(acl)
+            try:
+                if error is None:
+                    pattern = Pattern(ResourceType(acl.resource_type), acl.name, PatternType(acl.pattern_type))
+                    operation, permission = Operation(acl.operation), Permission(acl.permission)
+                    error = self._prefix_error(pattern)
+            except ValueError:
+                pattern, error = None, KafkaError(ErrorCode.INVALID_REQUEST, "Failed to create ACL")
+            if error is None and pattern is not None:
+                try:
+                    entry = Entry(parse_principal(acl.principal), acl.host, operation, permission)
+                    new.setdefault(pattern, set()).add(entry)
+                except ValueError:
+                    failed.add(pattern)
+                if not has_path(pattern):
+                    failed.add(pattern)
+            errors.append(error)
+            patterns.append(pattern)
+        changes = {pattern: _adding(entries) for pattern, entries in new.items() if pattern not in failed}
+        changed = await self._store.update(changes)
+        failed.update(pattern for pattern, result in changed.items() if result.error is not None)
+        unknown = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
+        return [
+            unknown if error is None and pattern in failed else error
+            for pattern, error in zip(patterns, errors, strict=True)
+        ]
+
+    @staticmethod
+    def _name_error(acl: AskedAcl) -> KafkaError | None:
+        if acl.resource_type == ResourceType.CLUSTER and acl.name != CLUSTER:
+            return KafkaError(ErrorCode.INVALID_REQUEST, f"The only valid name for the CLUSTER resource is {CLUSTER}")
+        return None if acl.name else KafkaError(ErrorCode.INVALID_REQUEST, "Invalid empty resource name")
+
+    def _prefix_error(self, pattern: Pattern) -> KafkaError | None:
+        if pattern.pattern_type is not PatternType.PREFIXED or self._allows_prefixes():
+            return None
+        return KafkaError(
+            ErrorCode.UNSUPPORTED_VERSION,
+            "Adding ACLs on prefixed resource patterns requires inter.broker.protocol.version of 2.0-IV1 or greater",
+        )
+
+    async def delete(self, filters: Sequence[BindingFilter]) -> list[list[tuple[Binding, KafkaError | None]]]:
+        """Delete rules. Returns for each filter the rules that it selected first, and what went wrong with each."""
+        by_pattern: dict[Pattern, list[int]] = {}
+        comparisons = 0
+        patterns = set(self._store.rules.patterns)
+        patterns.update(each.patterns.only for each in filters if each.patterns.only is not None)
+        for pattern in patterns:
+            selecting = [number for number, each in enumerate(filters) if each.patterns.selects(pattern)]
+            if selecting and has_path(pattern):
+                by_pattern[pattern] = selecting
+            comparisons += len(filters)
+            if comparisons >= _COMPARISONS_PER_TURN:
+                comparisons = 0
+                await asyncio.sleep(0)
+
+        def without_selected(numbers: Sequence[int]) -> Callable[[frozenset[Entry]], frozenset[Entry]]:
+            return lambda entries: frozenset(
+                entry for entry in entries if not any(filters[number].entries.selects(entry) for number in numbers)
+            )
+
+        changed = await self._store.update({each: without_selected(by_pattern[each]) for each in by_pattern})
+        deleted: list[list[tuple[Binding, KafkaError | None]]] = [[] for _ in filters]
+        async for pattern, result in in_turns(changed.items()):
+            # Where it failed, what is known to be there is what was to go.
+            failed = result.error is not None
+            before = self._store.rules.entries(pattern) if failed else result.before
+            for entry in sorted(before - result.after):
+                for number in by_pattern[pattern]:
+                    if filters[number].entries.selects(entry):
+                        error = KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR) if failed else None
+                        deleted[number].append((Binding(pattern, entry), error))
+                        break
+        return deleted
+
+
+async def in_turns(items: Iterable[T]) -> AsyncIterator[T]:
+    """Some at a time: there may be very many, and others must not wait for them."""
+    for number, item in enumerate(items, 1):
+        yield item
+        if number % _RULES_PER_TURN == 0:
+            await asyncio.sleep(0)
+
+
+def _adding(entries: set[Entry]) -> Callable[[frozenset[Entry]], frozenset[Entry]]:
+    return lambda before: before | entries
+
+
+def _is_filter(acl: AskedAcl) -> bool:
+    return (
+        acl.resource_type == ResourceType.ANY
+        or acl.pattern_type in (PatternType.ANY, PatternType.MATCH)
+        or acl.operation == Operation.ANY
+        or acl.permission == Permission.ANY
+    )

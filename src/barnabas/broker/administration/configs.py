@@ -1,0 +1,179 @@
+"""Changes settings of topics and brokers, and the levels of this broker's loggers.
+
+A change is checked against what is so now, written to the registry with a notification, and taken over from there by
+every broker (`broker/cluster/watcher.py`), this one too: `settle` waits for that.
+
+Source: semantics, configs; Kafka 2.7.2, kafka.server.AdminManager, whose words these are.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from enum import IntEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+from barnabas.broker.administration import broker_loggers
+from barnabas.broker.administration.config_rules import ConfigChange, changed, check_changes
+from barnabas.broker.cluster.image import ClusterView
+from barnabas.broker.cluster.watcher import ConfigWatcher
+from barnabas.core.config import TopicConfig
+from barnabas.core.config.dynamic import Layer, only_settable
+from barnabas.core.config.live import LiveConfig
+from barnabas.core.config.settings import BROKER_SETTINGS, TOPIC_SETTINGS
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import ConfigError, ConfigValueError, KafkaError
+from barnabas.core.passwords import decode_passwords, encode_passwords
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.configs import update_config
+from barnabas.wire.registry.store import Registry
+
+if TYPE_CHECKING:
+    from random import Random
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,10}")
+
+Update = Callable[[dict[str, str]], dict[str, str]]
+
+
+class ConfigResourceType(IntEnum):
+    """What has settings that clients change; the protocol's numbers."""
+
+    TOPIC = 2
+    BROKER = 4
+    BROKER_LOGGER = 8
+
+
+class ConfigResource(NamedTuple):
+    """Whose settings they are; a broker without a name stands for all of them."""
+
+    type: ConfigResourceType
+    name: str
+
+    def __str__(self) -> str:
+        return f"ConfigResource(type={self.type.name}, name='{self.name}')"
+
+
+class ConfigAdmin:
+    """Changes what clients ask for. Owned by the event loop."""
+
+    def __init__(
+        self, registry: Registry, cluster: ClusterView, live: LiveConfig, watcher: ConfigWatcher, dice: "Random"
+    ) -> None:
+        self._dice = dice
+        self._registry = registry
+        self._cluster = cluster
+        self._live = live
+        self._watcher = watcher
+
+    async def replace(self, resource: ConfigResource, overrides: Mapping[str, str], validate_only: bool) -> None:
+        """Give a topic, a broker or all brokers exactly these settings.
+
+        Args:
+            validate_only: Check, and change nothing.
+
+        Raises:
+            KafkaError: They can't be.
+        """
+        await self._alter(resource, lambda _: dict(overrides), validate_only)
+
+    async def change(self, resource: ConfigResource, changes: Sequence[ConfigChange], validate_only: bool) -> None:
+        """Change some settings of a topic, a broker or all brokers, or levels of this broker's loggers.
+
+        Args:
+            validate_only: Check, and change nothing.
+
+        Raises:
+            KafkaError: They can't be so.
+        """
+        check_changes(changes)
+        if resource.type is ConfigResourceType.BROKER_LOGGER:
+            self._change_levels(resource, changes, validate_only)
+            return
+        if resource.type is ConfigResourceType.TOPIC:
+            if not resource.name:
+                raise _invalid_value(resource, "Path must not end with / character")
+            settings = TOPIC_SETTINGS
+        else:
+            settings = BROKER_SETTINGS
+        await self._alter(resource, lambda now: changed(now, changes, settings), validate_only)
+
+    async def settle(self) -> None:
+        """Wait until this broker goes by what was changed."""
+        await self._watcher.catch_up()
+
+    def check_broker(self, name: str) -> bool:
+        """Refuse another broker than this one.
+
+        Returns:
+            Whether it is this broker; else it is all brokers.
+
+        Raises:
+            KafkaError: INVALID_REQUEST.
+        """
+        if not name:
+            return False
+        own_id = self._live.config.broker_id
+        if _INTEGER.fullmatch(name) is None:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"Broker id must be an integer, but it is: {name}")
+        if int(name) != own_id:
+            raise KafkaError(ErrorCode.INVALID_REQUEST, f"Unexpected broker id, expected {own_id}, but received {name}")
+        return True
+
+    async def _alter(self, resource: ConfigResource, update: Update, validate_only: bool) -> None:
+        if resource.type is ConfigResourceType.TOPIC:
+            if resource.name not in self._cluster.image.topics:
+                raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{resource.name}' does not exist.")
+            entity, alter = f"{paths.TOPICS}/{resource.name}", self._altered_topic
+        else:
+            is_one = self.check_broker(resource.name)
+            name = str(self._live.config.broker_id) if is_one else paths.DEFAULT_ENTITY
+            entity, alter = f"{paths.BROKERS}/{name}", self._altered_broker
+
+        def altered(now: dict[str, str]) -> dict[str, str] | None:
+            overrides = alter(resource, update, now)
+            return None if validate_only else self._stored(resource, overrides)
+
+        await update_config(self._registry, entity, altered)
+
+    def _altered_topic(self, resource: ConfigResource, update: Update, now: dict[str, str]) -> dict[str, str]:
+        overrides = update(now)
+        try:
+            TopicConfig.from_broker(self._live.config).with_overrides(overrides)
+        except ConfigValueError as error:
+            raise _invalid_value(resource, str(error)) from None
+        except ConfigError as error:
+            raise KafkaError(ErrorCode.INVALID_CONFIG, str(error)) from None
+        return overrides
+
+    def _altered_broker(self, resource: ConfigResource, update: Update, now: dict[str, str]) -> dict[str, str]:
+        layer = Layer.THIS_BROKER if resource.name else Layer.ALL_BROKERS
+        # What somebody else wrote there and can't be set goes with the first change.
+        readable, _ = decode_passwords(self._live.config, now)
+        settable, _ = only_settable(layer, readable)
+        overrides = update(settable)
+        try:
+            self._live.check(layer, overrides)
+        except ConfigError as error:
+            raise _invalid_value(resource, str(error)) from None
+        return overrides
+
+    def _stored(self, resource: ConfigResource, overrides: dict[str, str]) -> dict[str, str]:
+        """Settings as they stand in the registry."""
+        if resource.type is ConfigResourceType.TOPIC:
+            return overrides
+        try:
+            return encode_passwords(self._live.config, overrides, self._dice.randbytes)
+        except ConfigError as error:
+            raise _invalid_value(resource, str(error)) from None
+
+    def _change_levels(self, resource: ConfigResource, changes: Sequence[ConfigChange], validate_only: bool) -> None:
+        self.check_broker(resource.name)
+        try:
+            broker_loggers.check_changes(changes)
+        except ConfigError as error:
+            raise _invalid_value(resource, str(error)) from None
+        if not validate_only:
+            broker_loggers.change_levels(changes)
+
+
+def _invalid_value(resource: ConfigResource, reason: str) -> KafkaError:
+    return KafkaError(ErrorCode.INVALID_REQUEST, f"Invalid config value for resource {resource}: {reason}")

@@ -1,0 +1,78 @@
+"""Elections and reassignments as administrators ask for them.
+
+The controller does either; what is elected is waited for until this broker's image of the cluster shows it.
+
+Source: semantics, ElectLeaders, AlterPartitionReassignments.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from barnabas.broker.administration.waiting import wait_for_image
+from barnabas.broker.cluster.image import ClusterImage, ClusterView
+from barnabas.broker.controller.controller import Controller
+from barnabas.broker.controller.leaders import Election, ElectionResult, elect_leaders
+from barnabas.broker.controller.reassignment import Moving, ReassignmentResult, reassign
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.timers import Timers
+from barnabas.core.types import TopicPartition
+
+__all__ = ["Election", "ElectionResult", "LeadershipAdmin", "Moving", "ReassignmentResult"]
+
+
+class LeadershipAdmin:
+    """Says who is to lead, and who is to hold, the partitions of the cluster."""
+
+    def __init__(self, cluster: ClusterView, controller: Controller, timers: Timers) -> None:
+        self._cluster = cluster
+        self._controller = controller
+        self._timers = timers
+
+    @property
+    def is_controller(self) -> bool:
+        """Whether this broker is the controller; only that one does any of it."""
+        return self._controller.is_active
+
+    async def elect(
+        self, wanted: Sequence[TopicPartition], election: Election, timeout_ms: int
+    ) -> dict[TopicPartition, ElectionResult]:
+        """Elect leaders, and wait until they lead.
+
+        Args:
+            timeout_ms: How long to wait; what is late is answered with REQUEST_TIMED_OUT, and comes nevertheless.
+        """
+        results = await self._controller.carry_out(
+            lambda registry, state: elect_leaders(registry, state, wanted, election)
+        )
+        if results is None:
+            return dict.fromkeys(wanted, ElectionResult(ErrorCode.NOT_CONTROLLER))
+        elected = {partition: each.leader for partition, each in results.items() if each.error_code == ErrorCode.NONE}
+
+        def is_late(image: ClusterImage, partition: TopicPartition) -> bool:
+            known = image.partition(*partition)
+            return known is None or known.leader != elected[partition]
+
+        def lead(image: ClusterImage) -> bool:
+            return not any(is_late(image, partition) for partition in elected)
+
+        if elected and not await wait_for_image(self._cluster, self._timers, lead, timeout_ms):
+            for partition in elected:
+                if is_late(self._cluster.image, partition):
+                    results[partition] = ElectionResult(ErrorCode.REQUEST_TIMED_OUT)
+        return results
+
+    async def reassign(
+        self, wanted: Mapping[TopicPartition, Sequence[int] | None]
+    ) -> dict[TopicPartition, ReassignmentResult] | None:
+        """Begin to move partitions to other brokers, or cancel that.
+
+        Args:
+            wanted: Partition to the replicas that it is to have; None cancels.
+
+        Returns:
+            What has begun, or why not; None: this broker is not the controller.
+        """
+        return await self._controller.carry_out(lambda registry, state: reassign(registry, state, wanted))
+
+    def reassignments(self) -> dict[TopicPartition, Moving]:
+        """The partitions that are on their way to other brokers."""
+        return self._controller.reassignments()

@@ -1,0 +1,168 @@
+"""Gives users SCRAM credentials, takes them away, and tells who has which.
+
+A credential is a setting of the user in the registry, beside quotas. The client computes the salted password, the
+broker the two keys that it stores; no password ever comes here.
+
+Each user of a request is changed as a whole or not at all, and has one result.
+
+Source: semantics, SCRAM; KIP-554; Kafka 2.7.2, kafka.server.AdminManager, whose words these are.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from barnabas.broker.cluster.watcher import ConfigWatcher
+from barnabas.broker.security.scram_users import ScramUsers
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import KafkaError
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.configs import update_config
+from barnabas.wire.registry.store import Registry
+from barnabas.wire.security.sasl.credential import LEAST_ITERATIONS, ScramCredential, encode_credential
+from barnabas.wire.security.sasl.scram import SCRAM_MECHANISMS, ScramMechanism, make_credential
+
+MOST_ITERATIONS = 16_384
+
+_BY_CODE = {mechanism.code: mechanism for mechanism in SCRAM_MECHANISMS.values()}
+
+
+class Upsertion(NamedTuple):
+    """A credential to be set; the mechanism by its code."""
+
+    user: str
+    mechanism: int
+    iterations: int
+    salt: bytes
+    salted_password: bytes
+
+
+class Deletion(NamedTuple):
+    """A credential to be deleted; the mechanism by its code."""
+
+    user: str
+    mechanism: int
+
+
+Change = Upsertion | Deletion
+
+
+class Result(NamedTuple):
+    """What became of one user's changes, or of the question about one; a success has no message."""
+
+    error_code: ErrorCode = ErrorCode.NONE
+    message: str = ""
+    credentials: Mapping[ScramMechanism, ScramCredential] = {}
+
+
+class ScramAdmin:
+    """Changes and describes credentials. Owned by the event loop."""
+
+    def __init__(self, registry: Registry, watcher: ConfigWatcher, users: ScramUsers) -> None:
+        self._registry = registry
+        self._watcher = watcher
+        self._users = users
+
+    async def alter(self, changes: Sequence[Change]) -> dict[str, Result]:
+        """Change the credentials of users; this broker goes by them when it answers.
+
+        Returns:
+            By user: those that were refused first.
+        """
+        results = _refused(changes)
+        by_user: dict[str, list[Change]] = {}
+        for change in changes:
+            if change.user not in results:
+                by_user.setdefault(change.user, []).append(change)
+        done: dict[str, Result] = {}
+        for user, wanted in by_user.items():
+            result = await self._alter_one(user, wanted)
+            (results if result.error_code else done)[user] = result
+        if done:
+            await self._watcher.catch_up()
+        return results | done
+
+    async def describe(self, users: Sequence[str] | None) -> dict[str, Result]:
+        """Which credentials users have.
+
+        Args:
+            users: Nothing, or nobody, stands for all that have some.
+        """
+        await self._watcher.catch_up()
+        if not users:
+            return {user: self._described(user) for user in sorted(self._users.names())}
+        times_named = Counter(users)
+        results: dict[str, Result] = {}
+        for user in users:
+            if not user:
+                results[user] = Result(ErrorCode.RESOURCE_NOT_FOUND, "Username must not be empty")
+            elif times_named[user] > 1:
+                results[user] = Result(
+                    ErrorCode.DUPLICATE_RESOURCE,
+                    f"Cannot describe SCRAM credentials for the same user twice in a single request: {user}",
+                )
+            else:
+                results[user] = self._described(user)
+        return results
+
+    def _described(self, user: str) -> Result:
+        found = self._users.of_user(user)
+        if not found:
+            return Result(
+                ErrorCode.RESOURCE_NOT_FOUND, f"Attempt to describe a user credential that does not exist: {user}"
+            )
+        credentials = {mechanism: found[name] for name, mechanism in SCRAM_MECHANISMS.items() if name in found}
+        return Result(credentials=credentials)
+
+    async def _alter_one(self, user: str, changes: Sequence[Change]) -> Result:
+        def altered(now: dict[str, str]) -> dict[str, str]:
+            after = dict(now)
+            for change in changes:
+                mechanism = _BY_CODE[change.mechanism]
+                if isinstance(change, Deletion):
+                    if mechanism.name not in now:
+                        raise KafkaError(
+                            ErrorCode.RESOURCE_NOT_FOUND,
+                            "Attempt to delete a user credential that does not exist",
+                        )
+                    del after[mechanism.name]
+                else:
+                    credential = make_credential(mechanism, change.salted_password, change.salt, change.iterations)
+                    after[mechanism.name] = encode_credential(credential)
+            return after
+
+        try:
+            await update_config(self._registry, f"{paths.USERS}/{paths.sanitize(user)}", altered)
+        except KafkaError as error:
+            return Result(error.code, error.message)
+        return Result()
+
+
+def _refused(changes: Iterable[Change]) -> dict[str, Result]:
+    """The users whose changes make no sense, whatever there is."""
+    refused: dict[str, Result] = {}
+    deletions_first = sorted(changes, key=lambda change: isinstance(change, Upsertion))
+    for change in deletions_first:
+        result = _obstacle(change)
+        if result is not None:
+            refused[change.user] = result
+    times_named = Counter((change.user, change.mechanism) for change in changes if change.user not in refused)
+    for (user, _), count in times_named.items():
+        if count > 1:
+            refused[user] = Result(
+                ErrorCode.DUPLICATE_RESOURCE, "A user credential cannot be altered twice in the same request"
+            )
+    return refused
+
+
+def _obstacle(change: Change) -> Result | None:
+    if not change.user:
+        return Result(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Username must not be empty")
+    if change.mechanism not in _BY_CODE:
+        return Result(ErrorCode.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism")
+    if isinstance(change, Upsertion):
+        if change.iterations > MOST_ITERATIONS:
+            return Result(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too many iterations")
+        if change.iterations < LEAST_ITERATIONS:
+            return Result(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too few iterations")
+    return None

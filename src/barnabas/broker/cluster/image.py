@@ -1,0 +1,186 @@
+"""The cluster as the controller told this broker: brokers, leaders, replicas.
+
+Invariants:
+
+- An image is immutable; an update makes a new one.
+- Only UpdateMetadata changes what is known, and only from a controller that is not older than the last one.
+- The broker list of an update replaces the one before; partitions are merged; a leader of -2 removes them.
+
+Source: semantics, replication (UpdateMetadata); protocol guide, UpdateMetadata.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from barnabas.core.error_code import ErrorCode
+from barnabas.wire.protocol.messages.update_metadata import UpdateMetadataRequest, UpdateMetadataResponse
+
+NO_LEADER = -1
+LEADER_DURING_DELETE = -2
+
+
+class BrokerNode(NamedTuple):
+    """A live broker.
+
+    Attributes:
+        endpoints: Listener name to host and port.
+    """
+
+    broker_id: int
+    endpoints: Mapping[str, tuple[str, int]]
+    rack: str | None
+
+
+class PartitionState(NamedTuple):
+    """A partition's leader and replicas.
+
+    Attributes:
+        leader: Broker id; -1: there is none.
+        offline: Replicas whose broker is dead or whose log directory failed.
+    """
+
+    leader: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+    replicas: tuple[int, ...]
+    offline: tuple[int, ...]
+
+
+@dataclass(slots=True, frozen=True)
+class ClusterImage:
+    """The state of the cluster at one moment.
+
+    Attributes:
+        controller_id: -1: unknown.
+        topics: Topic to partition to state.
+    """
+
+    cluster_id: str
+    controller_id: int
+    brokers: Mapping[int, BrokerNode]
+    topics: Mapping[str, Mapping[int, PartitionState]]
+
+    def partition(self, topic: str, partition: int) -> PartitionState | None:
+        """The state of a partition, if it is known."""
+        partitions = self.topics.get(topic)
+        return None if partitions is None else partitions.get(partition)
+
+    def is_follower(self, broker_id: int, partitions: Iterable[tuple[str, int]]) -> bool:
+        """Whether a broker is a replica of all these partitions, and leads none of them."""
+        for topic, index in partitions:
+            state = self.partition(topic, index)
+            if state is None or broker_id not in state.replicas or broker_id == state.leader:
+                return False
+        return True
+
+    def partition_count(self, topic: str) -> int:
+        """How many partitions a topic has; 0: there is no such topic."""
+        return len(self.topics.get(topic, ()))
+
+    def has_leaders(self, topic: str, partition_count: int) -> bool:
+        """Whether a topic is there with all of its partitions led."""
+        partitions = self.topics.get(topic, {})
+        return len(partitions) >= partition_count and all(state.leader >= 0 for state in partitions.values())
+
+
+class ImageChange(NamedTuple):
+    """What listeners are told."""
+
+    image: ClusterImage
+    deleted_topics: list[str]
+
+
+ChangeListener = Callable[[ImageChange], object]
+
+
+class ClusterView:
+    """Holds the newest image. Owned by the event loop.
+
+    Attributes:
+        image: The newest.
+        broker_epoch: This broker's, from its registration; control requests for an older one are refused.
+    """
+
+    __slots__ = ("_controller_epoch", "_listeners", "_overrides", "broker_epoch", "image")
+
+    def __init__(self, cluster_id: str) -> None:
+        self.image = ClusterImage(cluster_id, -1, {}, {})
+        self.broker_epoch = -1
+        self._controller_epoch = 0
+        self._listeners: dict[ChangeListener, None] = {}
+        self._overrides: dict[str, dict[str, str]] = {}
+
+    def on_change(self, listener: ChangeListener) -> Callable[[], None]:
+        """Tell `listener` of every new image, in the order in which listeners came.
+
+        Returns:
+            A function that removes the listener.
+        """
+        self._listeners[listener] = None
+
+        def forget() -> None:
+            self._listeners.pop(listener, None)
+
+        return forget
+
+    def topic_overrides(self, topic: str) -> Mapping[str, str]:
+        """The settings that a topic itself has; empty when it has none, or is unknown."""
+        return self._overrides.get(topic, {})
+
+    def set_topic_overrides(self, topic: str, overrides: Mapping[str, str]) -> None:
+        """Remember a topic's settings as they are in the registry."""
+        self._overrides[topic] = dict(overrides)
+
+    def has_topic_overrides(self, topic: str) -> bool:
+        """Whether the topic's settings were read."""
+        return topic in self._overrides
+
+    def update_metadata(self, request: UpdateMetadataRequest) -> UpdateMetadataResponse:
+        """Take over what the controller says, and tell the listeners."""
+        if request.controller_epoch < self._controller_epoch:
+            return UpdateMetadataResponse(ErrorCode.STALE_CONTROLLER_EPOCH)
+        if -1 < request.broker_epoch < self.broker_epoch:
+            return UpdateMetadataResponse(ErrorCode.STALE_BROKER_EPOCH)
+        self._controller_epoch = request.controller_epoch
+        topics, deleted = _merge_topics(self.image.topics, request)
+        brokers = {
+            broker.id: BrokerNode(
+                broker.id,
+                {endpoint.listener: (endpoint.host, endpoint.port) for endpoint in broker.endpoints},
+                broker.rack,
+            )
+            for broker in request.live_brokers
+        }
+        self.image = ClusterImage(self.image.cluster_id, request.controller_id, brokers, topics)
+        for topic in deleted:
+            self._overrides.pop(topic, None)
+        change = ImageChange(self.image, deleted)
+        for listener in list(self._listeners):
+            listener(change)
+        return UpdateMetadataResponse(ErrorCode.NONE)
+
+
+def _merge_topics(
+    known: Mapping[str, Mapping[int, PartitionState]], request: UpdateMetadataRequest
+) -> tuple[Mapping[str, Mapping[int, PartitionState]], list[str]]:
+    topics = dict(known)
+    deleted = []
+    for topic in request.topic_states:
+        partitions = dict(topics.get(topic.topic_name, {}))
+        for state in topic.partition_states:
+            if state.leader == LEADER_DURING_DELETE:
+                partitions.pop(state.partition_index, None)
+            else:
+                partitions[state.partition_index] = PartitionState(
+                    state.leader,
+                    state.leader_epoch,
+                    tuple(state.isr),
+                    tuple(state.replicas),
+                    tuple(state.offline_replicas),
+                )
+        if partitions:
+            topics[topic.topic_name] = partitions
+        elif topics.pop(topic.topic_name, None) is not None:
+            deleted.append(topic.topic_name)
+    return topics, deleted

@@ -1,0 +1,390 @@
+"""Reads settings from the registry, and sees when somebody changes them.
+
+An entity is what settings are kept for, and is named as its node below /config: `topics/t`, `brokers/0`,
+`brokers/<default>`, `clients/c`, `users/u`, `users/u/clients/c` (names URL-encoded, see `paths.sanitize`). Whoever
+changes one writes its node and a sequential notification under /config/changes (`wire/registry/configs.py`). A broker
+handles the notifications that it has not seen yet in order, reads the nodes again, and deletes notifications older than
+15 minutes.
+
+Whoever goes by the settings of one type of entity (`topics`, ...) subscribes to it and is told of each entity as it is
+at the start, and then whenever it is another than it was told last.
+
+Of a type that is watched also the nodes themselves are: who writes one and tells nobody is seen as well. There what is
+no node of settings (no JSON object with strings below `config`) changes nothing.
+
+Invariants:
+
+- Everything is done in one queue, a piece at a time: nobody is told of something older after something newer.
+- A change is told once, after its notification was seen; several of one entity that are seen together are told as one.
+- No change is lost: what can't be read is read again later, and where the session broke, so that notifications may have
+  come and been deleted meanwhile, everything is read again.
+- The settings of a topic were told before its first LeaderAndIsr request is carried out (`load`).
+
+Source: zookeeper.md, configs; Kafka 2.7.2, DynamicConfigManager, ZkNodeChangeNotificationListener.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+
+from barnabas.broker.registry.changes import NOTIFICATION_LIFETIME_MS, RETRY_BACKOFF_MS, notifications
+from barnabas.core.clock import Clock
+from barnabas.core.pending import Pending, Spawner
+from barnabas.core.timers import Timers
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.store import (
+    EventType,
+    NoNodeError,
+    NotEmptyError,
+    Registry,
+    RegistryClosedError,
+    RegistryError,
+    Watch,
+    WatchEvent,
+)
+from barnabas.wire.registry.znodes.configs import decode_change, decode_config, decode_config_strictly
+from barnabas.wire.registry.znodes.payload import MalformedError
+
+log = logging.getLogger(__name__)
+
+# So many nodes are read together.
+_READ_TOGETHER = 500
+
+OverridesListener = Callable[[str, Mapping[str, str]], object]
+"""Told of an entity, without its type, and of its settings; none where its node is gone."""
+
+
+class ConfigWatcher:
+    """Tells who goes by settings in the registry what they are. Owned by the event loop."""
+
+    def __init__(self, registry: Registry, clock: Clock, timers: Timers, spawner: Spawner) -> None:
+        self._registry = registry
+        self._clock = clock
+        self._timers = timers
+        self._spawner = spawner
+        self._listeners: dict[str, list[OverridesListener]] = {}
+        self._watched_types: set[str] = set()
+        # Of these: which have a node, what was written since it was read, and where entities came or went.
+        self._known: set[str] = set()
+        self._written: dict[str, None] = {}
+        self._changed_lists: dict[str, None] = {}
+        self._malformed: dict[str, bytes | None] = {}
+        self._queue: deque[tuple[Callable[[], Awaitable[None]], Pending[None]]] = deque()
+        self._is_working = False
+        self._is_look_due = False
+        # Whether notifications may have been missed: then what was told is compared with everything that is there.
+        self._is_stale = False
+        self._last_seen = -1
+        # When those that are still there were written.
+        self._written_ms: dict[str, int] = {}
+        # What was told last; entities without settings are left out.
+        self._told: dict[str, dict[str, str]] = {}
+
+    def subscribe(self, entity_type: str, listener: OverridesListener, *, is_watched: bool = False) -> None:
+        """Tell `listener` of the settings of each entity of a type; before `start`.
+
+        Args:
+            is_watched: Also of what is written without a notification. That takes two watches for each entity.
+        """
+        self._listeners.setdefault(entity_type, []).append(listener)
+        if is_watched:
+            self._watched_types.add(entity_type)
+
+    async def start(self) -> None:
+        """Tell of every entity as it is, and begin to watch.
+
+        Raises:
+            NoNodeError: The persistent paths were not created yet.
+        """
+        await self._do(self._begin)
+
+    async def load(self, entities: Iterable[str]) -> None:
+        """Read entities now and tell of them, whether they changed or not.
+
+        Raises:
+            RegistryError: They could not be read.
+        """
+        wanted = list(entities)
+        await self._do(lambda: self._load(wanted))
+
+    async def catch_up(self) -> None:
+        """Wait until everybody was told of what was written before; what can't be read now is told later."""
+        self._look_soon()
+        await self._do(_nothing)
+
+    def forget(self, entity: str) -> None:
+        """What has these settings is gone for good: one of its name is a new one."""
+        self._told.pop(entity, None)
+
+    # --- one thing after the other
+
+    async def _do(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Have work done in its turn; raises what it raises."""
+        await self._enqueue(work).future()
+
+    def _enqueue(self, work: Callable[[], Awaitable[None]]) -> Pending[None]:
+        done: Pending[None] = Pending()
+        self._queue.append((work, done))
+        if not self._is_working:
+            self._is_working = True
+            self._spawner.spawn(self._work())
+        return done
+
+    async def _work(self) -> None:
+        try:
+            while self._queue:
+                work, done = self._queue.popleft()
+                try:
+                    await work()
+                except Exception as error:
+                    done.fail(error)
+                else:
+                    done.complete(None)
+        finally:
+            self._is_working = False
+
+    # --- who changed
+
+    def _changed(self, event: WatchEvent) -> None:
+        if event.type is EventType.NONE:
+            self._is_stale = True
+        self._look_soon()
+
+    def _entity_written(self, event: WatchEvent) -> None:
+        """The watch of an entity's node."""
+        if event.type is not EventType.NONE:
+            self._written[paths.config_entity(event.path)] = None
+        self._changed(event)
+
+    def _list_changed(self, event: WatchEvent) -> None:
+        """The watch of a node below which entities are."""
+        if event.type is not EventType.NONE:
+            self._changed_lists[paths.config_entity(event.path)] = None
+        self._changed(event)
+
+    def _look_soon(self) -> None:
+        """Look for notifications in turn; however often it is asked for meanwhile."""
+        if not self._is_look_due:
+            self._is_look_due = True
+            self._enqueue(self._look).then(lambda _: None, self._look_again)
+
+    def _look_again(self, error: BaseException) -> None:
+        if isinstance(error, RegistryClosedError):
+            log.debug("the registry closed while a change of settings was read")
+        elif isinstance(error, RegistryError):
+            # The watch is not set any more: without another try no change would ever be seen.
+            log.warning("changed settings could not be read, trying again: %s", error)
+            self._timers.call_later(RETRY_BACKOFF_MS, self._look_soon)
+        else:
+            log.error("changed settings could not be taken over", exc_info=error)
+
+    async def _begin(self) -> None:
+        # Before the entities are read: what changes from then on has a notification that is not among these.
+        for name in await self._new_notifications():
+            await self._read_notification(name)
+            self._last_seen = max(self._last_seen, _number(name))
+        await self._delete_old()
+        await self._read_all(is_start=True)
+
+    async def _look(self) -> None:
+        self._is_look_due = False
+        names = await self._new_notifications()
+        # In the order in which they changed first.
+        changed: dict[str, None] = {}
+        for name in names:
+            entity = await self._read_notification(name)
+            if entity is not None:
+                changed[entity] = None
+        written, self._written = self._written, {}
+        lists, self._changed_lists = self._changed_lists, {}
+        try:
+            await self._take_over(changed, written, lists)
+        except RegistryError:
+            # They are to be seen still.
+            self._written = {**written, **self._written}
+            self._changed_lists = {**lists, **self._changed_lists}
+            raise
+        # Not before: what could not be read is still to be seen.
+        self._last_seen = max([self._last_seen, *map(_number, names)])
+        await self._delete_old()
+
+    async def _take_over(self, changed: dict[str, None], written: dict[str, None], lists: dict[str, None]) -> None:
+        """Read what may be another than it was.
+
+        Args:
+            changed, written: Entities with a notification, and those whose nodes were written.
+            lists: Where entities came or went.
+        """
+        if self._is_stale:
+            # Before: the session may be gone again while they are read.
+            self._is_stale = False
+            try:
+                await self._read_all()
+            except RegistryError:
+                self._is_stale = True
+                raise
+            return
+        come: dict[str, None] = {}
+        for each in lists:
+            come.update(dict.fromkeys(await self._new_entities(each)))
+        for entity in {**changed, **written, **come}:
+            await self._read_changed(entity)
+
+    async def _new_entities(self, list_name: str) -> list[str]:
+        """The entities below a node that were not there before; who comes next is told by a watch."""
+        names = await self._children(list_name)
+        entity_type, _, user = list_name.partition("/")
+        if entity_type == paths.USERS and user and "/" not in user:
+            # A user: below it is where its clients are.
+            clients = f"{list_name}/{paths.CLIENTS}"
+            return await self._new_entities(clients) if paths.CLIENTS in names else []
+        found = [each for each in (f"{list_name}/{name}" for name in names) if each not in self._known]
+        if list_name == paths.USERS:
+            for each in list(found):
+                found += await self._new_entities(each)
+        return found
+
+    async def _new_notifications(self) -> list[str]:
+        """The notifications that were not seen yet, in order; who comes after them is told by a watch."""
+        prefix = paths.CONFIG_CHANGE_PREFIX
+        listed = await self._registry.children(paths.CONFIG_CHANGES, self._changed)
+        names = await notifications(self._registry, paths.CONFIG_CHANGES, prefix, listed)
+        self._written_ms = {name: self._written_ms[name] for name in names if name in self._written_ms}
+        return [name for name in names if _number(name) > self._last_seen]
+
+    async def _read_notification(self, name: str) -> str | None:
+        """Which entity a notification is about; None where it says nothing that could be."""
+        try:
+            data, stat = await self._registry.get(paths.child(paths.CONFIG_CHANGES, name))
+        except NoNodeError:
+            # Another broker deleted it, so it is 15 minutes old, and this one was away.
+            self._is_stale = True
+            return None
+        self._written_ms[name] = stat.ctime
+        entity = decode_change(data)
+        if entity is None:
+            log.warning("the notification %s of a change of settings is not one, and is passed over", name)
+            return None
+        return entity
+
+    async def _delete_old(self) -> None:
+        now_ms = self._clock.now_ms()
+        for name, written_ms in list(self._written_ms.items()):
+            if now_ms - written_ms <= NOTIFICATION_LIFETIME_MS:
+                continue
+            try:
+                await self._registry.delete(paths.child(paths.CONFIG_CHANGES, name))
+            except (NoNodeError, NotEmptyError):
+                # Another broker was faster; or somebody keeps it.
+                pass
+            del self._written_ms[name]
+
+    # --- what they are now
+
+    async def _load(self, entities: Iterable[str]) -> None:
+        for entity in entities:
+            self._tell(entity, await self._read(entity))
+
+    async def _read_changed(self, entity: str) -> None:
+        if entity.partition("/")[0] not in self._listeners:
+            log.warning("a change of settings of %s is ignored: nothing here goes by them", entity)
+            return
+        overrides = await self._read(entity)
+        if overrides != self._told.get(entity, {}):
+            self._tell(entity, overrides)
+
+    async def _read_all(self, is_start: bool = False) -> None:
+        """Read every entity that somebody subscribed to, and tell of those that are others than were told."""
+        there: set[str] = set()
+        for entity_type in self._listeners:
+            entities = await self._entities(entity_type)
+            there.update(entities)
+            watch = (lambda _: self._entity_written) if entity_type in self._watched_types else None
+            await self._read_together(entities, watch, is_start)
+        self._known &= there
+        for entity in [each for each in self._told if each not in there]:
+            self._tell(entity, {})
+
+    async def _read_together(self, entities: list[str], watch: Callable[[str], Watch] | None, is_start: bool) -> None:
+        """Read entities of one type and tell of those that are others than were told."""
+        for start in range(0, len(entities), _READ_TOGETHER):
+            some = entities[start : start + _READ_TOGETHER]
+            found = await self._registry.get_many([paths.config(entity) for entity in some], watch)
+            for entity, each in zip(some, found, strict=True):
+                if each is None:
+                    overrides = {}
+                elif watch is None:
+                    overrides = decode_config(each[0])
+                else:
+                    overrides = self._decode(entity, each[0])
+                    self._known.add(entity)
+                if is_start or overrides != self._told.get(entity, {}):
+                    self._tell(entity, overrides)
+
+    async def _entities(self, entity_type: str) -> list[str]:
+        """All entities of a type that have a node."""
+        found = []
+        # What is for all comes before what stands on it.
+        for name in sorted(await self._children(entity_type), key=lambda name: (name != paths.DEFAULT_ENTITY, name)):
+            entity = f"{entity_type}/{name}"
+            found.append(entity)
+            if entity_type == paths.USERS:
+                clients = f"{entity}/{paths.CLIENTS}"
+                # Where they are watched, so is whether there will be any.
+                if entity_type not in self._watched_types or paths.CLIENTS in await self._children(entity):
+                    found += [f"{clients}/{client}" for client in await self._children(clients)]
+        return found
+
+    async def _children(self, entity: str) -> list[str]:
+        watch = self._list_changed if entity.partition("/")[0] in self._watched_types else None
+        try:
+            return await self._registry.children(paths.config(entity), watch)
+        except NoNodeError:
+            return []
+
+    async def _read(self, entity: str) -> dict[str, str]:
+        is_watched = entity.partition("/")[0] in self._watched_types
+        try:
+            data, _ = await self._registry.get(paths.config(entity), self._entity_written if is_watched else None)
+        except NoNodeError:
+            self._known.discard(entity)
+            self._malformed.pop(entity, None)
+            return {}
+        if not is_watched:
+            return decode_config(data)
+        self._known.add(entity)
+        return self._decode(entity, data)
+
+    def _decode(self, entity: str, data: bytes | None) -> dict[str, str]:
+        """What an entity's node says; where it says nothing that can be, what it said before."""
+        try:
+            overrides = decode_config_strictly(data)
+        except MalformedError as error:
+            # differs from Kafka (malformed-settings): they are taken for none there.
+            if self._malformed.get(entity) != data:
+                log.warning("the settings of %s stay what they were, the node is malformed: %s", entity, error)
+                self._malformed[entity] = data
+            return self._told.get(entity, {})
+        self._malformed.pop(entity, None)
+        return overrides
+
+    def _tell(self, entity: str, overrides: dict[str, str]) -> None:
+        if overrides:
+            self._told[entity] = overrides
+        else:
+            self._told.pop(entity, None)
+        entity_type, _, name = entity.partition("/")
+        for listener in self._listeners.get(entity_type, ()):
+            try:
+                listener(name, overrides)
+            except Exception:
+                # A bug of the one that was told: the others, and those that are told next, are no part of it.
+                log.exception("changed settings of %s could not be taken over", entity)
+
+
+async def _nothing() -> None:
+    return
+
+
+def _number(name: str) -> int:
+    return int(name[len(paths.CONFIG_CHANGE_PREFIX) :])

@@ -1,0 +1,117 @@
+"""Becoming controller: whoever creates /controller is it, and the epoch goes up in the same transaction.
+
+Invariant: two controllers never have the same epoch, and the older one's writes fail: each of them checks the version
+of /controller_epoch.
+
+Source: zookeeper.md, controller election.
+"""
+
+import logging
+from typing import NamedTuple
+
+from barnabas.core.clock import Clock
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.bootstrap import delete_with_children
+from barnabas.wire.registry.store import (
+    BadVersionError,
+    CreateOp,
+    NodeExistsError,
+    NoNodeError,
+    Registry,
+    SetOp,
+    Stat,
+    Watch,
+)
+from barnabas.wire.registry.znodes.cluster import (
+    INITIAL_CONTROLLER_EPOCH,
+    decode_controller,
+    decode_controller_epoch,
+    encode_controller,
+    encode_controller_epoch,
+)
+from barnabas.wire.registry.znodes.payload import MalformedError
+
+log = logging.getLogger(__name__)
+
+
+class Elected(NamedTuple):
+    """This broker is the controller.
+
+    Attributes:
+        epoch_zk_version: The version of /controller_epoch that every write of this controller checks.
+    """
+
+    epoch: int
+    epoch_zk_version: int
+
+
+async def elect(registry: Registry, broker_id: int, clock: Clock) -> Elected | None:
+    """Try to become controller.
+
+    Returns:
+        The epoch, or None when another broker is controller.
+    """
+    epoch, zk_version = await _read_epoch(registry)
+    try:
+        results = await registry.multi(
+            [
+                CreateOp(paths.CONTROLLER, encode_controller(broker_id, clock.now_ms()), is_ephemeral=True),
+                SetOp(paths.CONTROLLER_EPOCH, encode_controller_epoch(epoch + 1), zk_version),
+            ]
+        )
+    except (NodeExistsError, BadVersionError):
+        return None
+    stat = results[1]
+    assert isinstance(stat, Stat)
+    return Elected(epoch + 1, stat.version)
+
+
+class Incumbent(NamedTuple):
+    """The controller, as /controller says.
+
+    Attributes:
+        broker_id: -1: unknown, since the node's data cannot be read.
+        session_id: The session that owns the node. With this broker's id and another session it is the node of an
+            earlier session of this broker, which has yet to expire.
+    """
+
+    broker_id: int
+    session_id: int
+
+
+async def current_controller(registry: Registry, watch: Watch | None = None) -> Incumbent | None:
+    """The controller, or None when there is none; `watch` is told when that changes."""
+    if await registry.exists(paths.CONTROLLER, watch) is None:
+        return None
+    try:
+        data, stat = await registry.get(paths.CONTROLLER)
+    except NoNodeError:
+        return None
+    if not stat.ephemeral_owner:
+        # Kafka would never elect anybody again.
+        log.error("%s belongs to no session, so to no broker: it is deleted", paths.CONTROLLER)
+        await delete_with_children(registry, paths.CONTROLLER)
+        return None
+    return Incumbent(decode_controller(data), stat.ephemeral_owner)
+
+
+async def still_elected(registry: Registry) -> Elected:
+    """The epoch of a broker that is still the controller after it lost its connection to the registry."""
+    return Elected(*await _read_epoch(registry))
+
+
+async def _read_epoch(registry: Registry) -> tuple[int, int]:
+    try:
+        data, stat = await registry.get(paths.CONTROLLER_EPOCH)
+    except NoNodeError:
+        try:
+            await registry.create(paths.CONTROLLER_EPOCH, INITIAL_CONTROLLER_EPOCH)
+        except NodeExistsError:
+            pass
+        data, stat = await registry.get(paths.CONTROLLER_EPOCH)
+    try:
+        return decode_controller_epoch(data), stat.version
+    except MalformedError as error:
+        # As often as it was written there were elections.
+        log.error("%s is malformed (%s): it goes on from %d", paths.CONTROLLER_EPOCH, error, stat.version)
+        return stat.version, stat.version

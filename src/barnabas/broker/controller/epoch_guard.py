@@ -1,0 +1,39 @@
+"""Writes as the controller: nothing is changed once another broker was elected.
+
+Invariant: every write of the controller is one transaction with a check of /controller_epoch. What that check refuses
+ends this controller; what the rest of the transaction is refused for is the caller's own business.
+
+Source: zookeeper.md, controller election.
+"""
+
+from collections.abc import Sequence
+
+from barnabas.core.errors import BarnabasError
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.store import BadVersionError, CheckOp, NoNodeError, Op, OpResult, Registry
+
+
+class ControllerMovedError(BarnabasError):
+    """Another broker was elected: this one is no longer the controller."""
+
+
+async def write_as_controller(registry: Registry, epoch_zk_version: int, ops: Sequence[Op]) -> list[OpResult]:
+    """Do all of it as one transaction, or nothing.
+
+    Args:
+        epoch_zk_version: The version of /controller_epoch that this controller wrote.
+
+    Returns:
+        The results of `ops`.
+
+    Raises:
+        ControllerMovedError: /controller_epoch has another version, or is gone.
+        RegistryError: The error of the first of `ops` that failed.
+    """
+    try:
+        results = await registry.multi([CheckOp(paths.CONTROLLER_EPOCH, epoch_zk_version), *ops])
+    except (BadVersionError, NoNodeError) as error:
+        if error.path == paths.CONTROLLER_EPOCH:
+            raise ControllerMovedError("/controller_epoch was written by another broker") from None
+        raise
+    return results[1:]

@@ -1,0 +1,67 @@
+"""Reads the assignments of topics, many at a time.
+
+Invariant: what makes no sense in the registry is left out, with a warning, and is in nobody else's way.
+
+Source: zookeeper.md, topic assignment.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+
+from barnabas.broker.controller.state import ControllerState
+from barnabas.core.types import is_topic_name
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.store import Found, Registry, Watch
+from barnabas.wire.registry.znodes.payload import MalformedError
+from barnabas.wire.registry.znodes.topics import TopicAssignment, decode_assignment
+
+log = logging.getLogger(__name__)
+
+_TOPICS_PER_TURN = 500
+
+
+async def read_topics(
+    registry: Registry, state: ControllerState, topics: Iterable[str], watch: Callable[[str], Watch]
+) -> list[str]:
+    """Take over what the registry says of topics.
+
+    Args:
+        watch: Gives the watch of each node, by its path.
+
+    Returns:
+        Which of them are there.
+    """
+    found: list[str] = []
+    wanted = list(topics)
+    for start in range(0, len(wanted), _TOPICS_PER_TURN):
+        some = wanted[start : start + _TOPICS_PER_TURN]
+        nodes = await registry.get_many([paths.topic(topic) for topic in some], watch)
+        for topic, node in zip(some, nodes, strict=True):
+            assignment = assignment_of(state, topic, node)
+            if assignment is not None:
+                state.topics[topic] = assignment
+                state.unled.add(topic)
+                found.append(topic)
+        await asyncio.sleep(0)
+    return found
+
+
+def assignment_of(state: ControllerState, topic: str, found: Found) -> TopicAssignment | None:
+    """What a topic's node says; None: the topic is gone, or what is there can be none, which is told once."""
+    if found is None:
+        state.settle(paths.topic(topic))
+        return None
+    data, stat = found
+    try:
+        if not is_topic_name(topic):
+            raise MalformedError("no topic can be called so")
+        if stat.ephemeral_owner:
+            raise MalformedError("its node is ephemeral: it would go with somebody's session")
+        assignment = decode_assignment(data)
+    except MalformedError as error:
+        if state.is_news(paths.topic(topic), str(error)):
+            log.warning("topic %s is left out: %s is malformed (%s)", topic, paths.topic(topic), error)
+        return None
+    state.settle(paths.topic(topic))
+    return assignment

@@ -1,0 +1,143 @@
+"""Brings the controller's requests to the brokers: to each in order, one at a time, until it has them or is gone.
+
+Source: semantics, controller (requests to one broker).
+"""
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from typing import Protocol
+
+from barnabas.broker.controller.requests import ControlRequest, ControlResponse
+from barnabas.core.timers import Timers
+
+log = logging.getLogger(__name__)
+
+RETRY_BACKOFF_MS = 100
+
+Delivered = Callable[[ControlResponse | None], object]
+"""Called with the broker's answer, or None when it did not get the request."""
+
+
+class BrokerLink(Protocol):
+    """The way to one broker."""
+
+    def send(self, request: ControlRequest, then: Delivered) -> None:
+        """Deliver a request and call `then` once, with the answer or with None when it may not have arrived."""
+        ...
+
+
+class _Entry:
+    """One request on its way."""
+
+    __slots__ = ("request", "then")
+
+    def __init__(self, request: ControlRequest, then: Delivered) -> None:
+        self.request = request
+        self.then = then
+
+
+class _Channel:
+    """The requests of one broker; the first in the queue is the one in flight."""
+
+    __slots__ = ("is_closed", "is_sending", "link", "queue")
+
+    def __init__(self, link: BrokerLink) -> None:
+        self.link = link
+        self.queue: deque[_Entry] = deque()
+        self.is_sending = False
+        self.is_closed = False
+
+
+def _ignore(response: ControlResponse | None) -> None:
+    return
+
+
+class Sender:
+    """One queue for each live broker. Owned by the event loop."""
+
+    def __init__(self, timers: Timers, link_to: Callable[[int], BrokerLink]) -> None:
+        """Args:
+        link_to: Gives the link to a broker that came alive.
+        """
+        self._timers = timers
+        self._link_to = link_to
+        self._channels: dict[int, _Channel] = {}
+
+    def add(self, broker_id: int) -> None:
+        """A broker came alive."""
+        self.remove(broker_id)
+        self._channels[broker_id] = _Channel(self._link_to(broker_id))
+
+    def remove(self, broker_id: int) -> None:
+        """Forget a broker that is gone; its requests that are not answered yet get None."""
+        channel = self._channels.pop(broker_id, None)
+        if channel is None:
+            return
+        channel.is_closed = True
+        queue, channel.queue = channel.queue, deque()
+        for entry in queue:
+            entry.then(None)
+
+    def send(self, broker_id: int, request: ControlRequest, then: Delivered = _ignore) -> None:
+        """Queue a request; `then` gets the answer, or None when the broker is gone."""
+        channel = self._channels.get(broker_id)
+        if channel is None:
+            then(None)
+            return
+        channel.queue.append(_Entry(request, then))
+        if not channel.is_sending:
+            self._send_next(channel)
+
+    def when_idle(self, broker_id: int, callback: Callable[[], object]) -> None:
+        """Call back when a broker has answered all that was queued for it: at once, if there is nothing."""
+        channel = self._channels.get(broker_id)
+        if channel is None or not channel.is_sending:
+            callback()
+            return
+        last = channel.queue[-1]
+        last_then = last.then
+
+        def both(response: ControlResponse | None) -> None:
+            last_then(response)
+            callback()
+
+        last.then = both
+
+    def close(self) -> None:
+        """Forget all brokers."""
+        for broker_id in list(self._channels):
+            self.remove(broker_id)
+
+    def _send_next(self, channel: _Channel) -> None:
+        # A loop, not a recursion: a link in this process answers on the spot, and the queue may be long.
+        channel.is_sending = True
+        is_looping = True
+
+        def answered(response: ControlResponse | None) -> None:
+            if channel.is_closed:
+                return
+            if response is None:
+                self._timers.call_later(RETRY_BACKOFF_MS, self._retry, channel)
+                return
+            channel.queue.popleft().then(response)
+            if not is_looping:
+                self._continue(channel)
+
+        while channel.queue and not channel.is_closed:
+            head = channel.queue[0]
+            channel.link.send(head.request, answered)
+            if channel.queue and channel.queue[0] is head:
+                is_looping = False
+                return
+        channel.is_sending = False
+
+    def _continue(self, channel: _Channel) -> None:
+        if channel.queue and not channel.is_closed:
+            self._send_next(channel)
+        else:
+            channel.is_sending = False
+
+    def _retry(self, channel: _Channel) -> None:
+        if not channel.is_closed:
+            self._send_next(channel)

@@ -1,0 +1,41 @@
+"""What coordinators need of the replica manager and its partitions, which fit these by their shape."""
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from barnabas.broker.log.append_result import AppendResult
+from barnabas.core.pending import Pending
+from barnabas.core.types import TopicPartition
+
+
+class StateLog(Protocol):
+    """The log of one partition of an internal topic."""
+
+    @property
+    def log_start_offset(self) -> int: ...
+
+    @property
+    def log_end_offset(self) -> int: ...
+
+    def batches(self, start_offset: int, end_offset: int, /) -> Iterator[memoryview]:
+        """Its batches; asked for on the event loop, walked in another thread."""
+        ...
+
+
+class StatePartition(Protocol):
+    """One hosted partition of an internal topic."""
+
+    @property
+    def log(self) -> StateLog: ...
+
+
+class Replicas(Protocol):
+    """Where records of the internal topic go and come from."""
+
+    def partition(self, topic_partition: TopicPartition, /) -> StatePartition | None: ...
+
+    def append(
+        self, topic_partition: TopicPartition, records: bytearray, required_acks: int, timeout_ms: int, /
+    ) -> Pending[AppendResult]:
+        """Append a batch; the answer comes when it is as safe as `required_acks` asks."""
+        ...

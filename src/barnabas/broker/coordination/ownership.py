@@ -1,0 +1,181 @@
+"""Which partitions of an internal topic this broker coordinates, and which of them are still being read.
+
+A partition is loaded in three steps: its log is read in the executor, what it holds is taken over on the event loop a
+little at a time, then it is owned. Until then clients are answered COORDINATOR_LOAD_IN_PROGRESS.
+
+Invariants: a partition is never loading and owned at once; a load that was overtaken by a resignation changes
+nothing any more.
+
+Source: semantics, group coordinator (coordinator moves).
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Generic, Protocol, TypeVar
+
+from barnabas.broker.coordination.interfaces import Replicas
+from barnabas.core.errors import StorageError
+from barnabas.core.executor import Executor
+from barnabas.core.timers import Timers
+from barnabas.core.types import TopicPartition
+from barnabas.wire.records.errors import CorruptRecordsError
+
+log = logging.getLogger(__name__)
+
+_ITEMS_PER_TURN = 200
+_RETRY_MS = 5_000
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class LoadedPartition(Generic[T]):
+    """What a partition holds.
+
+    Attributes:
+        items: What is to be taken over (groups, transactional ids), each once.
+        record_count: Records that were read.
+        skipped_count: Records that could not be understood.
+    """
+
+    items: list[T] = field(default_factory=list)
+    record_count: int = 0
+    skipped_count: int = 0
+
+
+class Reader(Protocol[T]):
+    """Reads a whole partition; runs off the event loop."""
+
+    def __call__(self, batches: Iterable[memoryview], is_stopped: Callable[[], bool], /) -> LoadedPartition[T]:
+        """Args:
+        batches: Its record batches, oldest first.
+        is_stopped: Asked before each batch; when it says so the result is incomplete and of no use.
+        """
+        ...
+
+
+class _Load:
+    __slots__ = ("is_stopped",)
+
+    def __init__(self) -> None:
+        self.is_stopped = False
+
+
+class OwnedPartitions(Generic[T]):
+    """The partitions that this broker coordinates; belongs to the event loop's thread."""
+
+    def __init__(
+        self,
+        topic: str,
+        replicas: Replicas,
+        executor: Executor,
+        timers: Timers,
+        read: Reader[T],
+        take_over: Callable[[T, int], object],
+        loaded: Callable[[int], object] = lambda partition: None,
+    ) -> None:
+        """Args:
+        topic: The internal topic.
+        read: What a partition is read with, in the executor.
+        take_over: Called with each item that was read, and its partition.
+        loaded: Called with each partition that has become owned.
+        """
+        self._topic = topic
+        self._replicas = replicas
+        self._executor = executor
+        self._timers = timers
+        self._read_items = read
+        self._take_over = take_over
+        self._loaded = loaded
+        self._owned: set[int] = set()
+        self._loading: dict[int, _Load] = {}
+
+    @property
+    def is_loading(self) -> bool:
+        """Whether any partition is being read."""
+        return bool(self._loading)
+
+    def owns(self, partition: int) -> bool:
+        """Whether the partition is led and loaded."""
+        return partition in self._owned
+
+    def loads(self, partition: int) -> bool:
+        """Whether the partition is led, and being read."""
+        return partition in self._loading
+
+    def begin(self, partition: int) -> None:
+        """Read a partition that this broker leads now; nothing happens when that was done or is being done."""
+        if partition in self._owned or partition in self._loading:
+            return
+        load = self._loading[partition] = _Load()
+        self._read(partition, load)
+
+    def drop(self, partition: int) -> None:
+        """Give a partition up."""
+        self._owned.discard(partition)
+        load = self._loading.pop(partition, None)
+        if load is not None:
+            load.is_stopped = True
+
+    def close(self) -> None:
+        """Give all up."""
+        for partition in [*self._owned, *self._loading]:
+            self.drop(partition)
+
+    def _read(self, partition: int, load: _Load) -> None:
+        if load.is_stopped:
+            return
+        hosted = self._replicas.partition(TopicPartition(self._topic, partition))
+        if hosted is None:
+            self.drop(partition)
+            return
+        start_offset, end_offset = hosted.log.log_start_offset, hosted.log.log_end_offset
+        if start_offset == end_offset:
+            self._finish(partition, load)
+            return
+        try:
+            batches = hosted.log.batches(start_offset, end_offset)
+        except (StorageError, CorruptRecordsError) as error:
+            self._on_failure(partition, load, error)
+            return
+        self._executor.run(
+            partial(self._read_items, batches, lambda: load.is_stopped),
+            partial(self._on_read, partition, load),
+            partial(self._on_failure, partition, load),
+        )
+
+    def _on_read(self, partition: int, load: _Load, loaded: LoadedPartition[T]) -> None:
+        if load.is_stopped:
+            return
+        log.info(
+            "read %d entries from %d records of %s-%d", len(loaded.items), loaded.record_count, self._topic, partition
+        )
+        self._take_some(partition, load, iter(loaded.items))
+
+    def _take_some(self, partition: int, load: _Load, items: Iterator[T]) -> None:
+        """Take over as many items as one turn of the event loop may, then let others have theirs."""
+        if load.is_stopped:
+            return
+        for _ in range(_ITEMS_PER_TURN):
+            item = next(items, None)
+            if item is None:
+                self._finish(partition, load)
+                return
+            self._take_over(item, partition)
+        self._timers.call_later(0, self._take_some, partition, load, items)
+
+    def _finish(self, partition: int, load: _Load) -> None:
+        if self._loading.get(partition) is load:
+            del self._loading[partition]
+            self._owned.add(partition)
+            self._loaded(partition)
+
+    def _on_failure(self, partition: int, load: _Load, error: BaseException) -> None:
+        if load.is_stopped:
+            return
+        # differs from Kafka (offsets-partition-not-loaded): it is tried again; Kafka serves the partition as if it were
+        # empty.
+        log.error("cannot read %s-%d, trying again: %s", self._topic, partition, error)
+        self._timers.call_later(_RETRY_MS, self._read, partition, load)

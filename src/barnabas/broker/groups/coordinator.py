@@ -1,0 +1,470 @@
+"""The group coordinator: what clients may ask of which group, and which groups are here.
+
+It finds the group and lets one event happen to it (`table.py`). Belongs to the event loop's thread.
+
+Invariant: the groups in memory are exactly those of the partitions that this broker owns or is taking over.
+
+Source: design page, consumer group membership, offset tracking; semantics, group coordinator.
+"""
+
+import logging
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from barnabas.broker.cluster.image import ClusterView
+from barnabas.broker.coordination.interfaces import Replicas
+from barnabas.broker.coordination.ownership import OwnedPartitions
+from barnabas.broker.coordination.partitioning import partition_of
+from barnabas.broker.groups.events import (
+    NO_MEMBER_ID,
+    Commit,
+    DeleteGroup,
+    DeleteOffsets,
+    DeletionAnswer,
+    Event,
+    ExpireOffsets,
+    Heartbeat,
+    Join,
+    JoinAnswer,
+    Leave,
+    Loaded,
+    RemoveTopics,
+    Sync,
+    SyncAnswer,
+    TransactionEnded,
+    TxnCommit,
+)
+from barnabas.broker.groups.group import CommittedOffset, Group, GroupSettings, Phase, claimed_bytes
+from barnabas.broker.groups.group_log import GroupLog
+from barnabas.broker.groups.loading import read_groups
+from barnabas.broker.groups.open_transactions import LateMarker, OpenTransactions
+from barnabas.broker.groups.replies import Caller
+from barnabas.broker.groups.storage import GROUP_VALUE_VERSION_WITH_INSTANCES
+from barnabas.broker.groups.table import GroupTable
+from barnabas.core.clock import Clock
+from barnabas.core.config import BrokerConfig
+from barnabas.core.config.versions import kafka_version
+from barnabas.core.dice import new_uuid, uuid_text
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.executor import Executor
+from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC
+from barnabas.core.pending import Pending, completed
+from barnabas.core.timers import Timer, Timers
+from barnabas.core.types import TopicPartition
+
+if TYPE_CHECKING:
+    from random import Random
+
+log = logging.getLogger(__name__)
+
+_GROUPS_PER_TURN = 200
+# One group takes no more of the room for all than this part.
+_GROUPS_THAT_FILL = 8
+_NO_TOPICS: frozenset[str] = frozenset()
+_MS_PER_MINUTE = 60_000
+
+
+class GroupCoordinator:
+    """The groups of one broker.
+
+    Attributes:
+        expired_count, deleted_count: How many committed offsets expired, or were deleted by request.
+    """
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        clock: Clock,
+        timers: Timers,
+        executor: Executor,
+        replicas: Replicas,
+        cluster: ClusterView,
+        dice: "Random",
+        most_bytes: int = 1 << 28,
+    ) -> None:
+        """Args:
+        executor: Where partitions of `__consumer_offsets` are read.
+        dice: For the ids of members.
+        most_bytes: What all groups may take in memory, but for their offsets.
+        """
+        self._most_bytes = most_bytes
+        self._dice = dice
+        self._config = config
+        self._clock = clock
+        self._timers = timers
+        self._cluster = cluster
+        self._settings = GroupSettings(config.group_initial_rebalance_delay_ms, config.group_max_size)
+        reader = kafka_version(config.inter_broker_protocol_version)
+        self._table = GroupTable(clock, timers, GroupLog(config, replicas, reader))
+        self._groups = self._table.groups
+        self._knows_static_members = reader.group_value_version >= GROUP_VALUE_VERSION_WITH_INSTANCES
+        # By group: what it has yet to forget.
+        self._gone_topics: dict[str, frozenset[str]] = {}
+        self._partitions = OwnedPartitions(
+            GROUP_OFFSETS_TOPIC,
+            replicas,
+            executor,
+            timers,
+            lambda batches, is_stopped: read_groups(batches, self._settings, is_stopped),
+            self._take_over,
+            self._on_loaded,
+        )
+        self._expiry: Timer | None = None
+        self._is_active = False
+        self.expired_count = self.deleted_count = 0
+
+    def start(self) -> None:
+        """Begin to serve, and to look for expired offsets from time to time."""
+        self._is_active = True
+        self._schedule_expiry()
+
+    def close(self) -> None:
+        """Serve no longer; whoever waits is sent away."""
+        self._is_active = False
+        if self._expiry is not None:
+            self._expiry.cancel()
+        self._partitions.close()
+        self._table.clear()
+
+    @property
+    def groups(self) -> Collection[Group]:
+        """All that are in memory; to be read only."""
+        return self._groups.values()
+
+    @property
+    def kept_bytes(self) -> int:
+        """What all groups take in memory, about, but for their offsets."""
+        return self._table.kept_bytes
+
+    @property
+    def commit_count(self) -> int:
+        """How many offsets were committed."""
+        return self._table.commit_count
+
+    @property
+    def rebalance_count(self) -> int:
+        """How many rebalances were completed."""
+        return self._table.rebalance_count
+
+    @property
+    def open_transactions(self) -> OpenTransactions:
+        """Which groups wait for which producer's marker; to be read only."""
+        return self._table.transactions
+
+    def partition_for(self, group_id: str) -> int:
+        """The partition of `__consumer_offsets` that a group belongs to; another broker may lead it."""
+        image = self._cluster.image
+        partition_count = image.partition_count(GROUP_OFFSETS_TOPIC) or self._config.offsets_topic_num_partitions
+        return partition_of(group_id, partition_count)
+
+    def on_partition_leader(self, partition: int, leader_epoch: int) -> None:
+        """This broker leads a partition of `__consumer_offsets` now: read its groups."""
+        log.debug("leading %s-%d in epoch %d", GROUP_OFFSETS_TOPIC, partition, leader_epoch)
+        self._partitions.begin(partition)
+
+    def on_partition_resigned(self, partition: int) -> None:
+        """This broker no longer leads a partition of `__consumer_offsets`: give its groups up."""
+        self._partitions.drop(partition)
+        self._table.transactions.drop(partition)
+        for group in [group for group in self._groups.values() if group.partition == partition]:
+            self._table.unload(group)
+
+    def on_topics_deleted(self, names: Iterable[str]) -> None:
+        """Forget the offsets of topics that are gone: some groups in a turn of the event loop, there may be very many.
+
+        Whatever a client asks of a group comes after that.
+        """
+        gone = frozenset(names)
+        begins = not self._gone_topics
+        for group_id in self._groups:
+            self._gone_topics[group_id] = self._gone_topics.get(group_id, _NO_TOPICS) | gone
+        if begins:
+            self._remove_some_topics()
+
+    def _remove_some_topics(self) -> None:
+        for group_id in list(islice(self._gone_topics, _GROUPS_PER_TURN)):
+            self._remove_topics_of(group_id)
+        if self._gone_topics and self._is_active:
+            self._timers.call_later(0, self._remove_some_topics)
+
+    def _remove_topics_of(self, group_id: str) -> None:
+        """Forget a group's offsets of topics that are gone, where that is still to be done."""
+        names = self._gone_topics.pop(group_id, None)
+        group = self._groups.get(group_id)
+        if names and group is not None:
+            self._table.happen(group, RemoveTopics(names))
+
+    def new_member_id(self, name: str) -> str:
+        """An id for a member that has none yet.
+
+        Args:
+            name: What it begins with, as people see it: the client's id, or the instance id of a static member.
+        """
+        return f"{name}-{uuid_text(new_uuid(self._dice))}"
+
+    def join(self, group_id: str, event: Join) -> Pending[JoinAnswer]:
+        """JoinGroup; a caller without member id needs a `new_member_id` in the event."""
+        if self._is_too_new(event.group_instance_id):
+            return completed(JoinAnswer(ErrorCode.UNSUPPORTED_VERSION, NO_MEMBER_ID))
+        error_code = self._refusal(group_id)
+        if error_code is ErrorCode.NONE and not (
+            self._config.group_min_session_timeout_ms
+            <= event.session_timeout_ms
+            <= self._config.group_max_session_timeout_ms
+        ):
+            error_code = ErrorCode.INVALID_SESSION_TIMEOUT
+        group = self._groups.get(group_id)
+        if error_code is ErrorCode.NONE:
+            error_code = self._fullness(group, event)
+        if error_code is ErrorCode.NONE and group is None:
+            if event.member_id == NO_MEMBER_ID:
+                group = self._create(group_id)
+            else:
+                error_code = ErrorCode.UNKNOWN_MEMBER_ID
+        if error_code is not ErrorCode.NONE or group is None:
+            return completed(JoinAnswer(error_code, event.member_id))
+        pending: Pending[JoinAnswer] = Pending()
+        self._table.happen(group, event, Caller(join=pending))
+        return pending
+
+    def _fullness(self, group: Group | None, event: Join) -> ErrorCode:
+        """Why there is no room for what a member says of itself; one that says no more than before has its place."""
+        # differs from Kafka (group-bytes): memory is its only limit.
+        more_bytes = claimed_bytes(event.group_instance_id, event.protocols)
+        group_bytes = 0
+        if group is not None:
+            group_bytes = group.kept_bytes
+            member = group.static_member(event.group_instance_id) or group.members.get(event.member_id)
+            if member is not None:
+                more_bytes -= claimed_bytes(member.group_instance_id, member.protocols)
+                if more_bytes <= 0:
+                    return ErrorCode.NONE
+        if group_bytes + more_bytes > self._most_bytes // _GROUPS_THAT_FILL:
+            return ErrorCode.GROUP_MAX_SIZE_REACHED
+        if self._table.kept_bytes + more_bytes > self._most_bytes:
+            # Clients wait and ask again, of whatever version they are.
+            return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        return ErrorCode.NONE
+
+    @property
+    def _is_full(self) -> bool:
+        """Whether there is no room for a new group."""
+        return self._table.kept_bytes > self._most_bytes
+
+    def sync(self, group_id: str, event: Sync) -> Pending[SyncAnswer]:
+        """SyncGroup."""
+        if self._is_too_new(event.group_instance_id):
+            return completed(SyncAnswer(ErrorCode.UNSUPPORTED_VERSION))
+        error_code = self._refusal(group_id)
+        if error_code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+            # The member rejoins, and waits for the end of the load there.
+            error_code = ErrorCode.REBALANCE_IN_PROGRESS
+        group = self._groups.get(group_id)
+        if error_code is ErrorCode.NONE and group is None:
+            error_code = ErrorCode.UNKNOWN_MEMBER_ID
+        if error_code is not ErrorCode.NONE or group is None:
+            return completed(SyncAnswer(error_code))
+        pending: Pending[SyncAnswer] = Pending()
+        self._table.happen(group, event, Caller(sync=pending))
+        return pending
+
+    def heartbeat(self, group_id: str, event: Heartbeat) -> ErrorCode:
+        """Heartbeat."""
+        if self._is_too_new(event.group_instance_id):
+            return ErrorCode.UNSUPPORTED_VERSION
+        error_code = self._refusal(group_id)
+        if error_code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+            # Once the group is read its members have a whole session timeout: the heartbeat need not count.
+            return ErrorCode.NONE
+        return self._answered(group_id, error_code, event, ErrorCode.UNKNOWN_MEMBER_ID)
+
+    def refusal(self, group_id: str) -> ErrorCode:
+        """Why this broker answers nothing about a group: the error of a LeaveGroup request as a whole."""
+        return self._refusal(group_id)
+
+    def leave(self, group_id: str, event: Leave) -> ErrorCode:
+        """One member of LeaveGroup."""
+        return self._answered(group_id, self._refusal(group_id), event, ErrorCode.UNKNOWN_MEMBER_ID)
+
+    def commit(self, group_id: str, event: Commit) -> Pending[ErrorCode]:
+        """OffsetCommit; the code holds for every offset of the event."""
+        if self._is_too_new(event.group_instance_id):
+            return completed(ErrorCode.UNSUPPORTED_VERSION)
+        error_code = self._refusal(group_id, is_empty_id_valid=True)
+        if error_code is not ErrorCode.NONE:
+            return completed(error_code)
+        group = self._groups.get(group_id)
+        if group is None:
+            if event.generation >= 0:
+                return completed(ErrorCode.ILLEGAL_GENERATION)
+            if self._is_full:
+                return completed(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+            group = self._create(group_id)
+        pending: Pending[ErrorCode] = Pending()
+        self._table.happen(group, event, Caller(plain=pending))
+        return pending
+
+    def txn_commit(self, group_id: str, event: TxnCommit) -> Pending[ErrorCode]:
+        """TxnOffsetCommit; the code holds for every offset of the event."""
+        error_code = self._refusal(group_id)
+        if error_code is not ErrorCode.NONE:
+            return completed(error_code)
+        group = self._groups.get(group_id)
+        if group is None:
+            if self._is_full:
+                return completed(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+            group = self._create(group_id)
+        self._table.transactions.add(group.partition, event.producer_id, group_id)
+        pending: Pending[ErrorCode] = Pending()
+        self._table.happen(group, event, Caller(plain=pending))
+        if event.producer_id not in group.pending_transactions:
+            # Refused, or failed at once: no marker need find it.
+            self._table.transactions.discard(group.partition, event.producer_id, group_id)
+        return pending
+
+    def transaction_ended(self, producer_id: int, partition: int, is_committed: bool) -> None:
+        """The marker of a producer's transaction was appended to a partition of `__consumer_offsets`.
+
+        Its offsets count from now on, or are forgotten, in every group of that partition.
+        """
+        if self._partitions.loads(partition):
+            # What is being read may end before the marker.
+            self._table.transactions.keep(partition, LateMarker(producer_id, is_committed))
+            return
+        event = TransactionEnded(producer_id, is_committed)
+        for group_id in self._table.transactions.end(partition, producer_id):
+            group = self._groups.get(group_id)
+            if group is not None:
+                self._table.happen(group, event)
+
+    def delete(self, group_id: str) -> ErrorCode:
+        """One group of DeleteGroups."""
+        error_code = self._refusal(group_id, is_empty_id_valid=True)
+        return self._answered(group_id, error_code, DeleteGroup(), ErrorCode.GROUP_ID_NOT_FOUND)
+
+    def delete_offsets(self, group_id: str, partitions: Iterable[TopicPartition]) -> DeletionAnswer:
+        """OffsetDelete."""
+        error_code = self._refusal(group_id)
+        group = self._groups.get(group_id)
+        if error_code is ErrorCode.NONE and group is None:
+            error_code = ErrorCode.GROUP_ID_NOT_FOUND
+        if error_code is not ErrorCode.NONE or group is None:
+            return DeletionAnswer(error_code)
+        pending: Pending[DeletionAnswer] = Pending()
+        count = len(group.offsets)
+        self._table.happen(group, DeleteOffsets(tuple(partitions)), Caller(deletion=pending))
+        self.deleted_count += count - len(group.offsets)
+        return pending.value
+
+    def fetch_offsets(
+        self, group_id: str, partitions: Iterable[TopicPartition] | None
+    ) -> tuple[ErrorCode, Mapping[TopicPartition, CommittedOffset]]:
+        """OffsetFetch.
+
+        Args:
+            partitions: Those that are asked for; None: all that the group has committed.
+
+        Returns:
+            The group's error and the offsets that there are.
+        """
+        error_code = self._refusal(group_id, is_empty_id_valid=True)
+        group = self._groups.get(group_id)
+        if error_code is not ErrorCode.NONE or group is None:
+            return error_code, {}
+        if partitions is None:
+            return error_code, group.offsets
+        offsets = group.offsets
+        return error_code, {wanted: offsets[wanted] for wanted in partitions if wanted in offsets}
+
+    def unstable_partitions(self, group_id: str) -> frozenset[TopicPartition]:
+        """The partitions with offsets of transactions that have not ended."""
+        group = self._groups.get(group_id)
+        # differs from Kafka (require-stable): what is committed without a transaction is told as soon as it is stored;
+        # until then the offset before it holds.
+        return frozenset() if group is None else frozenset().union(*group.pending_transactions.values())
+
+    def describe(self, group_id: str) -> tuple[ErrorCode, Group | None]:
+        """DescribeGroups: the group itself, to be read only; None where there is none."""
+        error_code = self._refusal(group_id, is_empty_id_valid=True)
+        return error_code, None if error_code is not ErrorCode.NONE else self._groups.get(group_id)
+
+    def list_groups(self, phase_names: Iterable[str]) -> tuple[ErrorCode, list[Group]]:
+        """ListGroups: the groups in these phases, in all when there are no names; a part of them while loading."""
+        if not self._is_active:
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE, []
+        error_code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if self._partitions.is_loading else ErrorCode.NONE
+        names = frozenset(phase_names)
+        return error_code, [group for group in self._groups.values() if not names or group.phase.value in names]
+
+    def _is_too_new(self, group_instance_id: str | None) -> bool:
+        """Whether static members would be lost on the oldest broker (inter.broker.protocol.version below 2.3)."""
+        return group_instance_id is not None and not self._knows_static_members
+
+    def _refusal(self, group_id: str, is_empty_id_valid: bool = False) -> ErrorCode:
+        """The checks that every API of groups begins with."""
+        if self._gone_topics:
+            self._remove_topics_of(group_id)
+        if not group_id and not is_empty_id_valid:
+            return ErrorCode.INVALID_GROUP_ID
+        if not self._is_active:
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE
+        if not self._cluster.image.partition_count(GROUP_OFFSETS_TOPIC):
+            # The number of partitions is not known yet: the group could be taken for one of another partition.
+            return ErrorCode.NOT_COORDINATOR
+        group = self._groups.get(group_id)
+        # Where it was stored it stays, also when the topic has grown; and its name need not be hashed each time.
+        partition = self.partition_for(group_id) if group is None else group.partition
+        if self._partitions.owns(partition):
+            return ErrorCode.NONE
+        if self._partitions.loads(partition):
+            return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        return ErrorCode.NOT_COORDINATOR
+
+    def _create(self, group_id: str) -> Group:
+        group = Group(group_id, self._settings, partition=self.partition_for(group_id))
+        group.enter(Phase.EMPTY, self._clock.now_ms())
+        self._table.add(group)
+        return group
+
+    def _take_over(self, group: Group, partition: int) -> None:
+        group.partition = partition
+        self._table.add(group)
+        for producer_id in group.pending_transactions:
+            self._table.transactions.add(partition, producer_id, group.group_id)
+        self._table.happen(group, Loaded())
+
+    def _on_loaded(self, partition: int) -> None:
+        for producer_id, is_committed in self._table.transactions.take_late(partition):
+            self.transaction_ended(producer_id, partition, is_committed)
+
+    def _answered(self, group_id: str, error_code: ErrorCode, event: Event, absence: ErrorCode) -> ErrorCode:
+        """The code that an event is answered with at once; `absence` where there is no such group."""
+        if error_code is not ErrorCode.NONE:
+            return error_code
+        group = self._groups.get(group_id)
+        if group is None:
+            return absence
+        pending: Pending[ErrorCode] = Pending()
+        self._table.happen(group, event, Caller(plain=pending))
+        return pending.value
+
+    def _schedule_expiry(self) -> None:
+        interval_ms = self._config.offsets_retention_check_interval_ms
+        self._expiry = self._timers.call_later(interval_ms, self._expire)
+
+    def _expire(self) -> None:
+        self._schedule_expiry()
+        event = ExpireOffsets(self._config.offsets_retention_minutes * _MS_PER_MINUTE)
+        self._expire_some(event, iter(list(self._groups.values())))
+
+    def _expire_some(self, event: ExpireOffsets, groups: Iterator[Group]) -> None:
+        """Look at as many groups as one turn of the event loop may."""
+        some = list(islice(groups, _GROUPS_PER_TURN))
+        for group in some:
+            if group.phase is not Phase.DEAD:
+                count = len(group.offsets)
+                self._table.happen(group, event)
+                self.expired_count += count - len(group.offsets)
+        if some and self._is_active:
+            self._timers.call_later(0, self._expire_some, event, groups)

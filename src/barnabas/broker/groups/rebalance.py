@@ -1,0 +1,181 @@
+"""The two halves of a rebalance: gathering the members, and what happens when one goes.
+
+    Empty, Stable, CompletingRebalance --prepare--> PreparingRebalance --complete--> CompletingRebalance | Empty
+
+Invariant: in PreparingRebalance the rebalance timer runs, so it ends even if nobody comes back. Static members that do
+not come back stay until their session expires.
+
+Source: design page, consumer group membership; KIP-134 (initial delay), KIP-345 (static members).
+"""
+
+from barnabas.broker.groups.events import (
+    NO_MEMBER_ID,
+    REBALANCE_TIMER,
+    AwaitJoin,
+    CancelTimer,
+    Effect,
+    FinishJoin,
+    FinishSync,
+    JoinAnswer,
+    JoinedMember,
+    SetTimer,
+    StoreGroup,
+    SyncAnswer,
+)
+from barnabas.broker.groups.group import Group, Member, Phase
+from barnabas.core.error_code import ErrorCode
+
+# differs from Kafka (repeated-rebalance-wait): it looks again at once, and again, where they asked for no time.
+_LEAST_REPEATED_WAIT_MS = 100
+"""However short a rebalance timeout static members asked for: how often it is looked whether one of them is back."""
+
+
+def extend_session(member: Member, now_ms: int) -> SetTimer:
+    """Start a member's session timeout anew."""
+    member.deadline_ms = now_ms + member.session_timeout_ms
+    return SetTimer(member.member_id, member.deadline_ms)
+
+
+def await_join(group: Group, member: Member, effects: list[Effect]) -> None:
+    """Let a member's join wait for the others."""
+    if member.is_awaiting_join:
+        # differs from Kafka (replaced-join): a join that a later one of the same member replaces is answered; Kafka
+        # forgets it, and its connection hangs.
+        effects.append(
+            FinishJoin(member.member_id, JoinAnswer(ErrorCode.REBALANCE_IN_PROGRESS, member.member_id)),
+        )
+    group.set_awaiting_join(member, True)
+    effects.append(AwaitJoin(member.member_id))
+
+
+def maybe_prepare_rebalance(group: Group, now_ms: int, effects: list[Effect]) -> None:
+    """Start a rebalance unless one is gathering its members already."""
+    if group.phase is Phase.PREPARING_REBALANCE or group.phase is Phase.DEAD:
+        return
+    if group.phase is Phase.COMPLETING_REBALANCE:
+        reset_assignments(group, ErrorCode.REBALANCE_IN_PROGRESS, now_ms, effects)
+    if group.phase is Phase.EMPTY:
+        delay_ms = group.settings.initial_rebalance_delay_ms
+        group.initial_delay_ms = delay_ms
+        group.initial_remaining_ms = max(group.rebalance_timeout_ms - delay_ms, 0)
+        group.has_new_member = False
+    else:
+        delay_ms = group.rebalance_timeout_ms
+    group.enter(Phase.PREPARING_REBALANCE, now_ms)
+    effects.append(SetTimer(REBALANCE_TIMER, now_ms + max(delay_ms, 0)))
+    maybe_complete_join(group, now_ms, effects)
+
+
+def maybe_complete_join(group: Group, now_ms: int, effects: list[Effect]) -> None:
+    """Complete the join phase when all members have joined; the initial delay always runs for its whole time."""
+    if group.phase is not Phase.PREPARING_REBALANCE or group.initial_delay_ms is not None:
+        return
+    if group.has_all_members_joined:
+        effects.append(CancelTimer(REBALANCE_TIMER))
+        _complete_join(group, now_ms, effects)
+
+
+def on_rebalance_timeout(group: Group, now_ms: int, effects: list[Effect]) -> None:
+    """The rebalance timeout is over: go on with the members that joined, or extend the initial delay."""
+    if group.phase is not Phase.PREPARING_REBALANCE:
+        return
+    delay_ms = group.initial_delay_ms
+    if delay_ms is not None and group.has_new_member and group.initial_remaining_ms:
+        group.has_new_member = False
+        group.initial_delay_ms = min(group.settings.initial_rebalance_delay_ms, group.initial_remaining_ms)
+        group.initial_remaining_ms = max(group.initial_remaining_ms - delay_ms, 0)
+        effects.append(SetTimer(REBALANCE_TIMER, now_ms + group.initial_delay_ms))
+        return
+    _complete_join(group, now_ms, effects)
+
+
+def remove_member(group: Group, member: Member, now_ms: int, effects: list[Effect]) -> None:
+    """Drop a member, answer what it waits for, and let the others share what it had."""
+    member_id = member.member_id
+    effects.append(CancelTimer(member_id))
+    drop_waits(group, member, effects)
+    group.remove(member_id)
+    if group.phase is Phase.STABLE or group.phase is Phase.COMPLETING_REBALANCE:
+        maybe_prepare_rebalance(group, now_ms, effects)
+    else:
+        maybe_complete_join(group, now_ms, effects)
+
+
+def drop_waits(group: Group, member: Member, effects: list[Effect]) -> None:
+    """Tell a member that is removed to begin anew."""
+    if member.is_awaiting_join:
+        effects.append(FinishJoin(member.member_id, JoinAnswer(ErrorCode.UNKNOWN_MEMBER_ID, NO_MEMBER_ID)))
+    if member.is_awaiting_sync:
+        # differs from Kafka (removed-member-sync): it is answered; Kafka forgets a sync whose member is removed.
+        member.is_awaiting_sync = False
+        effects.append(FinishSync(member.member_id, SyncAnswer(ErrorCode.UNKNOWN_MEMBER_ID)))
+
+
+def reset_assignments(group: Group, error_code: ErrorCode, now_ms: int, effects: list[Effect]) -> None:
+    """Take all assignments back and answer every waiting sync with an error."""
+    for member in group.members.values():
+        group.assign(member, b"")
+        finish_sync(member, SyncAnswer(error_code), now_ms, effects)
+
+
+def finish_sync(member: Member, answer: SyncAnswer, now_ms: int, effects: list[Effect]) -> None:
+    """Answer a member's sync, if one waits; its session runs again from now on."""
+    if member.is_awaiting_sync:
+        member.is_awaiting_sync = False
+        effects.append(FinishSync(member.member_id, answer))
+        effects.append(extend_session(member, now_ms))
+
+
+def join_answer(group: Group, member: Member) -> JoinAnswer:
+    """The current generation as one member sees it."""
+    members: tuple[JoinedMember, ...] = ()
+    if member.member_id == group.leader_id:
+        members = tuple(
+            JoinedMember(other.member_id, other.group_instance_id, other.metadata(group.protocol_name))
+            for other in group.members.values()
+        )
+    return JoinAnswer(
+        ErrorCode.NONE,
+        member.member_id,
+        group.generation,
+        group.protocol_type,
+        group.protocol_name,
+        group.leader_id or "",
+        members,
+    )
+
+
+def _complete_join(group: Group, now_ms: int, effects: list[Effect]) -> None:
+    """Begin the next generation with those who rejoined, and the static members that need not."""
+    group.initial_delay_ms = None
+    group.has_new_member = False
+    for member in [member for member in group.members.values() if _is_given_up(member)]:
+        effects.append(CancelTimer(member.member_id))
+        drop_waits(group, member, effects)
+        group.remove(member.member_id)
+    if not group.elect_joined_leader():
+        # Only static members are left, and all of them are away: until one is back, or their sessions expire.
+        wait_ms = max(group.rebalance_timeout_ms, _LEAST_REPEATED_WAIT_MS)
+        effects.append(SetTimer(REBALANCE_TIMER, now_ms + wait_ms))
+        return
+    group.generation += 1
+    if not group.members:
+        group.protocol_name = None
+        group.compute_subscribed_topics()
+        group.enter(Phase.EMPTY, now_ms)
+        effects.append(StoreGroup(group.generation, {}))
+        return
+    group.protocol_name = group.select_protocol()
+    group.compute_subscribed_topics()
+    group.enter(Phase.COMPLETING_REBALANCE, now_ms)
+    for member in group.members.values():
+        if member.is_awaiting_join:
+            group.set_awaiting_join(member, False)
+            effects.append(FinishJoin(member.member_id, join_answer(group, member)))
+        member.is_new = False
+        effects.append(extend_session(member, now_ms))
+
+
+def _is_given_up(member: Member) -> bool:
+    """Whether the next generation begins without a member."""
+    return not member.is_awaiting_join and member.group_instance_id is None

@@ -1,0 +1,179 @@
+"""The groups of a broker, and the shell around the pure machine that each of them is.
+
+It lets one event happen to a group and carries out the effects: timers, parked answers, records of
+`__consumer_offsets`. Belongs to the event loop's thread.
+
+Invariant: within one event all bookkeeping is done before anybody outside is called, so an answer that brings the next
+request on the spot finds everything in its place.
+
+Source: design page, consumer group membership, offset tracking.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import assert_never
+
+from barnabas.broker.groups.deadlines import Deadlines
+from barnabas.broker.groups.errors import commit_error, sync_error
+from barnabas.broker.groups.events import (
+    AppendTombstones,
+    CancelTimer,
+    CommitAppended,
+    CommitFailed,
+    Event,
+    ForgetGroup,
+    GroupStored,
+    Replacement,
+    ReplacementStored,
+    SetTimer,
+    StoreGroup,
+    StoreOffsets,
+    StoreReplacement,
+    TimerFired,
+    Unloaded,
+)
+from barnabas.broker.groups.group import Group
+from barnabas.broker.groups.group_log import Append, GroupLog
+from barnabas.broker.groups.open_transactions import OpenTransactions
+from barnabas.broker.groups.replies import NOBODY, Caller, Replies
+from barnabas.broker.groups.state import step
+from barnabas.broker.log.append_result import AppendResult
+from barnabas.core.clock import Clock
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.timers import Timers
+
+log = logging.getLogger(__name__)
+
+
+class GroupTable:
+    """All groups that are in memory.
+
+    Attributes:
+        groups: By their ids.
+        kept_bytes: What they take in memory, about, but for their offsets.
+        transactions: Which of them wait for which producer's marker.
+        commit_count: How many offsets were committed.
+        rebalance_count: How many rebalances were completed.
+    """
+
+    def __init__(self, clock: Clock, timers: Timers, group_log: GroupLog) -> None:
+        self._clock = clock
+        self._log = group_log
+        self.groups: dict[str, Group] = {}
+        self.commit_count = self.rebalance_count = self.kept_bytes = 0
+        self.transactions = OpenTransactions()
+        self._replies = Replies()
+        self._deadlines: Deadlines[tuple[str, str]] = Deadlines(clock, timers, self._on_deadline)
+
+    def add(self, group: Group) -> None:
+        """Keep a group from now on."""
+        self.groups[group.group_id] = group
+        self._count(group)
+
+    def unload(self, group: Group) -> None:
+        """Give a group up: whoever waits is sent away."""
+        self._drop(group)
+        self.happen(group, Unloaded())
+
+    def _drop(self, group: Group) -> None:
+        if self.groups.get(group.group_id) is group:
+            del self.groups[group.group_id]
+            self.kept_bytes -= group.counted_bytes
+
+    def _count(self, group: Group) -> None:
+        self.kept_bytes += group.kept_bytes - group.counted_bytes
+        group.counted_bytes = group.kept_bytes
+
+    def clear(self) -> None:
+        """Give all up."""
+        for group in list(self.groups.values()):
+            self.unload(group)
+        self.transactions = OpenTransactions()
+        self._deadlines.clear()
+
+    def happen(self, group: Group, event: Event, caller: Caller = NOBODY) -> None:
+        """Let one event happen to a group, and do what the group wants done."""
+        now_ms = self._clock.now_ms()
+        effects = step(group, event, now_ms)
+        group_id = group.group_id
+        if group.kept_bytes != group.counted_bytes and self.groups.get(group_id) is group:
+            self._count(group)
+        if not effects:
+            return
+        appends: list[Append] = []
+        answers: list[Callable[[], object]] = []
+        for effect in effects:
+            match effect:
+                case SetTimer(timer, deadline_ms):
+                    self._deadlines.set((group_id, timer), deadline_ms - now_ms)
+                case CancelTimer(timer):
+                    self._deadlines.cancel((group_id, timer))
+                case StoreOffsets() | StoreGroup() | StoreReplacement() | AppendTombstones():
+                    appends.append(effect)
+                    if isinstance(effect, StoreGroup) and effect.assignments:
+                        self.rebalance_count += 1
+                case ForgetGroup():
+                    self._drop(group)
+                case _:
+                    answer = self._replies.reply(group_id, effect, caller)
+                    if answer is not None:
+                        answers.append(answer)
+        try:
+            for append in appends:
+                self._log.append(group, append, now_ms, self._told(group, append, caller))
+        finally:
+            # Whoever is answered did not bring the append that failed.
+            for answer in answers:
+                answer()
+
+    def _on_deadline(self, key: tuple[str, str]) -> None:
+        group_id, timer = key
+        group = self.groups.get(group_id)
+        if group is not None:
+            self.happen(group, TimerFired(timer))
+
+    def _told(self, group: Group, effect: Append, caller: Caller) -> Callable[[AppendResult], object]:
+        """What has to happen once a record is in the log, or could not be written."""
+        match effect:
+            case StoreOffsets():
+                return partial(self._on_offsets_stored, group, effect, caller)
+            case StoreGroup(generation, assignments):
+                return partial(self._on_group_stored, group, generation, assignments)
+            case StoreReplacement(generation, _, replacement):
+                return partial(self._on_replacement_stored, group, generation, replacement)
+            case AppendTombstones():
+                return _ignore
+            case _:
+                assert_never(effect)
+
+    def _on_offsets_stored(self, group: Group, effect: StoreOffsets, caller: Caller, result: AppendResult) -> None:
+        producer_id = effect.producer_id
+        self.commit_count += len(effect.offsets)
+        if result.error_code == ErrorCode.NONE:
+            self.happen(group, CommitAppended(effect.offsets, result.base_offset, producer_id))
+        else:
+            self.happen(group, CommitFailed(effect.offsets, producer_id))
+            if producer_id not in group.pending_transactions:
+                self.transactions.discard(group.partition, producer_id, group.group_id)
+        caller.plain.complete(commit_error(result.error_code))
+
+    def _on_group_stored(
+        self, group: Group, generation: int, assignments: Mapping[str, bytes], result: AppendResult
+    ) -> None:
+        if result.error_code != ErrorCode.NONE:
+            log.warning(
+                "cannot store generation %d of group %s: %s", generation, group.group_id, result.error_code.name
+            )
+        self.happen(group, GroupStored(generation, assignments, sync_error(result.error_code)))
+
+    def _on_replacement_stored(
+        self, group: Group, generation: int, replacement: Replacement, result: AppendResult
+    ) -> None:
+        if result.error_code != ErrorCode.NONE:
+            log.warning("cannot store a member that came back to group %s: %s", group.group_id, result.error_code.name)
+        self.happen(group, ReplacementStored(generation, replacement, sync_error(result.error_code)))
+
+
+def _ignore(result: AppendResult) -> None:
+    pass

@@ -1,0 +1,85 @@
+"""Offsets that are committed within a transaction: they count once it is committed, and never if it is aborted.
+
+    TxnOffsetCommit --append--> pending for its producer --commit marker--> counts, unless a later record does
+                                                         --abort marker---> forgotten
+
+Invariant: of two commits for a partition the one whose record was appended later counts, whenever its transaction
+ended.
+
+Source: KIP-98; KIP-447 (fencing by member id and generation); protocol guide, TxnOffsetCommit.
+"""
+
+from barnabas.broker.groups.events import (
+    NO_MEMBER_ID,
+    Answer,
+    CommitAppended,
+    CommitFailed,
+    Effect,
+    StoreOffsets,
+    TransactionEnded,
+    TxnCommit,
+)
+from barnabas.broker.groups.group import Group, Phase
+from barnabas.broker.groups.offsets import take_newer, unstage
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.types import NO_OFFSET
+
+
+def txn_commit(group: Group, event: TxnCommit) -> list[Effect]:
+    """Check that the caller may commit, and have the commits stored in the name of the producer."""
+    error_code = _refusal(group, event)
+    if error_code is not ErrorCode.NONE or not event.offsets:
+        return [Answer(error_code)]
+    group.pending_transactions.setdefault(event.producer_id, {}).update(event.offsets)
+    return [StoreOffsets(event.offsets, event.producer_id, event.producer_epoch)]
+
+
+def txn_commit_appended(group: Group, event: CommitAppended) -> list[Effect]:
+    """Note where the records lie; they count only with the transaction's end."""
+    if group.phase is Phase.DEAD:
+        return []
+    for topic_partition, committed in event.offsets.items():
+        committed.append_offset = event.append_offset
+        if unstage(group, topic_partition, committed):
+            # The transaction was committed before this was known.
+            take_newer(group, topic_partition, committed)
+    return []
+
+
+def txn_commit_failed(group: Group, event: CommitFailed) -> list[Effect]:
+    """Forget commits that could not be stored."""
+    pending = group.pending_transactions.get(event.producer_id, {})
+    for topic_partition, committed in event.offsets.items():
+        if pending.get(topic_partition) is committed:
+            del pending[topic_partition]
+        unstage(group, topic_partition, committed)
+    if not pending:
+        group.pending_transactions.pop(event.producer_id, None)
+    return []
+
+
+def transaction_ended(group: Group, event: TransactionEnded) -> list[Effect]:
+    """Make the offsets of a committed transaction count, and forget those of an aborted one."""
+    if group.phase is Phase.DEAD:
+        return []
+    pending = group.pending_transactions.pop(event.producer_id, {})
+    if event.is_committed:
+        for topic_partition, committed in pending.items():
+            if committed.append_offset == NO_OFFSET:
+                # It lies before the marker in the log, but its append is not confirmed yet.
+                group.pending_commits.setdefault(topic_partition, []).append(committed)
+            else:
+                take_newer(group, topic_partition, committed)
+    return []
+
+
+def _refusal(group: Group, event: TxnCommit) -> ErrorCode:
+    if group.phase is Phase.DEAD:
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    if group.is_fenced(event.member_id, event.group_instance_id):
+        return ErrorCode.FENCED_INSTANCE_ID
+    if event.member_id != NO_MEMBER_ID and event.member_id not in group.members:
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    if event.generation >= 0 and event.generation != group.generation:
+        return ErrorCode.ILLEGAL_GENERATION
+    return ErrorCode.NONE

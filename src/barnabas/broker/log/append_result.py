@@ -1,0 +1,58 @@
+"""What became of an append.
+
+Source: protocol guide, Produce response; semantics facts, Produce.
+"""
+
+from dataclasses import dataclass
+
+from barnabas.broker.log.producers.producer_state import ProducerBatch
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.types import NO_OFFSET, NO_TIMESTAMP
+from barnabas.wire.records.record_rules import RecordRefusal
+
+
+@dataclass(slots=True)
+class AppendResult:
+    """The answer for one partition; with an error nothing was appended.
+
+    Attributes:
+        error_code: NONE when the records are in the log.
+        base_offset: Of the first record; -1 with an error. For a duplicate that of the first time.
+        last_offset: Of the last record; -1 with an error.
+        append_time_ms: -1 with create time; for a duplicate the largest timestamp of the batch.
+        log_start_offset: -1 where Kafka does not say it either.
+        is_duplicate: The batch was in the log already; nothing was appended.
+        message: What a Produce answer tells about a refused record; None for refusals of another kind.
+        record_errors: Index in the batch and reason, for each refused record.
+    """
+
+    error_code: ErrorCode
+    base_offset: int = NO_OFFSET
+    last_offset: int = NO_OFFSET
+    append_time_ms: int = NO_TIMESTAMP
+    log_start_offset: int = NO_OFFSET
+    is_duplicate: bool = False
+    message: str | None = None
+    record_errors: tuple[tuple[int, str | None], ...] = ()
+
+
+def refused(refusal: RecordRefusal, log_start_offset: int) -> AppendResult:
+    """Nothing was appended, for this reason."""
+    result = AppendResult(refusal.error_code, record_errors=refusal.record_errors)
+    if refusal.record_errors:
+        result.message = refusal.reason
+    if not refusal.is_before_log:
+        result.log_start_offset = log_start_offset
+    return result
+
+
+def repeated(duplicate: ProducerBatch, log_start_offset: int) -> AppendResult:
+    """The batch of an idempotent producer is in the log already."""
+    return AppendResult(
+        ErrorCode.NONE,
+        duplicate.first_offset,
+        duplicate.last_offset,
+        duplicate.timestamp_ms,
+        log_start_offset,
+        is_duplicate=True,
+    )

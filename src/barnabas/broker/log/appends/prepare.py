@@ -1,0 +1,252 @@
+"""Makes what is to be appended ready: checks it, and writes it anew where the topic wants it so.
+
+    short   one batch of magic 2 that stays as it is: its header and its CRC
+    walked  everything else: decompressed, checked record by record, perhaps converted (`wire/records/assign.py`)
+
+All of it is computation over bytes, the log's rules and its end: it can run in any thread. The event loop does what is
+short, and of the rest what is small (`prepare_at_once`).
+
+Invariant: the data is changed only once nothing can refuse it here any more.
+
+# differs from Kafka (record-walk): the record count, the offset deltas and the largest timestamp inside a batch whose
+# header and CRC are right are trusted unless barnabas.record.validation=full asks for the walk.
+
+Source: semantics facts, Produce, checks 4, 8 and 9.
+"""
+
+from collections.abc import Callable
+
+from barnabas.broker.log.appends.prepared import ClientBatch, MessageSet, OwnBatches, Prepared
+from barnabas.broker.log.appends.rules import AppendRules
+from barnabas.broker.log.segments.tail import KEPT_BATCHES
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.types import NO_TIMESTAMP
+from barnabas.wire.records.batch import (
+    CODEC_MASK,
+    HEADER,
+    HEADER_BYTES,
+    INT32,
+    LOG_APPEND_TIME_BIT,
+    LOG_OVERHEAD,
+    MAGIC,
+    MAGIC_POSITION,
+    BatchHeader,
+    Buffer,
+    Codec,
+    batches,
+    read_header,
+    set_max_timestamp,
+)
+from barnabas.wire.records.batch_rules import refuse_batch, refuse_fields
+from barnabas.wire.records.legacy import LEAST_MESSAGE_BYTES
+from barnabas.wire.records.record import MAX_UNCOMPRESSED_BYTES
+from barnabas.wire.records.record_rules import RecordRefusal
+
+# What the event loop walks itself, as it came and unpacked: a few milliseconds in pure Python even where it consists of
+# the smallest records there are and is converted.
+AT_ONCE_BYTES = 32 * 1024
+
+_ZSTD = int(Codec.ZSTD)
+_BYTES_UP_TO_MAGIC = MAGIC_POSITION + 1
+
+
+def prepare(
+    records: memoryview,
+    rules: AppendRules,
+    base_offset: int,
+    now_ms: Callable[[], int],
+    is_any_format: bool = False,
+    max_bytes: int = MAX_UNCOMPRESSED_BYTES,
+) -> Prepared | RecordRefusal:
+    """Make a client's records ready; as long as that takes.
+
+    Args:
+        records: Writable. One batch, or with `is_any_format` messages of any format; a partial one after it is cut off.
+        rules: The log's.
+        base_offset: The log's end, which must still be there when it is placed.
+        now_ms: The time.
+        max_bytes: How large the records of a batch may become when they are decompressed or written anew.
+
+    Returns:
+        What can be placed, or why nothing of it is appended.
+    """
+    prepared = None
+    if not is_any_format and (not rules.need_a_walk or _is_usual(records, rules, now_ms)):
+        prepared = prepare_as_it_is(records, rules, now_ms)
+    return prepared or _prepare_walked(records, rules, base_offset, now_ms(), is_any_format, max_bytes)
+
+
+def is_usual_at_once(records: memoryview, rules: AppendRules, now_ms: Callable[[], int]) -> bool:
+    """Whether a look into a small batch has found that it stays as it is; its header and CRC were not looked at."""
+    return len(records) <= AT_ONCE_BYTES and _is_usual(records, rules, now_ms)
+
+
+def _is_usual(records: memoryview, rules: AppendRules, now_ms: Callable[[], int]) -> bool:
+    from barnabas.wire.records.usual import is_usual_batch
+
+    return rules.magic == MAGIC and not rules.codec and is_usual_batch(records, rules.walk, now_ms())
+
+
+def prepare_at_once(
+    records: memoryview,
+    rules: AppendRules,
+    base_offset: int,
+    now_ms: Callable[[], int],
+    is_any_format: bool = False,
+) -> Prepared | RecordRefusal | None:
+    """As `prepare`, where somebody has to look into the records; None where it might take long."""
+    if len(records) > AT_ONCE_BYTES:
+        return None
+    walked = _prepare_walked(records, rules, base_offset, now_ms(), is_any_format, AT_ONCE_BYTES)
+    # A refusal may be no more than that it would unpack, or grow, beyond this bound.
+    return None if isinstance(walked, RecordRefusal) else walked
+
+
+def prepare_as_it_is(
+    records: memoryview, rules: AppendRules, now_ms: Callable[[], int]
+) -> ClientBatch | RecordRefusal | None:
+    """Make one batch ready that nobody has to look into.
+
+    Args:
+        records: See `prepare`.
+
+    Returns:
+        What can be placed, or why it is not appended; None where somebody has to look into it.
+    """
+    # hot path: benchmarks/micro/test_log.py
+    total = len(records)
+    if total < HEADER_BYTES:
+        return refuse_start(records) or _no_batch()
+    # `_make` does the same, in two more calls.
+    header = tuple.__new__(BatchHeader, HEADER.unpack_from(records))
+    size = header.batch_length + LOG_OVERHEAD
+    if size != total or header.magic != MAGIC:
+        refusal = refuse_start(records)
+        if refusal is not None:
+            return refusal
+        records = records[:size]
+    refusal = refuse_batch(records, header, size, rules.max_message_bytes) or refuse_fields(header)
+    if refusal is not None:
+        return refusal
+    attributes = header.attributes
+    codec = attributes & CODEC_MASK
+    if (
+        (rules.codec is not None and codec != rules.codec)
+        or (codec == _ZSTD and not rules.has_zstd)
+        # Only the log may set it; the refusal lists every record.
+        or attributes & LOG_APPEND_TIME_BIT
+    ):
+        return None
+    if not rules.is_log_append_time:
+        return ClientBatch(records, header, header.max_timestamp_ms, NO_TIMESTAMP)
+    append_time_ms = now_ms()
+    set_max_timestamp(records, 0, size, append_time_ms, is_log_append_time=True)
+    return ClientBatch(records, header, append_time_ms, append_time_ms)
+
+
+def prepare_own(records: memoryview, rules: AppendRules, now_ms: Callable[[], int]) -> Prepared:
+    """Make batches of the broker's own ready, for a topic of the present format.
+
+    Raises:
+        CorruptRecordsError: They are none.
+    """
+    append_time_ms = NO_TIMESTAMP
+    if rules.is_log_append_time:
+        append_time_ms = now_ms()
+        for batch in batches(records):
+            set_max_timestamp(batch, 0, len(batch), append_time_ms, is_log_append_time=True)
+    # hot path: scripts/bench --whole --only commits (one batch that is no producer's has nothing to be walked for)
+    if len(records) > HEADER_BYTES:
+        header = read_header(records)
+        if header.producer_id < 0 and header.magic == MAGIC and header.batch_length + LOG_OVERHEAD == len(records):
+            return ClientBatch(records, header, header.max_timestamp_ms, append_time_ms)
+    return OwnBatches(records, append_time_ms)
+
+
+def _prepare_walked(
+    records: memoryview, rules: AppendRules, base_offset: int, now_ms: int, is_any_format: bool, max_bytes: int
+) -> Prepared | RecordRefusal:
+    from barnabas.wire.records.assign import AppendTarget, assign_offsets
+
+    refusal = None if is_any_format else refuse_start(records)
+    if refusal is not None:
+        return refusal
+    target = AppendTarget(
+        rules.magic,
+        rules.codec,
+        rules.max_message_bytes,
+        base_offset,
+        rules=rules.walk,
+        max_bytes=max_bytes,
+        has_zstd=rules.has_zstd,
+    )
+    assigned = assign_offsets(records, target, now_ms)
+    if isinstance(assigned, RecordRefusal):
+        return assigned
+    if not assigned.record_count:
+        # As Kafka: data without a whole batch is no error, and nothing is appended.
+        return RecordRefusal(ErrorCode.NONE, "no whole batch")
+    append_time_ms = now_ms if rules.is_log_append_time else NO_TIMESTAMP
+    if rules.magic == MAGIC:
+        data = assigned.data
+        assert not isinstance(data, bytes)
+        return ClientBatch(data, read_header(data), assigned.max_timestamp_ms, append_time_ms)
+    return MessageSet(
+        assigned.data,
+        base_offset,
+        assigned.last_offset,
+        assigned.max_timestamp_ms,
+        assigned.offset_of_max_timestamp,
+        append_time_ms,
+        _newest_messages(assigned.data, base_offset),
+    )
+
+
+def _newest_messages(data: Buffer, base_offset: int) -> list[tuple[int, int]]:
+    """Where the last messages of a numbered set begin: offset and position. A wrapper is the only one of its set."""
+    from barnabas.wire.records.transcode import newest_starts
+
+    return newest_starts(data, base_offset, 2 * KEPT_BATCHES)
+
+
+def _next_batch_bytes(records: Buffer, position: int) -> int | RecordRefusal | None:
+    """The size of the batch at `position`; None when no whole batch follows, which is no error.
+
+    As Kafka's reader, it believes any length that holds a message of some format.
+    """
+    left_bytes = len(records) - position
+    if left_bytes < LOG_OVERHEAD:
+        return None
+    length: int = INT32.unpack_from(records, position + 8)[0]
+    if length < LEAST_MESSAGE_BYTES:
+        return RecordRefusal(ErrorCode.CORRUPT_MESSAGE, f"a record batch of {length} bytes", is_before_log=True)
+    if left_bytes < _BYTES_UP_TO_MAGIC:
+        return None
+    magic = records[position + MAGIC_POSITION]
+    if magic > MAGIC:
+        return RecordRefusal(ErrorCode.CORRUPT_MESSAGE, f"magic {magic} is not known", is_before_log=True)
+    return None if left_bytes < length + LOG_OVERHEAD else length + LOG_OVERHEAD
+
+
+def refuse_start(records: Buffer) -> RecordRefusal | None:
+    """Why the data does not start with exactly one batch of magic 2; None when it does."""
+    size = _next_batch_bytes(records, 0)
+    if isinstance(size, RecordRefusal):
+        return size
+    if size is None:
+        return _no_batch()
+    if records[MAGIC_POSITION] != MAGIC:
+        reason = f"magic {records[MAGIC_POSITION]} is not {MAGIC}"
+        return RecordRefusal(ErrorCode.INVALID_RECORD, reason, is_before_log=True)
+    second_size = _next_batch_bytes(records, size)
+    if isinstance(second_size, RecordRefusal):
+        return second_size
+    if second_size is not None:
+        return RecordRefusal(ErrorCode.INVALID_RECORD, "more than one record batch", is_before_log=True)
+    if size < HEADER_BYTES:
+        return RecordRefusal(ErrorCode.CORRUPT_MESSAGE, f"{size} bytes", is_before_log=True)
+    return None
+
+
+def _no_batch() -> RecordRefusal:
+    return RecordRefusal(ErrorCode.INVALID_RECORD, "no record batch", is_before_log=True)

@@ -1,0 +1,343 @@
+"""Runs the rounds: chooses the dirtiest log, has it cleaned in a thread of the cleaner, puts the results in place.
+
+    event loop   choose ─► (snapshot)        ┌► swap ─┐        ┌► (next group) ─┐          ┌► note where it is clean
+    thread                └► learn the keys ─┘        └► rename ┘ └► clean it ─►┘ sync dir ┘
+
+Also drops old segments of compacted logs, by their log start and, with `compact,delete`, by age and size.
+
+Invariants: one round a log; the segments of a log change on the event loop only, and a swap happens only if they are
+those that the round read; a log that can't be cleaned is left alone until it is opened again, and harms no other.
+
+# differs from Kafka (cleaner-disk-error): a disk that fails under the cleaner takes the log out of cleaning, not the
+# directory offline.
+
+Source: design page, log compaction; log-format facts, cleaner.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from barnabas.broker.log.appends.rules import COMPACT
+from barnabas.broker.log.cleaner.candidates import (
+    CleanableRange,
+    CompactionRules,
+    LogView,
+    cleanable_range,
+    dirtiest,
+    is_due,
+)
+from barnabas.broker.log.cleaner.cleaned_segment import CleanedSegment
+from barnabas.broker.log.cleaner.rewrite import LastBatch
+from barnabas.broker.log.cleaner.round import CleaningAbortedError, Round, RoundSettings, Source
+from barnabas.broker.log.cleaner.swap import swap
+from barnabas.broker.log.cleaner.throttle import Throttle
+from barnabas.broker.log.config import CleanerConfig
+from barnabas.broker.log.environment import LogEnvironment
+from barnabas.broker.log.partition_log import PartitionLog
+from barnabas.broker.log.retention import apply_retention, learn_ages
+from barnabas.broker.log.segments.segment import Segment
+from barnabas.core.errors import StorageError
+from barnabas.core.executor import Executor, StopSignal
+from barnabas.core.pending import Pending, completed
+from barnabas.core.timers import Timer
+from barnabas.core.types import NO_OFFSET, TopicPartition
+from barnabas.wire.records.errors import CorruptRecordsError
+
+_logger = logging.getLogger(__name__)
+
+
+class _Running:
+    """A round on its way."""
+
+    __slots__ = ("groups", "log", "replaced_count", "round", "segments", "started_ms")
+
+    def __init__(self, log: PartitionLog, segments: list[Segment], round_: Round, started_ms: int) -> None:
+        self.log = log
+        self.segments = segments
+        self.round = round_
+        self.started_ms = started_ms
+        self.groups: list[list[Source]] = []
+        self.replaced_count = 0
+
+
+class Cleaner:
+    """Cleans the compacted logs of a broker. Owned by the event loop.
+
+    Attributes:
+        uncleanable: Logs that could not be cleaned, with the reason.
+        read_bytes, written_bytes, last_round_ms: Of the round that ended last: what was cleaned, what came of it.
+        last_look_ms: When it looked for work last, by the clock that never goes back.
+        dirtiest_ratio: How dirty the dirtiest log was then, 0 to 1.
+    """
+
+    def __init__(
+        self,
+        config: CleanerConfig,
+        env: LogEnvironment,
+        executor: Executor,
+        logs: Callable[[], Iterable[PartitionLog]],
+        high_watermarks: Callable[[], Mapping[TopicPartition, int]],
+        note_clean: Callable[[PartitionLog], object],
+        stopped: StopSignal,
+    ) -> None:
+        """Args:
+        config: The broker's settings, which change: a round goes by those that it began with, but for its speed.
+        env: What the logs have, too.
+        executor: The cleaner's own threads, log.cleaner.threads of them.
+        logs: All open logs.
+        high_watermarks: What is replicated of them.
+        note_clean: Told when a log's `first_dirty_offset` has changed.
+        stopped: Not set; what its threads wait at when they are too fast.
+        """
+        self.uncleanable: dict[TopicPartition, BaseException] = {}
+        self.read_bytes = self.written_bytes = self.last_round_ms = 0
+        self.last_look_ms = env.clock.monotonic_ms()
+        self.dirtiest_ratio = 0.0
+        self._config = config
+        self._env = env
+        self._executor = executor
+        self._logs = logs
+        self._high_watermarks = high_watermarks
+        self._note_clean = note_clean
+        self._stopped = stopped
+        self._throttle = Throttle(lambda: config.log_cleaner_io_max_bytes_per_second, env.clock, self._stopped.wait)
+        self._unclean_logs: dict[TopicPartition, PartitionLog] = {}
+        self._running: dict[TopicPartition, _Running] = {}
+        self._timer: Timer | None = None
+        self._ended: Pending[None] = Pending()
+
+    @property
+    def noted_bytes(self) -> int:
+        """All that was read and written so far."""
+        return self._throttle.noted_bytes
+
+    def uncleanable_by_directory(self) -> dict[Path, tuple[int, int]]:
+        """The logs that are left alone, by the directory that they stand in: how many, and of how many bytes."""
+        found: dict[Path, tuple[int, int]] = {}
+        for log in self._unclean_logs.values():
+            count, size_bytes = found.get(log.directory.parent, (0, 0))
+            found[log.directory.parent] = count + 1, size_bytes + log.size_bytes
+        return found
+
+    def start(self) -> None:
+        """Begin to look for work."""
+        self._look_after(0)
+
+    def settings_changed(self) -> None:
+        """Look for work at once, by the settings as they are now."""
+        if not self._stopped.is_set():
+            self._look_after(0)
+
+    def close(self) -> Pending[None]:
+        """Begin no more, and stop what runs; completes when no thread touches a log any more."""
+        self._stopped.set()
+        if self._timer is not None:
+            self._timer.cancel()
+        return self._ended if self._running else completed(None)
+
+    # --- what is cleaned
+
+    def _look_after(self, delay_ms: int) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self._env.timers.call_later(delay_ms, self._look)
+
+    def _look(self) -> None:
+        if self._stopped.is_set():
+            return
+        self.last_look_ms = self._env.clock.monotonic_ms()
+        self.dirtiest_ratio = 0.0
+        high_watermarks = self._high_watermarks()
+        while len(self._running) < self._config.log_cleaner_threads:
+            chosen = self._choose(high_watermarks)
+            if chosen is None:
+                break
+            self._begin(*chosen)
+        for log in self._idle_logs():
+            drop = partial(self._drop_old_segments, log, high_watermarks.get(log.topic_partition, 0))
+            learn_ages(log, self._env.executor, drop, self._env.on_failure)
+        self._look_after(self._config.log_cleaner_backoff_ms)
+
+    def _idle_logs(self) -> list[PartitionLog]:
+        """The compacted logs that can be cleaned and are not being cleaned."""
+        return [
+            log
+            for log in self._logs()
+            if COMPACT in log.config.cleanup_policy
+            and log.topic_partition not in self._running
+            and self._unclean_logs.get(log.topic_partition) is not log
+        ]
+
+    def _choose(self, high_watermarks: Mapping[TopicPartition, int]) -> tuple[PartitionLog, CleanableRange] | None:
+        due: list[tuple[PartitionLog, CleanableRange]] = []
+        now_ms = self._env.clock.now_ms()
+        for log in self._idle_logs():
+            if len(log.segments) == 1:
+                # Nothing of it is ever clean or dirty; and of very many logs most may be so.
+                continue
+            stable_offset = min(log.first_unstable_offset, high_watermarks.get(log.topic_partition, 0))
+            view = LogView(
+                log.segments, log.log_start_offset, log.log_end_offset, stable_offset, log.first_dirty_offset
+            )
+            config = log.config
+            rules = CompactionRules(
+                config.min_cleanable_dirty_ratio, config.min_compaction_lag_ms, config.max_compaction_lag_ms
+            )
+            try:
+                cleanable = cleanable_range(view, rules, now_ms)
+            except Exception as error:
+                self._give_up(log, error)
+                continue
+            self.dirtiest_ratio = max(self.dirtiest_ratio, cleanable.dirty_ratio)
+            if is_due(cleanable, rules):
+                due.append((log, cleanable))
+        index = dirtiest((index, cleanable) for index, (_, cleanable) in enumerate(due))
+        return None if index is None else due[index]
+
+    def _drop_old_segments(self, log: PartitionLog, high_watermark: int) -> None:
+        if log.is_closed or self._stopped.is_set() or log.topic_partition in self._running:
+            # Gone, or a round has begun meanwhile: after that.
+            return
+        try:
+            apply_retention(log, high_watermark, self._env.clock.now_ms())
+        except StorageError as error:
+            self._env.on_failure(error)
+        except CorruptRecordsError as error:
+            self._give_up(log, error)
+
+    # --- a round
+
+    def _begin(self, log: PartitionLog, cleanable: CleanableRange) -> None:
+        segments = [each for each in log.segments if each.base_offset < cleanable.first_uncleanable_offset]
+        config, thread_count = self._config, self._config.log_cleaner_threads
+        settings = RoundSettings(
+            config.log_cleaner_dedupe_buffer_size // thread_count,
+            config.log_cleaner_io_buffer_load_factor,
+            # Half of the buffer is Kafka's for writing.
+            max(config.log_cleaner_io_buffer_size // thread_count // 2, 1),
+            log.config.segment_bytes,
+            log.config.segment_index_bytes,
+            log.config.index_interval_bytes,
+            log.config.delete_retention_ms,
+        )
+        round_ = Round(
+            self._env.files,
+            log.directory,
+            [Source(each.base_offset, each.size) for each in segments],
+            cleanable.first_dirty_offset,
+            cleanable.first_uncleanable_offset,
+            settings,
+            self._throttle,
+            lambda: log.is_closed or self._stopped.is_set(),
+        )
+        running = _Running(log, segments, round_, self._env.clock.monotonic_ms())
+        self._running[log.topic_partition] = running
+
+        def prepared(groups: list[list[Source]]) -> None:
+            running.groups = groups
+            self._clean_next(running)
+
+        self._executor.run(round_.prepare, prepared, lambda error: self._fail(running, error))
+
+    def _clean_next(self, running: _Running) -> None:
+        round_, log = running.round, running.log
+        if not running.groups or not self._is_wanted(log):
+            self._executor.run(
+                lambda: self._env.files.sync(log.directory),
+                lambda _: self._finish(running),
+                lambda error: self._fail(running, error),
+            )
+            return
+        group = running.groups[0]
+        last_batches = _last_batches(log)
+        self._executor.run(
+            lambda: round_.clean(group, last_batches),
+            lambda cleaned: self._swap(running, group, cleaned),
+            lambda error: self._fail(running, error),
+        )
+
+    def _is_wanted(self, log: PartitionLog) -> bool:
+        return not (log.is_closed or self._stopped.is_set()) and COMPACT in log.config.cleanup_policy
+
+    def _swap(self, running: _Running, group: Sequence[Source], cleaned: CleanedSegment) -> None:
+        log, round_ = running.log, running.round
+        replaced, running.segments = running.segments[: len(group)], running.segments[len(group) :]
+        is_same = all(
+            segment in log.segments and segment.size == source.size
+            for segment, source in zip(replaced, group, strict=True)
+        )
+        if not (is_same and self._is_wanted(log)):
+            # The log was cut, deleted or is closed: what was read is not what it holds.
+            self._executor.run(
+                lambda: round_.discard(group),
+                lambda _: self._fail(running, CleaningAbortedError()),
+                lambda error: self._fail(running, error),
+            )
+            return
+        running.groups = running.groups[1:]
+        running.replaced_count += len(group)
+
+        def failed(error: BaseException) -> None:
+            # Half a swap can be mended only by loading the log again.
+            self._fail(running, error)
+            is_of_disk = isinstance(error, StorageError)
+            self._env.on_failure(error if is_of_disk else StorageError(f"{log.directory}: {error!r}", log.directory))
+
+        log.replace_segments(
+            replaced,
+            cleaned.segment(self._env.clock.now_ms()),
+            lambda: swap(self._env.files, log.directory, cleaned.base_offset, replaced),
+            lambda: self._clean_next(running),
+            failed,
+        )
+
+    def _finish(self, running: _Running) -> None:
+        log, counts = running.log, running.round.counts
+        if not running.groups and self._is_wanted(log):
+            elapsed_ms = self._env.clock.monotonic_ms() - running.started_ms
+            self.read_bytes, self.written_bytes, self.last_round_ms = (
+                counts.read_bytes,
+                counts.written_bytes,
+                elapsed_ms,
+            )
+            _logger.info(
+                "%s: cleaned up to offset %d: %d segments, %d bytes to %d, %d keys, in %d ms",
+                log.directory,
+                running.round.end_offset,
+                running.replaced_count,
+                counts.read_bytes,
+                counts.written_bytes,
+                counts.key_count,
+                elapsed_ms,
+            )
+            # Not before the names are on disk: what is said to be clean is not cleaned again.
+            log.first_dirty_offset = running.round.end_offset
+            self._note_clean(log)
+        self._end(log.topic_partition)
+
+    def _fail(self, running: _Running, error: BaseException) -> None:
+        log = running.log
+        if not isinstance(error, CleaningAbortedError) and not log.is_closed:
+            self._give_up(log, error)
+        self._end(log.topic_partition)
+
+    def _give_up(self, log: PartitionLog, error: BaseException) -> None:
+        _logger.warning("%s can't be cleaned and is left alone from now on: %s", log.directory, error)
+        self.uncleanable[log.topic_partition] = error
+        self._unclean_logs[log.topic_partition] = log
+
+    def _end(self, topic_partition: TopicPartition) -> None:
+        del self._running[topic_partition]
+        if not self._stopped.is_set():
+            self._look_after(0)
+        elif not self._running:
+            self._ended.complete(None)
+
+
+def _last_batches(log: PartitionLog) -> dict[int, LastBatch]:
+    return {
+        producer_id: LastBatch(entry.batches[-1].last_offset if entry.batches else NO_OFFSET, entry.epoch)
+        for producer_id, entry in log.producers.items()
+    }

@@ -1,0 +1,80 @@
+"""Puts a cleaned segment in the place of those it was made from.
+
+    1  <base>.log.cleaned ...     -> <base>.log.swap ...        the indexes last: they make the swap certain
+    2  <replaced>.log ...         -> <replaced>.log.deleted     from the oldest on; removed after file.delete.delay.ms
+    3  <base>.log.swap ...        -> <base>.log
+
+A crash before the end of step 1 leaves the old segments, one after it the new segment, once the log is loaded again
+(`directory_files`): a `.swap` beside no `.cleaned` of its offset or a lower one is put in place then.
+
+Invariants: in memory the new segment takes its place at one stroke, with its files open, so that no reader sees a
+half-cleaned log or asks for a name that is on its way; the files follow in the log's disk work. Nothing is renamed
+unless the segments are still those that were read.
+
+Source: log-format facts, load and recovery, cleaner.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from barnabas.broker.log.disk.files import FileSystem
+from barnabas.broker.log.file_names import CLEANED_SUFFIX, SWAP_SUFFIX, segment_paths
+from barnabas.broker.log.segments.segment import Segment
+from barnabas.broker.log.segments.segment_chain import mark_deleted
+
+
+def cleaned_path(path: Path) -> Path:
+    """What a file is called while it is written."""
+    return path.with_name(path.name + CLEANED_SUFFIX)
+
+
+def swap_path(path: Path) -> Path:
+    """What a file is called while those it replaces are taken away."""
+    return path.with_name(path.name + SWAP_SUFFIX)
+
+
+def swap(files: FileSystem, directory: Path, base_offset: int, replaced: Sequence[Segment]) -> list[Path]:
+    """All three steps; for the log's disk work.
+
+    Returns:
+        What the files of those replaced are called now.
+
+    Raises:
+        StorageError: The disk failed.
+    """
+    make_swap_files(files, directory, base_offset)
+    renamed = mark_deleted(files, replaced)
+    put_in_place(files, directory, base_offset)
+    return renamed
+
+
+def make_swap_files(files: FileSystem, directory: Path, base_offset: int) -> None:
+    """Step 1.
+
+    Raises:
+        StorageError: The disk failed.
+    """
+    for path in segment_paths(directory, base_offset):
+        if files.exists(cleaned_path(path)):
+            files.rename(cleaned_path(path), swap_path(path))
+
+
+def put_in_place(files: FileSystem, directory: Path, base_offset: int) -> None:
+    """Step 3.
+
+    Raises:
+        StorageError: The disk failed.
+    """
+    for path in segment_paths(directory, base_offset):
+        if files.exists(swap_path(path)):
+            files.rename(swap_path(path), path)
+
+
+def remove_cleaned(files: FileSystem, directory: Path, base_offset: int) -> None:
+    """Take back what was written of a segment that is not wanted any more.
+
+    Raises:
+        StorageError: The disk failed.
+    """
+    for path in segment_paths(directory, base_offset):
+        files.remove(cleaned_path(path))

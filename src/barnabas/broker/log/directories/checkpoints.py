@@ -1,0 +1,172 @@
+"""What the offset checkpoints of the log directories say, and when they are written.
+
+Invariants:
+    - a checkpoint is written by one at a time, in the executor, and only if it says something else than before;
+    - of a log that is damaged it says what it said when that was found.
+
+Source: log-format facts, files in a log dir.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+
+from barnabas.broker.log.directories.checkpoint import OffsetCheckpoint
+from barnabas.broker.log.directories.directory import LogDirectory
+from barnabas.broker.log.directories.log_dirs import LogDirs
+from barnabas.broker.log.partition_log import PartitionLog
+from barnabas.broker.log.startup.loading import DamagedLog
+from barnabas.core.executor import Executor
+from barnabas.core.pending import Pending, completed
+from barnabas.core.types import TopicPartition
+
+
+class Checkpoints:
+    """The checkpoints of all directories. Owned by the event loop."""
+
+    def __init__(
+        self,
+        executor: Executor,
+        directories: LogDirs,
+        logs: Mapping[TopicPartition, PartitionLog],
+        damaged: Mapping[TopicPartition, DamagedLog],
+        known_high_watermarks: Callable[[], Mapping[TopicPartition, int]],
+        failed: Callable[[BaseException], object],
+    ) -> None:
+        """Args:
+        executor: Where files are written.
+        directories: Those that can be used.
+        logs: All open logs, as they are now.
+        damaged: The logs that can't be opened.
+        known_high_watermarks: By partition.
+        failed: Told why a checkpoint could not be written.
+        """
+        self._executor = executor
+        self._directories = directories
+        self._logs = logs
+        self._damaged = damaged
+        self._known_high_watermarks = known_high_watermarks
+        self._failed = failed
+        self._being_written: set[Path] = set()
+        self._ended: Pending[None] = completed(None)
+        self._written: dict[Path, Mapping[TopicPartition, int]] = {}
+
+    # --- what they say
+
+    def logs_in(self, directory: LogDirectory) -> list[PartitionLog]:
+        """The open logs of a directory."""
+        # As text: there may be very many, and paths take their time to tell their parents and to be compared.
+        start = f"{directory.path}/"
+        length = len(start)
+        return [
+            log
+            for log in self._logs.values()
+            if (path := str(log.directory)).startswith(start) and "/" not in path[length:]
+        ]
+
+    def damaged_in(self, directory: LogDirectory) -> dict[TopicPartition, DamagedLog]:
+        """The logs of a directory that can't be opened."""
+        return {key: each for key, each in self._damaged.items() if each.directory.parent == directory.path}
+
+    def high_watermarks(self, directory: LogDirectory) -> dict[TopicPartition, int]:
+        """What replication-offset-checkpoint has to say."""
+        known = self._known_high_watermarks()
+        hosted = [log.topic_partition for log in self.logs_in(directory)]
+        return {key: known[key] for key in (*hosted, *self.damaged_in(directory)) if key in known}
+
+    def _recovery_points(self, directory: LogDirectory) -> dict[TopicPartition, int]:
+        damaged = {key: each.recovery_point for key, each in self.damaged_in(directory).items()}
+        return _known(damaged) | {log.topic_partition: log.recovery_point for log in self.logs_in(directory)}
+
+    def _log_start_offsets(self, directory: LogDirectory) -> dict[TopicPartition, int]:
+        damaged = {key: each.log_start_offset for key, each in self.damaged_in(directory).items()}
+        return _known(damaged) | {
+            log.topic_partition: log.log_start_offset
+            for log in self.logs_in(directory)
+            if log.log_start_offset > log.segments[0].base_offset
+        }
+
+    def _cleaner_offsets(self, directory: LogDirectory) -> dict[TopicPartition, int]:
+        damaged = {key: each.first_dirty_offset for key, each in self.damaged_in(directory).items()}
+        return _known(damaged | {log.topic_partition: log.first_dirty_offset for log in self.logs_in(directory)})
+
+    # --- when they are written
+
+    def write_recovery_points(self, then: Callable[[LogDirectory], object]) -> None:
+        """Write all recovery-point-offset-checkpoints; `then` is called with each directory whose is on disk."""
+        for directory in self._directories:
+            self._write(directory.recovery_points, self._recovery_points(directory), partial(then, directory))
+
+    def write_log_start_offsets(self) -> None:
+        """Write all log-start-offset-checkpoints."""
+        for directory in self._directories:
+            self._write(directory.log_start_offsets, self._log_start_offsets(directory))
+
+    def write_high_watermarks(self) -> None:
+        """Write all replication-offset-checkpoints."""
+        for directory in self._directories:
+            self._write(directory.high_watermarks, self.high_watermarks(directory))
+
+    def write_cleaner_offsets(self, directory: LogDirectory) -> None:
+        """Write the cleaner-offset-checkpoint of a directory."""
+        # Once more afterwards, as nobody asks again if something changed while it was being written.
+        self._write(
+            directory.cleaner_offsets,
+            self._cleaner_offsets(directory),
+            partial(self.write_cleaner_offsets, directory),
+        )
+
+    def write_all(self, directory: LogDirectory, high_watermarks: dict[TopicPartition, int]) -> None:
+        """Write those of a directory whose logs are closed; in an executor's thread, when `ended` is complete.
+
+        Raises:
+            StorageError: The disk failed.
+        """
+        directory.recovery_points.write(self._recovery_points(directory))
+        directory.log_start_offsets.write(self._log_start_offsets(directory))
+        directory.high_watermarks.write(high_watermarks)
+        cleaner_offsets = self._cleaner_offsets(directory)
+        if self._written.get(directory.cleaner_offsets.path, cleaner_offsets) != cleaner_offsets:
+            directory.cleaner_offsets.write(cleaner_offsets)
+
+    def ended(self) -> Pending[None]:
+        """Completes when nothing is being written any more. One waiter only."""
+        self._ended = Pending() if self._being_written else completed(None)
+        return self._ended
+
+    def _write(
+        self,
+        checkpoint: OffsetCheckpoint,
+        offsets: dict[TopicPartition, int],
+        then: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Replace a checkpoint in the executor, unless it says that already or is being replaced."""
+        # differs from Kafka (checkpoint-unchanged): it writes the same content again at every interval.
+        path = checkpoint.path
+        if self._written.get(path) == offsets or path in self._being_written:
+            return
+        self._being_written.add(path)
+
+        def written(_: None) -> None:
+            self._written[path] = offsets
+            self._being_written.discard(path)
+            try:
+                # It may write once more: not before that has it ended.
+                then()
+            finally:
+                self._check_ended()
+
+        def failed(error: BaseException) -> None:
+            self._being_written.discard(path)
+            self._check_ended()
+            self._failed(error)
+
+        self._executor.run(lambda: checkpoint.write(offsets), written, failed)
+
+    def _check_ended(self) -> None:
+        if not self._being_written:
+            self._ended.complete(None)
+
+
+def _known(offsets: Mapping[TopicPartition, int | None]) -> dict[TopicPartition, int]:
+    return {key: offset for key, offset in offsets.items() if offset is not None}

@@ -1,0 +1,81 @@
+"""The directories of `log.dirs` that can be used, and those that failed.
+
+Invariant: a directory that failed stays offline until the broker starts again.
+
+Source: log-format facts, load and recovery; KIP-112.
+"""
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+from barnabas.broker.log.directories.directory import LogDirectory
+from barnabas.core.errors import StorageError
+
+_logger = logging.getLogger(__name__)
+
+
+class LogDirs:
+    """All directories of a broker.
+
+    Attributes:
+        online: Those that can be used, in the order of the setting.
+    """
+
+    __slots__ = ("_offline", "online")
+
+    def __init__(self, directories: list[LogDirectory]) -> None:
+        self.online = directories
+        self._offline: list[LogDirectory] = []
+
+    def __iter__(self) -> Iterator[LogDirectory]:
+        """Those that can be used; one may fail meanwhile."""
+        return iter(tuple(self.online))
+
+    @property
+    def all(self) -> "tuple[LogDirectory, ...]":
+        """Those that can be used, then those that failed."""
+        return (*self.online, *self._offline)
+
+    @property
+    def has_offline(self) -> bool:
+        """Whether one failed: a log that is nowhere may be there."""
+        return bool(self._offline)
+
+    def holding(self, error: BaseException) -> LogDirectory | None:
+        """The directory in which something failed; None when the error does not tell."""
+        path = error.path if isinstance(error, StorageError) else None
+        return None if path is None else next((each for each in self.online if _is_within(path, each)), None)
+
+    def of(self, log_directory: Path) -> LogDirectory:
+        """The directory that a log stands in, whether it can be used or not."""
+        return next(each for each in self.all if each.path == log_directory.parent)
+
+    def is_offline(self, error: BaseException) -> bool:
+        """Whether something failed in a directory that failed before."""
+        path = error.path if isinstance(error, StorageError) else None
+        return path is not None and any(_is_within(path, each) for each in self._offline)
+
+    def take_offline(self, directory: LogDirectory, error: BaseException) -> None:
+        """Use a directory no more.
+
+        Raises:
+            BaseException: `error` itself, if it is the last one.
+        """
+        # differs from Kafka (failed-directory): the controller is not told; in the metadata this broker still leads the
+        # partitions.
+        if len(self.online) == 1:
+            raise error
+        self.online.remove(directory)
+        self._offline.append(directory)
+        left = ", ".join(str(each.path) for each in self.online)
+        _logger.error("%s is offline, the broker goes on with %s: %s", directory.path, left, error)
+
+    def unlock(self) -> None:
+        """Let another broker take them all."""
+        for directory in self.all:
+            directory.unlock()
+
+
+def _is_within(path: Path, directory: LogDirectory) -> bool:
+    return path.is_relative_to(directory.path)

@@ -1,0 +1,86 @@
+"""Whose the directories of `log.dirs` are: all of one broker of one cluster, and of one process at a time.
+
+Invariant: a directory of another broker or cluster is refused before anything in it is changed; a disk that fails costs
+its directory alone.
+
+Source: log-format facts, files in a log dir (.lock, meta.properties).
+"""
+
+from typing import TypeVar
+
+from barnabas.broker.log.directories.directory import META_FILE, Identity, LogDirectory
+from barnabas.broker.log.directories.log_dirs import LogDirs
+from barnabas.core.errors import StartupError, StorageError
+
+T = TypeVar("T")
+
+
+def lock(directories: LogDirs) -> Identity:
+    """Take them for this process and learn whose they are; blocks.
+
+    Raises:
+        StartupError: Another process has one, or they belong to different brokers or clusters.
+        StorageError: None can be made and written.
+    """
+    try:
+        found = []
+        for directory in directories:
+            try:
+                directory.lock()
+                found.append((directory, directory.identity()))
+            except StorageError as error:
+                directories.take_offline(directory, error)
+        return Identity(
+            _the_one("broker.id", [(each, it.broker_id) for each, it in found if it]),
+            _the_one("cluster.id", [(each, it.cluster_id) for each, it in found if it]),
+        )
+    except BaseException:
+        directories.unlock()
+        raise
+
+
+def claim(directories: LogDirs, cluster_id: str, broker_id: int, now_ms: int) -> None:
+    """Make them this broker's; blocks.
+
+    Args:
+        now_ms: For the date in their files.
+
+    Raises:
+        StartupError: One belongs to another broker or cluster; nothing was changed.
+        StorageError: All disks failed.
+    """
+    unnamed: list[LogDirectory] = []
+    for directory in directories:
+        found = directory.identity()
+        path = directory.path / META_FILE
+        if found is not None and found.broker_id not in (None, broker_id):
+            raise StartupError(
+                f"{path} names broker {found.broker_id}, but this broker's broker.id is {broker_id}: "
+                "set broker.id to that, or choose another log.dirs"
+            )
+        if found is not None and found.cluster_id not in (None, cluster_id):
+            raise StartupError(
+                f"{path} names cluster {found.cluster_id}, but this broker's cluster is {cluster_id}: "
+                "choose another log.dirs, or start it with that cluster's registry"
+            )
+        if found is None or None in found:
+            unnamed.append(directory)
+    for directory in directories:
+        try:
+            if directory in unnamed:
+                directory.write_identity(broker_id, cluster_id, now_ms)
+            directory.make_checkpoints()
+        except StorageError as error:
+            directories.take_offline(directory, error)
+
+
+def _the_one(name: str, found: list[tuple[LogDirectory, T]]) -> T | None:
+    """What all directories that say something agree on."""
+    said = [(directory, value) for directory, value in found if value is not None]
+    for directory, value in said[1:]:
+        if value != said[0][1]:
+            raise StartupError(
+                f"{said[0][0].path / META_FILE} has {name}={said[0][1]}, but {directory.path / META_FILE} has "
+                f"{name}={value}: directories of different brokers can't be used together"
+            )
+    return said[0][1] if said else None

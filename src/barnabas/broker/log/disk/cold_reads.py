@@ -1,0 +1,218 @@
+"""Reads from the disk what is not in the page cache, off the event loop.
+
+    handler ─► log, with the page cache ─► an answer
+                        └► NotCachedError ─► ColdReads.read ─► executor ─► the handler asks again
+
+Records are read into the page cache and no further: the answer leaves by `sendfile` as always. They are read in parts
+of 1 MB that begin at multiples of it, and some parts that follow are read with them, as who reads a log reads on.
+
+Invariants:
+    - what is being read is read once, however many wait for it;
+    - nobody is called before the last byte is there, and everybody is called on the event loop.
+
+Source: design page, section 3.
+"""
+
+import logging
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, Generic, Protocol, TypeVar
+
+from barnabas.broker.log.disk.files import RecordFile
+from barnabas.broker.log.disk.page_cache import PageCache
+from barnabas.core.executor import Executor
+
+_logger = logging.getLogger(__name__)
+
+# differs from Kafka (cold-reads): there the thread that sends the records waits for the disk, and all its connections
+# with it.
+PART_BYTES = 1024 * 1024
+READ_AHEAD_BYTES = 4 * PART_BYTES
+
+T = TypeVar("T")
+
+
+class Cached(Protocol):
+    """Knows what can be read without waiting for a disk; what a log is asked with on the event loop."""
+
+    def holds(self, file: RecordFile, position: int, length: int) -> bool:
+        """Whether all of a part of a file can be read at once."""
+        ...
+
+
+class ColdWork(Generic[T]):
+    """Something that has to be read from a disk.
+
+    Attributes:
+        key: The same for the same thing.
+        read: Reads it; in an executor's thread.
+        finish: Takes over what `read` returned; on the event loop.
+    """
+
+    __slots__ = ("finish", "key", "read")
+
+    def __init__(self, key: Hashable, read: Callable[[], T], finish: Callable[[T], object]) -> None:
+        self.key = key
+        self.read = read
+        self.finish = finish
+
+
+class NotCachedError(Exception):
+    """What was asked for is not in memory.
+
+    Attributes:
+        work: What has to be read before it is asked for again.
+    """
+
+    def __init__(self, work: "ColdWork[Any] | ColdSlice") -> None:
+        super().__init__("not in the page cache")
+        self.work = work
+
+
+class ColdSlice:
+    """A part of a file of records."""
+
+    __slots__ = ("file", "length", "position")
+
+    def __init__(self, file: RecordFile, position: int, length: int) -> None:
+        self.file = file
+        self.position = position
+        self.length = length
+
+
+class CachedFile:
+    """A file of records that is read only where the page cache has it; for `batch_reader`."""
+
+    __slots__ = ("_file", "_page_cache", "path")
+
+    def __init__(self, file: RecordFile, page_cache: "Cached") -> None:
+        self._file = file
+        self._page_cache = page_cache
+        self.path = file.path
+
+    def read(self, position: int, length: int) -> bytes:
+        """As `RecordFile.read`.
+
+        Raises:
+            NotCachedError: The disk would have to be asked.
+        """
+        length = min(length, self._file.size - position)
+        if not self._page_cache.holds(self._file, position, length):
+            raise NotCachedError(ColdSlice(self._file, position, length))
+        return self._file.read(position, length)
+
+
+_Waiting = Callable[[BaseException | None], object]
+
+
+class ColdReads:
+    """What is being read for whom. Owned by the event loop.
+
+    Attributes:
+        read_count: How often the disk was asked.
+    """
+
+    __slots__ = ("_executor", "_page_cache", "_waiting", "read_count")
+
+    def __init__(self, executor: Executor, page_cache: PageCache) -> None:
+        """Args:
+        executor: Its threads wait for the disk.
+        """
+        self._executor = executor
+        self._waiting: dict[Hashable, list[_Waiting]] = {}
+        self._page_cache = page_cache
+        self.read_count = 0
+
+    def holds(self, file: RecordFile, position: int, length: int) -> bool:
+        """Whether all of a part of a file can be read at once: it is in the page cache, and not still on its way."""
+        # hot path: benchmarks/load (every fetch)
+        waiting = self._waiting
+        if waiting and any((file, index) in waiting for index in _part_indexes(position, length)):
+            return False
+        return self._page_cache.holds(file, position, length)
+
+    def read(
+        self, wanted: Sequence["ColdWork[Any] | ColdSlice"], then: Callable[[list[BaseException | None]], object]
+    ) -> None:
+        """Read several things.
+
+        Args:
+            wanted: What `NotCachedError`s named.
+            then: Called once all of it is there, with why each could not be read; None where it could.
+        """
+        failures: list[BaseException | None] = [None] * len(wanted)
+        # One more than there are: nobody is called before all has been asked for.
+        left_count = 1
+
+        def one_done() -> None:
+            nonlocal left_count
+            left_count -= 1
+            if left_count == 0:
+                then(failures)
+
+        for number, work in enumerate(wanted):
+
+            def ended(error: BaseException | None, number: int = number) -> None:
+                failures[number] = failures[number] or error
+                one_done()
+
+            parts = self._parts_of(work) if isinstance(work, ColdSlice) else [work]
+            left_count += len(parts)
+            for part in parts:
+                self._run(part, ended)
+        for work in wanted:
+            if isinstance(work, ColdSlice):
+                self._read_ahead(work)
+        one_done()
+
+    def _parts_of(self, part: ColdSlice) -> list[ColdWork[None]]:
+        return [self._part(part.file, index) for index in _part_indexes(part.position, part.length)]
+
+    def _read_ahead(self, part: ColdSlice) -> None:
+        file = part.file
+        end = part.position + part.length
+        for index in _part_indexes(end, min(READ_AHEAD_BYTES, file.size - end)):
+            if not self.holds(file, index * PART_BYTES, min(PART_BYTES, file.size - index * PART_BYTES)):
+                self._run(self._part(file, index), None)
+
+    def _part(self, file: RecordFile, index: int) -> ColdWork[None]:
+        position = index * PART_BYTES
+        length = min(PART_BYTES, file.size - position)
+        return ColdWork(
+            (file, index),
+            lambda: file.warm(position, length),
+            lambda _: self._page_cache.check_read(file, position, length),
+        )
+
+    def _run(self, work: ColdWork[Any], waiting: _Waiting | None) -> None:
+        key = work.key
+        known = self._waiting.get(key)
+        if known is not None:
+            if waiting is not None:
+                known.append(waiting)
+            return
+        self._waiting[key] = [] if waiting is None else [waiting]
+        self.read_count += 1
+
+        def read(result: object) -> None:
+            callbacks = self._waiting.pop(key)
+            try:
+                work.finish(result)
+            except Exception as error:
+                _call(callbacks, error)
+            else:
+                _call(callbacks, None)
+
+        self._executor.run(work.read, read, lambda error: _call(self._waiting.pop(key), error))
+
+
+def _part_indexes(position: int, length: int) -> range:
+    return range(position // PART_BYTES, (position + length - 1) // PART_BYTES + 1) if length > 0 else range(0)
+
+
+def _call(callbacks: list[_Waiting], error: BaseException | None) -> None:
+    for callback in callbacks:
+        try:
+            callback(error)
+        except Exception:
+            # Several may wait for the same bytes: a bug of one must not cost the others theirs.
+            _logger.exception("who waited for a cold read could not go on")

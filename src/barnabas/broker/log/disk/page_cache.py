@@ -1,0 +1,77 @@
+"""Whether a part of a file is in the page cache: a read of what is not there would stop the event loop.
+
+Invariant: an answer is advice. Pages may leave the cache right after it; a read then blocks, and is still right.
+
+Source: design page, section 3.
+"""
+
+import sys
+from typing import Protocol
+
+from barnabas.broker.log.disk.files import RecordFile
+
+
+class PageCache(Protocol):
+    """Knows what can be read without waiting for a disk."""
+
+    def holds(self, file: RecordFile, position: int, length: int) -> bool:
+        """Whether all of a part of a file is in memory."""
+        ...
+
+    def check_read(self, file: RecordFile, position: int, length: int) -> None:
+        """Told of what was read a moment ago, so that a kernel whose answers are of no use is asked no more."""
+        ...
+
+
+class _Probe(Protocol):
+    def holds(self, fd: int, position: int, length: int) -> bool:
+        """Raises:
+        OSError: The kernel does not tell.
+        """
+        ...
+
+
+class EverythingCached:
+    """For systems that can't be asked: everything is read at once, where it is wanted."""
+
+    __slots__ = ()
+
+    def holds(self, file: RecordFile, position: int, length: int) -> bool:
+        return True
+
+    def check_read(self, file: RecordFile, position: int, length: int) -> None:
+        return
+
+
+class LinuxPageCache:
+    """The kernel's own."""
+
+    __slots__ = ("_probes",)
+
+    def __init__(self) -> None:
+        self._probes: list[_Probe] | None = None
+
+    def holds(self, file: RecordFile, position: int, length: int) -> bool:
+        # hot path: benchmarks/load (every fetch that is not at the tail)
+        if self._probes is None:
+            from barnabas.broker.log.disk.kernel_pages import Cachestat, Mincore
+
+            self._probes = [Cachestat(), Mincore()]
+        if length <= 0 or not self._probes:
+            return True
+        try:
+            return self._probes[0].holds(file.fd, position, length)
+        except OSError:
+            # An older kernel, or one that may not be asked.
+            del self._probes[0]
+            return self.holds(file, position, length)
+
+    def check_read(self, file: RecordFile, position: int, length: int) -> None:
+        # Stacked file systems (overlayfs) keep the pages of a file at another one, where cachestat does not look.
+        if self._probes and len(self._probes) > 1 and not self.holds(file, position, 1):
+            del self._probes[0]
+
+
+def system_page_cache() -> PageCache:
+    """The one of this machine."""
+    return LinuxPageCache() if sys.platform == "linux" else EverythingCached()

@@ -1,0 +1,156 @@
+"""How much of a log is on disk, and what brings the rest there.
+
+Invariants:
+    - everything below `recovery_point` is on disk, and what is there is still what the log holds;
+    - a flush syncs whatever a start after a crash relies on: segments, snapshots, epochs, and the names of all of them.
+
+Source: implementation page, log; log-format facts, load and recovery; design page, section 2.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from barnabas.broker.log.disk.disk_work import DiskWork
+from barnabas.broker.log.environment import LogEnvironment
+from barnabas.broker.log.flusher import Flusher, Waiting
+from barnabas.broker.log.parts import LogParts
+from barnabas.broker.log.segments.segment_chain import SegmentChain
+
+
+class Durability:
+    """What one log knows of the disk. Owned by the event loop; only `sync_all` runs in another thread.
+
+    Attributes:
+        recovery_point: Everything below is on disk.
+        due_offset: From this log end offset on flush.messages wants a flush.
+        last_flush_ms: When the last flush ended.
+    """
+
+    __slots__ = (
+        "_chain",
+        "_clock",
+        "_cut_offset",
+        "_directory",
+        "_end_offset",
+        "_epochs",
+        "_files",
+        "_flush_messages",
+        "_flush_start_ns",
+        "_flusher",
+        "_flushes",
+        "_is_name_safe",
+        "_snapshots",
+        "due_offset",
+        "last_flush_ms",
+        "recovery_point",
+    )
+
+    def __init__(
+        self,
+        env: LogEnvironment,
+        directory: Path,
+        parts: LogParts,
+        chain: SegmentChain,
+        work: DiskWork,
+        end_offset: Callable[[], int],
+        failed: Callable[[BaseException], object],
+    ) -> None:
+        """Args:
+        env: The disk and the clock.
+        directory: The log's.
+        parts: Its epochs and snapshots, and how much of it is on disk.
+        chain: Its segments.
+        work: The log's.
+        end_offset: Gives its end.
+        failed: Told why a flush failed.
+        """
+        self._files = env.files
+        self._clock = env.clock
+        self._flushes = env.flushes
+        self._flush_start_ns = 0
+        self._directory = directory
+        self._chain = chain
+        self._epochs = parts.epochs
+        self._snapshots = parts.snapshots
+        self._end_offset = end_offset
+        self._flusher = Flusher(work, self._prepare, self._note, failed)
+        self.recovery_point = self.due_offset = parts.recovery_point
+        self._flush_messages = 0
+        self.last_flush_ms = env.clock.now_ms()
+        # The lowest end that the log was cut to since the flush began that runs now, or the end then.
+        self._cut_offset = parts.log_end_offset
+        # A directory that was made a moment ago has its name in the one above.
+        self._is_name_safe = parts.is_name_safe
+
+    def update(self, flush_messages: int) -> None:
+        """Take over flush.messages."""
+        self._flush_messages = flush_messages
+        self.due_offset = self.recovery_point + flush_messages
+
+    def request(self) -> None:
+        """Begin a flush, or have one follow that runs now."""
+        self._flusher.request(None)
+
+    def flush(self, then: Waiting | None) -> None:
+        """Bring to disk what the log holds now; see `PartitionLog.flush`."""
+        end_offset = self._end_offset()
+        if self.recovery_point >= end_offset:
+            if then is not None:
+                then(None)
+            return
+        # The append has asked for a flush already where flush.messages wants one. It covers what the log holds now,
+        # unless the log was cut since it began.
+        if then is not None and self._cut_offset >= end_offset and self._flusher.join(end_offset, then):
+            return
+        self._flusher.request(then)
+
+    def cut_to(self, offset: int) -> None:
+        """The log ends at `offset`: other bytes than those on disk may follow."""
+        self._cut_offset = min(self._cut_offset, offset)
+        self._set_recovery_point(min(self.recovery_point, offset))
+
+    def sync_all(self) -> None:
+        """Bring to disk what the log holds, at once; for an executor's thread, nothing being under way.
+
+        Raises:
+            StorageError: The disk failed.
+        """
+        self._sync_work()()
+        self._set_recovery_point(self._end_offset())
+
+    def _prepare(self) -> tuple[int, Callable[[], None]]:
+        persist_indexes, sync = self._chain.segments[-1].persistence(), self._sync_work()
+        end_offset = self._cut_offset = self._end_offset()
+        self._flush_start_ns = self._clock.monotonic_ns()
+
+        def work() -> None:
+            persist_indexes()
+            sync()
+
+        return end_offset, work
+
+    def _sync_work(self) -> Callable[[], None]:
+        segments = self._chain.segments[self._chain.index_of(self.recovery_point) :]
+        files = self._files
+        paths = [self._snapshots.path(segment.base_offset) for segment in segments]
+        paths += [self._snapshots.path(self._end_offset()), self._epochs.path, self._directory]
+        if not self._is_name_safe:
+            paths.append(self._directory.parent)
+
+        def work() -> None:
+            for segment in segments:
+                segment.sync()
+            for path in paths:
+                files.sync(path)
+
+        return work
+
+    def _note(self, end_offset: int) -> None:
+        self._set_recovery_point(max(self.recovery_point, min(end_offset, self._cut_offset)))
+        self._is_name_safe = True
+        self.last_flush_ms = self._clock.now_ms()
+        self._flushes.note(max(self._clock.monotonic_ns() - self._flush_start_ns, 0))
+
+    def _set_recovery_point(self, offset: int) -> None:
+        self.recovery_point = offset
+        self.due_offset = offset + self._flush_messages

@@ -1,0 +1,76 @@
+"""What all logs of a broker share: the disk, time, and where blocking work runs.
+
+Source: design page, section 2.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from barnabas.broker.log.disk.files import FileSystem, LocalFileSystem
+from barnabas.core.clock import Clock
+from barnabas.core.executor import Executor
+from barnabas.core.histogram import index_of, new_buckets
+from barnabas.core.timers import Timers
+
+
+class FlushTimes:
+    """How long flushes took; Kafka's LogFlushRateAndTimeMs.
+
+    Attributes:
+        buckets: A histogram of nanoseconds.
+        sum_ns: Of all.
+    """
+
+    __slots__ = ("buckets", "sum_ns")
+
+    def __init__(self) -> None:
+        self.buckets = new_buckets()
+        self.sum_ns = 0
+
+    def note(self, elapsed_ns: int) -> None:
+        """A flush ended."""
+        self.buckets[index_of(elapsed_ns)] += 1
+        self.sum_ns += elapsed_ns
+
+
+def _no_jitter(limit_ms: int) -> int:
+    return 0
+
+
+def _nothing(text: str) -> None:
+    return
+
+
+def _raise(error: BaseException) -> None:
+    raise error
+
+
+@dataclass(slots=True)
+class LogEnvironment:
+    """Handed to every log.
+
+    Attributes:
+        clock: Time for append times, retention and rolling.
+        timers: For the removal of files that were deleted a while ago.
+        executor: For fsync and removal.
+        files: The disk.
+        choose_jitter: A random number from 0 to below its argument, for segment.jitter.ms.
+        on_failure: Told, on the event loop, why work on a log's files failed.
+        producer_expiration_ms: transactional.id.expiration.ms.
+        has_zstd: Whether zstd may be written (inter.broker.protocol.version=2.1 or newer).
+        validates_records: Walk all records of each batch (barnabas.record.validation=full).
+        on_loop: Told what was done on the event loop that should have been done before, elsewhere.
+        flushes: How long flushes took.
+    """
+
+    clock: Clock
+    timers: Timers
+    executor: Executor
+    files: FileSystem = field(default_factory=LocalFileSystem)
+    choose_jitter: Callable[[int], int] = _no_jitter
+    on_failure: Callable[[BaseException], object] = _raise
+    producer_expiration_ms: int = 604_800_000
+    validates_records: bool = False
+    has_zstd: bool = True
+    on_loop: Callable[[str], object] = _nothing
+    flushes: FlushTimes = field(default_factory=FlushTimes)

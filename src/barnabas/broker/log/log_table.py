@@ -1,0 +1,286 @@
+"""The logs of a broker by partition: opens and makes them, and deletes them.
+
+Invariants:
+    - of one partition there is one log, one that is being opened, or one that is being deleted: a log that is asked for
+      while its namesake goes waits until that one's directory has another name;
+    - whoever waits is answered, in the order of what was asked for.
+
+Source: design page, log; log-format facts, files in a log dir.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from barnabas.broker.log.config import LogConfig
+from barnabas.broker.log.directories.directory import LogDirectory
+from barnabas.broker.log.directories.log_dirs import LogDirs
+from barnabas.broker.log.environment import LogEnvironment
+from barnabas.broker.log.partition_log import PartitionLog
+from barnabas.broker.log.startup.loading import DamagedLog
+from barnabas.broker.log.startup.recovery import open_log
+from barnabas.core.errors import StorageError
+from barnabas.core.pending import Pending, completed
+from barnabas.core.types import TopicPartition
+from barnabas.wire.records.errors import CorruptRecordsError
+
+if TYPE_CHECKING:
+    from random import Random
+
+_logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+_Wanted = tuple[Pending[PartitionLog | None], bool]
+
+
+class _Opening:
+    """A log that is being opened.
+
+    Attributes:
+        directory: Where it will be.
+        is_unwanted: It is deleted as soon as it is open.
+        waiting: Who wants it.
+        waiting_for_next: Who asked when it was unwanted already, with `is_new`: they get another one.
+        told: Who waits for its deletion.
+    """
+
+    __slots__ = ("directory", "is_unwanted", "told", "waiting", "waiting_for_next")
+
+    def __init__(self, directory: LogDirectory, first: Pending[PartitionLog | None]) -> None:
+        self.directory = directory
+        self.is_unwanted = False
+        self.waiting = [first]
+        self.waiting_for_next: list[_Wanted] = []
+        self.told: list[Pending[None]] = []
+
+
+class _Deletion:
+    """A log whose directory gets another name.
+
+    Attributes:
+        told: Who waits for that.
+        refused: Who wanted another one, which was deleted before it was made.
+        waiting_for_next: Who wants another one, with `is_new`.
+    """
+
+    __slots__ = ("refused", "told", "waiting_for_next")
+
+    def __init__(self, told: Pending[None]) -> None:
+        self.told = [told]
+        self.refused: list[Pending[PartitionLog | None]] = []
+        self.waiting_for_next: list[_Wanted] = []
+
+
+class LogTable:
+    """Owned by the event loop.
+
+    Attributes:
+        logs: Those that are open.
+        damaged: Those that can't be opened.
+        preferred: The directories that somebody chose for logs that are not there yet.
+    """
+
+    def __init__(
+        self,
+        env: LogEnvironment,
+        directories: LogDirs,
+        topic_config: Callable[[TopicPartition], LogConfig],
+        dice: "Random",
+        deleted: Callable[[PartitionLog | DamagedLog, LogDirectory], object],
+    ) -> None:
+        """Args:
+        env: What the logs have, too.
+        directories: Those that can be used.
+        topic_config: The settings of a partition's topic as they are now.
+        dice: For what deleted logs are called.
+        deleted: Told of a log, and where it was, when its directory has another name.
+        """
+        self.logs: dict[TopicPartition, PartitionLog] = {}
+        self.damaged: dict[TopicPartition, DamagedLog] = {}
+        self.preferred: dict[TopicPartition, LogDirectory] = {}
+        self._env = env
+        self._directories = directories
+        self._topic_config = topic_config
+        self._dice = dice
+        self._deleted = deleted
+        self._opening: dict[TopicPartition, _Opening] = {}
+        self._deletions: dict[TopicPartition, _Deletion] = {}
+        self._is_closed = False
+        self._settled: Pending[None] = completed(None)
+
+    def close(self) -> Pending[None]:
+        """Open no more; completes when nothing is being opened or deleted any more. What is open stays so."""
+        self._is_closed = True
+        self._settled = Pending()
+        self._check_settled()
+        return self._settled
+
+    def _check_settled(self) -> None:
+        if not self._opening and not self._deletions:
+            self._settled.complete(None)
+
+    # --- open and make
+
+    def get_or_create(self, topic_partition: TopicPartition, *, is_new: bool = True) -> Pending[PartitionLog | None]:
+        """See `LogManager.get_or_create`."""
+        log = self.logs.get(topic_partition)
+        if topic_partition in self.damaged:
+            return completed(None)
+        if log is not None or self._is_closed or (self._directories.has_offline and not is_new):
+            return completed(log)
+        pending: Pending[PartitionLog | None] = Pending()
+        opening, deletion = self._opening.get(topic_partition), self._deletions.get(topic_partition)
+        if deletion is not None:
+            deletion.waiting_for_next.append((pending, is_new))
+        elif opening is None:
+            self._open(topic_partition, pending)
+        elif opening.is_unwanted:
+            opening.waiting_for_next.append((pending, is_new))
+        else:
+            opening.waiting.append(pending)
+        return pending
+
+    def _open(self, topic_partition: TopicPartition, first: Pending[PartitionLog | None]) -> None:
+        directory = self._directory_for(topic_partition)
+        self._opening[topic_partition] = _Opening(directory, first)
+        path = directory.path / str(topic_partition)
+        config = self._topic_config(topic_partition)
+
+        def opened(log: PartitionLog) -> None:
+            if directory not in self._directories.online:
+                # It failed meanwhile.
+                log.release()
+                self._end_opening(topic_partition, None)
+                return
+            self.logs[topic_partition] = log
+            self._end_opening(topic_partition, log)
+
+        def failed(error: BaseException) -> None:
+            if isinstance(error, CorruptRecordsError):
+                _logger.error("%s can't be opened, its partition is offline: %s", path, error)
+                self.damaged[topic_partition] = DamagedLog(path)
+            self._end_opening(topic_partition, None)
+            if isinstance(error, StorageError):
+                self._env.on_failure(error)
+
+        self._env.executor.run(lambda: open_log(self._env, topic_partition, path, config), opened, failed)
+
+    def _end_opening(self, topic_partition: TopicPartition, log: PartitionLog | None) -> None:
+        opening = self._opening.pop(topic_partition)
+        if opening.is_unwanted:
+            told = opening.told
+            self.delete(topic_partition).then(lambda _: _complete(told, None))
+            log = None
+        _complete(opening.waiting, log)
+        self._make_next(topic_partition, opening.waiting_for_next)
+
+    def _make_next(self, topic_partition: TopicPartition, wanted: Iterable[_Wanted]) -> None:
+        for pending, is_new in wanted:
+            self.get_or_create(topic_partition, is_new=is_new).then(pending.complete)
+        self._check_settled()
+
+    def _directory_for(self, topic_partition: TopicPartition) -> LogDirectory:
+        preferred = self.preferred.pop(topic_partition, None)
+        if preferred is not None and preferred in self._directories.online:
+            return preferred
+        return self._emptiest_directory()
+
+    def _emptiest_directory(self) -> LogDirectory:
+        if len(self._directories.online) == 1:
+            return self._directories.online[0]
+        counts = Counter(log.directory.parent for log in self.logs.values())
+        # Those that are being made count too, or many made at once would all stand in one directory.
+        counts.update(opening.directory.path for opening in self._opening.values())
+        return min(self._directories, key=lambda directory: counts[directory.path])
+
+    # --- delete
+
+    def delete(self, topic_partition: TopicPartition) -> Pending[None]:
+        """See `LogManager.delete`."""
+        told: Pending[None] = Pending()
+        opening, deletion = self._opening.get(topic_partition), self._deletions.get(topic_partition)
+        if opening is not None:
+            # Whoever wanted it, or another one after an earlier deletion, wanted it before now.
+            opening.is_unwanted = True
+            opening.waiting += [pending for pending, _ in opening.waiting_for_next]
+            opening.waiting_for_next.clear()
+            opening.told.append(told)
+            return told
+        if deletion is not None:
+            deletion.refused += [pending for pending, _ in deletion.waiting_for_next]
+            deletion.waiting_for_next.clear()
+            deletion.told.append(told)
+            return told
+        log = self.logs.pop(topic_partition, None)
+        gone = log or self.damaged.pop(topic_partition, None)
+        if gone is None:
+            return completed(None)
+        self._deletions[topic_partition] = _Deletion(told)
+        settled = completed(None)
+        if log is not None:
+            log.release()
+            settled = log.settled()
+        settled.then(lambda _: self._rename(topic_partition, gone))
+        return told
+
+    def _rename(self, topic_partition: TopicPartition, gone: PartitionLog | DamagedLog) -> None:
+        """Let a log be none any more, its files being left alone by everybody."""
+        directory = self._directories.of(gone.directory)
+        token = self._dice.randbytes(16)
+        config = gone.config if isinstance(gone, PartitionLog) else self._topic_config(topic_partition)
+        delay_ms = config.file_delete_delay_ms
+
+        def renamed(path: Path) -> None:
+            self.remove_later(path, delay_ms)
+            self._deleted(gone, directory)
+            self._end_deletion(topic_partition)
+
+        def failed(error: BaseException) -> None:
+            self._end_deletion(topic_partition)
+            self._env.on_failure(error)
+
+        self._env.executor.run(lambda: directory.mark_deleted(gone.directory, topic_partition, token), renamed, failed)
+
+    def _end_deletion(self, topic_partition: TopicPartition) -> None:
+        deletion = self._deletions.pop(topic_partition)
+        _complete(deletion.told, None)
+        _complete(deletion.refused, None)
+        self._make_next(topic_partition, deletion.waiting_for_next)
+
+    def retire(self, log: PartitionLog) -> Pending[None]:
+        """Delete a log that is in the table no more, another one of its partition having taken its place."""
+        told: Pending[None] = Pending()
+        log.release()
+        directory, token, key = self._directories.of(log.directory), self._dice.randbytes(16), log.topic_partition
+        delay_ms = log.config.file_delete_delay_ms
+
+        def renamed(path: Path) -> None:
+            self.remove_later(path, delay_ms)
+            self._deleted(log, directory)
+            told.complete(None)
+
+        def failed(error: BaseException) -> None:
+            told.complete(None)
+            self._env.on_failure(error)
+
+        def rename(_: None) -> None:
+            self._env.executor.run(lambda: directory.mark_deleted(log.directory, key, token), renamed, failed)
+
+        log.settled().then(rename)
+        return told
+
+    def remove_later(self, directory: Path, delay_ms: int) -> None:
+        """Remove a directory that was marked as deleted."""
+
+        def remove() -> None:
+            self._env.executor.run(lambda: self._env.files.remove_tree(directory), lambda _: None, self._env.on_failure)
+
+        self._env.timers.call_later(delay_ms, remove)
+
+
+def _complete(waiting: Iterable[Pending[T]], value: T) -> None:
+    for pending in waiting:
+        pending.complete(value)

@@ -1,0 +1,487 @@
+"""All logs of a broker, from the start of the process to its end.
+
+    directories/ownership.py   whose the directories are
+    startup/loading.py         opens and recovers what stands in them
+    log_table.py               opens, makes and deletes logs afterwards
+    upkeep.py                  checkpoints, retention, flushes, the cleaner: what is done from time to time
+    closing.py                 closes all at the end
+
+What is left here is what a failing disk costs, and the order of all that.
+The order of a start is `lock`, `load`, `watch_high_watermarks`; of a stop `close`.
+
+Invariants:
+    - `.kafka_cleanshutdown` exists only while no broker runs and every log is on disk;
+    - a directory of another broker or cluster is refused before anything in it is changed;
+    - a disk that fails costs its directory, and damaged data its own log: all else goes on;
+    - what blocks (recovery, fsync, checkpoints, removal) runs in the executor.
+
+Source: design page, log; log-format facts, files in a log dir, load and recovery, retention.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from barnabas.broker.log.config import LogConfig, LogManagerConfig
+from barnabas.broker.log.directories.checkpoints import Checkpoints
+from barnabas.broker.log.directories.directory import LogDirectory
+from barnabas.broker.log.directories.log_dirs import LogDirs
+from barnabas.broker.log.directories.ownership import claim, lock
+from barnabas.broker.log.disk.files import FileSystem, LocalFileSystem
+from barnabas.broker.log.environment import FlushTimes, LogEnvironment
+from barnabas.broker.log.log_table import LogTable
+from barnabas.broker.log.partition_log import PartitionLog
+from barnabas.broker.log.producers.open_transactions import Coordinated, warn_of_open_transactions
+from barnabas.broker.log.startup.loading import DamagedLog, load_logs
+from barnabas.broker.log.upkeep import Upkeep
+from barnabas.core.clock import Clock
+from barnabas.core.config.versions import kafka_version
+from barnabas.core.dice import system_dice
+from barnabas.core.errors import StorageError
+from barnabas.core.executor import Executor, StopSignal, new_stop_signal
+from barnabas.core.pending import Pending
+from barnabas.core.timers import Timers
+from barnabas.core.types import TopicPartition
+
+CLOSING_THREAD_COUNT = 8
+_VALIDATES_RECORDS = "full"
+_RECOVERED_FLUSHED_AT_ONCE = 2
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from barnabas.broker.log.cleaner.cleaner import Cleaner
+    from barnabas.broker.log.moves import LogMoves, Move
+
+
+_logger = logging.getLogger(__name__)
+
+
+class LogManager:
+    """The logs in all directories of `log.dirs`. Owned by the event loop.
+
+    Attributes:
+        known_broker_id, known_cluster_id: Whose the directories are; None while `lock` has not found it.
+        on_offline: Told which logs are gone because their directory failed.
+        on_moved: Told of a log that stands in another directory now, and takes the place of the one before.
+        is_appending: Says whether an append is being prepared for a log.
+    """
+
+    def __init__(
+        self,
+        config: LogManagerConfig,
+        clock: Clock,
+        timers: Timers,
+        executor: Executor,
+        topic_config: Callable[[TopicPartition], LogConfig],
+        on_failure: Callable[[BaseException], object],
+        *,
+        files: FileSystem | None = None,
+        cleaner_executor: Executor | None = None,
+        recovery_executor: Callable[[], Executor] | None = None,
+        closing_executor: Executor | None = None,
+        dice: "Random | None" = None,
+        new_stop_signal: Callable[[], StopSignal] = new_stop_signal,
+        on_loop: Callable[[str], object] = lambda _: None,
+        read_coordinated: Callable[[Sequence[PartitionLog]], Coordinated] = lambda _: (),
+    ) -> None:
+        """Args:
+        config: The broker's settings.
+        clock: Time.
+        timers: For everything periodic.
+        executor: For everything that blocks.
+        topic_config: The settings of a partition's topic as they are now.
+        on_failure: Told why the last directory failed (the error names the file); the broker should stop.
+        files: The disk; the machine's own by default.
+        cleaner_executor: Where logs are compacted, log.cleaner.threads at a time; `executor` by default.
+        recovery_executor: Makes what opens the logs of one directory at the start; `executor` by default.
+        closing_executor: What closes the logs at the end, `CLOSING_THREAD_COUNT` at a time; `executor` by default.
+        dice: For when segments roll and what deleted logs are called; the system's own by default.
+        new_stop_signal: Makes what the cleaner's threads wait at.
+        on_loop: Told what was done on the event loop that should have been done elsewhere: see the watchdog.
+        read_coordinated: Reads in the logs of `__transaction_state` which open transactions will be ended; blocks.
+        """
+        self.known_broker_id: int | None = None
+        self.known_cluster_id: str | None = None
+        self._on_all_failed = on_failure
+        self.on_offline: Callable[[list[TopicPartition]], object] = lambda _: None
+        self.on_moved: Callable[[PartitionLog], object] = lambda _: None
+        self.is_appending: Callable[[PartitionLog], bool] = lambda _: False
+        self._moves: LogMoves | None = None
+        self._interrupted_moves: list[tuple[TopicPartition, LogDirectory, Path]] = []
+        self._config = config
+        self._read_coordinated = read_coordinated
+        self._clock = clock
+        self._executor = executor
+        self._recovery_executor: Callable[[], Executor] = recovery_executor or (lambda: executor)
+        self._closing_executor = executor if closing_executor is None else closing_executor
+        self._dice = system_dice() if dice is None else dice
+        self._topic_config = topic_config
+        self._env = LogEnvironment(
+            clock,
+            timers,
+            executor,
+            files if files is not None else LocalFileSystem(),
+            self._dice.randrange,
+            self._on_failure,
+            config.transactional_id_expiration_ms,
+            config.barnabas_record_validation == _VALIDATES_RECORDS,
+            on_loop=on_loop,
+        )
+        self._directories = LogDirs([LogDirectory(self._env.files, Path(path)) for path in _paths(config)])
+        self._table = LogTable(self._env, self._directories, topic_config, self._dice, self._note_deleted)
+        self._logs, self._damaged = self._table.logs, self._table.damaged
+        self._high_watermarks: dict[TopicPartition, int] = {}
+        self._led_high_watermarks: Callable[[], Mapping[TopicPartition, int]] = dict
+        self._checkpoints = Checkpoints(
+            executor, self._directories, self._logs, self._damaged, self._known_high_watermarks, self._on_failure
+        )
+        self._upkeep = Upkeep(
+            config,
+            self._env,
+            self._directories,
+            self._logs,
+            self._checkpoints,
+            self._known_high_watermarks,
+            executor if cleaner_executor is None else cleaner_executor,
+            new_stop_signal,
+        )
+        # What was recovered, and is not known to be on disk.
+        self._unflushed: deque[PartitionLog] = deque()
+        self._flushed_at_once = 0
+        self._is_flushing = False
+        self._is_loaded = False
+        self._has_failed = False
+        self._is_closed = False
+
+    # --- start
+
+    async def lock(self) -> None:
+        """Take the directories for this process and learn whose they are.
+
+        Raises:
+            StartupError: Another process has one, or they belong to different brokers or clusters.
+            StorageError: None can be made and written.
+        """
+        await self._run(self._lock)
+
+    def _lock(self) -> None:
+        found = lock(self._directories)
+        self.known_broker_id, self.known_cluster_id = found.broker_id, found.cluster_id
+
+    async def load(self, cluster_id: str, broker_id: int) -> None:
+        """Make the directories this broker's and open all logs, recovering those that an unclean stop left.
+
+        The topics' settings must be known by now, and which Kafka must be able to read what is written.
+
+        Raises:
+            StartupError: A directory belongs to another broker or cluster; nothing was changed.
+            StorageError: All disks failed.
+        """
+        self._env.has_zstd = kafka_version(self._config.inter_broker_protocol_version).has_zstd
+        try:
+            await self._run(lambda: claim(self._directories, cluster_id, broker_id, self._clock.now_ms()))
+            executors = [self._recovery_executor() for _ in self._directories]
+            loaded = await load_logs(self._env, self._directories.online, self._topic_config, executors).future()
+            if loaded.error is not None:
+                raise loaded.error
+            for directory, error in loaded.failed.items():
+                self._directories.take_offline(directory, error)
+            await self._run(lambda: self._read_cleaner_offsets(loaded.logs, loaded.damaged))
+            await self._run(lambda: warn_of_open_transactions(loaded.logs, self._read_coordinated))
+        except BaseException:
+            self._directories.unlock()
+            raise
+        self._is_loaded = True
+        self._logs.update(loaded.logs)
+        self._damaged.update(loaded.damaged)
+        self._high_watermarks.update(loaded.high_watermarks)
+        self._interrupted_moves = loaded.futures
+        for log, _ in loaded.surplus:
+            self._table.retire(log)
+        for path in loaded.deleted:
+            self._table.remove_later(path, 0)
+        self._unflushed.extend(log for log in loaded.logs.values() if log.recovery_point < log.log_end_offset)
+
+    def _read_cleaner_offsets(
+        self, logs: Mapping[TopicPartition, PartitionLog], damaged: Mapping[TopicPartition, DamagedLog]
+    ) -> None:
+        for directory in self._directories:
+            for topic_partition, offset in directory.cleaner_offsets.read().items():
+                log = logs.get(topic_partition) or damaged.get(topic_partition)
+                if log is not None and log.directory.parent == directory.path:
+                    log.first_dirty_offset = offset
+
+    # --- a disk that fails
+
+    def _on_failure(self, error: BaseException) -> None:
+        """Go on without the directory where something failed, if there is another one."""
+        if not isinstance(error, StorageError):
+            # No disk failed: what was to be done is not done, and nothing else is the worse for it.
+            _logger.error("work on a log failed: %s", error, exc_info=error)
+            return
+        directory = self._directories.holding(error)
+        if directory is None:
+            if not self._directories.is_offline(error):
+                self._end(error)
+            return
+        try:
+            self._directories.take_offline(directory, error)
+        except StorageError as last:
+            self._end(last)
+            return
+        gone = self._checkpoints.logs_in(directory)
+        if self._moves is not None:
+            self._moves.drop_in(directory)
+        for topic_partition in self._checkpoints.damaged_in(directory):
+            del self._damaged[topic_partition]
+        for log in gone:
+            del self._logs[log.topic_partition]
+            log.release()
+        self.on_offline([log.topic_partition for log in gone])
+
+    def _end(self, error: StorageError) -> None:
+        """Nothing is left to go on with; nor is anything closed cleanly whose disk has failed."""
+        self._has_failed = True
+        self._on_all_failed(error)
+
+    async def _run(self, work: Callable[[], None]) -> None:
+        """Run `work` in the executor and wait for it."""
+        error = await self._attempt(work)
+        if error is not None:
+            raise error
+
+    async def _attempt(self, work: Callable[[], None]) -> BaseException | None:
+        """Run `work` in the executor and wait for it; what it raised."""
+        done: Pending[BaseException | None] = Pending()
+        self._executor.run(work, lambda _: done.complete(None), done.complete)
+        return await done.future()
+
+    def watch_high_watermarks(self, high_watermarks: Callable[[], Mapping[TopicPartition, int]]) -> None:
+        """Begin with what is done periodically: checkpoints, retention, flushes.
+
+        Args:
+            high_watermarks: Those of the partitions that this broker leads or follows.
+        """
+        self._led_high_watermarks = high_watermarks
+        self._upkeep.start()
+        self._resume_moves()
+        self._flush_recovered()
+
+    def _flush_recovered(self) -> None:
+        """Bring to disk what an unclean stop left, a little at a time: 10,000 logs must not hold up who comes first."""
+        self._is_flushing = True
+        while self._unflushed and self._flushed_at_once < _RECOVERED_FLUSHED_AT_ONCE and not self._is_closed:
+            log = self._unflushed.popleft()
+            if not log.is_closed:
+                self._flushed_at_once += 1
+                log.flush(self._note_flushed)
+        self._is_flushing = False
+
+    def _note_flushed(self, _: BaseException | None) -> None:
+        self._flushed_at_once -= 1
+        if not self._is_flushing:
+            self._flush_recovered()
+
+    def apply_retention(self) -> None:
+        """Delete old segments of all logs but those that are compacted."""
+        self._upkeep.apply_retention()
+
+    def cleaner_settings_changed(self) -> None:
+        """The settings of compaction are others now: the cleaner goes by them at once."""
+        self._upkeep.cleaner_settings_changed()
+
+    # --- logs
+
+    @property
+    def topic_partitions(self) -> Iterable[TopicPartition]:
+        """All logs that are open."""
+        return self._logs.keys()
+
+    def get(self, topic_partition: TopicPartition) -> PartitionLog | None:
+        """The open log of a partition."""
+        return self._logs.get(topic_partition)
+
+    def get_or_create(self, topic_partition: TopicPartition, *, is_new: bool = True) -> Pending[PartitionLog | None]:
+        """The log of a partition, made when there is none.
+
+        Args:
+            is_new: Nothing was ever written to it. Otherwise it may be in a directory that is offline.
+
+        Returns:
+            None when the disk failed, the log is damaged, or it was deleted before it was open.
+        """
+        return self._table.get_or_create(topic_partition, is_new=is_new)
+
+    def delete(self, topic_partition: TopicPartition) -> Pending[None]:
+        """Delete a partition's log: it is gone at once, its files after file.delete.delay.ms.
+
+        Returns:
+            Completes when not even a start after a kill finds it any more (or the disk failed).
+        """
+        self._high_watermarks.pop(topic_partition, None)
+        self._table.preferred.pop(topic_partition, None)
+        deleted = self._table.delete(topic_partition)
+        if self._moves is None:
+            return deleted
+        cancelled = self._moves.cancel(topic_partition)
+        return deleted.followed(lambda _: cancelled)
+
+    def _note_deleted(self, gone: PartitionLog | DamagedLog, directory: LogDirectory) -> None:
+        if gone.first_dirty_offset is not None:
+            # A topic of that name may come again.
+            self._checkpoints.write_cleaner_offsets(directory)
+
+    # --- directories
+
+    @property
+    def directories(self) -> LogDirs:
+        """Those of `log.dirs`."""
+        return self._directories
+
+    @property
+    def cleaner(self) -> "Cleaner | None":
+        """What compacts logs; None where nothing does, or not yet."""
+        return self._upkeep.cleaner
+
+    @property
+    def flushes(self) -> FlushTimes:
+        """How long flushes took."""
+        return self._env.flushes
+
+    @property
+    def moves(self) -> "Mapping[TopicPartition, Move]":
+        """The logs that are on their way to another directory."""
+        return {} if self._moves is None else self._moves.moves
+
+    def place(self, topic_partition: TopicPartition, directory: LogDirectory) -> None:
+        """A log is to stand in this directory: it moves there, or will be made there when it is made."""
+        log, moves = self._logs.get(topic_partition), self._get_moves()
+        move = moves.moves.get(topic_partition)
+        if move is not None and move.directory is not directory:
+            moves.cancel(topic_partition)
+            move = None
+        if log is None:
+            self._table.preferred[topic_partition] = directory
+        elif log.directory.parent != directory.path and move is None:
+            moves.begin(log, directory)
+
+    def _get_moves(self) -> "LogMoves":
+        if self._moves is None:
+            # Here: hardly any broker ever needs it.
+            from barnabas.broker.log.moves import LogMoves
+
+            self._moves = LogMoves(
+                self._config,
+                self._env,
+                self._executor,
+                self._topic_config,
+                self._dice,
+                lambda log: self.is_appending(log),
+                self._take_place,
+            )
+        return self._moves
+
+    def _resume_moves(self) -> None:
+        """Go on with what an earlier run began to move."""
+        interrupted, self._interrupted_moves = self._interrupted_moves, []
+        for topic_partition, directory, path in interrupted:
+            log = self._logs.get(topic_partition)
+            if log is None:
+                _logger.warning("%s is the copy of a log that is not there, and is left alone", path)
+            elif log.directory.parent == directory.path or topic_partition in self.moves:
+                self._table.remove_later(path, 0)
+            else:
+                self._get_moves().begin(log, directory, path)
+
+    def _take_place(self, before: PartitionLog, log: PartitionLog) -> None:
+        """A log stands in another directory now."""
+        self._logs[log.topic_partition] = log
+        self.on_moved(log)
+
+        def flushed(error: BaseException | None) -> None:
+            # What could not be written has cost its directory already; the old log stays as it is.
+            if error is None:
+                self._checkpoints.write_recovery_points(lambda _: None)
+                self._checkpoints.write_log_start_offsets()
+                self._checkpoints.write_high_watermarks()
+                self._checkpoints.write_cleaner_offsets(self._directories.of(log.directory))
+                self._table.retire(before)
+
+        # First whoever waits for the old one is answered.
+        before.flush(lambda _: log.flush(flushed))
+
+    def note_failure(self, error: StorageError) -> None:
+        """The disk failed at an append or a read: the broker must stop."""
+        if not self._is_closed:
+            self._on_failure(error)
+
+    def checkpointed_high_watermark(self, topic_partition: TopicPartition) -> int:
+        """What the last run knew; 0 when it knew none."""
+        return self._high_watermarks.get(topic_partition, 0)
+
+    def _known_high_watermarks(self) -> dict[TopicPartition, int]:
+        return {**self._high_watermarks, **self._led_high_watermarks()}
+
+    # --- stop
+
+    async def close(self) -> None:
+        """Bring everything to disk and mark the directories as cleanly closed. Nothing may be appended any more.
+
+        Raises:
+            StorageError: The disk failed; what was not closed will be recovered at the next start.
+        """
+        if self._is_closed:
+            return
+        # Here: a start does without it.
+        from barnabas.broker.log.closing import close_logs
+
+        self._is_closed = True
+        await self._table.close().future()
+        if self._moves is not None:
+            await self._moves.close().future()
+        await self._upkeep.close().future()
+        await self._checkpoints.ended().future()
+        checkpoints = self._checkpoints
+        high_watermarks = {each.path: checkpoints.high_watermarks(each) for each in self._directories}
+        logs = {each.path: checkpoints.logs_in(each) for each in self._directories}
+
+        failure: BaseException | None = None
+        # A start that went wrong before the logs were open must leave everything as it was.
+        for directory in self._directories if self._is_loaded else ():
+            path = directory.path
+            are_closed, error = await close_logs(self._closing_executor, CLOSING_THREAD_COUNT, logs[path])
+            if error is None:
+                error = await self._attempt(
+                    partial(self._close_directory, directory, are_closed, high_watermarks[path])
+                )
+            try:
+                if isinstance(error, StorageError):
+                    self._directories.take_offline(directory, error)
+                else:
+                    failure = failure or error
+            except StorageError as last:
+                failure = failure or last
+        await self._run(self._directories.unlock)
+        if failure is not None:
+            raise failure
+
+    def _close_directory(
+        self, directory: LogDirectory, are_closed: bool, high_watermarks: dict[TopicPartition, int]
+    ) -> None:
+        self._checkpoints.write_all(directory, high_watermarks)
+        # A damaged log that was left open once is recovered when it is whole again.
+        if (
+            are_closed
+            and not self._has_failed
+            and all(each.was_clean for each in self._checkpoints.damaged_in(directory).values())
+        ):
+            directory.mark_clean()
+
+
+def _paths(config: LogManagerConfig) -> list[str]:
+    paths = config.log_dirs or [config.log_dir]
+    return paths.split(",") if isinstance(paths, str) else list(dict.fromkeys(paths))

@@ -1,0 +1,689 @@
+"""The log of one partition: segments one after the other, appended at the end and read anywhere.
+
+Invariants:
+    - it belongs to the event loop's thread; only `batches`, `close` and the flush's work may run in another one;
+    - segments never overlap, the last one is the active one, and there is always one;
+    - an append is all or nothing: offsets, indexes, producers and epochs change after the write succeeded;
+    - while something is written ahead nothing else is appended and no segment begins:
+      `broker/replicas/append_queues.py` keeps appends apart, and whoever closes or cuts the log waits until it is
+      settled.
+
+What is on disk is `durability.py`'s, when a segment ends `segments/roller.py`'s, and finding batches
+`segments/segment_chain.py`'s.
+
+Source: design page, log; implementation page, log; log-format facts.
+"""
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+from barnabas.broker.log.append_result import AppendResult, refused, repeated
+from barnabas.broker.log.appends.prepare import (
+    is_usual_at_once,
+    prepare,
+    prepare_as_it_is,
+    prepare_at_once,
+    prepare_own,
+)
+from barnabas.broker.log.appends.prepared import Prepared
+from barnabas.broker.log.appends.rules import AppendRules
+from barnabas.broker.log.config import LogConfig
+from barnabas.broker.log.disk.cold_reads import Cached
+from barnabas.broker.log.disk.disk_work import DiskWork
+from barnabas.broker.log.disk.files import FileSlice, RecordFile
+from barnabas.broker.log.durability import Durability
+from barnabas.broker.log.environment import LogEnvironment
+from barnabas.broker.log.flusher import Waiting
+from barnabas.broker.log.parts import LogParts
+from barnabas.broker.log.producers.producer_replay import load_producers, note_batch
+from barnabas.broker.log.segments.aborted_transaction import AbortedTransaction
+from barnabas.broker.log.segments.batch_reader import AnyHeader
+from barnabas.broker.log.segments.roller import Roller
+from barnabas.broker.log.segments.segment import Segment
+from barnabas.broker.log.segments.segment_chain import SegmentChain
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import StorageError
+from barnabas.core.pending import Pending
+from barnabas.core.types import NO_EPOCH, TopicPartition
+from barnabas.wire.records.batch import MAGIC, BatchHeader
+from barnabas.wire.records.record_rules import RecordRefusal
+
+_logger = logging.getLogger(__name__)
+
+# A member of an enum is looked up in its class each time.
+_NO_ERROR = ErrorCode.NONE
+LARGE_BYTES = 2 * 1024 * 1024
+"""What is larger the event loop neither checks nor writes into the page cache itself: 50 MB are 15-60 ms."""
+
+
+def _ignore(_: None) -> None:
+    return
+
+
+class PartitionLog:
+    """An append-only sequence of record batches on disk. `recovery.open_log` makes one.
+
+    Attributes:
+        topic_partition: Whose log.
+        directory: Where its files are.
+        config: The topic's settings.
+        log_start_offset: The first offset that can be read.
+        log_end_offset: The offset that the next record gets.
+        magic: That of the topic's message.format.version; older and newer segments may hold others.
+        segments: In order; treat as read-only.
+        epochs: The leader epochs; treat as read-only.
+        producers: What idempotent and transactional producers wrote; treat as read-only.
+        first_dirty_offset: Below it the cleaner left only the newest record of each key; None before its first round.
+        is_closed: Nothing is written any more.
+    """
+
+    __slots__ = (
+        "_ahead",
+        "_chain",
+        "_closed_end_offset",
+        "_durability",
+        "_env",
+        "_index_interval_bytes",
+        "_roller",
+        "_rules",
+        "_snapshots",
+        "_work",
+        "config",
+        "directory",
+        "epochs",
+        "first_dirty_offset",
+        "is_closed",
+        "log_end_offset",
+        "log_start_offset",
+        "magic",
+        "producers",
+        "segments",
+        "topic_partition",
+    )
+
+    def __init__(
+        self,
+        env: LogEnvironment,
+        topic_partition: TopicPartition,
+        directory: Path,
+        config: LogConfig,
+        parts: LogParts,
+    ) -> None:
+        self._env = env
+        self.topic_partition = topic_partition
+        self.directory = directory
+        self._work = DiskWork(env.executor)
+        self._chain = SegmentChain(env, directory, parts.segments, self._work, self._note_failure)
+        self.segments = self._chain.segments
+        self.epochs = parts.epochs
+        self.producers = parts.producers
+        self._snapshots = parts.snapshots
+        self.log_start_offset = parts.log_start_offset
+        self.log_end_offset = parts.log_end_offset
+        self.first_dirty_offset: int | None = None
+        self.is_closed = False
+        # Where it ended when it was last closed, as long as its files are those of then; None otherwise.
+        self._closed_end_offset = parts.log_end_offset if parts.is_as_closed else None
+        self._roller = Roller(self._chain, env.clock, config)
+        self._durability = Durability(
+            env, directory, parts, self._chain, self._work, lambda: self.log_end_offset, self._note_failure
+        )
+        # The active segment's, while something is written at its end and not placed yet.
+        self._ahead: RecordFile | None = None
+        self.update_config(config)
+        # Up to now this is the thread that opens the log.
+        self.epochs.changed = self._write_epochs
+
+    # --- settings and state
+
+    def update_config(self, config: LogConfig) -> None:
+        """Take over changed settings; the active segment keeps its jitter."""
+        self.config = config
+        self._index_interval_bytes = config.index_interval_bytes
+        self._roller.update(config)
+        self._durability.update(config.flush_messages)
+        self._rules = AppendRules(
+            config,
+            str(self.topic_partition),
+            validates_records=self._env.validates_records,
+            has_zstd=self._env.has_zstd,
+        )
+        self.magic = self._rules.magic
+        self.epochs.keep(self.magic == MAGIC)
+
+    @property
+    def active_segment(self) -> Segment:
+        """The one that is appended to."""
+        return self.segments[-1]
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes in all `.log` files."""
+        return self._chain.size_bytes
+
+    @property
+    def latest_epoch(self) -> int:
+        """The newest leader epoch; -1 when none is known."""
+        return self.epochs.latest_epoch
+
+    @property
+    def first_unstable_offset(self) -> int:
+        """Where the earliest transaction begins that is not known to have ended; above all offsets without one."""
+        return max(self.producers.first_unstable_offset, self.log_start_offset)
+
+    def note_high_watermark(self, high_watermark: int) -> None:
+        """Everything below is replicated: transactions that end there are stable."""
+        self.producers.note_replicated(high_watermark)
+
+    def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
+        """The largest known epoch at or below `epoch` and its end offset; (-1, -1) when there is none."""
+        return self.epochs.end_offset_for(epoch, self.log_end_offset)
+
+    def epoch_at(self, offset: int) -> int:
+        """The leader epoch that wrote `offset`; -1 when none is known."""
+        return self.epochs.epoch_at(offset)
+
+    def begin_leader_epoch(self, epoch: int) -> None:
+        """Note that this broker leads with `epoch` from the log end on."""
+        self.epochs.assign(epoch, self.log_end_offset)
+
+    # --- append
+
+    def append(
+        self, records: memoryview, leader_epoch: int, *, is_client: bool = True, is_any_format: bool = False
+    ) -> AppendResult:
+        """Check, number and write record batches as the partition's leader, however long that takes.
+
+        Args:
+            records: Writable: offsets, epoch and, with log append time, timestamps are set in place. From a client
+                exactly one batch; a partial one after it is cut off.
+            leader_epoch: This leader's.
+            is_client: False for the broker's own records, of which there may be several batches, and which only have
+                to be newer than what their producer or its coordinator wrote. In a topic of an older format they are
+                one batch, which is written anew in that format.
+            is_any_format: A client that does not know of batches sent this (Produce v0-2): messages of format 0 or 1,
+                several perhaps.
+
+        Returns:
+            The offsets, or the error because of which nothing was appended.
+
+        Raises:
+            StorageError: The disk did not take it all; the log is as it was.
+        """
+        result = self.append_at_once(records, leader_epoch, is_client, is_any_format)
+        return self.place(self.preparation(records, is_any_format)(), leader_epoch) if result is None else result
+
+    def append_at_once(
+        self, records: memoryview, leader_epoch: int, is_client: bool, is_any_format: bool
+    ) -> AppendResult | None:
+        """As `append`; None, and nothing has happened, where preparing it might take long: see `preparation`."""
+        # hot path: benchmarks/micro/test_log.py (here and below arguments go by position, which costs less)
+        if is_client and len(records) > LARGE_BYTES:
+            return None
+        rules = self._rules
+        now_ms = self._env.clock.now_ms
+        prepared: Prepared | RecordRefusal | None
+        if is_client or rules.magic < MAGIC:
+            prepared = None
+            if not is_any_format and (not rules.need_a_walk or is_usual_at_once(records, rules, now_ms)):
+                prepared = prepare_as_it_is(records, rules, now_ms)
+            if prepared is None:
+                prepared = prepare_at_once(records, rules, self.log_end_offset, now_ms, is_any_format)
+                if prepared is None:
+                    return None
+        else:
+            prepared = prepare_own(records, rules, now_ms)
+        return self.place(prepared, leader_epoch)
+
+    def preparation(self, records: memoryview, is_any_format: bool) -> Callable[[], Prepared | RecordRefusal]:
+        """What makes records ready for this log as it is now; for any thread.
+
+        Until that is placed nothing else may be appended, and nobody else may write to `records`.
+        """
+        return partial(prepare, records, self._rules, self.log_end_offset, self._env.clock.now_ms, is_any_format)
+
+    def place(self, prepared: Prepared | RecordRefusal, leader_epoch: int) -> AppendResult:
+        """Number and write what was prepared for this log.
+
+        Settings that changed since it was prepared do not count: it ends by those it began with, as in Kafka, where
+        the same lock holds for both.
+
+        Returns:
+            See `append`.
+
+        Raises:
+            StorageError: The disk did not take it all; the log is as it was.
+        """
+        # hot path: benchmarks/micro/test_log.py
+        if isinstance(prepared, RecordRefusal):
+            return refused(prepared, self.log_start_offset)
+        size = len(prepared.data)
+        if size > self._roller.segment_bytes:
+            return self._refuse_size(size)
+        base_offset = self.log_end_offset
+        if prepared.must_be_checked:
+            found = prepared.check(self.producers, base_offset)
+            if found is not None:
+                if isinstance(found, RecordRefusal):
+                    return refused(found, self.log_start_offset)
+                return repeated(found, self.log_start_offset)
+        last_offset = base_offset + prepared.last_offset_delta
+        if self._ahead is None:
+            segment = self._roller.segment_for(size, last_offset, prepared.max_timestamp_ms) or self.roll()
+        else:
+            segment = self.segments[-1]
+        prepared.write(segment, base_offset, leader_epoch, self._index_interval_bytes, self._chain.tail, self.producers)
+        if leader_epoch > self.epochs.latest_epoch and leader_epoch != NO_EPOCH:
+            self.epochs.assign(leader_epoch, base_offset)
+        self.log_end_offset = last_offset + 1
+        if last_offset + 1 >= self._durability.due_offset:
+            self._durability.request()
+        return AppendResult(_NO_ERROR, base_offset, last_offset, prepared.append_time_ms, self.log_start_offset)
+
+    def append_copies(self, data: bytearray, headers: Sequence[AnyHeader]) -> None:
+        """Append batches of another replica as they are, with their offsets and epochs.
+
+        Args:
+            data: Whole batches, or messages of formats 0 and 1, from the log end on; there may be gaps before them.
+            headers: Theirs.
+
+        Raises:
+            StorageError: The disk did not take it all; what it took is as if appended by itself.
+            CorruptRecordsError: A transaction marker can't be read.
+        """
+        view = memoryview(data)
+        first, position, start = 0, 0, 0
+        for index, header in enumerate(headers):
+            size = header.size_in_bytes
+            if not self._roller.segment_for(position + size - start, header.last_offset, header.max_timestamp_ms):
+                self._append_run(view[start:position], headers[first:index])
+                if isinstance(header, BatchHeader):
+                    self.log_end_offset = max(self.log_end_offset, header.base_offset)
+                self.roll()
+                first, start = index, position
+            position += size
+        self._append_run(view[start:position], headers[first:])
+        if self.log_end_offset >= self._durability.due_offset:
+            self._durability.request()
+
+    def skip_to(self, offset: int) -> None:
+        """Let the next record have this offset: those below are in no replica any more.
+
+        Raises:
+            StorageError: The disk failed.
+        """
+        self.log_end_offset = offset
+        self.roll()
+
+    def _append_run(self, data: memoryview, headers: Sequence[AnyHeader]) -> None:
+        """Append copies that are of one segment."""
+        if not headers:
+            return
+        segment = self.segments[-1]
+        file_position = segment.append_all(data, headers, self._index_interval_bytes)
+        position = 0
+        for header in headers:
+            size = header.size_in_bytes
+            if isinstance(header, BatchHeader):
+                self._chain.tail.append(header.base_offset, file_position + position)
+                if header.leader_epoch > self.epochs.latest_epoch:
+                    self.epochs.assign(header.leader_epoch, header.base_offset)
+                if header.producer_id >= 0:
+                    aborted = note_batch(data[position : position + size], header, self.producers)
+                    if aborted is not None:
+                        segment.transactions.append(aborted)
+            else:
+                self._chain.tail.append(header.last_offset, file_position + position)
+            position += size
+        self.log_end_offset = headers[-1].last_offset + 1
+
+    def write_ahead(
+        self,
+        prepared: Prepared | RecordRefusal,
+        leader_epoch: int,
+        then: Callable[[None], object],
+        failed: Callable[[BaseException], object],
+    ) -> bool:
+        """Write in the executor what `place` is to append, where that is large: then it has only to be noted.
+
+        Args:
+            prepared: For this log as it is now; it is numbered.
+            leader_epoch: See `place`.
+            then: Called when it is written: now `place` it, or not, and `drop_ahead` at any rate.
+            failed: Told why it could not be; the log is as it was. `drop_ahead` here, too.
+
+        Returns:
+            Whether it is being written; else `place` it at once.
+
+        Raises:
+            StorageError: No segment could be begun for it.
+        """
+        if isinstance(prepared, RecordRefusal) or not LARGE_BYTES < len(prepared.data) <= self._roller.segment_bytes:
+            return False
+        base_offset = self.log_end_offset
+        if prepared.must_be_checked and prepared.check(self.producers, base_offset) is not None:
+            return False
+        last_offset = base_offset + prepared.last_offset_delta
+        segment = self._roller.segment_for(len(prepared.data), last_offset, prepared.max_timestamp_ms) or self.roll()
+        file = segment.file
+        prepared.number(base_offset, leader_epoch)
+        self._ahead = file
+        # Not behind what the disk is asked for otherwise: an fsync may take long.
+        self._work.beside(partial(file.write_ahead, prepared.data), then, failed)
+        return True
+
+    def drop_ahead(self) -> None:
+        """Cut off what was written ahead and not placed, if there is any.
+
+        Raises:
+            StorageError: The disk failed.
+        """
+        file, self._ahead = self._ahead, None
+        if file is not None:
+            file.drop_ahead()
+
+    def _refuse_size(self, size: int) -> AppendResult:
+        reason = f"{size} bytes are more than segment.bytes={self._roller.segment_bytes}"
+        refusal = RecordRefusal(ErrorCode.RECORD_LIST_TOO_LARGE, reason, is_before_log=True)
+        return refused(refusal, self.log_start_offset)
+
+    # --- segments
+
+    def prepare_roll(self, then: Callable[[], object] = lambda: None) -> None:
+        """Let the next roll find all ready that takes a disk; `then` is called when it is, or can't be."""
+        self._roller.prepare(then)
+
+    def is_roll_due(self, now_ms: int) -> bool:
+        """Whether the next append at `now_ms`, if one comes, begins a new segment because of the active one's age."""
+        return self._roller.is_due(now_ms)
+
+    def roll(self) -> Segment:
+        """Close the active segment and begin a new one at the log end; an empty one stays.
+
+        On the spot the new one's file gets its name, nothing else; what completes the old one is written afterwards.
+
+        Returns:
+            The active segment.
+
+        Raises:
+            StorageError: The disk failed; the log is as it was.
+        """
+        active = self.segments[-1]
+        if active.size == 0 and active.base_offset == self.log_end_offset:
+            return active
+        added = self._chain.add(self.config, self.log_end_offset)
+        complete = self._chain.completion(active, self.config)
+        write_snapshot = self._snapshots.plan(self.log_end_offset, self.producers)
+
+        def work() -> None:
+            complete()
+            write_snapshot()
+            added.make_indexes()
+
+        self._work.run(work, _ignore, self._note_failure)
+        self._durability.request()
+        return added
+
+    def _write_epochs(self) -> None:
+        self._work.run(self.epochs.write, _ignore, self._note_failure)
+
+    def delete_oldest_segments(self, count: int) -> None:
+        """Delete the first `count` segments; the log start moves to the first that stays.
+
+        Then the files are renamed, and removed after file.delete.delay.ms. All of them go once there is a new one.
+        """
+        if count < len(self.segments):
+            self._delete_oldest(count)
+            return
+        end_offset = self.log_end_offset
+        self.prepare_roll(lambda: self._delete_all(end_offset))
+
+    def _delete_all(self, end_offset: int) -> None:
+        if self.is_closed or self._ahead is not None or self.log_end_offset != end_offset:
+            # Something was appended meanwhile, or is about to be: whoever wanted to delete all has to look again.
+            return
+        try:
+            self.roll()
+        except StorageError as error:
+            self._note_failure(error)
+            return
+        self._delete_oldest(len(self.segments) - 1)
+
+    def _delete_oldest(self, count: int) -> None:
+        if count:
+            self._chain.drop(self.segments[:count], self.config.file_delete_delay_ms)
+            self.increment_log_start_offset(self.segments[0].base_offset)
+            _logger.info(
+                "%s: %d old segments deleted, the log starts at %d", self.directory, count, self.log_start_offset
+            )
+
+    def replace_segments(
+        self,
+        replaced: list[Segment],
+        replacing: Segment,
+        put_in_place: Callable[[], list[Path]],
+        then: Callable[[], object],
+        failed: Callable[[BaseException], object],
+    ) -> None:
+        """Let one segment take the place of neighbours that it was made from, the active one not among them.
+
+        Args:
+            replaced: What their files are renamed to is removed after file.delete.delay.ms.
+            replacing: The new one, `Segment.cleaned`; it begins where the first of them does.
+            put_in_place: Renames the files of both, in an executor; returns the new names of those replaced.
+            then: Called when that is done.
+            failed: Called when the disk failed half-way; only loading the log again mends it.
+        """
+        delay_ms = self.config.file_delete_delay_ms
+        self._chain.replace(replaced, replacing, put_in_place, delay_ms, then, failed)
+
+    def increment_log_start_offset(self, offset: int) -> None:
+        """Let the log begin at `offset` or above; never moves back."""
+        if offset > self.log_start_offset:
+            self.log_start_offset = offset
+            self.epochs.truncate_from_start(offset)
+            self.producers.note_replicated(offset)
+
+    def truncate_to(self, offset: int) -> None:
+        """Cut every batch that holds `offset` or lies above it; the log then ends at `offset`.
+
+        On the spot, files too, as the names are wanted again: only when the log is settled (but for a flush).
+        """
+        if offset >= self.log_end_offset:
+            return
+        if offset < self.segments[0].base_offset:
+            self.truncate_fully(offset)
+            return
+        above = [segment for segment in self.segments if segment.base_offset > offset]
+        self._chain.drop_now(above, self.config.file_delete_delay_ms)
+        self.segments[-1].truncate_to(offset)
+        self._reset_end(offset)
+        self.log_start_offset = min(self.log_start_offset, offset)
+        self.epochs.truncate_from_end(offset)
+
+    def truncate_fully(self, offset: int) -> None:
+        """Drop everything and begin anew, empty, at `offset`; see `truncate_to`."""
+        self._chain.drop_now(list(self.segments), self.config.file_delete_delay_ms)
+        self._chain.add(self.config, offset).make_indexes()
+        self._reset_end(offset)
+        self.log_start_offset = offset
+        self.epochs.clear()
+
+    def _reset_end(self, offset: int) -> None:
+        self._chain.tail.clear()
+        self.log_end_offset = offset
+        self._closed_end_offset = None
+        self._durability.cut_to(offset)
+        if self.first_dirty_offset is not None:
+            self.first_dirty_offset = min(self.first_dirty_offset, offset)
+        self.producers = load_producers(
+            self._env, self.segments, self._snapshots, min(self.log_start_offset, offset), offset
+        )
+
+    # --- read
+
+    def read(
+        self,
+        offset: int,
+        max_bytes: int,
+        end_offset: int,
+        at_least_one: bool = True,
+        cached: Cached | None = None,
+        may_cut: bool = True,
+    ) -> FileSlice | None:
+        """Find the bytes of the batches from `offset` on, in one segment.
+
+        Args:
+            offset: From the log start to the log end offset.
+            max_bytes: How many bytes at most; the last batch may be cut off.
+            end_offset: Batches that hold this offset or lie above it are left out (the high watermark).
+            at_least_one: Give the whole first batch even if it is larger than `max_bytes`.
+            cached: Says what may be read and sent without waiting for the disk; None where the caller may wait.
+            may_cut: Without `at_least_one`: give the beginning of a first batch that is larger than `max_bytes`.
+
+        Returns:
+            A slice that starts with the batch that holds `offset` (or the next one, where compaction left a gap), and
+            is empty where that batch is too large; None when there is nothing to read.
+
+        Raises:
+            ValueError: The offset lies outside of the log.
+            NotCachedError: `cached` is given, and the disk would have to be asked.
+            StorageError, CorruptRecordsError: The disk failed or holds something else than batches.
+        """
+        # hot path: benchmarks/micro/test_log.py
+        if not self.log_start_offset <= offset <= self.log_end_offset:
+            raise ValueError(f"offset {offset} is not within {self.log_start_offset}..{self.log_end_offset}")
+        return self._chain.read(offset, max_bytes, end_offset, self.log_end_offset, at_least_one, cached, may_cut)
+
+    def aborted_transactions(self, offset: int, part: FileSlice) -> list[AbortedTransaction]:
+        """What a reader of committed records must know to read what `read` gave it for `offset`.
+
+        Returns:
+            The aborted transactions that overlap it, in the order of their ends; perhaps some that lie behind it.
+
+        Raises:
+            CorruptRecordsError: A transaction index is damaged.
+        """
+        return self._chain.aborted_transactions(offset, part, self.log_end_offset)
+
+    def segment_base_offset(self, offset: int, part: FileSlice | None = None) -> int:
+        """Where the segment begins that holds `offset`.
+
+        Args:
+            part: What `read` gave for the offset, if it did: a later segment's where compaction left a gap.
+        """
+        return self._chain.base_offset_of(offset, part)
+
+    def segment_times(self, now_ms: int) -> list[tuple[int, int]]:
+        """Where each segment begins and when its file was last changed; then the log end, with `now_ms`.
+
+        Raises:
+            StorageError: The disk failed.
+        """
+        times = [(max(segment.base_offset, self.log_start_offset), segment.modified_ms()) for segment in self.segments]
+        return [*times, (self.log_end_offset, now_ms)] if self.segments[-1].size else times
+
+    def offset_for_timestamp(self, target_ms: int, cached: Cached | None = None) -> tuple[int, int, int] | None:
+        """The first record whose timestamp is at least `target_ms`: its timestamp, offset and leader epoch.
+
+        Not for the hot path: it may load indexes and walks the records of one batch.
+
+        Raises:
+            NotCachedError: `cached` is given, and the disk would have to be asked.
+        """
+        return self._chain.find_timestamp(target_ms, self.log_start_offset, cached)
+
+    def batches(self, start_offset: int, end_offset: int) -> Iterator[memoryview]:
+        """All batches that hold an offset from `start_offset` to below `end_offset`.
+
+        What is walked is fixed by this call, on the event loop; the iterator may be used in an executor's thread.
+
+        Raises:
+            StorageError, CorruptRecordsError: While iterating.
+        """
+        if start_offset >= self.log_end_offset:
+            return iter(())
+        return self._chain.batches(start_offset, end_offset)
+
+    # --- flush and close
+
+    @property
+    def recovery_point(self) -> int:
+        """Everything below is on disk."""
+        return self._durability.recovery_point
+
+    @property
+    def last_flush_ms(self) -> int:
+        """When the last flush ended."""
+        return self._durability.last_flush_ms
+
+    def is_flush_due(self) -> bool:
+        """Whether flush.messages wants what was appended on disk; `flush` tells when it is."""
+        # differs from Kafka (flush-messages): there the append itself waits; here the answer does.
+        return self.log_end_offset >= self._durability.due_offset
+
+    def flush(self, then: Waiting | None = None) -> None:
+        """Bring to disk what was appended up to now, in the executor.
+
+        Args:
+            then: Called on the event loop: with None when it is on disk, else with the reason why it is not.
+        """
+        if self.is_closed and self.recovery_point < self.log_end_offset:
+            if then is not None:
+                then(StorageError(f"{self.directory}: the log is closed", self.directory))
+            return
+        self._durability.flush(then)
+
+    def _note_failure(self, error: BaseException) -> None:
+        if not self.is_closed:
+            self._env.on_failure(error)
+
+    def remove_old_snapshots(self) -> None:
+        """Remove the producer snapshots that no truncation or recovery can need any more."""
+        before_active = self.segments[max(len(self.segments) - 2, 0)].base_offset
+        unflushed = self.segments[self._chain.index_of(self.recovery_point)].base_offset
+        remove = self._snapshots.forget_below(min(before_active, unflushed))
+        if remove is not None:
+            self._work.run(remove, _ignore, self._note_failure)
+
+    def remove_expired_producers(self) -> None:
+        """Forget producers that were silent for transactional.id.expiration.ms."""
+        self.producers.remove_expired(self._env.clock.now_ms() - self._env.producer_expiration_ms)
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether something could not be written, so that the files are not what they should be."""
+        return self._work.error is not None
+
+    def settled(self) -> Pending[None]:
+        """Completes when nothing is being written any more."""
+        return self._work.settled()
+
+    def close(self) -> None:
+        """Write all that makes a later start quick, and wait until it is on disk; for an executor's thread.
+
+        Nothing may be under way any more: see `settled`.
+
+        Raises:
+            StorageError: The disk failed; the log must be recovered at the next start.
+        """
+        if self.is_closed:
+            return
+        self.is_closed = True
+        if self._closed_end_offset == self.log_end_offset and not self._work.was_used:
+            # Nothing happened to it: all that could be written is on disk.
+            self.release()
+            return
+        self._chain.next_file.remove()
+        self._chain.completion(self.segments[-1], self.config)()
+        self._snapshots.take(self.log_end_offset, self.producers)
+        self._durability.sync_all()
+        self.release()
+
+    def release(self) -> None:
+        """Let go of the files without writing anything: the log was deleted, or its disk failed."""
+        self.is_closed = True
+        for segment in self.segments:
+            segment.close()

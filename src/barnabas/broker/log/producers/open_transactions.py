@@ -1,0 +1,129 @@
+"""Transactions that nobody ended: readers of committed records get nothing from the first offset of the earliest on.
+
+A transaction that is open when a log is opened is ended by its coordinator, which finds it in `__transaction_state`: it
+tells what was decided again, and aborts what takes too long. One that stands in no such record stays open for ever.
+That is told at every start, as nothing else shows it: such a reader waits as if nothing had been written.
+
+Source: KIP-98; semantics facts, Fetch, last stable offset.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Container, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from barnabas.core.types import TopicPartition
+from barnabas.wire.records.batch import BatchHeader
+
+if TYPE_CHECKING:
+    from barnabas.broker.log.partition_log import PartitionLog
+
+MOST_WARNINGS = 10
+"""So many partitions are named at a start; one transaction may be open in hundreds."""
+
+_UNKNOWN_MS = -1
+
+_logger = logging.getLogger(__name__)
+
+
+class OpenTransaction(NamedTuple):
+    """A transaction that has begun in a partition and not ended.
+
+    Attributes:
+        first_offset: Of its first record there.
+        since_ms: That record's timestamp; -1: not known, its batch is gone.
+    """
+
+    producer_id: int
+    producer_epoch: int
+    first_offset: int
+    since_ms: int = _UNKNOWN_MS
+
+    @property
+    def since(self) -> str | None:
+        """When it began, for a person; None: not known."""
+        if self.since_ms < 0:
+            return None
+        return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(self.since_ms / 1000))
+
+
+def begin_ms(header: BatchHeader) -> int:
+    """The timestamp of a batch's first record."""
+    return header.max_timestamp_ms if header.is_log_append_time else header.base_timestamp_ms
+
+
+def open_transactions(log: "PartitionLog") -> list[OpenTransaction]:
+    """Those of a log, the earliest first. Blocks, as it may read a batch's header for each of them."""
+    found = []
+    for producer_id, first_offset in log.producers.open_transactions():
+        entry = log.producers.get(producer_id)
+        epoch = -1 if entry is None else entry.epoch
+        found.append(OpenTransaction(producer_id, epoch, first_offset, _since_ms(log, first_offset)))
+    return found
+
+
+def _since_ms(log: "PartitionLog", offset: int) -> int:
+    for segment in reversed(log.segments):
+        if segment.base_offset <= offset:
+            located = segment.locate(offset)
+            if located is not None and isinstance(located[1], BatchHeader):
+                return begin_ms(located[1])
+            break
+    return _UNKNOWN_MS
+
+
+Coordinated: TypeAlias = Container[tuple[int, TopicPartition]]
+"""Producer id and partition of each transaction that a coordinator will end."""
+
+
+def warn_of_open_transactions(
+    logs: Mapping[TopicPartition, "PartitionLog"],
+    read_coordinated: Callable[[Sequence["PartitionLog"]], Coordinated],
+) -> None:
+    """Log one line for each partition that has any which no coordinator will end, and one for those above the bound.
+
+    Blocks.
+
+    Args:
+        logs: All logs.
+        read_coordinated: Reads the logs of `__transaction_state`; not asked where nothing is open.
+    """
+    affected = [log for log in logs.values() if any(True for _ in log.producers.open_transactions())]
+    if not affected:
+        return
+    coordinated = read_coordinated([log for key, log in logs.items() if key.topic == TRANSACTION_STATE_TOPIC])
+    hanging = []
+    for log in sorted(affected, key=lambda log: log.topic_partition):
+        left = [each for each in open_transactions(log) if (each.producer_id, log.topic_partition) not in coordinated]
+        if left:
+            hanging.append((log, left))
+    if len(hanging) < len(affected):
+        _logger.info(
+            "%d partitions have transactions that are open, and that their coordinator will end",
+            len(affected) - len(hanging),
+        )
+    for log, (first, *others) in hanging[:MOST_WARNINGS]:
+        _logger.warning(
+            "%s: %s: producer %d (epoch %d) has a transaction open since %s%s; no coordinator knows of it: "
+            "`barnabas transactions abort` ends it (docs/moving.md, open transactions)",
+            log.directory.name,
+            effect(log.topic_partition.topic, first),
+            first.producer_id,
+            first.producer_epoch,
+            first.since or "an unknown time",
+            f", and {len(others)} more producers have" if others else "",
+        )
+    if len(hanging) > MOST_WARNINGS:
+        _logger.warning(
+            "%d more partitions have open transactions that no coordinator knows of: `barnabas transactions hanging` "
+            "names them",
+            len(hanging) - MOST_WARNINGS,
+        )
+
+
+def effect(topic: str, earliest: OpenTransaction) -> str:
+    """What the open transactions of a partition mean to those who read it."""
+    if topic == GROUP_OFFSETS_TOPIC:
+        return "the offsets that were committed in it do not count"
+    return f"readers with isolation.level=read_committed get nothing from offset {earliest.first_offset} on"

@@ -1,0 +1,266 @@
+"""What each producer last wrote to one partition: finds duplicates, gaps and open transactions.
+
+Invariants:
+    - the last five batches of a producer are remembered; only the last one survives a restart;
+    - `check` and `check_own` change nothing; `update` and `end_transaction` are called once the batch is in the log,
+      and for every batch that is replayed;
+    - at most `MOST_PRODUCERS` are remembered, and those with open transactions: of the others those that wrote longest
+      ago, by offset and not by timestamps that clients choose, give way. One that goes on after that is as one that
+      expired: it may, and only what it sends again is not known as such;
+    - a transaction is unstable from its first offset on until its marker lies below the high watermark.
+
+Source: KIP-98, KIP-185; semantics facts, Produce, idempotence; Fetch, last stable offset.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from barnabas.broker.log.segments.aborted_transaction import AbortedTransaction
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.types import NO_EPOCH, NO_OFFSET, NO_SEQUENCE
+from barnabas.wire.records.batch import BatchHeader
+from barnabas.wire.records.control import EndTransactionMarker, MarkerType
+
+REMEMBERED_BATCHES = 5
+# differs from Kafka (producers-of-a-partition): memory is its only limit.
+MOST_PRODUCERS = 20_000
+"""Of one partition: some 30 MB."""
+# So many give way at once.
+_FORGOTTEN_AT_ONCE = MOST_PRODUCERS // 8
+NEVER_OFFSET = 2**63 - 1
+"""Above all offsets: no transaction is unstable."""
+
+_LARGEST_SEQUENCE = 2**31 - 1
+
+
+class ProducerBatch(NamedTuple):
+    """A batch that a producer wrote."""
+
+    first_sequence: int
+    last_sequence: int
+    last_offset: int
+    offset_delta: int
+    timestamp_ms: int
+
+    @property
+    def first_offset(self) -> int:
+        return self.last_offset - self.offset_delta
+
+
+class ProducerEntry:
+    """One producer.
+
+    Attributes:
+        epoch: Newest seen; -1 unknown.
+        batches: The newest, oldest first; empty when only markers were seen.
+        last_timestamp_ms: Of the last batch or marker.
+        coordinator_epoch: Of the last marker; -1 none.
+        transaction_first_offset: Where its open transaction begins; -1 none.
+    """
+
+    __slots__ = ("batches", "coordinator_epoch", "epoch", "last_timestamp_ms", "transaction_first_offset")
+
+    def __init__(
+        self,
+        epoch: int = NO_EPOCH,
+        batches: list[ProducerBatch] | None = None,
+        last_timestamp_ms: int = -1,
+        coordinator_epoch: int = NO_EPOCH,
+        transaction_first_offset: int = NO_OFFSET,
+    ) -> None:
+        self.epoch = epoch
+        self.batches: list[ProducerBatch] = [] if batches is None else batches
+        self.last_timestamp_ms = last_timestamp_ms
+        self.coordinator_epoch = coordinator_epoch
+        self.transaction_first_offset = transaction_first_offset
+
+    @property
+    def last_sequence(self) -> int:
+        return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
+
+
+class ProducerState:
+    """All producers of one partition.
+
+    Attributes:
+        first_unstable_offset: Where the earliest transaction begins that is open, or whose marker is not below the high
+            watermark; `NEVER_OFFSET` when there is none.
+    """
+
+    __slots__ = ("_entries", "_open", "_unreplicated", "first_unstable_offset")
+
+    def __init__(self) -> None:
+        self._entries: dict[int, ProducerEntry] = {}
+        # First offset of each open transaction, ascending, with its producer.
+        self._open: dict[int, int] = {}
+        # First and last offset of those that ended and are not known to be replicated.
+        self._unreplicated: dict[int, int] = {}
+        self.first_unstable_offset = NEVER_OFFSET
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def items(self) -> Iterator[tuple[int, ProducerEntry]]:
+        """Producer ids with their entries."""
+        return iter(self._entries.items())
+
+    def get(self, producer_id: int) -> ProducerEntry | None:
+        return self._entries.get(producer_id)
+
+    def open_transactions(self) -> Iterator[tuple[int, int]]:
+        """Producer id and first offset of each transaction that has not ended, by offset."""
+        return ((producer_id, first_offset) for first_offset, producer_id in self._open.items())
+
+    def put(self, producer_id: int, entry: ProducerEntry) -> None:
+        """Set a producer, as a snapshot says."""
+        self._entries[producer_id] = entry
+        if entry.transaction_first_offset != NO_OFFSET:
+            self._open[entry.transaction_first_offset] = producer_id
+            self._open = dict(sorted(self._open.items()))
+            self._find_first_unstable()
+
+    def find_duplicate(self, header: BatchHeader) -> ProducerBatch | None:
+        """The remembered batch that this one repeats."""
+        entry = self._entries.get(header.producer_id)
+        if entry is None or entry.epoch != header.producer_epoch:
+            return None
+        first_sequence, last_sequence = header.base_sequence, header.last_sequence
+        for batch in entry.batches:
+            if batch.first_sequence == first_sequence and batch.last_sequence == last_sequence:
+                return batch
+        return None
+
+    def check(self, header: BatchHeader) -> tuple[ErrorCode, str] | None:
+        """Why a data batch of a producer must be refused; None when it follows what was written."""
+        entry = self._entries.get(header.producer_id)
+        if entry is None:
+            return None
+        if header.producer_epoch < entry.epoch:
+            return (
+                ErrorCode.INVALID_PRODUCER_EPOCH,
+                f"producer {header.producer_id} has epoch {entry.epoch}, the batch {header.producer_epoch}",
+            )
+        if header.producer_epoch != entry.epoch:
+            # An entry without an epoch says nothing about sequences.
+            if header.base_sequence != 0 and entry.epoch != NO_EPOCH:
+                return (
+                    ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+                    f"sequence {header.base_sequence} begins epoch {header.producer_epoch} of producer "
+                    f"{header.producer_id}",
+                )
+        elif not _follows(entry.last_sequence, header.base_sequence):
+            return (
+                ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+                f"sequence {header.base_sequence} of producer {header.producer_id} after {entry.last_sequence}",
+            )
+        if entry.transaction_first_offset != NO_OFFSET and not header.is_transactional:
+            return ErrorCode.INVALID_TXN_STATE, f"producer {header.producer_id} has an open transaction"
+        return None
+
+    def check_own(self, header: BatchHeader, marker: EndTransactionMarker | None) -> tuple[ErrorCode, str] | None:
+        """Why a coordinator's batch in the name of a producer must be refused: a marker, or data without a sequence."""
+        entry = self._entries.get(header.producer_id)
+        if entry is None:
+            return None
+        if header.producer_epoch < entry.epoch:
+            return (
+                ErrorCode.INVALID_PRODUCER_EPOCH,
+                f"producer {header.producer_id} has epoch {entry.epoch}, the batch {header.producer_epoch}",
+            )
+        if marker is not None and marker.coordinator_epoch < entry.coordinator_epoch:
+            return (
+                ErrorCode.TRANSACTION_COORDINATOR_FENCED,
+                f"coordinator epoch {marker.coordinator_epoch} after {entry.coordinator_epoch}",
+            )
+        if marker is None and entry.transaction_first_offset != NO_OFFSET and not header.is_transactional:
+            return ErrorCode.INVALID_TXN_STATE, f"producer {header.producer_id} has an open transaction"
+        return None
+
+    def update(self, header: BatchHeader, base_offset: int, timestamp_ms: int) -> None:
+        """Note a data batch that is in the log at `base_offset`."""
+        entry = self._entries.get(header.producer_id)
+        if entry is None:
+            entry = self._add(header.producer_id)
+        if entry.epoch != header.producer_epoch:
+            entry.epoch = header.producer_epoch
+            entry.batches = []
+        delta = header.last_offset_delta
+        batches = entry.batches
+        batches.append(
+            ProducerBatch(header.base_sequence, header.last_sequence, base_offset + delta, delta, timestamp_ms)
+        )
+        if len(batches) > REMEMBERED_BATCHES:
+            del batches[0]
+        entry.last_timestamp_ms = timestamp_ms
+        if header.is_transactional and entry.transaction_first_offset == NO_OFFSET:
+            entry.transaction_first_offset = base_offset
+            self._open[base_offset] = header.producer_id
+            self._find_first_unstable()
+
+    def _add(self, producer_id: int) -> ProducerEntry:
+        if len(self._entries) - len(self._open) >= MOST_PRODUCERS:
+            idle = {
+                known: entry.batches[-1].last_offset if entry.batches else NO_OFFSET
+                for known, entry in self._entries.items()
+                if entry.transaction_first_offset == NO_OFFSET
+            }
+            end_offset = sorted(idle.values())[_FORGOTTEN_AT_ONCE]
+            for known, last_offset in idle.items():
+                if last_offset < end_offset or last_offset == NO_OFFSET:
+                    del self._entries[known]
+        entry = self._entries[producer_id] = ProducerEntry()
+        return entry
+
+    def end_transaction(
+        self, header: BatchHeader, base_offset: int, marker: EndTransactionMarker
+    ) -> AbortedTransaction | None:
+        """Note a marker that is in the log at `base_offset`: it ends the producer's transaction.
+
+        Returns:
+            What the segment's transaction index must hold; None when nothing was aborted.
+        """
+        entry = self._entries.get(header.producer_id)
+        if entry is None:
+            entry = self._add(header.producer_id)
+        if entry.epoch != header.producer_epoch:
+            entry.epoch = header.producer_epoch
+            entry.batches = []
+        first_offset = entry.transaction_first_offset
+        entry.transaction_first_offset = NO_OFFSET
+        entry.coordinator_epoch = marker.coordinator_epoch
+        entry.last_timestamp_ms = header.max_timestamp_ms
+        if first_offset == NO_OFFSET:
+            return None
+        self._open.pop(first_offset, None)
+        self._unreplicated[first_offset] = base_offset
+        self._find_first_unstable()
+        if marker.marker_type is MarkerType.COMMIT:
+            return None
+        return AbortedTransaction(
+            header.producer_id, first_offset, base_offset, next(iter(self._open), base_offset + 1)
+        )
+
+    def note_replicated(self, end_offset: int) -> None:
+        """All markers below `end_offset` (the high watermark, or the log start) are safe: what they end is stable."""
+        if self._unreplicated:
+            self._unreplicated = {first: last for first, last in self._unreplicated.items() if last >= end_offset}
+            self._find_first_unstable()
+
+    def _find_first_unstable(self) -> None:
+        self.first_unstable_offset = min(
+            next(iter(self._open), NEVER_OFFSET), min(self._unreplicated, default=NEVER_OFFSET)
+        )
+
+    def remove_expired(self, oldest_ms: int) -> None:
+        """Forget the producers that wrote nothing after `oldest_ms` and have no open transaction."""
+        expired = [
+            producer_id
+            for producer_id, entry in self._entries.items()
+            if entry.last_timestamp_ms <= oldest_ms and entry.transaction_first_offset == NO_OFFSET
+        ]
+        for producer_id in expired:
+            del self._entries[producer_id]
+
+
+def _follows(last_sequence: int, sequence: int) -> bool:
+    return sequence == last_sequence + 1 or (sequence == 0 and last_sequence == _LARGEST_SEQUENCE)

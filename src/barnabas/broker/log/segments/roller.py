@@ -1,0 +1,94 @@
+"""When the active segment has to make way for a new one, and that the new one's file is there by then.
+
+Invariant: a segment never grows beyond segment.bytes, its indexes never beyond segment.index.bytes, and its offsets fit
+what an index entry can say.
+
+Source: log-format facts, append and roll.
+"""
+
+from collections.abc import Callable
+
+from barnabas.broker.log.appends.rules import COMPACT
+from barnabas.broker.log.config import LogConfig
+from barnabas.broker.log.segments.segment import MAX_RELATIVE_OFFSET, Segment
+from barnabas.broker.log.segments.segment_chain import SegmentChain
+from barnabas.broker.log.segments.time_index import ENTRY_BYTES
+from barnabas.core.clock import Clock
+from barnabas.wire.records.batch import HEADER_BYTES
+
+
+class Roller:
+    """What the settings say about the end of a segment. Owned by the event loop.
+
+    Attributes:
+        segment_bytes: The topic's segment.bytes.
+    """
+
+    __slots__ = ("_chain", "_clock", "_config", "_half_position", "_index_bytes", "_segment_ms", "segment_bytes")
+
+    def __init__(self, chain: SegmentChain, clock: Clock, config: LogConfig) -> None:
+        """Args:
+        chain: The log's segments.
+        clock: Tells the age of segments whose records have no timestamps.
+        config: The topic's settings.
+        """
+        self._chain = chain
+        self._clock = clock
+        self.update(config)
+        chain.choose_jitter(config)
+
+    def update(self, config: LogConfig) -> None:
+        """Take over changed settings; the active segment keeps its jitter."""
+        self._config = config
+        self.segment_bytes = config.segment_bytes
+        self._index_bytes = config.segment_index_bytes
+        # About where the segment is half full, or one of its indexes; an entry follows a batch that ends an interval.
+        bytes_per_entry = config.index_interval_bytes + HEADER_BYTES
+        index_limit_bytes = config.segment_index_bytes // ENTRY_BYTES * bytes_per_entry
+        self._half_position = min(config.segment_bytes, index_limit_bytes) // 2
+        self._segment_ms = config.segment_ms
+        if COMPACT in config.cleanup_policy and config.max_compaction_lag_ms > 0:
+            self._segment_ms = min(config.max_compaction_lag_ms, config.segment_ms)
+
+    def segment_for(self, size: int, last_offset: int, max_timestamp_ms: int) -> Segment | None:
+        """Where the next append goes.
+
+        Args:
+            size: Its bytes.
+            last_offset: Of its last record.
+            max_timestamp_ms: Its largest timestamp.
+
+        Returns:
+            The active segment; None where it must make way.
+        """
+        # hot path: benchmarks/micro/test_log.py
+        segment = self._chain.segments[-1]
+        position = segment.size
+        end_position = position + size
+        waited_ms = self._waited_ms(segment, max_timestamp_ms) if position else 0
+        limit_ms = self._segment_ms - segment.roll_jitter_ms
+        if (
+            end_position > self.segment_bytes
+            or (position and waited_ms > limit_ms)
+            or segment.has_full_index(self._index_bytes)
+            or last_offset - segment.base_offset > MAX_RELATIVE_OFFSET
+        ):
+            return None
+        if (end_position > self._half_position or waited_ms * 2 > limit_ms) and self._chain.next_file.is_wanted:
+            # Time enough to make the next one's file.
+            self._chain.prepare_next(self._config)
+        return segment
+
+    def is_due(self, now_ms: int) -> bool:
+        """Whether an append at `now_ms` would find the active segment too old."""
+        active = self._chain.segments[-1]
+        return active.size > 0 and self._waited_ms(active, now_ms) > self._segment_ms - active.roll_jitter_ms
+
+    def prepare(self, then: Callable[[], object]) -> None:
+        """Make the next segment's file ready; `then` is called when it is, or can't be."""
+        self._chain.prepare_next(self._config, then)
+
+    def _waited_ms(self, segment: Segment, max_timestamp_ms: int) -> int:
+        if segment.first_timestamp_ms >= 0:
+            return max_timestamp_ms - segment.first_timestamp_ms
+        return self._clock.now_ms() - segment.created_ms

@@ -1,0 +1,544 @@
+"""One segment: a `.log` file of record batches with its two indexes.
+
+Invariants:
+    - only the active (last) segment is appended to; an older one opens its file and loads its indexes when somebody
+      first reads from it;
+    - an entry goes into the indexes when more than `index.interval.bytes` were appended since the last one, counted
+      before the batch at hand, so the first batch never gets one.
+
+Source: implementation page, log; log-format facts, index rule, append and roll.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from barnabas.broker.log.disk.cold_reads import Cached, CachedFile, ColdWork, NotCachedError
+from barnabas.broker.log.disk.files import FileSystem, RecordFile
+from barnabas.broker.log.file_names import (
+    LOG_SUFFIX,
+    OFFSET_INDEX_SUFFIX,
+    TIME_INDEX_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
+    file_name,
+    segment_paths,
+)
+from barnabas.broker.log.segments.batch_reader import AnyHeader, read_batches, read_headers
+from barnabas.broker.log.segments.offset_index import OffsetIndex
+from barnabas.broker.log.segments.time_index import TimeIndex
+from barnabas.broker.log.segments.txn_index import TransactionIndex
+from barnabas.core.types import NO_TIMESTAMP
+from barnabas.wire.records.batch import Buffer
+from barnabas.wire.records.errors import CorruptRecordsError
+from barnabas.wire.records.formats import iterate_any_records
+
+REBUILD_INTERVAL_BYTES = 4096  # index.interval.bytes of an index that is found damaged when it is first read
+
+MAX_RELATIVE_OFFSET = 2**31 - 1
+
+_logger = logging.getLogger(__name__)
+
+
+class _Indexes(NamedTuple):
+    offsets: OffsetIndex
+    times: TimeIndex
+
+
+class Segment:
+    """The records from `base_offset` to the next segment's.
+
+    Attributes:
+        base_offset: Lowest offset that it may hold.
+        created_ms: When it was made, or loaded.
+        roll_jitter_ms: How much earlier than `segment.ms` it rolls.
+        first_timestamp_ms: Largest timestamp of its first batch; -1 when empty, or unknown in an older segment.
+        max_timestamp_ms: Largest timestamp so far; -1 when there is none.
+        max_timestamp_offset: Last offset of the batch that has it.
+    """
+
+    __slots__ = (
+        "_bytes_since_entry",
+        "_directory",
+        "_file",
+        "_files",
+        "_has_indexes",
+        "_is_damaged",
+        "_modified_ms",
+        "_offset_index",
+        "_size",
+        "_time_index",
+        "_transactions",
+        "base_offset",
+        "created_ms",
+        "first_timestamp_ms",
+        "max_timestamp_ms",
+        "max_timestamp_offset",
+        "roll_jitter_ms",
+    )
+
+    def __init__(self, files: FileSystem, directory: Path, base_offset: int, size: int, created_ms: int) -> None:
+        """Args:
+        files: The disk.
+        directory: The log's.
+        base_offset: As in the files' names.
+        size: Bytes in the `.log` file, as the directory lists it.
+        created_ms: Now.
+        """
+        self._files = files
+        self._directory = directory
+        self._file: RecordFile | None = None
+        self._size = size
+        self._offset_index = OffsetIndex(files, directory / file_name(base_offset, OFFSET_INDEX_SUFFIX), base_offset)
+        self._time_index = TimeIndex(files, directory / file_name(base_offset, TIME_INDEX_SUFFIX), base_offset)
+        self._transactions: TransactionIndex | None = None
+        self._has_indexes = False
+        # What the indexes say ends where the file holds no batch.
+        self._is_damaged = False
+        self._modified_ms: int | None = None
+        self._bytes_since_entry = 0
+        self.base_offset = base_offset
+        self.created_ms = created_ms
+        self.roll_jitter_ms = 0
+        self.first_timestamp_ms = NO_TIMESTAMP
+        self.max_timestamp_ms = NO_TIMESTAMP
+        self.max_timestamp_offset = base_offset
+
+    @classmethod
+    def create(cls, files: FileSystem, directory: Path, base_offset: int, created_ms: int) -> "Segment":
+        """Make the files of a new, empty segment."""
+        path = directory / file_name(base_offset, LOG_SUFFIX)
+        segment = cls.begin(files, directory, base_offset, created_ms, files.open_records(path, is_new=True))
+        segment.make_indexes()
+        return segment
+
+    @classmethod
+    def begin(
+        cls, files: FileSystem, directory: Path, base_offset: int, created_ms: int, file: RecordFile
+    ) -> "Segment":
+        """A new segment whose empty `.log` file is there; `make_indexes` makes the others."""
+        segment = cls(files, directory, base_offset, 0, created_ms)
+        segment._has_indexes = True
+        segment._transactions = TransactionIndex(files, segment.paths[-1])
+        segment._file = file
+        return segment
+
+    @classmethod
+    def cleaned(
+        cls,
+        files: FileSystem,
+        directory: Path,
+        created_ms: int,
+        file: RecordFile,
+        indexes: "tuple[OffsetIndex, TimeIndex, TransactionIndex]",
+        modified_ms: int,
+    ) -> "Segment":
+        """A segment that compaction has written, all of it in memory while its files get their names.
+
+        Args:
+            file: Its `.log` file.
+            indexes: As they are on disk.
+            modified_ms: When the file is said to have been changed.
+        """
+        offset_index, time_index, transactions = indexes
+        segment = cls(files, directory, offset_index.base_offset, file.size, created_ms)
+        _, offset_index.path, time_index.path, transactions.path = segment.paths
+        segment._offset_index, segment._time_index, segment._transactions = indexes
+        segment._has_indexes = True
+        segment._file = file
+        segment._modified_ms = modified_ms
+        segment.max_timestamp_ms = time_index.last_timestamp_ms
+        segment.max_timestamp_offset = time_index.last_offset
+        return segment
+
+    def unload(self) -> None:
+        """Let go of what can be read again when somebody wants it."""
+        self.close()
+        self._offset_index = OffsetIndex(self._files, self._offset_index.path, self.base_offset)
+        self._time_index = TimeIndex(self._files, self._time_index.path, self.base_offset)
+        self._transactions = None
+        self._has_indexes = False
+
+    def make_indexes(self) -> None:
+        """Make the index files of a new segment, empty; for any thread."""
+        self._offset_index.make_file()
+        self._time_index.make_file()
+
+    @property
+    def file(self) -> RecordFile:
+        """The open `.log` file."""
+        if self._file is None:
+            self._file = self._files.open_records(self.path)
+        return self._file
+
+    @property
+    def path(self) -> Path:
+        """The `.log` file's name."""
+        return self._directory / file_name(self.base_offset, LOG_SUFFIX)
+
+    @property
+    def size(self) -> int:
+        """Bytes of record batches."""
+        return self._size if self._file is None else self._file.size
+
+    @property
+    def paths(self) -> list[Path]:
+        """The names of all its files, whether they exist or not."""
+        return segment_paths(self._directory, self.base_offset)
+
+    @property
+    def transactions(self) -> TransactionIndex:
+        """The transactions whose abort marker lies in this segment.
+
+        Raises:
+            CorruptRecordsError: Their file is damaged.
+        """
+        if self._transactions is None:
+            index = self._new_transactions()
+            index.load()
+            self._transactions = index
+        return self._transactions
+
+    def forget_transactions(self) -> None:
+        """Empty the transaction index, to build it anew."""
+        self._transactions = self._new_transactions()
+        self._transactions.clear()
+
+    def _new_transactions(self) -> TransactionIndex:
+        return TransactionIndex(self._files, self._directory / file_name(self.base_offset, TRANSACTION_INDEX_SUFFIX))
+
+    def load_indexes(self) -> None:
+        """Read the indexes from disk unless they are in memory."""
+        if not self._has_indexes:
+            self._take_indexes(self._read_indexes())
+
+    def _read_indexes(self) -> "_Indexes":
+        """What is on disk, leaving the segment as it is: for any thread."""
+        offset_index = OffsetIndex(self._files, self._offset_index.path, self.base_offset)
+        time_index = TimeIndex(self._files, self._time_index.path, self.base_offset)
+        offset_index.load()
+        time_index.load()
+        return _Indexes(offset_index, time_index)
+
+    def _take_indexes(self, read: "_Indexes") -> None:
+        if self._has_indexes:
+            return
+        self._offset_index, self._time_index = read
+        self._has_indexes = True
+        if self._offset_index.last_position >= max(self.size, 1) or self._time_index.last_offset < self.base_offset:
+            self._rebuild_unless_damaged()
+            return
+        self.max_timestamp_ms = self._time_index.last_timestamp_ms
+        self.max_timestamp_offset = self._time_index.last_offset
+
+    def _rebuild_unless_damaged(self) -> None:
+        try:
+            self.rebuild_indexes(REBUILD_INTERVAL_BYTES)
+        except CorruptRecordsError as error:
+            # What lies before it is read as ever, and who reads on meets it. The index files stay as they are: the next
+            # start must find them wrong again.
+            self._is_damaged = True
+            _logger.error("%s can be read up to there only, and its age is that of its file: %s", self.path, error)
+
+    def _readable(self, cached: Cached | None) -> RecordFile | CachedFile:
+        """The file to read from, the indexes being in memory.
+
+        Args:
+            cached: Says what may be read; None where the caller may wait for the disk.
+
+        Raises:
+            NotCachedError: The indexes are not in memory.
+        """
+        # hot path: benchmarks/load (every fetch that is not at the tail)
+        if cached is None:
+            self.load_indexes()
+            return self.file
+        if not self._has_indexes or self._file is None:
+            raise NotCachedError(ColdWork(self, self._read_closed, self._take_closed))
+        return CachedFile(self._file, cached)
+
+    def _read_closed(self) -> tuple[RecordFile, "_Indexes | None"]:
+        return self._files.open_records(self.path), None if self._has_indexes else self._read_indexes()
+
+    def _take_closed(self, read: tuple[RecordFile, "_Indexes | None"]) -> None:
+        file, indexes = read
+        if self._file is None:
+            self._file = file
+        if indexes is not None:
+            self._take_indexes(indexes)
+
+    def has_full_index(self, index_bytes: int) -> bool:
+        """Whether one of the indexes has no room left in `index_bytes` (segment.index.bytes, or a part of it)."""
+        return self._offset_index.is_full(index_bytes) or self._time_index.is_full(index_bytes)
+
+    def append(self, data: Buffer, last_offset: int, max_timestamp_ms: int, index_interval_bytes: int) -> int:
+        """Write one batch and keep the indexes.
+
+        Args:
+            data: The batch, numbered.
+            last_offset: Its last offset.
+            max_timestamp_ms: Its largest timestamp.
+            index_interval_bytes: The topic's index.interval.bytes.
+
+        Returns:
+            Where it begins in the file.
+
+        Raises:
+            StorageError: Nothing was appended.
+        """
+        # hot path: benchmarks/micro/test_log.py
+        file = self._file or self.file
+        position = file.size
+        file.append(data)
+        if position == 0:
+            self.first_timestamp_ms = max_timestamp_ms
+        if max_timestamp_ms > self.max_timestamp_ms:
+            self.max_timestamp_ms = max_timestamp_ms
+            self.max_timestamp_offset = last_offset
+        if self._bytes_since_entry > index_interval_bytes:
+            self._add_entry(last_offset, position)
+        self._bytes_since_entry += len(data)
+        return position
+
+    def append_message_set(
+        self, data: Buffer, last_offset: int, max_timestamp_ms: int, timestamp_offset: int, index_interval_bytes: int
+    ) -> int:
+        """Write messages of format 0 or 1, which count as one batch.
+
+        Args:
+            data: The messages, numbered.
+            last_offset: Of the last one.
+            max_timestamp_ms: Their largest timestamp; -1 where they have none.
+            timestamp_offset: Of the message that has it.
+            index_interval_bytes: The topic's index.interval.bytes.
+
+        Returns:
+            Where they begin in the file.
+
+        Raises:
+            StorageError: Nothing was appended.
+        """
+        is_larger = max_timestamp_ms > self.max_timestamp_ms
+        position = self.append(data, last_offset, max_timestamp_ms, 2**63)
+        if is_larger:
+            self.max_timestamp_offset = timestamp_offset
+        if self._bytes_since_entry - len(data) > index_interval_bytes:
+            self._add_entry(last_offset, position)
+            self._bytes_since_entry = len(data)
+        return position
+
+    def append_all(self, data: Buffer, headers: Sequence[AnyHeader], index_interval_bytes: int) -> int:
+        """Write several batches at once; each is counted by itself.
+
+        # differs from Kafka (index-entry-per-batch): its indexes take what one append writes for one batch.
+
+        Returns:
+            Where they begin in the file.
+
+        Raises:
+            StorageError: Nothing was appended.
+        """
+        start = position = self.file.size
+        self.file.append(data)
+        for header in headers:
+            self.note(header, position, index_interval_bytes)
+            position += header.size_in_bytes
+        return start
+
+    def note(self, header: AnyHeader, position: int, index_interval_bytes: int) -> None:
+        """Count a batch that the file holds already: recovery builds the indexes with it."""
+        if position == 0:
+            self.first_timestamp_ms = header.max_timestamp_ms
+        if header.max_timestamp_ms > self.max_timestamp_ms:
+            self.max_timestamp_ms = header.max_timestamp_ms
+            self.max_timestamp_offset = header.last_offset
+        if self._bytes_since_entry > index_interval_bytes:
+            self._add_entry(header.last_offset, position)
+        self._bytes_since_entry += header.size_in_bytes
+
+    def _add_entry(self, last_offset: int, position: int) -> None:
+        self._offset_index.append(last_offset, position)
+        self._time_index.append(self.max_timestamp_ms, self.max_timestamp_offset)
+        self._bytes_since_entry = 0
+
+    def forget_indexes(self) -> None:
+        """Empty both indexes in memory, to build them anew."""
+        self._offset_index.forget()
+        self._time_index.forget()
+        self._has_indexes = True
+        self._is_damaged = False
+        self._bytes_since_entry = 0
+        self.first_timestamp_ms = self.max_timestamp_ms = NO_TIMESTAMP
+        self.max_timestamp_offset = self.base_offset
+
+    def rebuild_indexes(self, index_interval_bytes: int) -> None:
+        """Make both indexes anew from the headers of the batches.
+
+        Raises:
+            CorruptRecordsError: The file holds something else than batches.
+        """
+        self.forget_indexes()
+        for position, header in read_headers(self.file, 0, self.size):
+            self.note(header, position, index_interval_bytes)
+        self.complete()
+
+    def persistence(self) -> Callable[[], None]:
+        """What brings the index files up to what the indexes hold now; for the log's disk work."""
+        if not self._has_indexes or self._is_damaged:
+            return lambda: None
+        offset_index, time_index = self._offset_index, self._time_index
+        entry_count, time_entry_count = offset_index.entry_count, time_index.entry_count
+
+        def persist() -> None:
+            offset_index.persist(entry_count)
+            time_index.persist(time_entry_count)
+
+        return persist
+
+    def completion(self) -> Callable[[], None]:
+        """Add what closes the segment, the last time index entry; what brings the index files up to date with it."""
+        self.load_indexes()
+        if self.max_timestamp_ms >= 0:
+            self._time_index.append(self.max_timestamp_ms, self.max_timestamp_offset)
+        return self.persistence()
+
+    def complete(self) -> None:
+        """Write what closes the segment at once."""
+        self.completion()()
+
+    def complete_times(self) -> None:
+        """Add the last time index entry to a segment that was left before it was written, its indexes being right."""
+        self.load_indexes()
+        for _, header in read_headers(self.file, self._offset_index.last_position, self.size):
+            if header.max_timestamp_ms > self.max_timestamp_ms:
+                self.max_timestamp_ms = header.max_timestamp_ms
+                self.max_timestamp_offset = header.last_offset
+        self.complete()
+
+    def locate(self, offset: int, cached: Cached | None = None) -> tuple[int, AnyHeader] | None:
+        """The first batch whose last offset is at or above `offset`; None when the segment ends below it.
+
+        Raises:
+            NotCachedError: `cached` is given, and the disk would have to be asked.
+        """
+        file = self._readable(cached)
+        for position, header in read_headers(file, self._offset_index.lookup(offset), self.size):
+            if header.last_offset >= offset:
+                return position, header
+        return None
+
+    def offset_after(self, position: int) -> int | None:
+        """An offset above all batches that begin below `position`, as near as the index knows; None if it doesn't."""
+        self.load_indexes()
+        return self._offset_index.offset_from(position)
+
+    def read_next_offset(self) -> int:
+        """The offset after the segment's last batch; its base offset when it is empty."""
+        self.load_indexes()
+        next_offset = self.base_offset
+        file = self.file
+        for _, header in read_headers(file, self._offset_index.last_position, file.size):
+            next_offset = header.last_offset + 1
+        return next_offset
+
+    def read_first_timestamp(self) -> int:
+        """The largest timestamp of the first batch; -1 when the segment is empty."""
+        for _, header in read_headers(self.file, 0, self.size):
+            return header.max_timestamp_ms
+        return NO_TIMESTAMP
+
+    def largest_timestamp(self) -> int:
+        """The largest timestamp of a record; when the file was last changed where records have none or are damaged."""
+        if self.max_timestamp_ms < 0 and not self._has_indexes:
+            self.take_largest_timestamp(self.read_largest_timestamp())
+        if self.max_timestamp_ms >= 0 and not self._is_damaged:
+            return self.max_timestamp_ms
+        return self.modified_ms()
+
+    def modified_ms(self) -> int:
+        """When the file was last changed.
+
+        Raises:
+            StorageError: The disk failed.
+        """
+        return self._files.modified_ms(self.path) if self._modified_ms is None else self._modified_ms
+
+    @property
+    def knows_largest_timestamp(self) -> bool:
+        """Whether `largest_timestamp` can tell without asking the disk."""
+        return self.max_timestamp_ms >= 0 or self._has_indexes
+
+    def read_largest_timestamp(self) -> int:
+        """What the last entry of the time index says; -1 where it says nothing. For any thread."""
+        return self._time_index.read_last_timestamp()
+
+    def take_largest_timestamp(self, timestamp_ms: int) -> None:
+        """Take over what `read_largest_timestamp` returned."""
+        if self.knows_largest_timestamp:
+            return
+        if timestamp_ms > 0:
+            self.max_timestamp_ms = timestamp_ms
+        else:
+            self.load_indexes()
+
+    def find_timestamp(
+        self, target_ms: int, start_offset: int, cached: Cached | None = None
+    ) -> tuple[int, int, int] | None:
+        """The first record at or after `start_offset` whose timestamp is at least `target_ms`.
+
+        Returns:
+            Its timestamp, offset and leader epoch; None when the segment has none.
+
+        Raises:
+            NotCachedError: `cached` is given, and the disk would have to be asked.
+        """
+        file = self._readable(cached)
+        offset = max(self._time_index.lookup(target_ms), start_offset)
+        position = self._offset_index.lookup(offset)
+        for batch_position, header in read_headers(file, position, self.size):
+            if header.max_timestamp_ms < target_ms or header.last_offset < start_offset:
+                continue
+            end_position = batch_position + header.size_in_bytes
+            for _, _, batch in read_batches(file, batch_position, end_position):
+                for record in iterate_any_records(batch):
+                    if record.timestamp_ms >= target_ms and record.offset >= start_offset:
+                        return record.timestamp_ms, record.offset, header.leader_epoch
+        return None
+
+    def truncate_to(self, offset: int) -> None:
+        """Cut every batch that holds `offset` or lies above it."""
+        found = self.locate(max(offset, self.base_offset))
+        if found is not None:
+            self.truncate_at(found[0], offset)
+
+    def truncate_at(self, position: int, offset: int) -> None:
+        """Cut the file at a batch boundary and drop the index entries at or above `offset`."""
+        self._offset_index.truncate(offset)
+        self._time_index.truncate(offset)
+        self.transactions.truncate(offset)
+        self.file.truncate(position)
+        self._is_damaged = False
+        self._bytes_since_entry = 0
+        if position == 0:
+            self.first_timestamp_ms = NO_TIMESTAMP
+        # Batches after the last entry may have a larger timestamp than it says.
+        self.max_timestamp_ms = self._time_index.last_timestamp_ms
+        self.max_timestamp_offset = self._time_index.last_offset
+        for _, header in read_headers(self.file, self._offset_index.last_position, position):
+            if header.max_timestamp_ms > self.max_timestamp_ms:
+                self.max_timestamp_ms = header.max_timestamp_ms
+                self.max_timestamp_offset = header.last_offset
+
+    def close(self) -> None:
+        """Let go of the file; slices that are still queued keep it open."""
+        self._size = self.size
+        self._file = None
+
+    def sync(self) -> None:
+        """fsync all its files; for an executor's thread."""
+        # One look at the attribute: the loop may let go of the file meanwhile.
+        file = self._file
+        if file is not None:
+            file.sync()
+        for path in self.paths if file is None else self.paths[1:]:
+            self._files.sync(path)

@@ -1,0 +1,267 @@
+"""Opens all logs of a broker at its start, telling how far it is.
+
+Each log is one piece of work for the executor. One that is damaged where nothing can be mended is left alone, and the
+others are opened. A directory's clean-shutdown marker is removed once all its logs are
+open: an earlier kill finds it again.
+
+Source: log-format facts, files in a log dir, load and recovery.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from barnabas.broker.log.config import LogConfig
+from barnabas.broker.log.directories.directory import LogDirectory
+from barnabas.broker.log.environment import LogEnvironment
+from barnabas.broker.log.partition_log import PartitionLog
+from barnabas.broker.log.startup.recovery import open_log
+from barnabas.core.errors import StorageError
+from barnabas.core.executor import Executor
+from barnabas.core.pending import Pending
+from barnabas.core.types import TopicPartition
+from barnabas.wire.records.errors import CorruptRecordsError
+
+_PROGRESS_INTERVAL_MS = 1_000
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class DamagedLog:
+    """A log that can't be opened, and what the checkpoints say of it, which has to stay as it is.
+
+    Attributes:
+        directory: Its own.
+        was_clean: It was closed when the broker last stopped.
+        recovery_point, log_start_offset, first_dirty_offset: None where the checkpoint has no entry.
+    """
+
+    directory: Path
+    was_clean: bool = True
+    recovery_point: int | None = None
+    log_start_offset: int | None = None
+    first_dirty_offset: int | None = None
+
+
+@dataclass(slots=True)
+class Loaded:
+    """What was found.
+
+    Attributes:
+        logs: Those that could be opened.
+        damaged: Those that could not.
+        high_watermarks: From the checkpoints.
+        deleted: Directories of logs that were being deleted.
+        futures: Copies of logs that were on their way, with their directories.
+        surplus: Of two logs of one partition the shorter one, with its directory: a kill came in the last moment of a
+            move.
+        failed: Directories whose disk failed, and why; none of their logs is among `logs`.
+        error: The first other one that came up; None when all went well.
+    """
+
+    logs: dict[TopicPartition, PartitionLog] = field(default_factory=dict)
+    damaged: dict[TopicPartition, DamagedLog] = field(default_factory=dict)
+    high_watermarks: dict[TopicPartition, int] = field(default_factory=dict)
+    deleted: list[Path] = field(default_factory=list)
+    futures: list[tuple[TopicPartition, LogDirectory, Path]] = field(default_factory=list)
+    surplus: list[tuple[PartitionLog, LogDirectory]] = field(default_factory=list)
+    failed: dict[LogDirectory, StorageError] = field(default_factory=dict)
+    error: BaseException | None = None
+
+
+class _Contents(NamedTuple):
+    was_clean: bool
+    logs: dict[TopicPartition, Path]
+    deleted: list[Path]
+    futures: dict[TopicPartition, Path]
+    recovery_points: dict[TopicPartition, int]
+    high_watermarks: dict[TopicPartition, int]
+    log_start_offsets: dict[TopicPartition, int]
+
+
+def load_logs(
+    env: LogEnvironment,
+    directories: Sequence[LogDirectory],
+    topic_config: Callable[[TopicPartition], LogConfig],
+    executors: Sequence[Executor],
+) -> Pending[Loaded]:
+    """Open all logs in some directories.
+
+    Args:
+        executors: One for each directory.
+    """
+    return _Loading(env, topic_config, dict(zip(directories, executors, strict=True))).begin(directories)
+
+
+class _Loading:
+    def __init__(
+        self,
+        env: LogEnvironment,
+        topic_config: Callable[[TopicPartition], LogConfig],
+        executors: dict[LogDirectory, Executor],
+    ) -> None:
+        self._env = env
+        self._executors = executors
+        self._topic_config = topic_config
+        self._result = Loaded()
+        self._pending: Pending[Loaded] = Pending()
+        self._left_count = 0
+        self._log_count = 0
+        self._started_ms = self._told_ms = env.clock.monotonic_ms()
+
+    def begin(self, directories: Sequence[LogDirectory]) -> Pending[Loaded]:
+        self._left_count = len(directories)
+        for directory in directories:
+            self._begin(directory)
+        return self._pending
+
+    def _begin(self, directory: LogDirectory) -> None:
+        self._executors[directory].run(
+            lambda: _read(directory),
+            lambda contents: self._open(directory, contents),
+            lambda error: self._fail(directory, error, self._one_done),
+        )
+
+    def _open(self, directory: LogDirectory, contents: _Contents) -> None:
+        self._result.high_watermarks.update(contents.high_watermarks)
+        self._result.deleted += contents.deleted
+        self._result.futures += [(key, directory, path) for key, path in contents.futures.items()]
+        if contents.logs and not contents.was_clean:
+            _logger.info("%s was not closed cleanly: recovering %d logs", directory.path, len(contents.logs))
+        left = _Countdown(len(contents.logs), lambda: self._end_directory(directory))
+        for topic_partition, path in contents.logs.items():
+            self._open_log(directory, topic_partition, path, contents, left)
+
+    def _open_log(
+        self,
+        directory: LogDirectory,
+        topic_partition: TopicPartition,
+        path: Path,
+        contents: _Contents,
+        left: "_Countdown",
+    ) -> None:
+        config = self._topic_config(topic_partition)
+        self._log_count += 1
+
+        def work() -> PartitionLog | None:
+            # A disk that failed is not asked for the rest of its logs.
+            if directory in self._result.failed or self._result.error is not None:
+                return None
+            return open_log(
+                self._env,
+                topic_partition,
+                path,
+                config,
+                was_clean=contents.was_clean,
+                recovery_point=contents.recovery_points.get(topic_partition, 0),
+                log_start_offset=contents.log_start_offsets.get(topic_partition, 0),
+                is_found=True,
+            )
+
+        def opened(log: PartitionLog | None) -> None:
+            if log is not None:
+                self._keep(log)
+                self._tell_progress()
+            left.one_done()
+
+        def failed(error: BaseException) -> None:
+            if not isinstance(error, CorruptRecordsError):
+                self._fail(directory, error, left.one_done)
+                return
+            # differs from Kafka (damaged-log): there one damaged log ends the start of the broker.
+            _logger.error("%s can't be opened, its partition is offline: %s", path, error)
+            self._result.damaged[topic_partition] = DamagedLog(
+                path,
+                contents.was_clean,
+                contents.recovery_points.get(topic_partition),
+                contents.log_start_offsets.get(topic_partition),
+            )
+            left.one_done()
+
+        self._executors[directory].run(work, opened, failed)
+
+    def _keep(self, log: PartitionLog) -> None:
+        """Keep a log; of two of one partition the longer one, which has all that the other has."""
+        other = self._result.logs.get(log.topic_partition)
+        if other is not None:
+            # differs from Kafka (two-logs): it does not start, and asks for one of them to be removed by hand.
+            log, other = (log, other) if log.log_end_offset > other.log_end_offset else (other, log)
+            _logger.warning(
+                "%s and %s are one partition's: the longer one, the first, is kept", log.directory, other.directory
+            )
+            directory = next(each for each in self._executors if each.path == other.directory.parent)
+            self._result.surplus.append((other, directory))
+        self._result.logs[log.topic_partition] = log
+
+    def _tell_progress(self) -> None:
+        now_ms = self._env.clock.monotonic_ms()
+        if now_ms - self._told_ms >= _PROGRESS_INTERVAL_MS:
+            self._told_ms = now_ms
+            _logger.info("opened %d of %d logs", len(self._result.logs), self._log_count)
+
+    def _end_directory(self, directory: LogDirectory) -> None:
+        if directory in self._result.failed:
+            self._leave(directory)
+            return
+        self._executors[directory].run(
+            directory.unmark_clean,
+            lambda _: self._one_done(),
+            lambda error: self._fail(directory, error, lambda: self._leave(directory)),
+        )
+
+    def _leave(self, directory: LogDirectory) -> None:
+        """Forget the logs of a directory that failed."""
+        for topic_partition, log in list(self._result.logs.items()):
+            if log.directory.parent == directory.path:
+                del self._result.logs[topic_partition]
+                log.release()
+        for topic_partition, damaged in list(self._result.damaged.items()):
+            if damaged.directory.parent == directory.path:
+                del self._result.damaged[topic_partition]
+        self._one_done()
+
+    def _one_done(self) -> None:
+        self._left_count -= 1
+        if self._left_count == 0:
+            elapsed_ms = self._env.clock.monotonic_ms() - self._started_ms
+            _logger.info("opened %d logs in %d ms", self._log_count, elapsed_ms)
+            self._pending.complete(self._result)
+
+    def _fail(self, directory: LogDirectory, error: BaseException, go_on: Callable[[], object]) -> None:
+        if isinstance(error, StorageError):
+            self._result.failed.setdefault(directory, error)
+            go_on()
+        elif self._result.error is None:
+            self._result.error = error
+            self._pending.complete(self._result)
+
+
+class _Countdown:
+    """Calls back when so many things are done."""
+
+    def __init__(self, count: int, then: Callable[[], object]) -> None:
+        self._count = count
+        self._then = then
+        if count == 0:
+            then()
+
+    def one_done(self) -> None:
+        self._count -= 1
+        if self._count == 0:
+            self._then()
+
+
+def _read(directory: LogDirectory) -> _Contents:
+    listing = directory.logs()
+    return _Contents(
+        directory.was_clean(),
+        listing.logs,
+        listing.deleted,
+        listing.futures,
+        directory.recovery_points.read(),
+        directory.high_watermarks.read(),
+        directory.log_start_offsets.read(),
+    )

@@ -1,0 +1,260 @@
+"""Opens a log: trusts it after a clean stop, checks and mends it after a kill.
+
+After a kill every segment from the recovery point on is read whole: batches are checked (length, magic, CRC, ascending
+offsets), indexes and leader epochs are rebuilt, and at the first damaged batch the log is cut and later segments go.
+Producer state is read from the newest snapshot that can be trusted and brought up to the log end from the batches'
+headers.
+
+Invariant: an acknowledged batch that reached the page cache is never cut: the log is cut only where bytes are missing
+or wrong.
+
+Source: implementation page, log, guarantees; log-format facts, load and recovery.
+"""
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from barnabas.broker.log.config import LogConfig
+from barnabas.broker.log.directories.directory_files import LogFiles, read_directory
+from barnabas.broker.log.environment import LogEnvironment
+from barnabas.broker.log.leader_epochs import LeaderEpochs
+from barnabas.broker.log.partition_log import PartitionLog
+from barnabas.broker.log.parts import LogParts
+from barnabas.broker.log.producers.producer_replay import load_producers, rebuild_transactions
+from barnabas.broker.log.producers.producer_snapshot import ProducerSnapshots
+from barnabas.broker.log.producers.producer_state import ProducerState
+from barnabas.broker.log.segments.batch_reader import read_batches
+from barnabas.broker.log.segments.segment import MAX_RELATIVE_OFFSET, Segment
+from barnabas.core.config.versions import message_magic
+from barnabas.core.errors import StorageError
+from barnabas.core.types import TopicPartition
+from barnabas.wire.records.batch import MAGIC, BatchHeader, batch_crc
+from barnabas.wire.records.errors import CorruptRecordsError
+from barnabas.wire.records.legacy import message_crc
+
+_PROGRESS_INTERVAL_MS = 1_000
+
+_logger = logging.getLogger(__name__)
+
+
+def open_log(
+    env: LogEnvironment,
+    topic_partition: TopicPartition,
+    directory: Path,
+    config: LogConfig,
+    *,
+    was_clean: bool = False,
+    recovery_point: int = 0,
+    log_start_offset: int = 0,
+    is_found: bool = False,
+) -> PartitionLog:
+    """Open the log in `directory`, which is made when it is missing. Blocks: for an executor's thread.
+
+    Args:
+        env: The disk and the rest.
+        topic_partition: Whose log.
+        directory: Where it is.
+        config: The topic's settings.
+        was_clean: The broker closed all logs when it last stopped.
+        recovery_point: From the checkpoint; everything below is on disk. Not asked for after a clean stop.
+        log_start_offset: From the checkpoint.
+        is_found: It is there, and its name will be on disk before anybody asks whether the log is.
+
+    Raises:
+        StorageError: The disk failed.
+        CorruptRecordsError: The log was damaged below the recovery point, or something else stands in its place.
+    """
+    now_ms = env.clock.now_ms()
+    if not is_found:
+        _make_directory(env, directory)
+    found = read_directory(env.files, directory, now_ms)
+    epochs = LeaderEpochs(env.files, directory)
+    snapshots = ProducerSnapshots(env.files, directory, found.snapshot_offsets)
+    segments = found.segments
+    first_unflushed = len(segments)
+    if was_clean:
+        if not epochs.load_after_clean_stop():
+            first_unflushed = 0
+    elif message_magic(config.message_format_version) < MAGIC:
+        first_unflushed = _first_unflushed(segments, recovery_point)
+    else:
+        # differs from Kafka (epochs-torn): there a torn or missing leader-epoch-checkpoint is an error.
+        # Without the epochs of the older segments all of them are read again.
+        first_unflushed = _first_unflushed(segments, recovery_point) if epochs.load_after_crash() else 0
+    if not was_clean and 0 < first_unflushed <= len(segments):
+        # It may have been rolled, all of it being on disk already, a moment before the crash.
+        segments[first_unflushed - 1].complete_times()
+    # What counts as being on disk is never synced again: what is made anew of it has to be, here.
+    on_disk_count = len(segments) if was_clean else _first_unflushed(segments, recovery_point)
+    known_epochs = epochs.entries
+    walk = _Walk(env, directory, config, found, epochs, snapshots, log_start_offset)
+    last_recovered, recovered_end_offset = walk.recover(first_unflushed, on_disk_count)
+    is_end_known = bool(segments) and segments[-1] is last_recovered
+    log_end_offset = 0
+    if segments:
+        log_end_offset = recovered_end_offset if is_end_known else segments[-1].read_next_offset()
+    if not segments or log_end_offset < log_start_offset:
+        for segment in segments:
+            _remove(env, segment)
+        segments = [Segment.create(env.files, directory, log_start_offset, now_ms)]
+        if config.preallocate:
+            segments[0].file.reserve(config.segment_bytes)
+        log_end_offset = log_start_offset
+    if not is_end_known:
+        segments[-1].first_timestamp_ms = segments[-1].read_first_timestamp()
+    log_start_offset = max(log_start_offset, segments[0].base_offset)
+    epochs.truncate_from_end(log_end_offset)
+    epochs.truncate_from_start(log_start_offset)
+
+    # Nothing was found wrong, and nothing written.
+    is_as_closed = was_clean and segments is found.segments and not found.damaged and epochs.entries == known_epochs
+    if was_clean and not snapshots.offsets:
+        producers = ProducerState()
+    else:
+        known_snapshots = snapshots.offsets
+        producers = load_producers(env, segments, snapshots, log_start_offset, log_end_offset)
+        is_as_closed = is_as_closed and snapshots.offsets == known_snapshots
+    parts = LogParts(
+        segments,
+        epochs,
+        producers,
+        snapshots,
+        log_start_offset,
+        log_end_offset,
+        log_end_offset if was_clean else min(recovery_point, log_end_offset),
+        is_as_closed,
+        is_found,
+    )
+    return PartitionLog(env, topic_partition, directory, config, parts)
+
+
+def _make_directory(env: LogEnvironment, directory: Path) -> None:
+    try:
+        env.files.make_directory(directory)
+    except StorageError as error:
+        if isinstance(error.__cause__, FileExistsError):
+            # A link to a disk that is not mounted, or a file: no disk failed.
+            raise CorruptRecordsError(f"{directory} is no directory, and is left as it is") from error
+        raise
+
+
+@dataclass(slots=True)
+class _Walk:
+    """Goes through the segments of one log, checking those that nobody can answer for."""
+
+    env: LogEnvironment
+    directory: Path
+    config: LogConfig
+    found: LogFiles
+    epochs: LeaderEpochs
+    snapshots: ProducerSnapshots
+    log_start_offset: int
+
+    def recover(self, first_unflushed: int, on_disk_count: int) -> tuple[Segment | None, int]:
+        """Check and mend; segments behind one that had to be cut are removed.
+
+        Args:
+            first_unflushed: The first segment that is checked; of those before it the damaged ones are.
+            on_disk_count: How many segments count as being on disk.
+
+        Returns:
+            The last segment that was checked, and where it ends.
+        """
+        env, found, segments = self.env, self.found, self.found.segments
+        last: tuple[Segment | None, int] = (None, 0)
+        is_made_anew = False
+        told_ms = env.clock.monotonic_ms()
+        for index, segment in enumerate(segments):
+            if env.clock.monotonic_ms() - told_ms >= _PROGRESS_INTERVAL_MS:
+                told_ms = env.clock.monotonic_ms()
+                _logger.info("%s: %d of %d segments checked", self.directory, index, len(segments))
+            is_damaged = segment.base_offset in found.damaged
+            if index < first_unflushed and not is_damaged:
+                continue
+            recovered = _recover_segment(segment, self.config, self.epochs)
+            # The index files of the active segment follow with the next flush, as ever.
+            if is_damaged or index < len(segments) - 1:
+                # One that was closed has an entry for its largest timestamp at the end: this one gets it, too.
+                segment.complete()
+            last = segment, recovered.end_offset
+            if recovered.has_markers:
+                rebuild_transactions(segments, index, self.snapshots, self.log_start_offset)
+            if index < on_disk_count:
+                segment.sync()
+                is_made_anew = True
+            if recovered.is_cut and index >= first_unflushed:
+                # What is missing was never known to be on disk; below the recovery point damage costs its own segment
+                # only.
+                for later in segments[index + 1 :]:
+                    _remove(env, later)
+                del segments[index + 1 :]
+                break
+        if is_made_anew:
+            env.files.sync(self.directory)
+        return last
+
+
+def _first_unflushed(segments: list[Segment], recovery_point: int) -> int:
+    """Index of the segment that holds the recovery point."""
+    below = sum(1 for segment in segments if segment.base_offset <= recovery_point)
+    return max(below - 1, 0)
+
+
+def _remove(env: LogEnvironment, segment: Segment) -> None:
+    segment.close()
+    for path in segment.paths:
+        env.files.remove(path)
+
+
+class _Recovered(NamedTuple):
+    """Whether something had to be cut off, whether transactions end in what is left, and where that ends."""
+
+    is_cut: bool
+    has_markers: bool
+    end_offset: int
+
+
+def _recover_segment(segment: Segment, config: LogConfig, epochs: LeaderEpochs) -> _Recovered:
+    """Check all batches of a segment and rebuild its indexes in memory; that of the transactions is emptied."""
+    segment.forget_indexes()
+    segment.forget_transactions()
+    has_markers = False
+    file = segment.file
+    valid_position, next_offset = 0, segment.base_offset
+    reason = "an incomplete batch"
+    try:
+        for position, header, batch in read_batches(file, 0, file.size):
+            if isinstance(header, BatchHeader):
+                first_offset, crc = header.base_offset, batch_crc(batch, 0, len(batch))
+            else:
+                first_offset, crc = header.last_offset, message_crc(batch, 0, len(batch))
+            if crc != header.crc:
+                reason = "a wrong CRC"
+                break
+            # differs from Kafka (recovery-ascending-offsets): offsets must ascend, too; the base offset is not under
+            # the CRC.
+            if first_offset < next_offset or header.last_offset - segment.base_offset > MAX_RELATIVE_OFFSET:
+                reason = f"offset {first_offset} where at least {next_offset} must be"
+                break
+            segment.note(header, position, config.index_interval_bytes)
+            has_markers = has_markers or header.is_control
+            if header.leader_epoch > epochs.latest_epoch:
+                epochs.assign(header.leader_epoch, first_offset)
+            next_offset = header.last_offset + 1
+            valid_position = position + len(batch)
+    except CorruptRecordsError as error:
+        reason = str(error)
+    cut_bytes = file.size - valid_position
+    if cut_bytes:
+        _logger.warning(
+            "%s: cut at position %d, offset %d: %s (%d bytes lost)",
+            segment.path,
+            valid_position,
+            next_offset,
+            reason,
+            cut_bytes,
+        )
+        file.truncate(valid_position)
+    return _Recovered(cut_bytes > 0, has_markers, next_offset)

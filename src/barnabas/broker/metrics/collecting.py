@@ -1,0 +1,406 @@
+"""Asks everybody for their figures and puts them into a snapshot.
+
+It goes over partitions and groups step by step, as the handlers of large requests do (`broker/requests/slices.py`):
+with 10,000 partitions no client waits for it. What is counted is counted where it happens; here it is only read.
+
+Cardinality: at most barnabas.metrics.max.entities topics and as many partitions are listed, those that were hosted
+first; sums are of all, and `barnabas_metrics_left_out` says how many are left out.
+
+# differs from Kafka (listed-entities): it lists all.
+
+Source: metrics facts.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Protocol
+
+from barnabas.broker.controller.controller import Controller
+from barnabas.broker.groups.group import Phase
+from barnabas.broker.log.directories.directory import LogDirectory
+from barnabas.broker.log.manager import LogManager
+from barnabas.broker.metrics.recent import Recent
+from barnabas.broker.metrics.registry_sessions import RegistrySessions
+from barnabas.broker.metrics.snapshot import Distribution, Labels, Snapshot
+from barnabas.broker.net.memory import ReceiveMemory
+from barnabas.broker.quotas.bucket import Bucket
+from barnabas.broker.replicas.partition import Partition
+from barnabas.broker.replicas.topic_counts import TopicCounts
+from barnabas.broker.requests.request_times import RequestTimes, Stages
+from barnabas.broker.requests.services import Services
+from barnabas.broker.requests.slices import MORE, Step, Steps
+from barnabas.broker.requests.table import RouteTable
+from barnabas.core.error_code import ErrorCode
+from barnabas.wire.quotas.limits import QuotaKind
+
+if TYPE_CHECKING:
+    from barnabas.broker.security.logins import LoginCounts
+
+_NS_PER_MS = 1_000_000
+_SUMS_PER_STEP = 20
+# What Kafka's beans call each kind, and its rate.
+_RESOURCES = {
+    QuotaKind.PRODUCE: "Produce",
+    QuotaKind.FETCH: "Fetch",
+    QuotaKind.REQUEST: "Request",
+    QuotaKind.CONTROLLER_MUTATION: "ControllerMutation",
+}
+_RATES = {
+    QuotaKind.PRODUCE: "byte_rate",
+    QuotaKind.FETCH: "byte_rate",
+    QuotaKind.REQUEST: "request_time",
+    QuotaKind.CONTROLLER_MUTATION: "mutation_rate",
+}
+_TOPIC = "kafka_server_brokertopicmetrics_"
+_REPLICAS = "kafka_server_replicamanager_"
+_REQUESTS = "kafka_network_requestmetrics_"
+_CONTROLLER = "kafka_controller_kafkacontroller_"
+_GROUPS = "kafka_coordinator_group_groupmetadatamanager_"
+_FLUSHES = "kafka_log_logflushstats_logflushrateandtimems"
+_SOCKETS = "kafka_server_socket_server_metrics_"
+_QUOTA = "kafka_server_quota_"
+_CLIENT = "barnabas_client_"
+_COORDINATOR = "kafka_server_group_coordinator_metrics_"
+
+# What nothing on one broker ever adds to; dashboards ask for it all the same.
+_ZEROS = (
+    f"{_TOPIC}replicationbytesin_total",
+    f"{_TOPIC}replicationbytesout_total",
+    f"{_REPLICAS}isrexpands_total",
+    f"{_REPLICAS}isrshrinks_total",
+    "kafka_controller_controllerstats_uncleanleaderelections_total",
+    "kafka_log_logcleaner_deadthreadcount",
+)
+
+
+class LoopFigures(Protocol):
+    """What is known of the event loop; the watchdog."""
+
+    stall_count: int
+    stalled_ms: int
+    noted_count: int
+
+    @property
+    def longest_stall_ms(self) -> int: ...
+
+
+@dataclass(slots=True)
+class Sources:
+    """Whom to ask.
+
+    Attributes:
+        state: What the broker does, in Kafka's number.
+        connections: Of each listener its name, how many connections it has, and how many it has had.
+        logins: What became of logins, by listener.
+        registry: What became of the session with the registry.
+        build: Which build runs.
+    """
+
+    services: Services
+    routes: RouteTable
+    logs: LogManager
+    controller: Controller
+    memory: ReceiveMemory
+    loop: LoopFigures
+    state: Callable[[], int]
+    connections: Callable[[], list[tuple[str, int, int]]]
+    logins: Callable[[], "Mapping[str, LoginCounts]"]
+    registry: RegistrySessions
+    build: str
+
+
+def snapshot_steps(sources: Sources, recent: Recent) -> Steps[Snapshot]:
+    """A snapshot, step by step."""
+    snapshot = Snapshot()
+    _put_broker(sources, recent, snapshot)
+    _put_requests(sources, recent, snapshot)
+    yield MORE
+    _put_logs(sources, recent, snapshot)
+    yield MORE
+    yield from _put_topics(sources, snapshot)
+    yield from _put_partitions(sources, snapshot)
+    yield from _put_groups(sources, snapshot)
+    yield from _put_controller(sources, snapshot)
+    yield from _put_clients(sources, snapshot)
+    yield snapshot
+
+
+def distributions(sources: Sources) -> dict[tuple[str, Labels], Distribution]:
+    """All distributions of APIs that are used, and of flushes, as copies."""
+    found: dict[tuple[str, Labels], Distribution] = {}
+    for times in sources.routes.times.values():
+        stages = times.stages
+        if stages is not None and times.count:
+            labels = (times.name,)
+            for name, distribution in _of_stages(times, stages):
+                found[_REQUESTS + name, labels] = distribution
+    flushes = sources.logs.flushes
+    buckets = flushes.buckets[:]
+    count = sum(buckets)
+    found[_FLUSHES, ()] = Distribution(buckets, count, count, flushes.sum_ns / _NS_PER_MS, _NS_PER_MS)
+    return found
+
+
+def _of_stages(times: RequestTimes, stages: Stages) -> Iterator[tuple[str, Distribution]]:
+    in_ns = (
+        ("totaltimems", stages.total, times.total_ns),
+        ("requestqueuetimems", stages.request_queue, times.request_queue_ns),
+        ("localtimems", stages.local, times.local_ns),
+        ("remotetimems", stages.remote, times.remote_ns),
+        ("responsequeuetimems", stages.response_queue, times.response_queue_ns),
+        ("responsesendtimems", stages.response_send, times.response_send_ns),
+    )
+    for name, buckets, total_ns in in_ns:
+        yield name, Distribution(buckets[:], stages.sample_count, times.count, total_ns / _NS_PER_MS, _NS_PER_MS)
+    yield "throttletimems", Distribution(stages.throttle[:], times.count, times.count, times.throttle_ms, 1)
+    yield "requestbytes", Distribution(stages.sizes[:], stages.sample_count, times.count, stages.size_bytes, 1)
+
+
+def _put_requests(sources: Sources, recent: Recent, snapshot: Snapshot) -> None:
+    for (name, labels), distribution in distributions(sources).items():
+        snapshot.put_distribution(name, distribution, recent.before(name, labels), *labels)
+    for times in sources.routes.times.values():
+        stages = times.stages
+        if stages is None or not times.count:
+            continue
+        for version, count in enumerate(stages.versions):
+            if count:
+                snapshot.put(f"{_REQUESTS}requests_total", count, times.name, str(version))
+        for code, count in sorted(stages.errors.items()):
+            snapshot.put(f"{_REQUESTS}errors_total", count, times.name, _error_name(code))
+        snapshot.put("barnabas_requests_failed_total", times.failure_count, times.name)
+
+
+def _error_name(code: int) -> str:
+    try:
+        return ErrorCode(code).name
+    except ValueError:
+        # Of a test kit that answered with it.
+        return str(code)
+
+
+def _put_broker(sources: Sources, recent: Recent, snapshot: Snapshot) -> None:
+    services, put = sources.services, snapshot.put
+    cluster = services.cluster
+    put("kafka_server_kafkaserver_brokerstate", sources.state())
+    put("kafka_server_app_info", 1, sources.build, cluster.image.cluster_id, str(services.config.broker_id))
+    idle_share = recent.idle_share()
+    put("kafka_server_kafkarequesthandlerpool_requesthandleravgidle_percent", idle_share)
+    put("kafka_network_socketserver_networkprocessoravgidle_percent", idle_share)
+    memory = sources.memory
+    put("kafka_network_socketserver_memorypoolused", memory.used_bytes)
+    put("kafka_network_socketserver_memorypoolavailable", max(memory.limit_bytes - memory.used_bytes, 0))
+    put("barnabas_parked_connections", memory.parked_count)
+    for listener, count, accepted_count in sources.connections():
+        put(f"{_SOCKETS}connection_count", count, listener)
+        put(f"{_SOCKETS}connection_creation_total", accepted_count, listener)
+        put(f"{_SOCKETS}connection_close_total", accepted_count - count, listener)
+    for listener, counts in sources.logins().items():
+        _put_logins(snapshot, listener, counts)
+    sources.registry.put(snapshot)
+    sessions = services.fetch_sessions
+    put("kafka_server_fetchsessioncache_numincrementalfetchsessions", len(sessions))
+    put("kafka_server_fetchsessioncache_numincrementalfetchpartitionscached", sessions.partition_count)
+    put("kafka_server_fetchsessioncache_incrementalfetchsessionevictions_total", sessions.eviction_count)
+    _put_waiting(snapshot, "Fetch", len(services.fetches))
+    put("kafka_server_delayedfetchmetrics_expires_total", services.fetches.expired_count, "consumer")
+    for name in _ZEROS:
+        put(name, 0)
+    loop = sources.loop
+    put("barnabas_loop_stalls_total", loop.stall_count)
+    put("barnabas_loop_stalled_ms_total", loop.stalled_ms)
+    put("barnabas_loop_longest_stall_ms", loop.longest_stall_ms)
+    put("barnabas_loop_segments_made_total", loop.noted_count)
+
+
+def _put_logins(snapshot: Snapshot, listener: str, counts: "LoginCounts") -> None:
+    put = snapshot.put
+    put(f"{_SOCKETS}successful_authentication_total", counts.success_count, listener)
+    put(f"{_SOCKETS}failed_authentication_total", counts.failure_count, listener)
+    put(f"{_SOCKETS}successful_reauthentication_total", counts.reauthentication_success_count, listener)
+    put(f"{_SOCKETS}failed_reauthentication_total", counts.reauthentication_failure_count, listener)
+    put(f"{_SOCKETS}successful_authentication_no_reauth_total", counts.no_reauthentication_count, listener)
+    put(f"{_SOCKETS}expired_connections_killed_total", counts.expired_connection_count, listener)
+
+
+def _put_waiting(snapshot: Snapshot, what: str, count: int) -> None:
+    snapshot.put("kafka_server_delayedoperationpurgatory_purgatorysize", count, what)
+    snapshot.put("kafka_server_delayedoperationpurgatory_numdelayedoperations", count, what)
+
+
+def _put_logs(sources: Sources, recent: Recent, snapshot: Snapshot) -> None:
+    put, directories = snapshot.put, sources.logs.directories
+    offline = [each for each in directories.all if each not in directories.online]
+    put("kafka_log_logmanager_offlinelogdirectorycount", len(offline))
+    for directory in directories.all:
+        put("kafka_log_logmanager_logdirectoryoffline", int(directory in offline), _path(directory))
+    cleaner = sources.logs.cleaner
+    if cleaner is None:
+        return
+    now_ms = sources.services.clock.monotonic_ms()
+    recopied = 100 * cleaner.written_bytes / cleaner.read_bytes if cleaner.read_bytes else 0
+    put("kafka_log_logcleaner_cleaner_recopy_percent", recopied)
+    put("kafka_log_logcleaner_max_clean_time_secs", cleaner.last_round_ms / 1_000)
+    put("kafka_log_logcleanermanager_max_dirty_percent", 100 * cleaner.dirtiest_ratio)
+    put("kafka_log_logcleanermanager_time_since_last_run_ms", now_ms - cleaner.last_look_ms)
+    put("kafka_utils_throttler_cleaner_io_total", cleaner.noted_bytes)
+    uncleanable = cleaner.uncleanable_by_directory()
+    for directory in directories.all:
+        count, size_bytes = uncleanable.get(directory.path, (0, 0))
+        put("kafka_log_logcleanermanager_uncleanable_partitions_count", count, _path(directory))
+        put("kafka_log_logcleanermanager_uncleanable_bytes", size_bytes, _path(directory))
+
+
+def _path(directory: LogDirectory) -> str:
+    return str(directory.path.absolute())
+
+
+def _put_topics(sources: Sources, snapshot: Snapshot) -> Iterator[Step]:
+    table = sources.services.replicas.topics
+    sums = TopicCounts()
+    for number, counts in enumerate(table.parts()):
+        sums.add(counts)
+        if number % _SUMS_PER_STEP == 0:
+            yield MORE
+    _put_counts(snapshot, sums)
+    snapshot.put(f"{_TOPIC}invalidmessagecrcrecords_total", sums.invalid_crc)
+    most = sources.services.config.barnabas_metrics_max_entities
+    topics = list(table.by_topic.items())
+    snapshot.put("barnabas_metrics_left_out", max(len(topics) - most, 0), "topics")
+    for topic, counts in topics[:most]:
+        _put_counts(snapshot, counts, topic)
+        yield MORE
+
+
+def _put_counts(snapshot: Snapshot, counts: TopicCounts, *topic: str) -> None:
+    put = snapshot.put
+    put(f"{_TOPIC}bytesin_total", counts.bytes_in, *topic)
+    put(f"{_TOPIC}bytesout_total", counts.bytes_out, *topic)
+    put(f"{_TOPIC}messagesin_total", counts.messages_in, *topic)
+    put(f"{_TOPIC}totalproducerequests_total", counts.produce_requests, *topic)
+    put(f"{_TOPIC}totalfetchrequests_total", counts.fetch_requests, *topic)
+    put(f"{_TOPIC}failedproducerequests_total", counts.failed_produce_requests, *topic)
+    put(f"{_TOPIC}bytesrejected_total", counts.bytes_rejected, *topic)
+
+
+def _put_partitions(sources: Sources, snapshot: Snapshot) -> Iterator[Step]:
+    services, put = sources.services, snapshot.put
+    most = services.config.barnabas_metrics_max_entities
+    partitions = list(services.replicas.partitions)
+    led_count = under_replicated = under_minimum = at_minimum = 0
+    for number, partition in enumerate(partitions):
+        is_led, in_sync = partition.is_leader, len(partition.in_sync_replicas)
+        lacks = is_led and in_sync < len(partition.replicas)
+        is_under = is_led and in_sync < partition.min_insync_replicas
+        is_at = is_led and in_sync == partition.min_insync_replicas
+        led_count += is_led
+        under_replicated += lacks
+        under_minimum += is_under
+        at_minimum += is_at
+        if number < most:
+            labels = partition.topic_partition.topic, str(partition.topic_partition.partition)
+            _put_log(snapshot, partition, labels)
+            put("kafka_cluster_partition_underreplicated", int(lacks), *labels)
+            put("kafka_cluster_partition_underminisr", int(is_under), *labels)
+            put("kafka_cluster_partition_atminisr", int(is_at), *labels)
+            put("kafka_cluster_partition_insyncreplicascount", in_sync if is_led else 0, *labels)
+            put("kafka_cluster_partition_replicascount", len(partition.replicas) if is_led else 0, *labels)
+        yield MORE
+    put(f"{_REPLICAS}leadercount", led_count)
+    put(f"{_REPLICAS}partitioncount", len(partitions))
+    put(f"{_REPLICAS}offlinereplicacount", services.replicas.offline_count)
+    put(f"{_REPLICAS}underreplicatedpartitions", under_replicated)
+    put(f"{_REPLICAS}underminisrpartitioncount", under_minimum)
+    put(f"{_REPLICAS}atminisrpartitioncount", at_minimum)
+    put("barnabas_metrics_left_out", max(len(partitions) - most, 0), "partitions")
+
+
+def _put_log(snapshot: Snapshot, partition: Partition, labels: Labels) -> None:
+    log, put = partition.log, snapshot.put
+    put("kafka_log_log_size", log.size_bytes, *labels)
+    put("kafka_log_log_logstartoffset", log.log_start_offset, *labels)
+    put("kafka_log_log_logendoffset", log.log_end_offset, *labels)
+    put("kafka_log_log_numlogsegments", len(log.segments), *labels)
+    lag = max(partition.high_watermark - partition.last_stable_offset, 0)
+    put("kafka_cluster_partition_laststableoffsetlag", lag, *labels)
+
+
+def _put_groups(sources: Sources, snapshot: Snapshot) -> Iterator[Step]:
+    groups, put = sources.services.groups, snapshot.put
+    counts = dict.fromkeys(Phase, 0)
+    offset_count = member_count = 0
+    all_groups = list(groups.groups)
+    for group in all_groups:
+        counts[group.phase] += 1
+        offset_count += len(group.offsets)
+        member_count += len(group.members)
+        yield MORE
+    put(f"{_GROUPS}numgroups", len(all_groups))
+    put(f"{_GROUPS}numoffsets", offset_count)
+    for phase, count in counts.items():
+        put(f"{_GROUPS}numgroups{phase.value.lower()}", count)
+    put(f"{_COORDINATOR}offset_commit_total", groups.commit_count)
+    put(f"{_COORDINATOR}offset_expiration_total", groups.expired_count)
+    put(f"{_COORDINATOR}offset_deletion_total", groups.deleted_count)
+    put(f"{_COORDINATOR}group_completed_rebalance_total", groups.rebalance_count)
+    _put_waiting(snapshot, "Rebalance", counts[Phase.PREPARING_REBALANCE])
+    _put_waiting(snapshot, "Heartbeat", member_count)
+
+
+def _put_controller(sources: Sources, snapshot: Snapshot) -> Iterator[Step]:
+    controller, put = sources.controller, snapshot.put
+    put("kafka_controller_controllereventmanager_eventqueuesize", controller.waiting_count)
+    state = controller.state
+    put(f"{_CONTROLLER}activecontrollercount", int(state is not None))
+    offline = imbalanced = partition_count = topic_count = deleting = reassigning = 0
+    if state is not None:
+        topic_count, deleting = len(state.topics), len(state.deleting)
+        for topic, assignment in list(state.topics.items()):
+            for index, replicas in assignment.replicas.items():
+                found = state.leaders.get((topic, index))  # type: ignore[call-overload]  # a pair equals a partition
+                leader = -1 if found is None else found.node.leader
+                partition_count += 1
+                offline += leader < 0
+                imbalanced += bool(replicas) and leader >= 0 and leader != replicas[0]
+            adding, removing = assignment.adding, assignment.removing
+            reassigning += sum(bool(adding.get(each) or removing.get(each)) for each in adding.keys() | removing.keys())
+            yield MORE
+    put(f"{_REPLICAS}reassigningpartitions", reassigning)
+    put(f"{_CONTROLLER}globaltopiccount", topic_count)
+    put(f"{_CONTROLLER}globalpartitioncount", partition_count)
+    put(f"{_CONTROLLER}offlinepartitionscount", offline)
+    put(f"{_CONTROLLER}preferredreplicaimbalancecount", imbalanced)
+    put(f"{_CONTROLLER}topicstodeletecount", deleting)
+
+
+def _put_clients(sources: Sources, snapshot: Snapshot) -> Iterator[Step]:
+    services, put = sources.services, snapshot.put
+    quotas, most = services.quotas, services.config.barnabas_metrics_max_entities
+    now_ms = services.clock.monotonic_ms()
+    put(f"{_QUOTA}exempt_request_time", quotas.exempt.rate_per_s(now_ms))
+    for kind, resource in _RESOURCES.items():
+        put(f"{_QUOTA}queue_size", quotas.held_counts[kind], resource)
+        # All at once: they may come and go between two slices.
+        for bucket in list(islice(quotas.buckets(kind), most)):
+            _put_bucket(snapshot, bucket, resource, now_ms)
+            yield MORE
+    put("barnabas_metrics_left_out", max(len(quotas.clients) - most, 0), "clients")
+    for client in list(islice(quotas.clients.values(), most)):
+        labels = client.user, client.client_id
+        put(f"{_CLIENT}produced_bytes_total", client.produced_bytes, *labels)
+        put(f"{_CLIENT}fetched_bytes_total", client.fetched_bytes, *labels)
+        put(f"{_CLIENT}request_ms_total", client.request_ns / _NS_PER_MS, *labels)
+        put(f"{_CLIENT}throttled_ms_total", client.throttled_ms, *labels)
+        yield MORE
+
+
+def _put_bucket(snapshot: Snapshot, bucket: Bucket, resource: str, now_ms: int) -> None:
+    labels = resource, *bucket.resolution.tags
+    snapshot.put(_QUOTA + _RATES[bucket.kind], bucket.rate_per_s(now_ms), *labels)
+    average_ms = bucket.throttle_average_ms(now_ms)
+    # Kafka's is NaN where nobody was held of late, which no graph shows.
+    snapshot.put(f"{_QUOTA}throttle_time", 0 if average_ms is None else average_ms, *labels)
+    tokens = bucket.tokens(now_ms)
+    if tokens is not None:
+        snapshot.put(f"{_QUOTA}tokens", tokens, *labels)

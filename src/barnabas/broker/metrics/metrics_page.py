@@ -1,0 +1,41 @@
+"""`/metrics`: all figures as text for Prometheus.
+
+Source: Prometheus, exposition formats.
+"""
+
+from collections.abc import Callable, Mapping
+
+from barnabas.broker.metrics.collecting import Sources, snapshot_steps
+from barnabas.broker.metrics.exposition import CONTENT_TYPE, exposition
+from barnabas.broker.metrics.pages import OK, UNAVAILABLE, Answer, Page, refusal
+from barnabas.broker.metrics.recent import Recent
+from barnabas.broker.metrics.snapshot import Snapshot
+from barnabas.core.pending import Pending
+
+# To make it takes some of the event loop and much of the thread's; figures of a moment ago are as good.
+_KEPT_S = 1.0
+_PATH, _SUMMARY = "/metrics", "all figures, for Prometheus"
+
+
+def early_page() -> Page:
+    """What stands in its place while the broker starts: nobody counts yet."""
+    reason = "the broker is starting: see /ready"
+    return Page(_PATH, _SUMMARY, lambda: None, lambda _: refusal(UNAVAILABLE, reason))
+
+
+def metrics_page(sources: Sources, recent: Recent, process: Callable[[], Mapping[str, float]]) -> Page:
+    """The page.
+
+    Args:
+        process: What the system knows of the process, by the name of the metric; asked where the answer is written.
+    """
+
+    def ask() -> Pending[Snapshot]:
+        return sources.services.slices.run(snapshot_steps(sources, recent))
+
+    def write(snapshot: Snapshot) -> Answer:
+        for name, value in process().items():
+            snapshot.put(name, value)
+        return Answer(OK, CONTENT_TYPE, exposition(snapshot))
+
+    return Page(_PATH, _SUMMARY, ask, write, kept_s=_KEPT_S)

@@ -1,0 +1,546 @@
+"""One connection: a non-blocking channel between a receive buffer and an outbox.
+
+    readable ─► ReceiveBuffer ─► frame ─► FrameHandler ─► send() ─► Outbox ─► channel
+
+Invariants:
+- One request is worked on at a time. While there is a reason to pause (`Pause`), or the peer has not yet taken what was
+  sent, no further frame is handed up, and once the receive buffer is full nothing more is read: a slow or greedy peer
+  holds up itself alone.
+- A turn is bounded, in frames, bytes and time: whoever has more to ask for goes on in the loop's next turn, after
+  everybody else had theirs.
+- Answers that are ready within one turn leave together.
+- A connection whose half-received frame needs memory that is not there is parked: nothing is read from it until the
+  receive memory, which all connections share, tells it to go on. A stranger's memory is that of strangers.
+- Whatever goes wrong here, the lack of memory too, ends this connection and no other: no callback lets out an exception
+  that would have it called again for ever.
+
+Source: design page, network layer; semantics, connections and requests.
+"""
+
+import logging
+from collections.abc import Callable
+from functools import partial
+from typing import Final, Protocol
+
+from barnabas.broker.net.channel import Channel
+from barnabas.broker.net.framing import READ_AHEAD_BYTES, ReceiveBuffer
+from barnabas.broker.net.memory import ReceiveMemory
+from barnabas.broker.net.outbox import Outbox
+from barnabas.broker.net.reactor import Reactor
+from barnabas.core.errors import ProtocolError, UnanswerableError
+from barnabas.wire.protocol.wire import WireBuffer
+
+log = logging.getLogger(__name__)
+
+_NO_MEMORY = "there is no memory for its request"
+
+# What one connection may do before the others have their turn; more is done only where a single request takes it. So a
+# peer with any number of requests waiting delays another one by about as much as one request costs that one itself
+# (benchmarks/load, neighbour).
+TURN_FRAMES = 16
+TURN_BYTES = 256 * 1024
+TURN_NS = 100_000
+# A smaller part of the buffer is left as it is.
+_LEAST_READ_BYTES: Final = 16 * 1024
+
+
+class Pause:
+    """Why no further frame is handed up; several reasons may hold at once."""
+
+    ANSWER: Final = 1  # the answer to a request is pending
+    THROTTLE: Final = 2  # a quota holds the client
+    TURN: Final = 4  # it has more to ask for, and others have their turn first
+    AUTH: Final = 8  # it is not known yet who is there
+
+
+# Computed once: it is taken for every answer.
+_NOT_FOR_AN_ANSWER: Final = ~Pause.ANSWER
+
+
+class FrameHandler(Protocol):
+    """Who understands the frames of one connection."""
+
+    def on_frame(self, frame: memoryview, now_ns: int) -> None:
+        """Handle one frame; the view is valid during the call only, unless that calls `Connection.keep_frame`.
+
+        Args:
+            now_ns: When its turn came.
+
+        Raises:
+            ProtocolError, UnanswerableError: The connection must close.
+        """
+        ...
+
+    def on_sent(self) -> None:
+        """The peer's side has taken everything that was sent."""
+        ...
+
+    def on_closed(self) -> None:
+        """The connection is gone: drop what waits for it."""
+        ...
+
+
+class ActivityClock(Protocol):
+    """Counts coarse ticks, so that noting activity costs one attribute read."""
+
+    tick: int
+
+
+class Connection:
+    """A peer's channel, driven by the event loop's readiness callbacks.
+
+    Attributes:
+        received_ns: When bytes arrived for the last time.
+        is_timed: Whether `network_ns` is counted.
+        network_ns: How long it took to receive and to send; whoever reads it may set it back.
+        turns: Where to put what is to be done at the end of this turn of the loop.
+        on_part: Told of what there is of a frame that is not whole yet, without its size, and of that size: each time
+            when more of it has come. It may pause the connection: then little more of the frame is received.
+    """
+
+    __slots__ = (
+        "_activity",
+        "_buffer",
+        "_channel",
+        "_in_turn",
+        "_is_closed",
+        "_is_parked",
+        "_is_reading",
+        "_is_resting",
+        "_is_writing",
+        "_memory",
+        "_now_ns",
+        "_on_admitted",
+        "_on_close",
+        "_outbox",
+        "_pauses",
+        "_reactor",
+        "_read_ahead_bytes",
+        "_recv_into",
+        "handler",
+        "is_timed",
+        "last_active_tick",
+        "network_ns",
+        "on_part",
+        "peer_host",
+        "peer_port",
+        "received_ns",
+        "turns",
+    )
+
+    def __init__(
+        self,
+        reactor: Reactor,
+        channel: Channel,
+        peer: tuple[str, int],
+        max_frame_bytes: int,
+        activity: ActivityClock,
+        on_close: "ConnectionClosed",
+    ) -> None:
+        """Args:
+        reactor: Shared by all connections of the broker.
+        channel: Owned from here on, unless this raises.
+        peer: The other side's address and port, for logs.
+        max_frame_bytes: `socket.request.max.bytes`.
+        on_close: Told once when the connection is gone.
+        """
+        self._reactor = reactor
+        self._memory = reactor.memory
+        self._now_ns = reactor.now_ns
+        self.turns = reactor.turns
+        self._channel = channel
+        # hot path: benchmarks/load (every request); bound once
+        self._recv_into = channel.recv_into
+        self.peer_host, self.peer_port = peer
+        self._buffer = ReceiveBuffer(max_frame_bytes, reactor.memory)
+        self._outbox = Outbox(self._channel)
+        self._activity = activity
+        self._on_close = on_close
+        self._on_admitted: ConnectionClosed | None = None
+        self.last_active_tick = activity.tick
+        self.received_ns = self.network_ns = 0
+        self.is_timed = False
+        self.handler: FrameHandler | None = None
+        self.on_part: Callable[[memoryview, int], object] | None = None
+        self._pauses = 0
+        # How much is read while there is a reason to pause.
+        self._read_ahead_bytes = READ_AHEAD_BYTES
+        self._in_turn = self._is_writing = self._is_reading = self._is_parked = self._is_closed = False
+        # Until it says something for the first time.
+        self._is_resting = True
+
+    def start(self, handler: FrameHandler) -> None:
+        """Begin to read; frames go to `handler`."""
+        self.handler = handler
+        self._start_reading()
+
+    def confine(self, on_admitted: "ConnectionClosed") -> None:
+        """Keep what the peer sends in the memory of strangers until it is admitted, which is told then."""
+        self._on_admitted = on_admitted
+        self._use_memory(self._reactor.strangers_memory)
+
+    def admit(self) -> None:
+        """The peer has logged in, or has asked for something where nobody has to: it is a stranger no longer."""
+        on_admitted, self._on_admitted = self._on_admitted, None
+        if on_admitted is not None:
+            self._use_memory(self._reactor.memory)
+            on_admitted(self)
+
+    def _use_memory(self, memory: ReceiveMemory) -> None:
+        self._memory.forget(self)
+        self._buffer.move_to(memory)
+        self._memory = memory
+
+    @property
+    def is_closed(self) -> bool:
+        return self._is_closed
+
+    @property
+    def is_parked(self) -> bool:
+        """Whether it waits for receive memory: its silence is ours."""
+        return self._is_parked
+
+    def peer_certificate(self) -> bytes | None:
+        """The certificate that the peer came with, in DER; None: none. From the first frame on."""
+        return self._channel.peer_certificate()
+
+    @property
+    def max_frame_bytes(self) -> int:
+        """How large a frame may be; a larger one ends the connection."""
+        return self._buffer.max_frame_bytes
+
+    @max_frame_bytes.setter
+    def max_frame_bytes(self, max_frame_bytes: int) -> None:
+        self._buffer.max_frame_bytes = max_frame_bytes
+
+    def pause(self, reason: int) -> None:
+        """Hand up no further frame until `resume` (or, for an answer, `send`)."""
+        self._pauses |= reason
+
+    def resume(self, reason: int) -> None:
+        """The reason is gone: go on with the next frame, unless there is another one."""
+        self._pauses &= ~reason
+        if not self._in_turn and self.handler is not None:
+            self._take_turn()
+
+    def send(self, answer: WireBuffer) -> None:
+        """Queue an answer and go on with the next frame, unless there is a reason to pause."""
+        # hot path: benchmarks/load (every answer)
+        outbox = self._outbox
+        if answer.regions or outbox.parts:
+            outbox.put(answer)
+        else:
+            outbox.parts.append(answer)
+        self._pauses &= _NOT_FOR_AN_ANSWER
+        if not self._in_turn and self.handler is not None:
+            self._take_turn()
+
+    def keep_frame(self) -> Callable[[], object]:
+        """Let the frame that is being handled stay valid after the call, also when the connection closes.
+
+        Returns:
+            To be called once, when it is not needed any more: until then its memory counts as received.
+        """
+        try:
+            kept_bytes = self._buffer.hand_over()
+        except MemoryError:
+            # Then nobody uses the buffer again, which makes the frame stay as well.
+            self.close(_NO_MEMORY)
+            return _nothing
+        return self._memory.keep(self, kept_bytes)
+
+    def put_back(self, frame: memoryview) -> None:
+        """Hand up the frame that is being handled once more, when there is no reason to pause any longer."""
+        self._buffer.put_back(frame)
+
+    @property
+    def holds_buffer(self) -> bool:
+        """Whether it has memory to receive into at the moment."""
+        return self._buffer.capacity_bytes > 0
+
+    def rest(self) -> bool:
+        """Hold no receive buffer until the peer says something; whether there was one to do without."""
+        has_rested = self._buffer.rest()
+        self._is_resting = self._is_resting or has_rested
+        return has_rested
+
+    def close(self, reason: str = "") -> None:
+        """Close the channel and drop what is queued; harmless when closed already."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self._channel.close()
+        self._outbox.clear()
+        self._is_parked = False
+        self._reactor.unheard.pop(self, None)
+        self._buffer.free()
+        self._memory.forget(self)
+        if reason:
+            # Not first: where memory is lacking, the line may need what was just given back.
+            log.info("closing the connection from %s:%d: %s", self.peer_host, self.peer_port, reason)
+        handler, self.handler = self.handler, None
+        if handler is not None:
+            handler.on_closed()
+        self._on_close(self)
+
+    # --- receiving
+
+    def _readable(self) -> None:
+        # hot path: benchmarks/load
+        if self._is_resting and not self._wake():
+            return
+        buffer = self._buffer
+        started_ns = self._now_ns() if self.is_timed else 0
+        try:
+            space = buffer.space()
+            if not space:
+                self._make_room()
+                return
+            count = self._recv_into(space)
+        except BlockingIOError:
+            return
+        except MemoryError:
+            self.close(_NO_MEMORY)
+            return
+        except OSError as error:
+            self.close(str(error.strerror or error))
+            return
+        if count == 0:
+            # What waits behind a pause is a request of its own, not half of one.
+            self._peer_left()
+            return
+        self.last_active_tick = self._activity.tick
+        self.received_ns = now_ns = self._now_ns()
+        if started_ns:
+            self.network_ns += now_ns - started_ns
+        try:
+            buffer.received(count)
+        except MemoryError:
+            self.close(_NO_MEMORY)
+            return
+        if not self._pauses and not self._outbox.parts:
+            turns = self.turns
+            if now_ns >= turns.end_ns and turns.is_over(now_ns):
+                # Very many others had something to say before it.
+                self._pauses |= Pause.TURN
+                turns.add(self._go_on)
+            else:
+                self._take_turn(now_ns)
+        elif buffer.buffered_bytes >= self._read_ahead_bytes:
+            self._stop_reading()
+        if buffer.extra_bytes and buffer.start != buffer.end:
+            self._memory.progressed(self, count, now_ns)
+
+    def _wake(self) -> bool:
+        """The peer says something after a long silence; whether it is heard at once."""
+        turns, now_ns = self.turns, self._now_ns()
+        if now_ns >= turns.end_ns and turns.is_over(now_ns):
+            # Very many say something, or leave: each of them wants a buffer first.
+            self._stop_reading()
+            turns.add(self._hear)
+            return False
+        self._is_resting = False
+        return True
+
+    def _hear(self) -> None:
+        """Others had their turn."""
+        self._is_resting = False
+        if self.handler is not None:
+            self._start_reading()
+            self._readable()
+
+    def _peer_left(self) -> None:
+        """The peer will say no more."""
+        turns, now_ns = self.turns, self._now_ns()
+        # What waits behind a pause is a request of its own, not half of one.
+        is_cut_off = self._buffer.buffered_bytes and not self._pauses
+        close = partial(self.close, "the peer left in the middle of a request" if is_cut_off else "")
+        if now_ns >= turns.end_ns and turns.is_over(now_ns):
+            # Very many leave at once.
+            self._stop_reading()
+            turns.add(close)
+        else:
+            close()
+
+    def _make_room(self) -> None:
+        """The buffer is full and there is no memory to spare: take what the frame needs, or wait.
+
+        Raises:
+            MemoryError: What was allowed is not there.
+        """
+        if self._pauses or self._outbox.parts:
+            # The frames before it come first; when they are done with, the turn's end reads on.
+            self._stop_reading()
+        elif self._memory.may_take(self):
+            self._buffer.grow()
+            self._memory.progressed(self, 0, self._now_ns())
+        else:
+            self._is_parked = True
+            self._stop_reading()
+
+    @property
+    def lacking_bytes(self) -> int:
+        return self._buffer.lacking_bytes
+
+    def on_memory(self) -> None:
+        self._is_parked = False
+        # Its silence was ours: from now on it counts again.
+        self.last_active_tick = self._activity.tick
+        try:
+            self._buffer.grow()
+        except MemoryError:
+            self.close(_NO_MEMORY)
+            return
+        self._start_reading()
+
+    def _wait_for_rest(self) -> None:
+        buffer = self._buffer
+        if buffer.extra_bytes and buffer.start != buffer.end:
+            self._memory.wait_for(self, self._now_ns())
+
+    def give_way(self) -> bool:
+        if not self._is_reading or self._pauses or self._outbox.parts:
+            return False
+        # differs from Kafka (slow-requests): nobody's request has to go on.
+        self.close("its request comes too slowly, and others need the memory that it takes")
+        return True
+
+    def look_for_peer(self) -> bool:
+        # What waits behind other pauses is asked for soon, and parked ones wait for what may have come already.
+        if not self._pauses & Pause.THROTTLE:
+            return False
+        if self._channel.has_peer_left():
+            # differs from Kafka (leaving-held-peer): it notices when the hold is over.
+            self.close()
+            return False
+        # That it left comes behind all that it sent: read on a little.
+        try:
+            has_room = self._buffer.spread()
+        except MemoryError:
+            return False
+        if has_room:
+            self._read_ahead_bytes = self._buffer.capacity_bytes - _LEAST_READ_BYTES
+            self._start_reading()
+        return has_room
+
+    def _start_reading(self) -> None:
+        if not self._is_reading:
+            self._is_reading = True
+            self._reactor.unheard.pop(self, None)
+            self._wait_for_rest()
+        self._channel.watch_reads(self._readable)
+
+    def _stop_reading(self) -> None:
+        self._is_reading = False
+        self._reactor.unheard[self] = None
+        self._channel.stop_reads()
+
+    # --- turns
+
+    def _writable(self) -> None:
+        self.last_active_tick = self._activity.tick
+        if self._flush() and not self._pauses:
+            self._take_turn()
+
+    def _go_on(self) -> None:
+        """The others had their turn."""
+        self._pauses &= ~Pause.TURN
+        if self.handler is not None and not self._pauses and not self._outbox.parts:
+            self._take_turn()
+
+    def _take_turn(self, now_ns: int = 0) -> None:
+        """Hand up frames until none is left, there is a reason to pause, or the peer does not take its answers.
+
+        Args:
+            now_ns: The time, where it was read a moment ago.
+        """
+        # hot path: benchmarks/load
+        buffer = self._buffer
+        parts = self._outbox.parts
+        frame = None
+        frames_left, bytes_left, end_ns = TURN_FRAMES, TURN_BYTES, 0
+        self._in_turn = True
+        try:
+            while buffer.start != buffer.end and not self._pauses:
+                next_frame = buffer.next_frame()
+                if next_frame is None:
+                    if self.on_part is not None and buffer.end - buffer.start > 4:
+                        self.on_part(*buffer.part())
+                    break
+                frame = next_frame
+                now_ns = now_ns or self._now_ns()
+                self.handler.on_frame(frame, now_ns)  # type: ignore[union-attr]  # checked whenever it may be closed
+                if len(parts) > 1 and not self._flush():
+                    return
+                if self.handler is None:
+                    return
+                if buffer.start == buffer.end:
+                    break
+                frames_left -= 1
+                bytes_left -= len(frame)
+                now_ns = self._now_ns()
+                end_ns = end_ns or now_ns + TURN_NS
+                if frames_left <= 0 or bytes_left <= 0 or now_ns >= end_ns:
+                    self._pauses |= Pause.TURN
+                    self.turns.add(self._go_on)
+        except (ProtocolError, UnanswerableError) as error:
+            self._flush()
+            self.close(str(error))
+            return
+        except MemoryError:
+            self.close(_NO_MEMORY)
+            return
+        except Exception:
+            log.exception("a frame from %s:%d could not be handled", self.peer_host, self.peer_port)
+            self.close("an error of ours")
+            return
+        finally:
+            self._in_turn = False
+            if frame is not None and buffer.extra_bytes:
+                self._give_back()
+        if (parts and not self._flush()) or self.handler is None:
+            return
+        if not self._is_reading and not self._pauses:
+            self._start_reading()
+
+    def _give_back(self) -> None:
+        """A frame is done with: others may need the memory that it took."""
+        if self._memory.is_short:
+            try:
+                self._buffer.fit()
+            except MemoryError:
+                self.close(_NO_MEMORY)
+                return
+        self._memory.finished(self)
+        self._wait_for_rest()
+
+    def _flush(self) -> bool:
+        """Send what is queued; True when all of it left."""
+        started_ns = self._now_ns() if self.is_timed else 0
+        try:
+            is_empty = self._outbox.flush()
+        except OSError as error:
+            self.close(str(error.strerror or error))
+            return False
+        if started_ns:
+            self.network_ns += self._now_ns() - started_ns
+        if is_empty and self.handler is not None:
+            self.handler.on_sent()
+        if is_empty == self._is_writing:
+            # epoll is told only when something changes.
+            if is_empty:
+                self._channel.stop_writes()
+            else:
+                self._channel.watch_writes(self._writable)
+            self._is_writing = not is_empty
+        return is_empty
+
+
+def _nothing() -> None:
+    return
+
+
+class ConnectionClosed(Protocol):
+    """Is told of a connection that is gone, or admitted; the listener counts them so."""
+
+    def __call__(self, connection: Connection) -> object: ...

@@ -1,0 +1,41 @@
+"""What all connections of a broker share: receive memory, the tasks for the end of a turn, the clock."""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Protocol
+
+from barnabas.broker.net.memory import ReceiveMemory, strangers_memory
+from barnabas.broker.net.turns import Turns
+
+
+class Unheard(Protocol):
+    """A connection, as who looks after those that nobody reads from sees it."""
+
+    def look_for_peer(self) -> bool:
+        """Where nobody will read for long: end if the peer has left, or read on a little, to find out.
+
+        Returns:
+            Whether it reads on, which may take a millisecond.
+        """
+        ...
+
+
+class Reactor:
+    """One for all listeners of a broker.
+
+    Attributes:
+        memory: What receive buffers may take beyond their first size.
+        strangers_memory: The same for strangers (`Connection.confine`).
+        unheard: The connections that nobody reads from; the first has been looked at the longest ago.
+        turns: The tasks for the end of this turn of the loop.
+        now_ns: Monotonic nanoseconds, for what is measured.
+    """
+
+    __slots__ = ("memory", "now_ns", "strangers_memory", "turns", "unheard")
+
+    def __init__(self, memory: ReceiveMemory, turns: Turns, now_ns: Callable[[], int]) -> None:
+        self.memory = memory
+        self.strangers_memory = strangers_memory(memory)
+        self.unheard: OrderedDict[Unheard, None] = OrderedDict()
+        self.turns = turns
+        self.now_ns = now_ns

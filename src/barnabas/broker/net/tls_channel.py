@@ -1,0 +1,574 @@
+"""TLS over another channel: what is sent is encrypted, what arrives is decrypted, and neither ever waits.
+
+    Connection ─► TlsChannel ─► SSLObject ─► two buffers of ciphertext ─► the plain channel
+
+The handshake begins when somebody reads and is over before the first byte of plaintext comes up; until then nothing can
+be sent. Its steps are asymmetric cryptography, up to a millisecond each, and run in an executor's thread; what the loop
+does for handshakes has an end in each turn (`TlsLoop`): a flood of them waits, and everybody else goes on. Who leaves
+while it waits for the thread is not computed for. A slice of a file is read from the page cache, a piece at a time, as
+it has to be encrypted: there is no `sendfile`.
+
+Invariants:
+- The loop and the executor never use the `SSLObject` at the same time: while a step runs nothing is read or sent.
+- At most one piece (64 KiB) of ciphertext waits for a peer that takes nothing; then `send` says "later".
+- A handshake has a deadline. What fails is told once, by the next call of whoever reads or writes.
+
+Source: RFC 8446, RFC 5246; design page, network layer; Kafka 2.7.2, SslTransportLayer.
+"""
+
+import os
+import ssl
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+from barnabas.broker.net.channel import Acceptor, Channel
+from barnabas.core.executor import Executor
+from barnabas.core.timers import Timer, Timers
+from barnabas.wire.protocol.wire import Region
+
+# What is encrypted or taken from the other channel in one go: fewer system calls than records of 16 KiB
+# (benchmarks/load, tls).
+_PIECE_BYTES = 64 * 1024
+# A handshake with long chains of certificates; OpenSSL itself takes messages of 100 KiB.
+_MOST_HANDSHAKE_BYTES = 512 * 1024
+# What the loop does for handshakes in one turn.
+_TURN_NS = 2_000_000
+# So many steps at a time are given to the executor: its thread always has one to go on with.
+_MOST_COMPUTING = 4
+# The types of the first record that a TLS peer sends: a handshake message, or an alert.
+_FIRST_BYTES = frozenset([0x16, 0x15])
+
+NO_TLS: Final = "it does not speak TLS, as this listener does: security.protocol of the client must be SSL or SASL_SSL"
+
+
+class TlsError(OSError):
+    """A connection that TLS can't go on with; one line that says why."""
+
+
+class TlsLoop:
+    """What all TLS channels of an event loop share.
+
+    Attributes:
+        executor: Where handshakes compute.
+        timers: For their deadlines.
+        defer: Runs something in the loop's next turn (`loop.call_soon`).
+        space: What was received is here for a moment, and what is about to be encrypted.
+    """
+
+    __slots__ = (
+        "_computing_count",
+        "_is_planned",
+        "_now_ns",
+        "_steps",
+        "_tasks",
+        "defer",
+        "executor",
+        "space",
+        "timers",
+    )
+
+    def __init__(
+        self,
+        executor: Executor,
+        timers: Timers,
+        defer: Callable[[Callable[[], object]], object],
+        now_ns: Callable[[], int],
+    ) -> None:
+        """Args:
+        now_ns: Monotonic nanoseconds.
+        """
+        self.executor = executor
+        self.timers = timers
+        self.defer = defer
+        self.space = memoryview(bytearray(_PIECE_BYTES))
+        self._now_ns = now_ns
+        self._is_planned = False
+        self._computing_count = 0
+        self._steps: deque[Callable[[], bool]] = deque()
+        self._tasks: deque[Callable[[], object]] = deque()
+
+    def compute(self, step: Callable[[], bool]) -> None:
+        """Have a handshake's step begin when the executor has time for it.
+
+        Args:
+            step: Gives it to the executor, and says so; or says that nobody waits for it any more. Whoever was given to
+                the executor calls `computed` in the end.
+        """
+        self._steps.append(step)
+        self._begin_steps()
+
+    def computed(self) -> None:
+        """A step is over: the next one may begin."""
+        self._computing_count -= 1
+        self._begin_steps()
+
+    def _begin_steps(self) -> None:
+        while self._steps and self._computing_count < _MOST_COMPUTING:
+            self._computing_count += 1
+            if not self._steps.popleft()():
+                self._computing_count -= 1
+
+    def later(self, task: Callable[[], object]) -> None:
+        """Do something for a handshake when there is time for it: as much in each turn as `_TURN_NS` allows."""
+        self._tasks.append(task)
+        self._plan()
+
+    def _plan(self) -> None:
+        if not self._is_planned:
+            self._is_planned = True
+            self.defer(self._run)
+
+    def _run(self) -> None:
+        self._is_planned = False
+        end_ns = self._now_ns() + _TURN_NS
+        tasks = self._tasks
+        while tasks:
+            if len(tasks) > 1:
+                # Also where this one has a bug.
+                self._plan()
+            tasks.popleft()()
+            if self._now_ns() >= end_ns:
+                return
+
+
+class TlsChannel:
+    """A channel that encrypts; see `Channel`."""
+
+    __slots__ = (
+        "_context",
+        "_deadline",
+        "_failure",
+        "_handshake_bytes",
+        "_incoming",
+        "_inner",
+        "_is_again_planned",
+        "_is_closed",
+        "_is_computing",
+        "_is_drained",
+        "_is_open",
+        "_is_queued",
+        "_is_watching_writes",
+        "_loop",
+        "_on_read",
+        "_on_write",
+        "_outgoing",
+        "_server_name",
+        "_timeout_ms",
+        "_tls",
+        "_unsent",
+    )
+
+    def __init__(
+        self,
+        inner: Channel,
+        context: ssl.SSLContext,
+        loop: TlsLoop,
+        handshake_timeout_ms: int,
+        server_name: str | None = None,
+    ) -> None:
+        """Args:
+        inner: Connected; owned from here on.
+        handshake_timeout_ms: How long the handshake may take, from now on.
+        server_name: Whom a client means to reach; None on the side of a server.
+        """
+        self._inner = inner
+        self._context = context
+        self._loop = loop
+        self._server_name = server_name
+        self._tls: ssl.SSLObject | None = None
+        self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self._unsent = memoryview(b"")
+        self._failure: OSError | None = None
+        self._handshake_bytes = 0
+        self._is_open = self._is_closed = self._is_queued = self._is_computing = False
+        self._is_drained = True
+        self._is_again_planned = self._is_watching_writes = False
+        self._on_read: Callable[[], object] | None = None
+        self._on_write: Callable[[], object] | None = None
+        self._timeout_ms = handshake_timeout_ms
+        self._deadline: Timer | None = loop.timers.call_later(handshake_timeout_ms, self._too_late)
+
+    # --- the plain side
+
+    def recv_into(self, space: memoryview, /) -> int:
+        # hot path: benchmarks/load (tls; every request)
+        if not self._is_open or self._failure is not None:
+            raise self._failure or BlockingIOError
+        filled = 0
+        if not self._is_drained:
+            filled = self._decrypt(space)
+        if filled < len(space) and self._is_drained and self._failure is None:
+            inner = self._loop.space
+            try:
+                count = self._inner.recv_into(inner)
+            except BlockingIOError:
+                if not filled:
+                    raise
+                return filled
+            if count == 0:
+                # Without a close_notify, as Java's clients leave: a request that is cut off shows by its size.
+                return filled
+            self._incoming.write(inner[:count])
+            self._is_drained = False
+            filled += self._decrypt(space[filled:])
+        if filled:
+            return filled
+        if self._failure is not None:
+            raise self._failure
+        if not self._is_drained:
+            # A close_notify: the peer has ended its side.
+            return 0
+        raise BlockingIOError
+
+    def send(self, data: bytearray | memoryview, /) -> int:
+        # hot path: benchmarks/load (tls; every answer)
+        count = self._encrypt(data)
+        self._push_or_fail()
+        return count
+
+    def send_more(self, data: bytearray | memoryview) -> int:
+        count = self._encrypt(data)
+        if self._outgoing.pending >= _PIECE_BYTES:
+            self._push_or_fail()
+        return count
+
+    def send_file(self, region: Region, start: int, length: int) -> int:
+        self._check_sendable()
+        space = self._loop.space[: min(length, _PIECE_BYTES)]
+        count = os.preadv(region.fd, [space], region.position + start)
+        if count == 0:
+            raise OSError("a log segment is shorter than promised")
+        return self.send(space[:count])
+
+    def watch_reads(self, callback: Callable[[], object]) -> None:
+        self._on_read = callback
+        if self._failure is not None or not self._is_drained:
+            self._plan_again()
+        if self._is_computing:
+            return
+        self._inner.watch_reads(self._readable)
+        if not self._is_open and self._server_name is not None and self._tls is None:
+            # A client speaks first.
+            self._queue()
+
+    def stop_reads(self) -> None:
+        self._on_read = None
+        if not self._is_computing and self._is_open:
+            self._inner.stop_reads()
+
+    def watch_writes(self, callback: Callable[[], object]) -> None:
+        self._on_write = callback
+        if self._failure is not None:
+            self._plan_again()
+        elif self._is_open:
+            self._watch_inner_writes()
+
+    def stop_writes(self) -> None:
+        self._on_write = None
+        self._settle_writes()
+
+    def has_peer_left(self) -> bool:
+        return self._inner.has_peer_left()
+
+    def peer_certificate(self) -> bytes | None:
+        if self._tls is None or not self._is_open:
+            return None
+        return self._tls.getpeercert(binary_form=True)
+
+    def close(self) -> None:
+        self._is_closed = True
+        self._on_read = self._on_write = None
+        self._end_deadline()
+        if self._is_open and self._failure is None and self._tls is not None:
+            self._say_goodbye(self._tls)
+        self._inner.close()
+
+    # --- decrypting and encrypting
+
+    def _decrypt(self, space: memoryview) -> int:
+        """Fill `space` from what has arrived, as far as that goes; 0 with `_is_drained` unset: the peer has ended."""
+        tls = self._tls
+        assert tls is not None
+        incoming = self._incoming
+        filled, length = 0, len(space)
+        try:
+            while filled < length:
+                # A record at a time.
+                count = tls.read(length - filled, space[filled:] if filled else space)
+                if not count:
+                    return filled
+                filled += count  # type: ignore[operator]  # a number, as there is a buffer
+                if not incoming.pending and (filled < length or not tls.pending()):
+                    # All records were whole: to ask for another one would raise, which costs as much as decrypting.
+                    self._is_drained = True
+                    break
+        except ssl.SSLWantReadError:
+            self._is_drained = True
+        except ssl.SSLError as error:
+            self._failure = TlsError(f"TLS: {_reason(error)}")
+        if self._outgoing.pending and not self._unsent:
+            # The answer to a key update.
+            self._push_or_fail()
+        return filled
+
+    def _check_sendable(self) -> None:
+        """Raises BlockingIOError where nothing can be sent for now, OSError where nothing ever will."""
+        if self._failure is not None:
+            raise self._failure
+        if not self._is_open or (self._unsent and not self._push_or_fail()):
+            raise BlockingIOError
+
+    def _encrypt(self, data: bytearray | memoryview) -> int:
+        self._check_sendable()
+        assert self._tls is not None
+        try:
+            return self._tls.write(data if len(data) <= _PIECE_BYTES else memoryview(data)[:_PIECE_BYTES])
+        except ssl.SSLWantReadError:
+            raise BlockingIOError from None
+        except ssl.SSLError as error:
+            self._failure = TlsError(f"TLS: {_reason(error)}")
+            raise self._failure from None
+
+    # --- ciphertext out
+
+    def _push_or_fail(self) -> bool:
+        """Send what is encrypted; whether all of it left. Raises OSError, and is the channel's failure then."""
+        try:
+            return self._push()
+        except OSError as error:
+            self._failure = error
+            raise
+
+    def _push(self) -> bool:
+        inner = self._inner
+        while True:
+            if not self._unsent:
+                if not self._outgoing.pending:
+                    self._settle_writes()
+                    return True
+                self._unsent = memoryview(self._outgoing.read())
+            try:
+                sent = inner.send(self._unsent)
+            except BlockingIOError:
+                self._watch_inner_writes()
+                return False
+            self._unsent = self._unsent[sent:]
+
+    def _watch_inner_writes(self) -> None:
+        if not self._is_watching_writes and not self._is_closed:
+            self._is_watching_writes = True
+            self._inner.watch_writes(self._writable)
+
+    def _settle_writes(self) -> None:
+        if self._is_watching_writes and not self._unsent and self._on_write is None:
+            self._is_watching_writes = False
+            self._inner.stop_writes()
+
+    def _writable(self) -> None:
+        try:
+            if not self._push():
+                return
+        except OSError as error:
+            self._fail(error)
+            return
+        if self._on_write is not None and self._is_open:
+            self._on_write()
+
+    # --- ciphertext in
+
+    def _readable(self) -> None:
+        if not self._is_open:
+            self._inner.stop_reads()
+            self._loop.later(self._hear_handshake)
+            return
+        if self._on_read is not None:
+            self._on_read()
+            if not self._is_drained or self._failure is not None:
+                # Nothing more may come by the other channel to tell of it.
+                self._plan_again()
+
+    def _plan_again(self) -> None:
+        if not self._is_again_planned and not self._is_closed:
+            self._is_again_planned = True
+            self._loop.defer(self._again)
+
+    def _again(self) -> None:
+        self._is_again_planned = False
+        if self._is_closed:
+            return
+        if self._failure is not None:
+            self._tell()
+        elif self._on_read is not None and self._is_open and not self._is_drained:
+            self._readable()
+
+    def _tell(self) -> None:
+        """Have whoever uses the channel find out what failed."""
+        callback = self._on_read or self._on_write
+        if callback is not None:
+            callback()
+
+    def _fail(self, error: OSError) -> None:
+        self._failure = error
+        self._end_deadline()
+        self._tell()
+
+    # --- the handshake
+
+    def _hear_handshake(self) -> None:
+        if self._is_closed or self._failure is not None or self._is_computing or self._is_open:
+            # What has come since then is taken when the step is over.
+            return
+        space = self._loop.space
+        try:
+            count = self._inner.recv_into(space)
+        except BlockingIOError:
+            self._inner.watch_reads(self._readable)
+            return
+        except OSError as error:
+            self._fail(error)
+            return
+        if count == 0:
+            self._fail(TlsError("it left before the TLS handshake was over"))
+            return
+        if not self._handshake_bytes and space[0] not in _FIRST_BYTES:
+            self._fail(TlsError(NO_TLS if self._server_name is None else "the other side does not speak TLS"))
+            return
+        self._handshake_bytes += count
+        if self._handshake_bytes > _MOST_HANDSHAKE_BYTES:
+            self._fail(TlsError("its TLS handshake has no end"))
+            return
+        self._incoming.write(space[:count])
+        # While it waits for its step it may leave.
+        self._inner.watch_reads(self._readable)
+        self._queue()
+
+    def _queue(self) -> None:
+        """Do the handshake's next step, elsewhere, when others had theirs."""
+        if not self._is_queued:
+            self._is_queued = True
+            self._loop.compute(self._compute)
+
+    def _compute(self) -> bool:
+        self._is_queued = False
+        if self._is_closed or self._failure is not None:
+            return False
+        self._is_computing = True
+        self._inner.stop_reads()
+        self._loop.executor.run(self._step, self._computed, self._refused)
+        return True
+
+    def _step(self) -> bool:
+        """Go on with the handshake as far as that goes, in the executor's thread; whether it is over."""
+        tls = self._tls
+        if tls is None:
+            is_server = self._server_name is None
+            tls = self._tls = self._context.wrap_bio(self._incoming, self._outgoing, is_server, self._server_name)
+        try:
+            tls.do_handshake()
+        except ssl.SSLWantReadError:
+            return False
+        return True
+
+    def _computed(self, is_over: bool) -> None:
+        self._is_computing = False
+        self._loop.computed()
+        if self._is_closed or self._failure is not None:
+            self._after_failure()
+            return
+        try:
+            self._push()
+        except OSError as error:
+            self._fail(error)
+            return
+        if not is_over:
+            self._inner.watch_reads(self._readable)
+            return
+        self._is_open = True
+        self._is_drained = not self._incoming.pending
+        self._end_deadline()
+        if self._on_write is not None:
+            self._watch_inner_writes()
+        if self._on_read is not None:
+            self._inner.watch_reads(self._readable)
+            if not self._is_drained:
+                self._plan_again()
+
+    def _refused(self, error: BaseException) -> None:
+        self._is_computing = False
+        self._loop.computed()
+        if self._is_closed or self._failure is not None:
+            self._after_failure()
+            return
+        try:
+            # The alert that tells the peer why.
+            self._push()
+        except OSError:
+            pass
+        if isinstance(error, ssl.SSLError):
+            self._fail(TlsError(f"the TLS handshake failed: {_reason(error)}"))
+        else:
+            self._fail(TlsError(f"the TLS handshake failed: {type(error).__name__}"))
+
+    def _after_failure(self) -> None:
+        """The deadline came, or the end, while a step was computed."""
+        if not self._is_closed:
+            self._tell()
+
+    def _too_late(self) -> None:
+        # differs from Kafka (tls-handshake-deadline): it has none of its own.
+        self._deadline = None
+        self._fail(TlsError(f"its TLS handshake was not over after {self._timeout_ms} ms"))
+
+    def _end_deadline(self) -> None:
+        deadline, self._deadline = self._deadline, None
+        if deadline is not None:
+            deadline.cancel()
+
+    def _say_goodbye(self, tls: ssl.SSLObject) -> None:
+        """Send a close_notify, if the peer takes it at once."""
+        try:
+            tls.unwrap()
+        except (ssl.SSLError, ValueError):
+            # It would wait for the peer's own.
+            pass
+        try:
+            self._push()
+        except OSError:
+            pass
+
+
+def _reason(error: ssl.SSLError) -> str:
+    """What OpenSSL says, in words."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"the certificate is refused: {error.verify_message}"
+    return (error.reason or str(error)).lower().replace("_", " ")
+
+
+class TlsAcceptor:
+    """An address whose connections speak TLS; see `Acceptor`."""
+
+    def __init__(
+        self,
+        inner: Acceptor,
+        context: Callable[[], ssl.SSLContext],
+        loop: TlsLoop,
+        handshake_timeout_ms: Callable[[], int],
+    ) -> None:
+        """Args:
+        inner: The address; owned from here on.
+        context: What a new connection is to use.
+        """
+        self._inner = inner
+        self._context = context
+        self._loop = loop
+        self._handshake_timeout_ms = handshake_timeout_ms
+        self.address = inner.address
+        self.listen = inner.listen
+        self.pause = inner.pause
+        self.resume = inner.resume
+        self.close = inner.close
+
+    def accept(self) -> tuple[TlsChannel, tuple[str, int]]:
+        channel, peer = self._inner.accept()
+        return TlsChannel(channel, self._context(), self._loop, self._handshake_timeout_ms()), peer

@@ -1,0 +1,70 @@
+"""What one request takes of the partitions that its client may create and delete.
+
+Source: KIP-599; semantics, quotas; Kafka 2.7.2, ControllerMutationQuota (Strict, Permissive, Unbounded).
+"""
+
+from collections.abc import Callable
+
+from barnabas.broker.quotas.bucket import Bucket
+from barnabas.broker.quotas.manager import Client
+
+
+class ControllerMutationQuota:
+    """Counts partitions for one request, topic by topic.
+
+    Attributes:
+        bucket: Where they are counted.
+    """
+
+    __slots__ = ("_client", "_is_strict", "_noted_ms", "_now_ms", "_throttle_ms", "bucket")
+
+    def __init__(
+        self, bucket: Bucket | None, is_strict: bool, now_ms: Callable[[], int], client: Client | None = None
+    ) -> None:
+        """Args:
+        bucket: Where they are counted; None: nobody has a limit.
+        is_strict: Whether the request is refused what is too much, which its later versions are; the others are held.
+        now_ms: By the clock that the bucket goes by.
+        client: Whose sums count them as well.
+        """
+        self.bucket = bucket
+        self._client = client
+        self._is_strict = is_strict
+        self._now_ms = now_ms
+        self._throttle_ms = self._noted_ms = 0
+
+    @property
+    def is_exceeded(self) -> bool:
+        """Whether something was refused: then the rest of the request is, too."""
+        return self._is_strict and self._throttle_ms > 0
+
+    def take(self, partition_count: int) -> bool:
+        """Count partitions that are to be created or deleted; whether they may be."""
+        bucket = self.bucket
+        if bucket is None:
+            self._count(partition_count)
+            return True
+        now_ms = self._now_ms()
+        if not self._is_strict:
+            throttle_ms = bucket.record(now_ms, partition_count)
+            if throttle_ms > 0:
+                self._throttle_ms, self._noted_ms = throttle_ms, now_ms
+            self._count(partition_count)
+            return True
+        throttle_ms = bucket.excess_ms(now_ms)
+        if throttle_ms > 0:
+            self._throttle_ms, self._noted_ms = throttle_ms, now_ms
+            return False
+        # The one that overdraws it is let in.
+        bucket.record(now_ms, partition_count)
+        self._count(partition_count)
+        return True
+
+    def _count(self, partition_count: int) -> None:
+        if self._client is not None:
+            self._client.mutation_count += partition_count
+
+    @property
+    def throttle_ms(self) -> int:
+        """For how long the client is to be held, as of now: the request may have waited since."""
+        return max(0, self._throttle_ms - (self._now_ms() - self._noted_ms)) if self._throttle_ms else 0

@@ -1,0 +1,283 @@
+"""Why a client is held, or is not: all levels, what was measured, with whom it is shared. Pure.
+
+What is told is of one broker: limits are per broker, as in Kafka, so on N brokers a client may use N times as much.
+
+Source: semantics, quotas; docs/quotas.md.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Final, TypeAlias
+
+from barnabas.broker.quotas.bucket import Bucket, Windows
+from barnabas.broker.quotas.history import History, Name, Recorded
+from barnabas.broker.quotas.manager import Client, Quotas
+from barnabas.wire.quotas.entities import Level, kept_name
+from barnabas.wire.quotas.levels import LevelLimit, Tags
+from barnabas.wire.quotas.limits import QuotaKind
+
+Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
+
+UNITS: Final = {
+    QuotaKind.PRODUCE: "bytes/s",
+    QuotaKind.FETCH: "bytes/s",
+    QuotaKind.REQUEST: "percent",
+    QuotaKind.CONTROLLER_MUTATION: "partitions/s",
+}
+# The largest request of a Java producer, and what its consumer fetches of a partition.
+LARGE_REQUEST_BYTES: Final = 1_048_576
+# What clients wait for an answer before they give up and try again, unless they are told otherwise.
+REQUEST_TIMEOUTS_MS: Final = {
+    "Java clients, kafka-python's producer, librdkafka (request.timeout.ms)": 30_000,
+    "librdkafka (socket.timeout.ms)": 60_000,
+    "Java producer, a record with all its tries (delivery.timeout.ms)": 120_000,
+}
+RATE_SECONDS: Final = 10
+# Of those who share a bucket so many are looked at, and so many are named.
+_MOST_LOOKED_AT, _MOST_NAMED = 1_000, 20
+_NS_PER_US: Final = 1_000
+
+
+def explain(
+    quotas: Quotas,
+    history: History | None,
+    user: str,
+    client_id: str,
+    now_ms: int,
+    only_user: str | None = None,
+    kinds: Iterable[QuotaKind] = QuotaKind,
+) -> dict[str, Json]:
+    """All that holds a user's clients of one id, or might.
+
+    Args:
+        history: What was used lately, if anybody knows.
+        now_ms: By the clock that the buckets go by.
+        only_user: Others who share a bucket are counted and not named, and what is measured with them is not told.
+        kinds: Of which limits.
+    """
+    user, client_id = kept_name(user), kept_name(client_id)
+    rates = {} if history is None else history.rates(RATE_SECONDS)
+    told = [_explain_kind(quotas, kind, user, client_id, now_ms, rates, only_user) for kind in kinds]
+    return {
+        "user": user,
+        "client_id": client_id,
+        "window_count": quotas.windows.sample_count,
+        "window_ms": quotas.windows.window_ms,
+        "quotas": [*told],
+    }
+
+
+def _explain_kind(
+    quotas: Quotas,
+    kind: QuotaKind,
+    user: str,
+    client_id: str,
+    now_ms: int,
+    rates: dict[Name | None, tuple[float, ...]],
+    only_user: str | None,
+) -> dict[str, Json]:
+    resolution = quotas.resolve(kind, user, client_id)
+    levels = quotas.levels(kind, user, client_id)
+    sharers = list(islice(_sharers(quotas, kind, resolution.tags), _MOST_LOOKED_AT + 1))
+    named: list[Json] = [
+        {"user": each.user, "client_id": each.client_id, "rate": _lately(quotas, kind, each, rates)}
+        for each in sorted(sharers, key=lambda each: -_lately(quotas, kind, each, rates))
+        if only_user in (None, each.user)
+    ]
+    is_told = only_user in (None, resolution.tags.user) or (
+        len(sharers) <= _MOST_LOOKED_AT and all(each.user == only_user for each in sharers)
+    )
+    told: dict[str, Json] = {
+        "key": kind.key,
+        "unit": UNITS[kind],
+        "limit": resolution.limit,
+        "level": None if resolution.level is None else int(resolution.level),
+        "why": _why(levels, resolution.level),
+        "levels": [_level(each) for each in levels],
+        "shared_by": {"user": resolution.tags.user, "client_id": resolution.tags.client_id},
+        "sharer_count": min(len(sharers), _MOST_LOOKED_AT),
+        "is_sharer_count_complete": len(sharers) <= _MOST_LOOKED_AT,
+        "sharers": named[:_MOST_NAMED],
+        "pacer_count": quotas.pacer_count(kind, resolution.tags, now_ms),
+        "is_use_told": is_told,
+        "used_total": in_unit(quotas, kind, sum(_used(kind, each) for each in sharers)) if is_told else None,
+    }
+    bucket = quotas.bucket_of(kind, user, client_id) if quotas.is_enabled[kind] and is_told else None
+    return told | _measured(bucket, now_ms)
+
+
+def _measured(bucket: Bucket | None, now_ms: int) -> dict[str, Json]:
+    if bucket is None:
+        return {"is_measured": False, "rate": 0.0, "throttle_ms": 0, "held_count": 0}
+    rate, measured_ms = bucket.rate_per_s(now_ms), bucket.measured_ms(now_ms)
+    throttle_ms = bucket.excess_ms(now_ms)
+    told: dict[str, Json] = {
+        "is_measured": True,
+        "rate": rate,
+        "measured_ms": measured_ms,
+        "throttle_ms": throttle_ms,
+        "throttle_average_ms": bucket.throttle_average_ms(now_ms),
+        "throttle_count": bucket.throttle_count,
+        "throttle_total_ms": bucket.throttle_total_ms,
+        "held_count": bucket.held_count,
+        "tokens": bucket.tokens(now_ms),
+    }
+    hold_ms = throttle_ms
+    if bucket.limit is not None and bucket.kind in (QuotaKind.PRODUCE, QuotaKind.FETCH):
+        hold_ms = told["large_request_hold_ms"] = _hold_of_large_ms(bucket.limit, rate, measured_ms)
+    told["exceeds"] = [name for name, timeout_ms in REQUEST_TIMEOUTS_MS.items() if hold_ms >= timeout_ms]
+    return told
+
+
+def _hold_of_large_ms(limit: float, rate: float, measured_ms: int) -> int:
+    """For how long a request of a mebibyte would be held if it came now, by the formula of `WindowedRate`."""
+    if not measured_ms:
+        return 0
+    total = rate * measured_ms / 1_000 + LARGE_REQUEST_BYTES
+    return max(0, round(total / limit * 1_000 - measured_ms))
+
+
+def _why(levels: list[LevelLimit], in_force: Level | None) -> str:
+    """In a sentence: why this level and no other."""
+    named = {each.level: each for each in levels}
+    if in_force is None:
+        others = [each for each in levels if each.limit is not None]
+        if others:
+            return f"none is in force: level {int(others[0].level)} does not count for clients without an id"
+        return "nobody set a limit on any of the nine levels"
+    text = _name(named[in_force])
+    skipped = [each for each in levels if each.level > in_force and each.limit is not None]
+    also = ", ".join(str(int(each.level)) for each in skipped)
+    above = "nothing is set above it" if in_force > 1 else "no level is above it"
+    return f"level {int(in_force)} ({text}): {above}" + (
+        f"; level {also} is set too, and counts for nothing" * bool(also)
+    )
+
+
+def _level(each: LevelLimit) -> dict[str, Json]:
+    return {
+        "level": int(each.level),
+        "path": None if each.entity is None else f"/config/{each.entity.path}",
+        "name": _name(each),
+        "limit": each.limit,
+    }
+
+
+def _name(each: LevelLimit) -> str:
+    return "quota.*.default of the broker's file" if each.entity is None else str(each.entity)
+
+
+def _sharers(quotas: Quotas, kind: QuotaKind, tags: Tags) -> Iterator[Client]:
+    """Those who are counted in one bucket, of all that the broker has seen."""
+    for (user, client_id), client in quotas.clients.items():
+        if tags.user not in ("", user) or tags.client_id not in ("", client_id):
+            continue
+        if quotas.resolve(kind, user, client_id).tags == tags:
+            yield client
+
+
+def _used(kind: QuotaKind, client: Client) -> int:
+    """What a client has used of a kind since the broker knows it."""
+    match kind:
+        case QuotaKind.PRODUCE:
+            return client.produced_bytes
+        case QuotaKind.FETCH:
+            return client.fetched_bytes
+        case QuotaKind.REQUEST:
+            return client.request_ns
+        case QuotaKind.CONTROLLER_MUTATION:
+            return client.mutation_count
+
+
+def _lately(quotas: Quotas, kind: QuotaKind, client: Client, rates: dict[Name | None, tuple[float, ...]]) -> float:
+    found = rates.get(Name(client.user, client.client_id))
+    return 0.0 if found is None else in_unit(quotas, kind, found[kind])
+
+
+def in_unit(quotas: Quotas, kind: QuotaKind, value: float) -> float:
+    """What a history has of a kind in a second, in the unit of its limits."""
+    return quotas.percent_of(round(value * _NS_PER_US)) if kind is QuotaKind.REQUEST else value
+
+
+def top(quotas: Quotas, history: History, now_ms: int, last_s: int) -> dict[str, Json]:
+    """Who uses how much, who uses most first.
+
+    Args:
+        last_s: Over how many seconds rates are averaged.
+
+    Returns:
+        Of each: its own rates, and what all who share a limit use of it over the quota's windows.
+    """
+    rows: list[Json] = []
+    rates = history.rates(last_s)
+    for client in sorted(rates, key=lambda each: -_share(rates[each])):
+        used = [in_unit(quotas, kind, rates[client][kind]) for kind in QuotaKind]
+        row: dict[str, Json] = {
+            "user": None if client is None else client.user,
+            "client_id": None if client is None else client.client_id,
+            "rates": dict(zip((kind.key for kind in QuotaKind), used, strict=True)),
+        }
+        if client is not None:
+            limits: dict[str, Json] = {}
+            parts: dict[str, Json] = {}
+            throttle_ms, held_count = 0, 0
+            for kind in QuotaKind:
+                resolution = quotas.resolve(kind, *client)
+                bucket = quotas.bucket_of(kind, *client) if resolution.limit is not None else None
+                if resolution.limit is not None:
+                    limits[kind.key] = resolution.limit
+                if bucket is not None and resolution.limit is not None:
+                    parts[kind.key] = bucket.rate_per_s(now_ms) / resolution.limit
+                    throttle_ms = max(throttle_ms, bucket.excess_ms(now_ms))
+                    held_count += bucket.held_count
+            row |= {"limits": limits, "parts_of_limits": parts, "throttle_ms": throttle_ms, "held_count": held_count}
+        rows.append(row)
+    return {"last_s": last_s, "second": history.second, "clients": rows}
+
+
+def _share(rates: tuple[float, ...]) -> float:
+    return rates[QuotaKind.PRODUCE] + rates[QuotaKind.FETCH] + 100 * rates[QuotaKind.REQUEST]
+
+
+def recorded(
+    windows: Windows,
+    thread_count: int,
+    second: int,
+    rings: list[Recorded],
+    user: str | None,
+    client_id: str | None,
+) -> dict[str, Json]:
+    """What `barnabas quotas simulate` needs beside all limits: an hour of traffic.
+
+    Args:
+        windows, thread_count: As of `Quotas`.
+        second: The last one of the rings.
+        user, client_id: Whose; None for all.
+    """
+    return {
+        "second": second,
+        "window_count": windows.sample_count,
+        "window_ms": windows.window_ms,
+        "thread_count": thread_count,
+        "rings": [
+            {"user": name and name.user, "client_id": name and name.client_id, "key": kind.key, "values": [*values]}
+            for name, kind, values in rings
+            if name is None or (_is_meant(user, name.user) and _is_meant(client_id, name.client_id))
+        ],
+    }
+
+
+def _is_meant(wanted: str | None, name: str) -> bool:
+    return wanted is None or kept_name(wanted) == name
+
+
+def limits_of(quotas: Quotas) -> list[Json]:
+    """All limits that are set, with the nodes that they stand in; None for those of the broker's file."""
+    told: list[Json] = []
+    for kind in QuotaKind:
+        for entity, limit in quotas.overrides(kind).items():
+            told.append({"key": kind.key, "path": entity.path, "limit": limit})
+        static = quotas.levels(kind, "", "")[-1].limit
+        if static is not None:
+            told.append({"key": kind.key, "path": None, "limit": static})
+    return told

@@ -1,0 +1,327 @@
+"""All quotas of a broker: limits, what is measured, and for whom.
+
+    Session ─► Client (user, client id) ─► Bucket (tags, one for each kind) ─► how long to hold
+
+Invariants:
+
+- Where no limit of a kind is set nothing of that kind is measured but plain sums for each client.
+- A bucket belongs to tags, not to a connection: who connects again finds what he left.
+- A change of limits takes no walk: `generation` counts them, and who is counted next looks again what is in force.
+- So many clients and buckets are remembered, those that were used last: a peer with a new client id for each request
+  takes no more memory than that. They are remembered by names that are short (`entities.kept_name`).
+
+Source: semantics, quotas; Kafka 2.7.2, ClientQuotaManager.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from typing import TypeVar
+
+from barnabas.broker.quotas.bucket import Bucket, Windows
+from barnabas.broker.quotas.pacers import Pacers
+from barnabas.core.windowed_rate import WindowedRate
+from barnabas.wire.quotas.entities import Entity, kept_name
+from barnabas.wire.quotas.levels import LevelLimit, Limits, Resolution, Tags
+from barnabas.wire.quotas.limits import KINDS_BY_KEY, QuotaKind
+
+UNUSED_MS = 60 * 60 * 1000
+"""What was not used for so long is forgotten."""
+# differs from Kafka (quota-clients): memory is its only limit.
+MOST_REMEMBERED = 20_000
+# How many are looked at for each new one where there are too many: those that are used go to the end.
+_CHANCES = 8
+# Kafka measures what no quota counts as it does everything else: two windows of 30 s.
+_EXEMPT_WINDOW_MS, _EXEMPT_SAMPLES = 30_000, 2
+PERCENT_PER_NS = 100 / 1_000_000_000
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+
+class Client:
+    """A user with a client id, on whatever connections.
+
+    Attributes:
+        user, client_id: Their names as they are kept.
+        produced_bytes, fetched_bytes: Of its produce requests and fetch answers; sums since it was first seen.
+        request_ns: Of the broker's time, the same; what no quota counts is in it, too.
+        mutation_count: Partitions that it created and deleted, the same.
+        throttled_ms: How long it was told to wait in all.
+        session_count: How many connections are its own now.
+        buckets: Where each kind of it is counted, if it was looked up by the limits of this `generation`.
+        last_used_ms: When the last one of those that are gone went.
+    """
+
+    __slots__ = (
+        "_quotas",
+        "buckets",
+        "client_id",
+        "fetched_bytes",
+        "generation",
+        "last_used_ms",
+        "mutation_count",
+        "produced_bytes",
+        "request_ns",
+        "session_count",
+        "throttled_ms",
+        "user",
+    )
+
+    def __init__(self, quotas: "Quotas", user: str, client_id: str, now_ms: int) -> None:
+        self.user = user
+        self.client_id = client_id
+        self.produced_bytes = self.fetched_bytes = self.request_ns = self.mutation_count = self.throttled_ms = 0
+        self.session_count = 0
+        self.last_used_ms = now_ms
+        self._quotas = quotas
+        self.generation = -1
+        self.buckets: list[Bucket | None] = [None, None, None, None]
+
+    def bucket(self, kind: QuotaKind, now_ms: int) -> Bucket:
+        """Where a kind is counted, by the limits that are set now."""
+        # hot path: benchmarks/load (every request of a client that has a quota)
+        quotas = self._quotas
+        if self.generation != quotas.generation:
+            self.generation = quotas.generation
+            self.buckets = [None, None, None, None]
+        bucket = self.buckets[kind]
+        if bucket is None:
+            bucket = quotas.bucket(kind, self.user, self.client_id, now_ms)
+            if self.generation == quotas.generation:
+                # Else one was forgotten to make room for it: the others may be, too.
+                self.buckets[kind] = bucket
+        return bucket
+
+
+class Quotas:
+    """What is limited and measured. Owned by the event loop.
+
+    Attributes:
+        generation: How often limits changed, or buckets were forgotten: what was looked up before may be another one.
+        thread_count: `num.network.threads` and `num.io.threads` together: so many times 100 percent are all of the
+            broker's time (docs/quotas.md).
+        exempt: The time of what no quota counts, in percent.
+        held_counts: How many connections each kind holds now.
+        held_until_ns: When the last of all holds ends: after that nobody has to wait for what others used.
+        on_change: Called after each change of a limit.
+        pacers: Who keeps to his limits by himself.
+        clients: Who was seen, by user and client id.
+        is_any: Whether anybody has a limit of any kind.
+    """
+
+    __slots__ = (
+        "_buckets",
+        "_limits",
+        "_most_remembered",
+        "_mutation_windows",
+        "clients",
+        "exempt",
+        "generation",
+        "held_counts",
+        "held_until_ns",
+        "is_any",
+        "is_enabled",
+        "on_change",
+        "pacers",
+        "thread_count",
+        "windows",
+    )
+
+    def __init__(
+        self,
+        windows: Windows,
+        producer_default: float | None = None,
+        consumer_default: float | None = None,
+        most_remembered: int = MOST_REMEMBERED,
+        mutation_windows: Windows | None = None,
+    ) -> None:
+        """Args:
+        producer_default, consumer_default: The old static limits of a client id; None: there are none.
+        mutation_windows: Those of created and deleted partitions, where they are others.
+        """
+        self.windows = windows
+        self._mutation_windows = windows if mutation_windows is None else mutation_windows
+        self.generation = 0
+        self.thread_count = 1
+        self.exempt = WindowedRate(_EXEMPT_WINDOW_MS, _EXEMPT_SAMPLES)
+        self.held_counts = [0, 0, 0, 0]
+        self.held_until_ns = 0
+        self.on_change: Callable[[], object] = _nothing
+        self.pacers = Pacers()
+        self.clients: dict[tuple[str, str], Client] = {}
+        self._limits = (Limits(producer_default), Limits(consumer_default), Limits(), Limits())
+        self._buckets: tuple[dict[Tags, Bucket], ...] = ({}, {}, {}, {})
+        self._most_remembered = most_remembered
+        # By kind: whether anybody has a limit.
+        self.is_enabled = [each.is_enabled for each in self._limits]
+        self.is_any = any(self.is_enabled)
+
+    # --- limits
+
+    def set_override(self, entity: Entity, kind: QuotaKind, limit: float | None) -> bool:
+        """Set a limit, or take it away; whether that changed anything.
+
+        Raises:
+            ValueError: There can be no such limit; nothing changed.
+        """
+        if limit is not None:
+            kind.check(limit)
+        limits = self._limits[kind]
+        if not limits.set(entity.kept(), limit):
+            return False
+        if self.is_enabled[kind] and not limits.is_enabled:
+            # Nobody is counted any more, and whoever is counted again begins anew.
+            self._buckets[kind].clear()
+        self.is_enabled[kind] = limits.is_enabled
+        self.is_any = any(self.is_enabled)
+        self.generation += 1
+        self.on_change()
+        return True
+
+    def set_settings(self, entity: Entity, settings: Mapping[str, str]) -> list[str]:
+        """Take over what an entity's node says: the limits that it names, and none of those that it does not.
+
+        Returns:
+            What is wrong with those that can't be: these stay as they were.
+        """
+        problems = []
+        for key, kind in KINDS_BY_KEY.items():
+            text = settings.get(key)
+            try:
+                limit = None if text is None else kind.parse(text)
+            except ValueError as error:
+                problems.append(str(error))
+            else:
+                self.set_override(entity, kind, limit)
+        return problems
+
+    def overrides(self, kind: QuotaKind) -> Mapping[Entity, float]:
+        """The limits of a kind, by whom they are for."""
+        return self._limits[kind].by_entity
+
+    def resolve(self, kind: QuotaKind, user: str, client_id: str) -> Resolution:
+        """What is in force for a client."""
+        return self._limits[kind].resolve(user, client_id)
+
+    def levels(self, kind: QuotaKind, user: str, client_id: str) -> list[LevelLimit]:
+        """All levels as they look to a client, from the first to the last."""
+        return self._limits[kind].levels(user, client_id)
+
+    # --- who is there
+
+    def enter(self, user: str, client_id: str, now_ms: int) -> Client:
+        """A connection is this client's from now on, until `leave`."""
+        user, client_id = kept_name(user), kept_name(client_id)
+        client = self.clients.get((user, client_id))
+        if client is None:
+            if len(self.clients) >= self._most_remembered:
+                _make_room(self.clients, _is_away)
+            client = self.clients[user, client_id] = Client(self, user, client_id, now_ms)
+        client.session_count += 1
+        return client
+
+    def leave(self, client: Client, now_ms: int) -> None:
+        """A connection is not this client's any more."""
+        client.session_count -= 1
+        client.last_used_ms = now_ms
+
+    def pacer_count(self, kind: QuotaKind, tags: Tags, now_ms: int) -> int:
+        """How many of those who share these tags keep to the limit by themselves."""
+        return self.pacers.count(kind, self._limits[kind], tags, now_ms)
+
+    def drop_unused(self, now_ms: int, most_looks: int = 1_000) -> None:
+        """Forget some of those that were not used for an hour; to be called again and again.
+
+        Args:
+            most_looks: How many to look at of each kind.
+        """
+
+        def is_unused(bucket: Bucket) -> bool:
+            is_owed = bucket.held_count or now_ms < bucket.used_up_until_ms
+            return not is_owed and now_ms - bucket.last_used_ms >= UNUSED_MS
+
+        def is_gone(client: Client) -> bool:
+            return not client.session_count and now_ms - client.last_used_ms >= UNUSED_MS
+
+        dropped_count = sum([_look_at(buckets, is_unused, most_looks) for buckets in self._buckets])
+        _look_at(self.clients, is_gone, most_looks)
+        if dropped_count:
+            self.generation += 1
+
+    # --- what is measured
+
+    def bucket(self, kind: QuotaKind, user: str, client_id: str, now_ms: int) -> Bucket:
+        """Where a client is counted, as the limits are now."""
+        limits, buckets = self._limits[kind], self._buckets[kind]
+        resolution = limits.resolve(kept_name(user), kept_name(client_id))
+        bucket = buckets.get(resolution.tags)
+        if bucket is None:
+            if len(buckets) >= self._most_remembered:
+                _make_room(buckets, lambda each: _is_idle(each, now_ms))
+                self.generation += 1
+            windows = self._mutation_windows if kind is QuotaKind.CONTROLLER_MUTATION else self.windows
+            bucket = buckets[resolution.tags] = Bucket(kind, resolution, windows, now_ms)
+        elif bucket.resolution != resolution:
+            bucket.set_limit(resolution)
+        return bucket
+
+    def record(self, kind: QuotaKind, user: str, client_id: str, value: float, now_ms: int) -> int:
+        """Count what a client asked for; for how many milliseconds it is to be held."""
+        return self.bucket(kind, user, client_id, now_ms).record(now_ms, value) if self.is_enabled[kind] else 0
+
+    def percent_of(self, ns: int) -> float:
+        """Time of the broker as `request_percentage` counts it."""
+        return ns * PERCENT_PER_NS * self.thread_count
+
+    def buckets(self, kind: QuotaKind) -> Iterator[Bucket]:
+        """All that is measured of a kind, with the limits that are in force now."""
+        limits = self._limits[kind]
+        for tags, bucket in self._buckets[kind].items():
+            resolution = limits.of_tags(tags)
+            if bucket.resolution != resolution:
+                bucket.set_limit(resolution)
+            yield bucket
+
+    def bucket_of(self, kind: QuotaKind, user: str, client_id: str) -> Bucket | None:
+        """Where a client is counted; None: nothing of it was counted yet. For looking at."""
+        resolution = self._limits[kind].resolve(user, client_id)
+        bucket = self._buckets[kind].get(resolution.tags)
+        if bucket is not None and bucket.resolution != resolution:
+            bucket.set_limit(resolution)
+        return bucket
+
+
+def _nothing() -> None:
+    return
+
+
+def _is_away(client: Client) -> bool:
+    return not client.session_count
+
+
+def _is_idle(bucket: Bucket, now_ms: int) -> bool:
+    """Whether nothing of what it measured counts any more."""
+    is_owed = bucket.held_count or now_ms < bucket.used_up_until_ms
+    return not is_owed and not bucket.rate_per_s(now_ms) and not bucket.excess_ms(now_ms)
+
+
+def _look_at(table: dict[_Key, _Value], is_unused: Callable[[_Value], bool], most_looks: int) -> int:
+    """Look at the first ones, forget those that are not used, put the others at the end; how many were forgotten."""
+    count = 0
+    for key in list(islice(table, most_looks)):
+        value = table.pop(key)
+        if is_unused(value):
+            count += 1
+        else:
+            table[key] = value
+    return count
+
+
+def _make_room(table: dict[_Key, _Value], is_idle: Callable[[_Value], bool]) -> None:
+    """Forget one: the first of the first few that is not used, or else the one that was looked at longest ago."""
+    for key in list(islice(table, _CHANCES)):
+        value = table.pop(key)
+        if is_idle(value):
+            return
+        table[key] = value
+    del table[next(iter(table))]

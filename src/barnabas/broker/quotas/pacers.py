@@ -1,0 +1,73 @@
+"""Who keeps to his limits by himself, and so wants to know with how many others he shares them. Pure.
+
+Several runs of one user and client id have one limit together, and a broker can't tell their connections apart by what
+they use. So each says when it asks that it is one of them, again and again; who has not asked for a while is none.
+
+Source: docs/quotas.md, sharing a limit.
+"""
+
+from collections.abc import Hashable
+from typing import NamedTuple
+
+from barnabas.wire.quotas.levels import Limits, Tags
+from barnabas.wire.quotas.limits import QuotaKind
+
+_MOST_REMEMBERED = 1_000
+# Of one user and client id: as many may be made in vain, and leave the others their place.
+_MOST_OF_ONE = 50
+
+
+class _Pacer(NamedTuple):
+    user: str
+    client_id: str
+    until_ms: int
+
+    def is_of(self, user: str, client_id: str) -> bool:
+        return (self.user, self.client_id) == (user, client_id)
+
+
+class Pacers:
+    """Those of a broker, by kind and connection; who spoke last is the last."""
+
+    __slots__ = ("_by_place",)
+
+    def __init__(self) -> None:
+        self._by_place: dict[tuple[QuotaKind, Hashable], _Pacer] = {}
+
+    def note(
+        self, kind: QuotaKind, user: str, client_id: str, connection: Hashable, now_ms: int, lasting_ms: int
+    ) -> None:
+        """A connection's client paces itself.
+
+        Args:
+            connection: What tells it from all others; a new connection of the same client is one more until the old
+                one's time is over.
+            lasting_ms: For so long, unless it says so again; 0: no more.
+        """
+        is_new = self._by_place.pop((kind, connection), None) is None
+        if lasting_ms <= 0:
+            return
+        if is_new:
+            self._make_room(kind, user, client_id)
+        if len(self._by_place) >= _MOST_REMEMBERED:
+            self._forget_gone(now_ms)
+        if len(self._by_place) >= _MOST_REMEMBERED:
+            del self._by_place[next(iter(self._by_place))]
+        self._by_place[kind, connection] = _Pacer(user, client_id, now_ms + lasting_ms)
+
+    def count(self, kind: QuotaKind, limits: Limits, tags: Tags, now_ms: int) -> int:
+        """How many there are that share what is measured under these tags."""
+        return sum(
+            limits.tags(each.user, each.client_id) == tags
+            for (of_kind, _), each in self._by_place.items()
+            if of_kind is kind and each.until_ms > now_ms
+        )
+
+    def _make_room(self, kind: QuotaKind, user: str, client_id: str) -> None:
+        """Forget the oldest of one user and client id, if there are as many as there may be."""
+        own = [place for place, each in self._by_place.items() if place[0] is kind and each.is_of(user, client_id)]
+        if len(own) >= _MOST_OF_ONE:
+            del self._by_place[own[0]]
+
+    def _forget_gone(self, now_ms: int) -> None:
+        self._by_place = {place: each for place, each in self._by_place.items() if each.until_ms > now_ms}

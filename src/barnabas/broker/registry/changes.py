@@ -1,0 +1,186 @@
+"""Sees notifications: sequential nodes below one parent, each of which names what somebody changed.
+
+Whoever changes something writes its node and then a notification; every broker reads what is new among these, in order,
+reads what they name again, and deletes notifications older than 15 minutes.
+
+Invariants:
+
+- One thing is done at a time, and nothing older after something newer.
+- No change is lost: what can't be read is read again later; where the session broke, or somebody deleted a
+  notification before it was seen, everything is read again (`on_gap`).
+
+Source: Kafka 2.7.2, ZkNodeChangeNotificationListener.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+
+from barnabas.core.clock import Clock
+from barnabas.core.pending import Spawner
+from barnabas.core.timers import Timers
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.store import (
+    EventType,
+    NoNodeError,
+    NotEmptyError,
+    Registry,
+    RegistryClosedError,
+    RegistryError,
+    WatchEvent,
+)
+
+log = logging.getLogger(__name__)
+
+NOTIFICATION_LIFETIME_MS = 15 * 60 * 1000
+RETRY_BACKOFF_MS = 500
+# ZooKeeper's, of a sequential node.
+_DIGITS = 10
+
+
+class Changes:
+    """The notifications below one parent. Owned by the event loop."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        clock: Clock,
+        timers: Timers,
+        spawner: Spawner,
+        parent: str,
+        prefix: str,
+        on_changes: Callable[[Sequence[tuple[str, bytes | None]]], Awaitable[None]],
+        on_gap: Callable[[], Awaitable[None]],
+    ) -> None:
+        """Args:
+        parent: The notifications' parent; it must be there before `start`.
+        prefix: What their names begin with, before the number.
+        on_changes: Takes over what some notifications, by name and data, are about; raises RegistryError where that
+            can't be read now.
+        on_gap: Takes everything over anew, as nobody knows what changed.
+        """
+        self._registry = registry
+        self._clock = clock
+        self._timers = timers
+        self._spawner = spawner
+        self._parent = parent
+        self._prefix = prefix
+        self._on_changes = on_changes
+        self._on_gap = on_gap
+        self._is_due = False
+        self._is_working = False
+        self._has_gap = False
+        self._last_seen = -1
+        # The oldest that is still there, and when it was written.
+        self._oldest: tuple[str, int] = ("", 0)
+
+    async def start(self) -> None:
+        """Begin to watch; what is there already is passed over. What they are about is to be read after this.
+
+        Raises:
+            RegistryError: The parent could not be read.
+        """
+        names = await self._names()
+        self._last_seen = max(map(self._number, names), default=-1)
+        await self._delete_old(names)
+
+    def _changed(self, event: WatchEvent) -> None:
+        if event.type is EventType.NONE:
+            self._has_gap = True
+        self._look_soon()
+
+    def _look_soon(self) -> None:
+        self._is_due = True
+        if not self._is_working:
+            self._is_working = True
+            self._spawner.spawn(self._work())
+
+    async def _work(self) -> None:
+        try:
+            while self._is_due:
+                self._is_due = False
+                await self._look()
+        except RegistryClosedError:
+            log.debug("the registry closed while changes below %s were read", self._parent)
+        except RegistryError as error:
+            # The watch may not be set any more: without another try no change would ever be seen.
+            log.warning("changes below %s could not be read, trying again: %s", self._parent, error)
+            self._timers.call_later(RETRY_BACKOFF_MS, self._look_soon)
+        finally:
+            self._is_working = False
+
+    async def _look(self) -> None:
+        names = await self._names()
+        new = self._new(names)
+        data = []
+        for name in new:
+            try:
+                value, _ = await self._registry.get(paths.child(self._parent, name))
+            except NoNodeError:
+                # Another broker deleted it, so it is 15 minutes old, and this one was away.
+                self._has_gap = True
+                continue
+            data.append((name, value))
+        if self._has_gap:
+            # Before: the session may be gone again while they are read.
+            self._has_gap = False
+            try:
+                await self._on_gap()
+            except RegistryError:
+                self._has_gap = True
+                raise
+        elif data:
+            await self._on_changes(data)
+        # Not before: what could not be read is still to be seen.
+        self._last_seen = max([self._last_seen, *map(self._number, new)])
+        await self._delete_old(names)
+
+    async def _names(self) -> list[str]:
+        """The notifications that are there, sorted; who comes after them is told by a watch."""
+        names = await self._registry.children(self._parent, self._changed)
+        return await notifications(self._registry, self._parent, self._prefix, names)
+
+    def _new(self, names: Sequence[str]) -> list[str]:
+        """Those that were not seen yet, in order. There may be very many: `names` are sorted, and the new ones last."""
+        new = []
+        for name in reversed(names):
+            number = self._number(name)
+            if number <= self._last_seen:
+                break
+            new.append(name)
+        return new[::-1]
+
+    async def _delete_old(self, names: Sequence[str]) -> None:
+        """Delete those that are too old; `names` are in the order in which they were written."""
+        for name in names:
+            path = paths.child(self._parent, name)
+            try:
+                if self._oldest[0] != name:
+                    self._oldest = name, (await self._registry.get(path))[1].ctime
+                if self._clock.now_ms() - self._oldest[1] <= NOTIFICATION_LIFETIME_MS:
+                    return
+                await self._registry.delete(path)
+            except (NoNodeError, NotEmptyError):
+                # Another broker was faster; or somebody keeps it.
+                continue
+
+    def _number(self, name: str) -> int:
+        return int(name[len(self._prefix) :])
+
+
+async def notifications(registry: Registry, parent: str, prefix: str, names: Sequence[str]) -> list[str]:
+    """Those of some children that their parent's counter has numbered, in order.
+
+    A number that the counter has yet to give is somebody's joke: who took it for the last one seen would see no other.
+    """
+    end = prefix + "9" * _DIGITS
+    found = [
+        name
+        for name in names
+        if len(name) == len(end) and name.startswith(prefix) and name.isascii() and name[len(prefix) :].isdecimal()
+    ]
+    if found:
+        stat = await registry.exists(parent)
+        # Comings and goings together, see `Tree`.
+        count = 0 if stat is None else (stat.cversion + stat.num_children) // 2
+        end = f"{prefix}{count:0{_DIGITS}d}"
+    return sorted(name for name in found if name < end)

@@ -1,0 +1,151 @@
+"""The sessions of ZooKeeper's clients: they outlive a connection, and end when nothing is heard of them for too long.
+
+Invariants:
+
+- A session has one connection at a time; one that takes it over must know its password, and the other one is closed.
+- A session that ended never comes back: whoever asks for it hears that it has expired.
+
+Source: ZooKeeper programmer's guide, ZooKeeper sessions; ZooKeeper 3.5.9, SessionTrackerImpl.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+from barnabas.broker.registry.door.messages import PASSWORD_BYTES
+from barnabas.core.clock import Clock
+from barnabas.core.timers import Timer, Timers
+
+if TYPE_CHECKING:
+    from random import Random
+
+# The tick of a ZooKeeper whose file says nothing about it: a session lasts 2 to 20 of them.
+TICK_MS = 3_000
+LEAST_TIMEOUT_MS = 2 * TICK_MS
+MOST_TIMEOUT_MS = 20 * TICK_MS
+_ID_BITS = 56
+_TIME_SHIFT = 16
+
+
+class Attached(Protocol):
+    """What a session speaks through."""
+
+    def detach(self, reason: str) -> None:
+        """The session is somebody else's now, or is over: close."""
+        ...
+
+
+class Session:
+    """One client.
+
+    Attributes:
+        id: The owner of its ephemeral nodes.
+        timeout_ms: For how long it may be silent.
+        connection: What it speaks through; None while it is away.
+    """
+
+    __slots__ = ("connection", "deadline_ms", "id", "password", "timeout_ms", "timer")
+
+    def __init__(self, session_id: int, password: bytes, timeout_ms: int) -> None:
+        self.id = session_id
+        self.password = password
+        self.timeout_ms = timeout_ms
+        self.deadline_ms = 0
+        self.connection: Attached | None = None
+        self.timer: Timer | None = None
+
+
+class Sessions:
+    """All that live. Owned by the event loop."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        timers: Timers,
+        dice: "Random",
+        taken_id: int,
+        on_expired: Callable[[Session], object],
+    ) -> None:
+        """Args:
+        taken_id: That of the broker's own session.
+        on_expired: Told of a session that was silent for too long, which is none any more.
+        """
+        self._clock = clock
+        self._timers = timers
+        self._dice = dice
+        self._taken_id = taken_id
+        self._on_expired = on_expired
+        self._next_id = (clock.now_ms() << _TIME_SHIFT) % (1 << _ID_BITS)
+        # differs from Kafka (registry-sessions): they live on when the server starts again.
+        self._sessions: dict[int, Session] = {}
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def all(self) -> list[Session]:
+        """Those that live, in the order in which they began."""
+        return list(self._sessions.values())
+
+    def begin(self, wished_timeout_ms: int) -> Session:
+        """A new session."""
+        self._next_id = (self._next_id + 1) % (1 << _ID_BITS)
+        if self._next_id in (0, self._taken_id):
+            self._next_id += 1
+        session = Session(self._next_id, self._dice.randbytes(PASSWORD_BYTES), _negotiated(wished_timeout_ms))
+        self._sessions[session.id] = session
+        self.heard(session)
+        self._watch(session)
+        return session
+
+    def resume(self, session_id: int, password: bytes, wished_timeout_ms: int) -> Session | None:
+        """The session that a client had before; None: it has expired, or is somebody else's."""
+        from hmac import compare_digest
+
+        session = self._sessions.get(session_id)
+        if session is None or not compare_digest(session.password, password):
+            return None
+        before, session.connection = session.connection, None
+        if before is not None:
+            before.detach("its session goes on in another connection")
+        session.timeout_ms = _negotiated(wished_timeout_ms)
+        self.heard(session)
+        if session.timer is not None:
+            session.timer.cancel()
+        self._watch(session)
+        return session
+
+    def heard(self, session: Session) -> None:
+        """Something was heard of it."""
+        session.deadline_ms = self._clock.monotonic_ms() + session.timeout_ms
+
+    def end(self, session: Session) -> None:
+        """It is over: nobody finds it any more. Harmless when it is over already."""
+        if self._sessions.get(session.id) is session:
+            del self._sessions[session.id]
+        if session.timer is not None:
+            session.timer.cancel()
+            session.timer = None
+
+    def close(self) -> None:
+        """End all of them."""
+        for session in self.all():
+            self.end(session)
+
+    def _watch(self, session: Session) -> None:
+        # Looked at when it may be over and not at each sign of life: most sessions never are.
+        left_ms = session.deadline_ms - self._clock.monotonic_ms()
+        session.timer = self._timers.call_later(max(left_ms, 1), self._look, session)
+
+    def _look(self, session: Session) -> None:
+        session.timer = None
+        if self._clock.monotonic_ms() < session.deadline_ms:
+            self._watch(session)
+            return
+        self.end(session)
+        before, session.connection = session.connection, None
+        if before is not None:
+            before.detach("its session has expired")
+        self._on_expired(session)
+
+
+def _negotiated(wished_ms: int) -> int:
+    return min(max(wished_ms, LEAST_TIMEOUT_MS), MOST_TIMEOUT_MS)

@@ -1,0 +1,145 @@
+"""What the connections of one server of the registry share.
+
+Source: ZooKeeper 3.5.9, ZooKeeperServer, ServerStats.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, Protocol
+
+from barnabas.broker.registry.door.sessions import Session, Sessions
+from barnabas.broker.registry.door.watches import Watches
+from barnabas.broker.registry.embedded import EmbeddedRegistry, Outcome
+from barnabas.broker.registry.tree import EndSessionOp, Tree
+from barnabas.core.clock import Clock
+from barnabas.core.timers import Timers
+from barnabas.wire.registry.acl import Author, Identity
+from barnabas.wire.registry.store import RegistryClosedError, WatchEvent
+
+if TYPE_CHECKING:
+    from random import Random
+
+MOST_PER_HOST: Final = 60
+"""maxClientCnxns, as ZooKeeper has it unless told otherwise."""
+# differs from Kafka (registry-bounds): watches are limited by memory there.
+MOST_WATCH_BYTES: Final = 128 * 1024 * 1024
+"""What the watches of all connections may take: some 250,000 of them on topics."""
+_NS_PER_MS = 1_000_000
+
+
+class Statistics:
+    """What four-letter words tell of the requests so far."""
+
+    def __init__(self) -> None:
+        self.received_count = self.sent_count = 0
+        self._least_ns = self._most_ns = self._sum_ns = 0
+
+    def note(self, duration_ns: int) -> None:
+        """A request is answered, so long after its turn came."""
+        self._least_ns = min(self._least_ns, duration_ns) if self.received_count else duration_ns
+        self._most_ns = max(self._most_ns, duration_ns)
+        self._sum_ns += duration_ns
+        self.received_count += 1
+
+    @property
+    def least_ms(self) -> int:
+        return self._least_ns // _NS_PER_MS
+
+    @property
+    def average_ms(self) -> int:
+        return self._sum_ns // _NS_PER_MS // max(self.received_count, 1)
+
+    @property
+    def most_ms(self) -> int:
+        return self._most_ns // _NS_PER_MS
+
+
+class ClientConnection(Protocol):
+    """One connection, as the others see it."""
+
+    @property
+    def peer(self) -> str:
+        """The other side's address and port."""
+        ...
+
+    @property
+    def session(self) -> Session | None:
+        """Whose it is."""
+        ...
+
+    @property
+    def outstanding_count(self) -> int:
+        """How many requests are not answered."""
+        ...
+
+    @property
+    def received_count(self) -> int: ...
+
+    @property
+    def sent_count(self) -> int: ...
+
+    def on_event(self, event: WatchEvent) -> None:
+        """Something happened that it watched; in the middle of a commit."""
+        ...
+
+    def end(self, reason: str) -> None:
+        """Close it once the turn of whoever calls is over; its session may go on in another one."""
+        ...
+
+
+class ServerState:
+    """One for all connections. Owned by the event loop.
+
+    Attributes:
+        registry, tree: What is served.
+        supers: Who may do everything.
+        connections: Those that are open, in the order in which they came.
+        port: Of the first address.
+        now_ns: Monotonic nanoseconds, for what is measured.
+    """
+
+    def __init__(
+        self,
+        registry: EmbeddedRegistry,
+        clock: Clock,
+        timers: Timers,
+        dice: "Random",
+        port: int,
+        supers: frozenset[Identity] = frozenset(),
+    ) -> None:
+        self.registry = registry
+        self.supers = supers
+        # differs from Kafka (registry-root): ZooKeeper's own nodes are in its tree.
+        self.tree: Tree = registry.tree
+        self.timers = timers
+        self.now_ns: Callable[[], int] = clock.monotonic_ns
+        self.watches: Watches[ClientConnection] = Watches()
+        self.sessions = Sessions(clock, timers, dice, registry.session_id, self._on_expired)
+        self.statistics = Statistics()
+        self.connections: dict[ClientConnection, None] = {}
+        self.port = port
+
+    @property
+    def outstanding_count(self) -> int:
+        """How many requests are not answered."""
+        return sum(each.outstanding_count for each in self.connections)
+
+    def on_event(self, event: WatchEvent) -> None:
+        """Something happened in the tree."""
+        for connection in self.watches.trigger(event):
+            connection.on_event(event)
+
+    def bound_watches(self) -> None:
+        """Close the connection with the largest watches where there are too many: it is told of nothing any more."""
+        if self.watches.kept_bytes > MOST_WATCH_BYTES:
+            self.watches.dismiss_largest().end("its watches take too much memory")
+
+    def _on_expired(self, session: Session) -> None:
+        try:
+            self.registry.perform([EndSessionOp(session.id)], Author(session.id), _ended)
+        except RegistryClosedError:
+            # The broker stops: its ephemeral nodes go by themselves.
+            return
+
+
+def _ended(outcome: Outcome) -> None:
+    """Nobody waits for the end of a session that has expired."""

@@ -1,0 +1,327 @@
+"""The registry of a single broker: the tree in this process, journaled to SQLite in an executor of its own.
+
+Invariants:
+
+- A change is answered, and seen by reads, when its transaction is committed.
+- Changes that come together share a commit: while one is under way the next ones gather. Very many take several, so
+  that others have their turns between.
+- A refusal is answered after the commit of what it was judged against.
+- Ephemeral nodes are gone when it is opened again. They belong to the broker's session, which is this object, or to
+  one of those that `barnabas.broker.registry.door` keeps for other processes and whose changes come by `perform`.
+- What a transaction did is told to watches and observers before its author is answered, and before they are told of the
+  next one.
+
+Source: design page, registry.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple, Protocol, TypeVar
+
+from barnabas.broker.registry.journal import Journal
+from barnabas.broker.registry.tree import Stage, Tree, TreeOp, Znode
+from barnabas.core.clock import Clock
+from barnabas.core.executor import Executor
+from barnabas.wire.registry.acl import Author
+from barnabas.wire.registry.store import (
+    ANY_VERSION,
+    CreateOp,
+    DeleteOp,
+    EventType,
+    Found,
+    NoNodeError,
+    Op,
+    OpResult,
+    RegistryClosedError,
+    RegistryError,
+    SessionListener,
+    SessionListeners,
+    SetOp,
+    Stat,
+    Watch,
+    WatchEvent,
+)
+
+T = TypeVar("T")
+_Answer = asyncio.Future[list[OpResult]]
+
+# Some 15 ms of the event loop to stage, and as much to take over; a transaction of more is a commit of its own.
+_OPS_PER_COMMIT = 1_000
+
+
+class Outcome(NamedTuple):
+    """What became of a transaction.
+
+    Attributes:
+        zxid: Its number; where it was refused, that of the last one that it was judged against.
+        time_ms: When, as the times of its nodes have it.
+        result: What its operations gave, or why all of it was refused or failed.
+    """
+
+    zxid: int
+    time_ms: int
+    result: list[OpResult] | BaseException
+
+
+class _Transaction(NamedTuple):
+    ops: Sequence[TreeOp]
+    author: Author | None
+    answer: Callable[[Outcome], object]
+
+
+class CommitLog(Protocol):
+    """Where commits go. Blocks: for the registry's executor."""
+
+    def commit(self, changes: Mapping[str, Znode | None], zxid: int) -> None:
+        """Make changes durable, all or none; ephemeral nodes are left out.
+
+        Raises:
+            StorageError: The disk failed; nothing of it is kept.
+        """
+        ...
+
+    def close(self) -> None:
+        """Nothing more will be committed."""
+        ...
+
+
+class EmbeddedRegistry:
+    """A `Registry` that needs no server."""
+
+    def __init__(self, tree: Tree, journal: CommitLog | None, clock: Clock, executor: Executor) -> None:
+        """Args:
+        tree: What is committed; owned from here on.
+        journal: Where commits go; None keeps nothing.
+        clock: For the times of nodes.
+        executor: Where commits run; its owner closes it after `close`.
+        """
+        self._tree = tree
+        self._journal = journal
+        self._clock = clock
+        self._executor = executor
+        self._session_id = max(1, clock.now_ms()) << 8
+        self._queue: deque[_Transaction] = deque()
+        self._observers: list[Watch] = []
+        self._is_flushing = False
+        self._is_closed = False
+        self._idle: asyncio.Future[None] | None = None
+        self._data_watches: dict[str, dict[Watch, None]] = {}
+        self._child_watches: dict[str, dict[Watch, None]] = {}
+        # It never ends before the process does.
+        self._session_listeners = SessionListeners()
+
+    @classmethod
+    async def open(cls, path: Path | None, clock: Clock, executor: Executor) -> "EmbeddedRegistry":
+        """Open the registry and become its one owner.
+
+        Args:
+            path: The SQLite file, created when missing; None keeps the tree in memory alone.
+            clock: For the times of nodes.
+            executor: A single thread of its own, for everything that blocks.
+
+        Raises:
+            StartupError: Another process owns it, or it cannot be read.
+        """
+        if path is None:
+            return cls(Tree(), None, clock, executor)
+        journal, tree = await _run(executor, lambda: Journal.open(path))
+        return cls(tree, journal, clock, executor)
+
+    @property
+    def session_id(self) -> int:
+        return self._session_id
+
+    def on_session(self, listener: SessionListener) -> Callable[[], None]:
+        return self._session_listeners.add(listener)
+
+    @property
+    def tree(self) -> Tree:
+        """What is committed; to be read alone."""
+        return self._tree
+
+    def observe(self, observer: Watch) -> None:
+        """Tell somebody of all that happens from now on."""
+        self._observers.append(observer)
+
+    def perform(self, ops: Sequence[TreeOp], author: Author | None, answer: Callable[[Outcome], object]) -> None:
+        """Do all of it as one transaction, or nothing.
+
+        Args:
+            author: Whose session it is, and who is asked for permissions; None: the broker.
+            answer: Called once it is committed or refused, on the event loop and in the middle of a commit: it must
+                do no more than to note what came of it.
+
+        Raises:
+            RegistryClosedError: The registry was closed.
+        """
+        self._check_open("")
+        self._queue.append(_Transaction(ops, author, answer))
+        if not self._is_flushing:
+            self._is_flushing = True
+            # Not at once: what else this turn of the loop asks for goes into the same commit.
+            asyncio.get_running_loop().call_soon(self._flush)
+
+    async def create(
+        self, path: str, data: bytes | None = None, ephemeral: bool = False, sequence: bool = False
+    ) -> str:
+        (result,) = await self._submit([CreateOp(path, data, ephemeral, sequence)])
+        assert isinstance(result, str)
+        return result
+
+    async def set(self, path: str, data: bytes | None, version: int = ANY_VERSION) -> Stat:
+        (result,) = await self._submit([SetOp(path, data, version)])
+        assert isinstance(result, Stat)
+        return result
+
+    async def delete(self, path: str, version: int = ANY_VERSION) -> None:
+        await self._submit([DeleteOp(path, version)])
+
+    async def multi(self, ops: Sequence[Op]) -> list[OpResult]:
+        return await self._submit(list(ops))
+
+    async def get(self, path: str, watch: Watch | None = None) -> tuple[bytes | None, Stat]:
+        self._check_open(path)
+        node = self._tree.get(path)
+        if node is None:
+            raise NoNodeError(path)
+        if watch is not None:
+            self._data_watches.setdefault(path, {})[watch] = None
+        return node.data, node.stat()
+
+    async def get_many(self, wanted: Sequence[str], watch: Callable[[str], Watch] | None = None) -> list[Found]:
+        found: list[Found] = []
+        for path in wanted:
+            self._check_open(path)
+            node = self._tree.get(path)
+            if node is not None and watch is not None:
+                self._data_watches.setdefault(path, {})[watch(path)] = None
+            found.append(None if node is None else (node.data, node.stat()))
+        return found
+
+    async def exists(self, path: str, watch: Watch | None = None) -> Stat | None:
+        self._check_open(path)
+        if watch is not None:
+            self._data_watches.setdefault(path, {})[watch] = None
+        node = self._tree.get(path)
+        return None if node is None else node.stat()
+
+    async def children(self, path: str, watch: Watch | None = None) -> list[str]:
+        self._check_open(path)
+        names = self._tree.children(path)
+        if watch is not None:
+            self._child_watches.setdefault(path, {})[watch] = None
+        return names
+
+    async def close(self) -> None:
+        if self._is_closed:
+            return
+        self._is_closed = True
+        if self._is_flushing:
+            self._idle = asyncio.get_running_loop().create_future()
+            await self._idle
+        self._data_watches.clear()
+        self._child_watches.clear()
+        self._observers.clear()
+        if self._journal is not None:
+            await _run(self._executor, self._journal.close)
+
+    def _check_open(self, path: str) -> None:
+        if self._is_closed:
+            raise RegistryClosedError(path)
+
+    def _submit(self, ops: Sequence[Op]) -> _Answer:
+        self._check_open(ops[0].path if ops else "")
+        answer: _Answer = asyncio.get_running_loop().create_future()
+        self.perform(ops, None, partial(_resolve, answer))
+        return answer
+
+    def _flush(self) -> None:
+        """Stage what waits, as far as there is room in one commit, and commit it."""
+        queue: list[_Transaction] = []
+        op_count = 0
+        while self._queue and op_count < _OPS_PER_COMMIT:
+            queue.append(self._queue.popleft())
+            op_count += len(queue[-1].ops)
+        if not queue:
+            self._is_flushing = False
+            if self._idle is not None:
+                self._idle.set_result(None)
+            return
+        stage = Stage(self._tree, self._session_id)
+        # With each outcome, how many events there are up to it.
+        outcomes: list[tuple[_Transaction, Outcome, int]] = []
+        now_ms = self._clock.now_ms()
+        for transaction in queue:
+            result: list[OpResult] | BaseException
+            try:
+                result = stage.apply(transaction.ops, now_ms, transaction.author)
+            except RegistryError as error:
+                result = error
+            outcomes.append((transaction, Outcome(stage.zxid, now_ms, result), len(stage.events)))
+
+        def committed(_: None) -> None:
+            self._tree.commit(stage)
+            start = 0
+            for transaction, outcome, end in outcomes:
+                for event in stage.events[start:end]:
+                    self._notify(event)
+                start = end
+                transaction.answer(outcome)
+            # What has come meanwhile may be as much again: in a turn of its own.
+            asyncio.get_running_loop().call_soon(self._flush)
+
+        def failed(error: BaseException) -> None:
+            for transaction, outcome, _ in outcomes:
+                transaction.answer(outcome._replace(result=error))
+            self._flush()
+
+        journal, zxid = self._journal, stage.zxid
+        if journal is None or zxid == self._tree.zxid:
+            committed(None)
+            return
+        # Most groups are one transaction: the executor reads the stage's own dictionary, which nobody changes any more.
+        changes = stage.changes
+        self._executor.run(lambda: journal.commit(changes, zxid), committed, failed)
+
+    def _notify(self, event: WatchEvent) -> None:
+        if event.type is EventType.CHILD:
+            watches = self._child_watches.pop(event.path, {})
+        else:
+            watches = self._data_watches.pop(event.path, {})
+            if event.type is EventType.DELETED:
+                watches |= self._child_watches.pop(event.path, {})
+        for watch in (*watches, *self._observers):
+            try:
+                watch(event)
+            except Exception as error:
+                # A watch with a bug must not leave the writers without their answers.
+                asyncio.get_running_loop().call_exception_handler(
+                    {"message": f"a watch on {event.path} failed", "exception": error}
+                )
+
+
+def _resolve(answer: _Answer, outcome: Outcome) -> None:
+    if answer.done():
+        return
+    if isinstance(outcome.result, BaseException):
+        answer.set_exception(outcome.result)
+    else:
+        answer.set_result(outcome.result)
+
+
+async def _run(executor: Executor, work: Callable[[], T]) -> T:
+    future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+
+    def succeed(result: T) -> None:
+        if not future.done():
+            future.set_result(result)
+
+    def fail(error: BaseException) -> None:
+        if not future.done():
+            future.set_exception(error)
+
+    executor.run(work, succeed, fail)
+    return await future

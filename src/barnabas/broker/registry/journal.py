@@ -1,0 +1,174 @@
+"""The file behind the embedded registry: one SQLite database that one process owns.
+
+    znode(path, data, czxid, mzxid, pzxid, ctime, mtime, version, created_count, aversion, acls)
+                        one row for each persistent node; acls: null (open to all) or JSON [[permissions, scheme, id]]
+    meta(key, value)    format, zxid
+
+Format 1 had neither `aversion` nor `acls`: it is changed to format 2 when it is opened.
+
+Invariants:
+
+- Ephemeral nodes are never written: whoever opens the file finds none. The transaction counter is written with every
+  commit, so a zxid (and with it a broker epoch) is never given twice.
+- A commit is one transaction in write-ahead mode with a full sync: one fsync, and nothing torn after a kill.
+- The exclusive lock is held from opening to closing: a second owner is refused.
+
+Everything here blocks; it runs in the registry's executor. Importing SQLite costs milliseconds, so that is done in
+`open`, off the event loop.
+
+Source: design page, registry; SQLite documentation, write-ahead log without shared memory.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from barnabas.broker.registry.tree import Tree, Znode
+from barnabas.core.errors import StartupError, StorageError
+from barnabas.wire.registry.acl import Acl, Acls
+
+if TYPE_CHECKING:
+    import sqlite3
+
+_FORMAT = 2
+_SCHEMA = """
+CREATE TABLE znode (
+    path TEXT PRIMARY KEY, data BLOB, czxid INTEGER, mzxid INTEGER, pzxid INTEGER,
+    ctime INTEGER, mtime INTEGER, version INTEGER, created_count INTEGER, aversion INTEGER, acls TEXT
+) WITHOUT ROWID;
+CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER) WITHOUT ROWID;
+"""
+_FROM_FORMAT_1 = (
+    "ALTER TABLE znode ADD COLUMN aversion INTEGER DEFAULT 0",
+    "ALTER TABLE znode ADD COLUMN acls TEXT",
+    "UPDATE meta SET value = 2 WHERE key = 'format'",
+)
+_PUT = "INSERT OR REPLACE INTO znode VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_DELETE = "DELETE FROM znode WHERE path = ?"
+_PUT_ZXID = "INSERT OR REPLACE INTO meta VALUES ('zxid', ?)"
+
+
+class Journal:
+    """An open database."""
+
+    __slots__ = ("_connection",)
+
+    def __init__(self, connection: "sqlite3.Connection") -> None:
+        self._connection = connection
+
+    @classmethod
+    def open(cls, path: Path) -> "tuple[Journal, Tree]":
+        """Open or create the database and read the tree.
+
+        Raises:
+            StartupError: Another process owns it, it is no registry, or the disk failed.
+        """
+        import sqlite3
+
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _check_regular(path)
+            if not path.exists():
+                # It holds users' keys. What SQLite makes beside it gets the same mode.
+                path.touch(mode=0o600)
+            connection = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
+        except (OSError, sqlite3.Error) as error:
+            raise StartupError(f"cannot open the registry {path}: {error}") from error
+        try:
+            return cls(connection), _load(connection, path)
+        except sqlite3.Error as error:
+            connection.close()
+            if "locked" in str(error):
+                raise StartupError(
+                    f"the registry {path} is in use by another process; stop that broker first"
+                ) from error
+            raise StartupError(f"cannot open the registry {path}: {error}") from error
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            connection.close()
+            raise StartupError(f"the registry {path} is damaged: {error}") from error
+        except BaseException:
+            connection.close()
+            raise
+
+    def commit(self, changes: Mapping[str, Znode | None], zxid: int) -> None:
+        """Make changes durable, all or none.
+
+        Raises:
+            StorageError: The disk failed; nothing of it is kept.
+        """
+        import sqlite3
+
+        connection = self._connection
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.executemany(_DELETE, [(path,) for path, node in changes.items() if node is None])
+            connection.executemany(
+                _PUT,
+                [
+                    (path, *node[:7], node.created_count, node.aversion, _acls_text(node.acls))
+                    for path, node in changes.items()
+                    if node is not None and not node.ephemeral_owner
+                ],
+            )
+            connection.execute(_PUT_ZXID, (zxid,))
+            connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise StorageError(f"the registry could not be written: {error}") from error
+
+    def close(self) -> None:
+        """Close the file; the write-ahead log is folded into it."""
+        self._connection.close()
+
+
+def _check_regular(path: Path) -> None:
+    """See that SQLite would open no link, pipe or directory."""
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        file = path.with_name(path.name + suffix)
+        if file.is_symlink() or (file.exists() and not file.is_file()):
+            raise StartupError(f"cannot open the registry {path}: {file.name} is no regular file")
+
+
+def _load(connection: "sqlite3.Connection", path: Path) -> Tree:
+    # Exclusive before the first access: the write-ahead log then needs no shared memory, and nobody else gets in.
+    connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("BEGIN IMMEDIATE")
+    if connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is None:
+        for statement in _SCHEMA.split(";"):
+            connection.execute(statement)
+        connection.execute("INSERT INTO meta VALUES ('format', ?), ('zxid', 0)", (_FORMAT,))
+    meta = dict(connection.execute("SELECT key, value FROM meta"))
+    if meta.get("format") == 1:
+        for statement in _FROM_FORMAT_1:
+            connection.execute(statement)
+        meta["format"] = _FORMAT
+    connection.execute("COMMIT")
+    if meta.get("format") != _FORMAT:
+        raise StartupError(f"the registry {path} has format {meta.get('format')}, this version reads {_FORMAT}")
+    rows = connection.execute(
+        "SELECT path, data, czxid, mzxid, pzxid, ctime, mtime, version, created_count, aversion, acls FROM znode"
+    )
+    nodes = {}
+    for name, data, *numbers, acls in rows:
+        # SQLite keeps what it is given, whatever the column's type.
+        if not (
+            isinstance(name, str) and isinstance(data, bytes | None) and all(type(each) is int for each in numbers)
+        ):
+            raise ValueError(f"the row of {name!r}")
+        node = Znode(data, *numbers[:7])
+        nodes[name] = node._replace(aversion=numbers[7], acls=() if acls is None else _acls(acls))
+    if type(meta["zxid"]) is not int:
+        raise ValueError(f"zxid {meta['zxid']!r}")
+    return Tree(nodes, meta["zxid"])
+
+
+def _acls_text(acls: Acls) -> str | None:
+    return json.dumps(acls, separators=(",", ":")) if acls else None
+
+
+def _acls(text: str) -> Acls:
+    return tuple(Acl(*each) for each in json.loads(text))

@@ -1,0 +1,394 @@
+"""The tree in memory, and the stage on which transactions are tried before they are durable. Pure.
+
+Invariants:
+
+- `Tree` holds what is committed; only `Tree.commit` changes it.
+- A `Stage` sees the tree and what was staged before; a transaction that fails leaves it as it was.
+- A node's sequence counter counts the children ever created in it, so a number is never given twice. What
+  ZooKeeper shows as cversion is that count twice less the children there are: comings and goings together.
+- What ends a session takes all its ephemeral nodes, those too that were staged a moment before.
+
+Source: ZooKeeper programmer's guide, data model and stat structure; ZooKeeper 3.5.9, PrepRequestProcessor (in which
+order an operation's reasons to be refused are looked at).
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeAlias, assert_never
+
+from barnabas.wire.registry import access, acl, paths
+from barnabas.wire.registry.acl import Acls, Author, Identity
+from barnabas.wire.registry.store import (
+    ANY_VERSION,
+    BadArgumentsError,
+    BadVersionError,
+    CheckOp,
+    CreateOp,
+    DeleteOp,
+    EventType,
+    InvalidAclError,
+    NoAuthError,
+    NoChildrenForEphemeralsError,
+    NodeExistsError,
+    NoNodeError,
+    NotEmptyError,
+    Op,
+    OpResult,
+    RegistryError,
+    SetOp,
+    Stat,
+    WatchEvent,
+)
+
+
+class SetAclOp(NamedTuple):
+    """Replace who may do what with a node, if that was set so often before."""
+
+    path: str
+    acls: Acls
+    version: int = ANY_VERSION
+
+
+class EndSessionOp(NamedTuple):
+    """Delete the ephemeral nodes of a session."""
+
+    session_id: int
+
+
+class RefusedOp(NamedTuple):
+    """What is known to be refused before anybody looks at the tree."""
+
+    error: RegistryError
+
+
+TreeOp: TypeAlias = Op | SetAclOp | EndSessionOp | RefusedOp
+"""All that changes the tree: what the broker asks for, and what only ZooKeeper's clients do."""
+
+
+class Znode(NamedTuple):
+    """One node without its children; `acls` as in `CreateOp`."""
+
+    data: bytes | None
+    czxid: int
+    mzxid: int
+    pzxid: int
+    ctime: int
+    mtime: int
+    version: int = 0
+    created_count: int = 0
+    child_count: int = 0
+    ephemeral_owner: int = 0
+    aversion: int = 0
+    acls: Acls = ()
+
+    def stat(self) -> Stat:
+        """The node as ZooKeeper shows it."""
+        return Stat(
+            self.czxid,
+            self.mzxid,
+            self.ctime,
+            self.mtime,
+            self.version,
+            self.created_count * 2 - self.child_count,
+            self.aversion,
+            self.ephemeral_owner,
+            len(self.data or b""),
+            self.child_count,
+            self.pzxid,
+        )
+
+
+class Tree:
+    """What is committed.
+
+    Attributes:
+        zxid: The last transaction that is in it.
+        is_secured: Whether nodes without a list of permissions are not open to all.
+    """
+
+    __slots__ = ("_children", "_ephemerals", "_nodes", "is_secured", "zxid")
+
+    def __init__(self, nodes: Mapping[str, Znode] | None = None, zxid: int = 0) -> None:
+        """Args:
+        nodes: Path to node, parents included; child counts are counted anew. Empty: the root alone.
+        zxid: The last transaction that is in them.
+        """
+        self.zxid = zxid
+        self.is_secured = False
+        self._nodes: dict[str, Znode] = {paths.ROOT: Znode(None, 0, 0, 0, 0, 0)}
+        self._children: dict[str, set[str]] = {}
+        self._ephemerals: dict[int, set[str]] = {}
+        self._nodes.update(nodes or {})
+        for path in self._nodes:
+            if path != paths.ROOT:
+                self._children.setdefault(paths.parent(path), set()).add(paths.name(path))
+        for path, node in self._nodes.items():
+            self._nodes[path] = node._replace(child_count=len(self._children.get(path, ())))
+            if node.ephemeral_owner:
+                self._ephemerals.setdefault(node.ephemeral_owner, set()).add(path)
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def get(self, path: str) -> Znode | None:
+        """The node of a path, if there is one."""
+        return self._nodes.get(path)
+
+    def acls(self, path: str, node: Znode) -> Acls:
+        """Who may do what with a node; empty: everybody everything."""
+        return access.acls_of_secured(path) if self.is_secured and not node.acls else node.acls
+
+    def children(self, path: str) -> list[str]:
+        """The sorted names of a node's children.
+
+        Raises:
+            NoNodeError: There is no such node.
+        """
+        if path not in self._nodes:
+            raise NoNodeError(path)
+        return sorted(self._children.get(path, ()))
+
+    def ephemerals(self, session_id: int) -> list[str]:
+        """The sorted paths of a session's ephemeral nodes."""
+        return sorted(self._ephemerals.get(session_id, ()))
+
+    def owners(self) -> list[int]:
+        """The sessions that have ephemeral nodes."""
+        return sorted(self._ephemerals)
+
+    def commit(self, stage: "Stage") -> None:
+        """Take over what was staged; the stage is used up."""
+        self.zxid = stage.zxid
+        for path, node in stage.changes.items():
+            parent = paths.parent(path)
+            before = self._nodes.get(path)
+            if before is not None and before.ephemeral_owner:
+                self._disown(before.ephemeral_owner, path)
+            if node is not None:
+                self._nodes[path] = node
+                if path != paths.ROOT:
+                    self._children.setdefault(parent, set()).add(paths.name(path))
+                if node.ephemeral_owner:
+                    self._ephemerals.setdefault(node.ephemeral_owner, set()).add(path)
+            elif before is not None:
+                del self._nodes[path]
+                siblings = self._children[parent]
+                siblings.discard(paths.name(path))
+                if not siblings:
+                    del self._children[parent]
+
+    def _disown(self, session_id: int, path: str) -> None:
+        owned = self._ephemerals[session_id]
+        owned.discard(path)
+        if not owned:
+            del self._ephemerals[session_id]
+
+
+class Stage:
+    """Transactions on top of a tree that are not committed yet.
+
+    Attributes:
+        zxid: The last transaction staged, or the tree's.
+        changes: Path to the node as it will be; None: it will be gone.
+        events: What watches are to be told once it is committed, in order.
+    """
+
+    __slots__ = ("_identities", "_owner", "_session_id", "_tree", "_undo", "changes", "events", "zxid")
+
+    def __init__(self, tree: Tree, session_id: int) -> None:
+        """Args:
+        session_id: The broker's own.
+        """
+        self._tree = tree
+        self._owner = self._session_id = session_id
+        self._identities: Sequence[Identity] | None = None
+        self._undo: dict[str, tuple[bool, Znode | None]] = {}
+        self.zxid = tree.zxid
+        self.changes: dict[str, Znode | None] = {}
+        self.events: list[WatchEvent] = []
+
+    def get(self, path: str) -> Znode | None:
+        """The node as it will be."""
+        return self.changes[path] if path in self.changes else self._tree.get(path)
+
+    def apply(self, ops: Sequence[TreeOp], now_ms: int, author: Author | None = None) -> list[OpResult]:
+        """Try one transaction.
+
+        Args:
+            author: Who asks for it; None: the broker.
+
+        Raises:
+            RegistryError: An operation was refused; nothing of the transaction is staged.
+        """
+        self._owner, self._identities = (self._session_id, None) if author is None else author
+        event_count = len(self.events)
+        self._undo = {}
+        self.zxid += 1
+        results: list[OpResult] = []
+        try:
+            for op in ops:
+                # No comprehension: a refusal has to know how many came before it.
+                results.append(self._apply_one(op, now_ms))
+            return results
+        except BaseException as error:
+            if isinstance(error, RegistryError):
+                error.op_index = len(results)
+            # differs from Kafka (registry-refusals): there a refusal is a transaction, too.
+            self.zxid -= 1
+            del self.events[event_count:]
+            for path, (was_changed, node) in self._undo.items():
+                if was_changed:
+                    self.changes[path] = node
+                else:
+                    del self.changes[path]
+            raise
+
+    def _put(self, path: str, node: Znode | None) -> None:
+        if path not in self._undo:
+            self._undo[path] = (path in self.changes, self.changes.get(path))
+        self.changes[path] = node
+
+    def _apply_one(self, op: TreeOp, now_ms: int) -> OpResult:
+        match op:
+            case CreateOp():
+                return self._create(op, now_ms)
+            case SetOp():
+                node = self._at_version(op.path, op.version, acl.WRITE)
+                if self._is_kept(op.path, node):
+                    raise NoAuthError(op.path)
+                changed = node._replace(data=op.data, mzxid=self.zxid, mtime=now_ms, version=node.version + 1)
+                self._put(op.path, changed)
+                self.events.append(WatchEvent(EventType.CHANGED, op.path))
+                return changed.stat()
+            case DeleteOp():
+                self._delete(op)
+                return None
+            case CheckOp():
+                self._at_version(op.path, op.version, acl.READ)
+                return None
+            case SetAclOp():
+                return self._set_acls(op)
+            case EndSessionOp():
+                self._end_session(op.session_id)
+                return None
+            case RefusedOp():
+                raise op.error
+            case _:
+                assert_never(op)
+
+    def _at_version(self, path: str, version: int, permission: int) -> Znode:
+        _check_path(path)
+        node = self.get(path)
+        if node is None:
+            raise NoNodeError(path)
+        self._check(node, permission, path)
+        if version not in (ANY_VERSION, node.version):
+            raise BadVersionError(path)
+        return node
+
+    def _check(self, node: Znode, permission: int, path: str) -> None:
+        if self._identities is not None and not acl.may(self._tree.acls(path, node), permission, self._identities):
+            raise NoAuthError(path)
+
+    def _is_kept(self, path: str, node: Znode) -> bool:
+        """Whether a node is to be changed by the broker alone, and it is somebody else who asks."""
+        # differs from Kafka (registry-kept): whoever deletes the controller's or a broker's node ends it there.
+        is_own = access.is_brokers_own(path) or node.ephemeral_owner == self._session_id
+        return is_own and self._identities is not None
+
+    def _settled(self, acls: Acls, path: str) -> Acls:
+        """What is kept of a list that somebody sent."""
+        if self._identities is None:
+            return acls
+        settled = acl.settled(acls, self._identities)
+        if settled is None:
+            raise InvalidAclError(path)
+        return settled
+
+    def _create(self, op: CreateOp, now_ms: int) -> str:
+        is_checked = self._identities is None and not op.is_sequence
+        if is_checked:
+            # A path that is none is the broker's own mistake, and told as one. Others hear of their parent first.
+            _check_path(op.path)
+        elif "/" not in op.path or "\0" in op.path:
+            raise BadArgumentsError(op.path)
+        acls = self._settled(op.acls, op.path)
+        parent_path = paths.parent(op.path)
+        parent = self.get(parent_path)
+        if parent is None:
+            raise NoNodeError(parent_path)
+        self._check(parent, acl.CREATE, parent_path)
+        path = f"{op.path}{parent.created_count:010d}" if op.is_sequence else op.path
+        if self._identities is not None and (
+            access.is_brokers_own(path) or (op.is_ephemeral and access.is_of_skeleton(path))
+        ):
+            raise NoAuthError(path)
+        if not is_checked:
+            # With its number a sequential node's path is one, even where the part before the number is not.
+            _check_path(path)
+        if self.get(path) is not None:
+            raise NodeExistsError(path)
+        if parent.ephemeral_owner:
+            raise NoChildrenForEphemeralsError(parent_path)
+        owner = self._owner if op.is_ephemeral else 0
+        self._put(
+            path, Znode(op.data, self.zxid, self.zxid, self.zxid, now_ms, now_ms, ephemeral_owner=owner, acls=acls)
+        )
+        self._put(
+            parent_path,
+            parent._replace(
+                pzxid=self.zxid, created_count=parent.created_count + 1, child_count=parent.child_count + 1
+            ),
+        )
+        self.events.append(WatchEvent(EventType.CREATED, path))
+        self.events.append(WatchEvent(EventType.CHILD, parent_path))
+        return path
+
+    def _delete(self, op: DeleteOp) -> None:
+        # A path that is none names no node: of those ZooKeeper looks at these alone.
+        if op.path == paths.ROOT or "/" not in op.path or "\0" in op.path:
+            raise BadArgumentsError(op.path)
+        node, parent = self.get(op.path), self.get(paths.parent(op.path))
+        if node is None or parent is None:
+            raise NoNodeError(op.path)
+        self._check(parent, acl.DELETE, op.path)
+        if self._is_kept(op.path, node) or (self._identities is not None and access.is_of_skeleton(op.path)):
+            raise NoAuthError(op.path)
+        if op.version not in (ANY_VERSION, node.version):
+            raise BadVersionError(op.path)
+        if node.child_count:
+            raise NotEmptyError(op.path)
+        self._remove(op.path, parent)
+
+    def _remove(self, path: str, parent: Znode) -> None:
+        parent_path = paths.parent(path)
+        self._put(path, None)
+        self._put(parent_path, parent._replace(pzxid=self.zxid, child_count=parent.child_count - 1))
+        self.events.append(WatchEvent(EventType.DELETED, path))
+        self.events.append(WatchEvent(EventType.CHILD, parent_path))
+
+    def _set_acls(self, op: SetAclOp) -> Stat:
+        _check_path(op.path)
+        acls = self._settled(op.acls, op.path)
+        node = self.get(op.path)
+        if node is None:
+            raise NoNodeError(op.path)
+        self._check(node, acl.ADMIN, op.path)
+        if op.version not in (ANY_VERSION, node.aversion):
+            raise BadVersionError(op.path)
+        changed = node._replace(acls=acls, aversion=node.aversion + 1)
+        self._put(op.path, changed)
+        return changed.stat()
+
+    def _end_session(self, session_id: int) -> None:
+        owned = {*self._tree.ephemerals(session_id), *self.changes}
+        for path in sorted(owned):
+            node = self.get(path)
+            if node is not None and node.ephemeral_owner == session_id:
+                parent = self.get(paths.parent(path))
+                assert parent is not None
+                self._remove(path, parent)
+
+
+def _check_path(path: str) -> None:
+    if not paths.is_valid(path):
+        raise BadArgumentsError(path)

@@ -1,0 +1,268 @@
+"""Appends that take long to prepare, and those that wait behind them.
+
+    append ─► short? ─► placed at once
+                 │ no, or another one of the log waits
+                 └─► its log's queue ─► prepared in the executor ─► large? ─► placed ─► the next one
+                                                                      └─► written in an executor, then placed
+
+Invariants:
+- The appends of a log are placed in the order in which they came, also those that would be short, so that a
+  producer's order is kept and a log's end stays where it was when one was prepared for it.
+- Leadership, leader epoch, min.insync.replicas and whether the partition is still there are looked at again before
+  anything is written, and before what was written is placed: else it is cut off again.
+- Each has an answer, whatever is raised; one that fails fails alone. Nobody's leaving takes one back.
+- What waits is in the memory of the requests that brought it (`RequestContext.keep_frame`). Large requests are bounded
+  there; small ones, which a peer may send, leave behind and send again, are bounded here by their number.
+
+Source: design page, rule 1 (nothing long on the loop).
+"""
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol, TypeVar
+
+from barnabas.broker.log.append_result import AppendResult
+from barnabas.broker.log.appends.prepared import Prepared
+from barnabas.broker.log.partition_log import PartitionLog
+from barnabas.broker.replicas.partition import Partition
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import StorageError
+from barnabas.core.executor import Executor
+from barnabas.core.pending import Pending, completed
+from barnabas.wire.records.record_rules import RecordRefusal
+
+T = TypeVar("T")
+
+_logger = logging.getLogger(__name__)
+
+# Each is short, but together they are not: then the others have their turn.
+_APPENDS_PER_TURN = 4
+# More than any clients that wait for their answers have on their way; with small requests 320 MB at the most.
+# differs from Kafka (waiting-appends): its request queue is full then, and no client is read from.
+MOST_WAITING = 20_000
+
+
+class Timed(Protocol):
+    """Makes of work the same work whose time is counted."""
+
+    def __call__(self, work: Callable[[], T], /) -> Callable[[], T]: ...
+
+
+def untimed(work: Callable[[], T], /) -> Callable[[], T]:
+    """Nobody counts its time."""
+    return work
+
+
+class Append:
+    """One append that waits; see `Partition.append`.
+
+    Attributes:
+        partition: Whose; it may be hosted anew meanwhile, with the same log.
+        leader_epoch: The one in which it came.
+        pending: Its answer.
+        timed: Has the time counted that it takes to prepare.
+    """
+
+    __slots__ = (
+        "is_any_format",
+        "is_client",
+        "leader_epoch",
+        "partition",
+        "pending",
+        "records",
+        "required_acks",
+        "timed",
+    )
+
+    def __init__(
+        self,
+        partition: Partition,
+        records: memoryview,
+        required_acks: int,
+        is_client: bool,
+        is_any_format: bool,
+        timed: Timed = untimed,
+    ) -> None:
+        self.partition = partition
+        self.records = records
+        self.leader_epoch = partition.leader_epoch
+        self.required_acks = required_acks
+        self.is_client = is_client
+        self.is_any_format = is_any_format
+        self.timed = timed
+        self.pending: Pending[AppendResult] = Pending()
+
+
+class AppendQueues:
+    """The queues of all logs. Belongs to the event loop's thread.
+
+    Attributes:
+        by_log: Those that have one at the moment: their appends go into it.
+    """
+
+    __slots__ = (
+        "_absence_of",
+        "_appended",
+        "_defer",
+        "_executor",
+        "_is_closed",
+        "_storage_failed",
+        "_waiting_count",
+        "by_log",
+    )
+
+    def __init__(
+        self,
+        executor: Executor,
+        defer: Callable[..., object],
+        absence_of: Callable[[Partition], ErrorCode],
+        appended: Callable[[Partition], object],
+        storage_failed: Callable[[StorageError], AppendResult],
+    ) -> None:
+        """Args:
+        executor: Where appends are prepared.
+        defer: Runs `callback(*args)` in the loop's next turn.
+        absence_of: Why a partition is not hosted any more; NONE while it is.
+        appended: Told of a partition that holds more now.
+        storage_failed: Told that the disk failed; says what the answer is.
+        """
+        self._executor = executor
+        self._defer = defer
+        self._absence_of = absence_of
+        self._appended = appended
+        self._storage_failed = storage_failed
+        self._is_closed = False
+        self._waiting_count = 0
+        self.by_log: dict[PartitionLog, deque[Append]] = {}
+
+    def add(self, append: Append) -> Pending[AppendResult]:
+        """Append when its turn has come; it was too long to be placed at once, or others wait."""
+        if self._is_closed:
+            return completed(AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER))
+        if append.is_client and self._waiting_count >= MOST_WAITING:
+            return completed(AppendResult(ErrorCode.REQUEST_TIMED_OUT))
+        self._waiting_count += 1
+        log = append.partition.log
+        queue = self.by_log.get(log)
+        if queue is not None:
+            queue.append(append)
+        else:
+            self.by_log[log] = deque((append,))
+            self._begin(append)
+        return append.pending
+
+    def close(self) -> None:
+        """Append nothing any more: the broker stops. Who waits is sent to look for another leader."""
+        self._is_closed = True
+        queues, self.by_log = self.by_log, {}
+        for queue in queues.values():
+            for append in queue:
+                append.pending.complete(AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER))
+
+    def _begin(self, append: Append) -> None:
+        """Prepare the first one of a queue."""
+        self._executor.run(
+            append.timed(append.partition.log.preparation(append.records, append.is_any_format)),
+            partial(self._prepared, append),
+            partial(self._failed, append),
+        )
+
+    def _prepared(self, append: Append, prepared: Prepared | RecordRefusal) -> None:
+        result = self._outcome(append, partial(self._write_or_place, append, prepared))
+        if result is not None:
+            self._finish(append, result)
+
+    def _failed(self, append: Append, error: BaseException) -> None:
+        _logger.error("an append to %s could not be prepared", append.partition.topic_partition, exc_info=error)
+        self._finish(append, AppendResult(ErrorCode.UNKNOWN_SERVER_ERROR))
+
+    def _write_or_place(self, append: Append, prepared: Prepared | RecordRefusal) -> AppendResult | None:
+        """Place it, or begin to write it where that takes long: then it gives None."""
+        partition, leader_epoch, size_bytes = append.partition, append.leader_epoch, len(append.records)
+
+        def place() -> AppendResult:
+            return partition.place(prepared, leader_epoch, size_bytes)
+
+        def fail(error: BaseException) -> AppendResult:
+            raise error
+
+        written = partial(self._written, append)
+        if partition.log.write_ahead(
+            prepared, leader_epoch, lambda _: written(place), lambda error: written(partial(fail, error))
+        ):
+            return None
+        return place()
+
+    def _written(self, append: Append, place: Callable[[], AppendResult]) -> None:
+        """It stands behind the log's end, or could not be written, as `place` will say."""
+        result = self._outcome(append, place)
+        assert result is not None
+        try:
+            append.partition.log.drop_ahead()
+        except StorageError as error:
+            result = self._storage_failed(error)
+        self._finish(append, result)
+
+    def _finish(self, append: Append, result: AppendResult) -> None:
+        log = append.partition.log
+        queue = self.by_log.get(log)
+        if queue is None:
+            # Closed meanwhile; it has its answer.
+            return
+        self._settle_first(queue, result)
+        self._go_on(log)
+
+    def _settle_first(self, queue: deque[Append], result: AppendResult) -> None:
+        self._waiting_count -= 1
+        append = queue.popleft()
+        if result.error_code:
+            append.partition.counts.note_refused(result.error_code, len(append.records))
+        append.pending.complete(result)
+
+    def _go_on(self, log: PartitionLog) -> None:
+        """Place what waits, up to one that must be prepared."""
+        queue = self.by_log.get(log)
+        if queue is None:
+            return
+        for _ in range(_APPENDS_PER_TURN):
+            if not queue:
+                break
+            append = queue[0]
+            result = self._outcome(append, partial(_place_at_once, append))
+            if result is None:
+                self._begin(append)
+                return
+            self._settle_first(queue, result)
+        if queue:
+            self._defer(self._go_on, log)
+        elif self.by_log.get(log) is queue:
+            del self.by_log[log]
+
+    def _outcome(self, append: Append, place: Callable[[], AppendResult | None]) -> AppendResult | None:
+        """What becomes of an append whose turn it is; None where it must be prepared, or is being written."""
+        partition = append.partition
+        if self._is_closed:
+            return AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        absence = self._absence_of(partition)
+        if absence:
+            return AppendResult(absence)
+        refusal = partition.refuse_append(append.leader_epoch, append.required_acks)
+        if refusal is not None:
+            return refusal
+        try:
+            result = place()
+        except StorageError as error:
+            return self._storage_failed(error)
+        except Exception:
+            # A bug of ours must not hold up those behind it.
+            _logger.exception("an append to %s failed", partition.topic_partition)
+            return AppendResult(ErrorCode.UNKNOWN_SERVER_ERROR)
+        if result is not None and not result.error_code:
+            self._appended(partition)
+        return result
+
+
+def _place_at_once(append: Append) -> AppendResult | None:
+    return append.partition.append(append.records, append.required_acks, append.is_client, append.is_any_format)

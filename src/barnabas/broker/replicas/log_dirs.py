@@ -1,0 +1,94 @@
+"""Where the replicas of this broker stand: what clients are told of its log directories, and how they choose them.
+
+Source: semantics, AlterReplicaLogDirs and DescribeLogDirs; KIP-113.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from barnabas.broker.log.directories.directory import LogDirectory, future_name
+from barnabas.broker.log.manager import LogManager
+from barnabas.broker.replicas.manager import ReplicaManager
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.types import TopicPartition
+
+_LONGEST_NAME = 255
+_ANY_TOKEN = bytes(16)
+
+
+class ReplicaSize(NamedTuple):
+    """One log in a directory.
+
+    Attributes:
+        lag: How many offsets it is behind: a log behind its high watermark, a copy behind its log.
+        is_future: It is the copy of a log that is on its way here.
+    """
+
+    topic_partition: TopicPartition
+    size_bytes: int
+    lag: int
+    is_future: bool
+
+
+class ReplicaLogDirs:
+    """The log directories of one broker. Owned by the event loop."""
+
+    def __init__(self, logs: LogManager, replicas: ReplicaManager) -> None:
+        self._logs = logs
+        self._replicas = replicas
+
+    def directories(self) -> list[tuple[str, bool]]:
+        """The path of each directory, and whether it can be used."""
+        directories = self._logs.directories
+        return [(_path(each), each in directories.online) for each in directories.all]
+
+    def replicas(self) -> Iterator[tuple[str, ReplicaSize]]:
+        """Every log with the path of its directory; what comes and goes meanwhile may be left out."""
+        paths = {each.path: _path(each) for each in self._logs.directories.online}
+        for key in list(self._logs.topic_partitions):
+            log = self._logs.get(key)
+            if log is not None and log.directory.parent in paths:
+                partition = self._replicas.partition(key)
+                high_watermark = 0 if partition is None else partition.high_watermark
+                lag = max(high_watermark - log.log_end_offset, 0)
+                yield paths[log.directory.parent], ReplicaSize(key, log.size_bytes, lag, is_future=False)
+            move = self._logs.moves.get(key)
+            if log is not None and move is not None:
+                # A copy that is not open yet is told as an empty one: Kafka makes it before it answers.
+                size_bytes, end_offset = 0, 0
+                if move.future is not None:
+                    size_bytes, end_offset = move.future.size_bytes, move.future.log_end_offset
+                lag = log.log_end_offset - end_offset
+                yield _path(move.directory), ReplicaSize(key, size_bytes, lag, is_future=True)
+
+    def place(self, topic_partition: TopicPartition, path: str, is_known: bool) -> ErrorCode:
+        """A replica is to stand in a directory: it begins to move there; one that is not here yet will be made there.
+
+        Args:
+            path: As it is told to clients.
+            is_known: Whether the cluster has such a partition, be it on another broker.
+
+        Returns:
+            Why not; NONE where it moves, or stands there.
+        """
+        if len(future_name(topic_partition, _ANY_TOKEN)) > _LONGEST_NAME:
+            return ErrorCode.INVALID_TOPIC_EXCEPTION
+        directories = self._logs.directories
+        directory = next((each for each in directories.all if _path(each) == path), None)
+        if directory is None:
+            return ErrorCode.LOG_DIR_NOT_FOUND
+        if directory not in directories.online:
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        absence = self._replicas.absence_of(topic_partition)
+        partition = self._replicas.partition(topic_partition)
+        if partition is None and absence == ErrorCode.KAFKA_STORAGE_ERROR:
+            return absence
+        self._logs.place(topic_partition, directory)
+        if partition is not None:
+            return ErrorCode.NONE
+        return ErrorCode.REPLICA_NOT_AVAILABLE if is_known else absence
+
+
+def _path(directory: LogDirectory) -> str:
+    """As clients are told of it."""
+    return str(directory.path.absolute())

@@ -1,0 +1,486 @@
+"""All partitions that this broker hosts, and what the controller tells about them.
+
+Invariants: a partition is in the table from the moment its log is open until the controller stops it; a control
+request from a controller older than the newest one seen changes nothing; control requests leave what they would leave
+if logs were opened at once, in the order in which they came, however long a log takes to open.
+
+Source: semantics, replication (LeaderAndIsr, StopReplica); design page, replication.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Protocol
+
+from barnabas.broker.log.append_result import AppendResult
+from barnabas.broker.log.manager import LogManager
+from barnabas.broker.log.partition_log import PartitionLog
+from barnabas.broker.replicas.append_queues import Append, AppendQueues, Timed, untimed
+from barnabas.broker.replicas.partition import Partition
+from barnabas.broker.replicas.topic_counts import TopicTable
+from barnabas.core.config import TopicConfig
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import StorageError
+from barnabas.core.executor import Executor
+from barnabas.core.pending import Pending, completed
+from barnabas.core.purgatory import Purgatory
+from barnabas.core.types import TopicPartition
+from barnabas.wire.protocol.messages.leader_and_isr import (
+    LeaderAndIsrPartitionError,
+    LeaderAndIsrPartitionState2,
+    LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
+)
+from barnabas.wire.protocol.messages.stop_replica import (
+    StopReplicaPartitionError,
+    StopReplicaPartitionState,
+    StopReplicaRequest,
+    StopReplicaResponse,
+)
+
+log = logging.getLogger(__name__)
+
+# A leader epoch in StopReplica that is always obeyed: the topic goes, or the sender knows no epoch.
+_EPOCH_DURING_DELETE = -2
+_NO_EPOCH = -1
+_UPDATES_PER_TURN = 100
+# More would only wait for each other in the threads that open them.
+_LOGS_OPENED_AT_ONCE = 100
+_LOGS_DELETED_AT_ONCE = 100
+
+
+class LeadershipListener(Protocol):
+    """Is told which partitions this broker leads, and which no longer; the group coordinator is one."""
+
+    def __call__(self, led: list[Partition], resigned: list[TopicPartition]) -> object: ...
+
+
+class _DelayedAppend:
+    """An append whose answer waits until it is safe."""
+
+    __slots__ = ("pending",)
+
+    def __init__(self) -> None:
+        self.pending: Pending[AppendResult] = Pending()
+
+    def try_complete(self) -> bool:
+        return self.pending.is_done
+
+    def expire(self) -> None:
+        self.pending.complete(AppendResult(ErrorCode.REQUEST_TIMED_OUT))
+
+    def fail(self, error: Exception) -> None:
+        self.pending.fail(error)
+
+
+class ReplicaManager:
+    """The partitions of one broker. Owned by the event loop.
+
+    Attributes:
+        topics: What is done to topics, in numbers.
+    """
+
+    def __init__(
+        self,
+        broker_id: int,
+        logs: LogManager,
+        fetches: Purgatory,
+        topic_config: Callable[[str], TopicConfig],
+        append_executor: Executor,
+        defer: Callable[..., object],
+    ) -> None:
+        """Args:
+        fetches: Told of every append, under the partition; appends that must wait for the disk do so there too.
+        topic_config: A topic's settings as they are now.
+        append_executor: Where appends are prepared that take long.
+        defer: Runs `callback(*args)` in the loop's next turn.
+        """
+        self._broker_id = broker_id
+        # Whoever leads a partition that is appended to; nobody once the broker stops.
+        self._appending_leader: int | None = broker_id
+        self._logs = logs
+        self._topic_config = topic_config
+        self._fetches = fetches
+        self._offline: set[tuple[str, int]] = set()
+        logs.on_offline = self._take_offline
+        logs.on_moved = self._log_moved
+        self._partitions: dict[tuple[str, int], Partition] = {}
+        self.topics = TopicTable()
+        # The newest state of a partition whose log is still being opened; gone when the partition was stopped.
+        self._awaited: dict[TopicPartition, LeaderAndIsrPartitionState2] = {}
+        self._append_queues = AppendQueues(
+            append_executor,
+            defer,
+            self._absence_of_hosted,
+            lambda partition: fetches.notify(partition.topic_partition),
+            self.storage_failed,
+        )
+        logs.is_appending = lambda log: log in self._append_queues.by_log
+        self._controller_epoch = 0
+        self.on_leadership: LeadershipListener | None = None
+        # The host's lookup, bound once: produce and fetch call it for every partition of every request.
+        self.partition: Callable[[tuple[str, int]], Partition | None] = self._partitions.get
+
+    @property
+    def partitions(self) -> Iterable[Partition]:
+        return self._partitions.values()
+
+    @property
+    def partition_count(self) -> int:
+        return len(self._partitions)
+
+    @property
+    def offline_count(self) -> int:
+        """How many partitions stood in directories that failed."""
+        return len(self._offline)
+
+    def high_watermarks(self) -> dict[TopicPartition, int]:
+        """What the high watermark checkpoint holds."""
+        return {each.topic_partition: each.high_watermark for each in self._partitions.values()}
+
+    def append_now(
+        self,
+        partition: Partition,
+        records: memoryview,
+        required_acks: int,
+        is_any_format: bool = False,
+        is_client: bool = True,
+        timed: Timed = untimed,
+    ) -> AppendResult | Pending[AppendResult]:
+        """Append records to a partition if this broker leads it: now, or when they are prepared.
+
+        Args:
+            records: One batch of a client; numbered in place. Nobody else may write to it before the answer is there.
+            required_acks: 0, 1 or -1.
+            is_any_format: They may be messages of format 0 or 1, and several.
+            is_client: False for the broker's own batches.
+            timed: Has the time counted of work that is done beside the loop.
+        """
+        # hot path: benchmarks/load (every produced batch)
+        partition.counts.produce_requests += 1
+        if partition.leader != self._appending_leader:
+            return AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        queues = self._append_queues
+        if partition.log not in queues.by_log:
+            try:
+                result = partition.append(records, required_acks, is_client, is_any_format)
+            except StorageError as error:
+                return self.storage_failed(error)
+            except Exception:
+                # As in Kafka: a bug of ours, or no memory, costs the other partitions of a request nothing.
+                log.exception("an append to %s failed", partition.topic_partition)
+                partition.counts.note_refused(ErrorCode.UNKNOWN_SERVER_ERROR, len(records))
+                return AppendResult(ErrorCode.UNKNOWN_SERVER_ERROR)
+            if result is not None:
+                if not result.error_code:
+                    self._fetches.notify(partition.topic_partition)
+                else:
+                    partition.counts.note_refused(result.error_code, len(records))
+                return result
+        pending = queues.add(Append(partition, records, required_acks, is_client, is_any_format, timed))
+        return pending.value if pending.is_done else pending
+
+    def append(
+        self,
+        topic_partition: TopicPartition,
+        records: bytearray,
+        required_acks: int,
+        timeout_ms: int,
+        *,
+        is_client: bool = False,
+    ) -> Pending[AppendResult]:
+        """Append batches of the broker's own (groups), answered once they are as safe as `required_acks` asks.
+
+        Args:
+            records: Whole batches; numbered in place.
+            required_acks: -1 waits for the in-sync replicas, which is this broker alone so far.
+            timeout_ms: How long that may take (flush.messages, or the in-sync replicas), else REQUEST_TIMED_OUT.
+        """
+        partition = self._partitions.get(topic_partition)
+        if partition is None:
+            return completed(AppendResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+        appended = self.append_now(partition, memoryview(records), required_acks, is_client=is_client)
+        if isinstance(appended, AppendResult):
+            return self._when_flushed(partition.log, timeout_ms, appended)
+        return appended.followed(partial(self._when_flushed, partition.log, timeout_ms))
+
+    def _when_flushed(self, log: PartitionLog, timeout_ms: int, result: AppendResult) -> Pending[AppendResult]:
+        """The result, once flush.messages is kept."""
+        if result.error_code != ErrorCode.NONE or not log.is_flush_due():
+            return completed(result)
+        delayed = _DelayedAppend()
+        self._fetches.watch(delayed, (), timeout_ms)
+
+        def flushed(error: BaseException | None) -> None:
+            self._fetches.forget(delayed)
+            delayed.pending.complete(result if error is None else AppendResult(ErrorCode.KAFKA_STORAGE_ERROR))
+
+        log.flush(flushed)
+        return delayed.pending
+
+    def stop_appends(self) -> None:
+        """The broker stops and its logs are to be closed: nothing is appended any more, nor what is being prepared."""
+        self._appending_leader = None
+        self._append_queues.close()
+
+    def _absence_of_hosted(self, partition: Partition) -> ErrorCode:
+        key = partition.topic_partition
+        return ErrorCode.NONE if self._partitions.get(key) is partition else self.absence_of(key)
+
+    def absence_of(self, topic_partition: tuple[str, int]) -> ErrorCode:
+        """The error code for a partition that `partition` does not give, by this broker's own replicas alone."""
+        is_offline = topic_partition in self._offline
+        return ErrorCode.KAFKA_STORAGE_ERROR if is_offline else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+    def _take_offline(self, topic_partitions: list[TopicPartition]) -> None:
+        """The directory of some logs failed."""
+        for topic_partition in topic_partitions:
+            if self._partitions.pop(topic_partition, None) is not None:
+                self._offline.add(topic_partition)
+                self.topics.end(topic_partition.topic)
+                # Who waits for data here learns that the partition is gone.
+                self._fetches.notify(topic_partition)
+        if self.on_leadership is not None and topic_partitions:
+            self.on_leadership([], topic_partitions)
+
+    def _log_moved(self, log: PartitionLog) -> None:
+        """A partition's log stands in another directory."""
+        partition = self._partitions.get(log.topic_partition)
+        if partition is not None:
+            partition.log = log
+            log.note_high_watermark(partition.high_watermark)
+            self._fetches.notify(log.topic_partition)
+
+    def storage_failed(self, error: StorageError) -> AppendResult:
+        """The disk failed under a partition: nothing was appended, and its directory goes offline."""
+        self._logs.note_failure(error)
+        return AppendResult(ErrorCode.KAFKA_STORAGE_ERROR)
+
+    def update_topic_config(self, topic: str) -> None:
+        """A topic's settings changed: its partitions take them over."""
+        config = self._topic_config(topic)
+        for partition in [each for each in self._partitions.values() if each.topic_partition.topic == topic]:
+            self._update_config(partition, config)
+
+    async def update_all_configs(self) -> None:
+        """What topics inherit changed: all partitions take it over, some in a turn of the loop."""
+        partitions = list(self._partitions.values())
+        for start in range(0, len(partitions), _UPDATES_PER_TURN):
+            # Not kept any longer: the settings may change again meanwhile.
+            configs: dict[str, TopicConfig] = {}
+            for partition in partitions[start : start + _UPDATES_PER_TURN]:
+                topic = partition.topic_partition.topic
+                # It may have gone meanwhile, with its log.
+                if self._partitions.get(partition.topic_partition) is partition:
+                    config = configs.get(topic)
+                    if config is None:
+                        config = configs[topic] = self._topic_config(topic)
+                    self._update_config(partition, config)
+            await asyncio.sleep(0)
+
+    def _update_config(self, partition: Partition, config: TopicConfig) -> None:
+        partition.min_insync_replicas = config.min_insync_replicas
+        partition.log.update_config(config)
+
+    def leader_and_isr(self, request: LeaderAndIsrRequest) -> Pending[LeaderAndIsrResponse]:
+        """Become leader or follower as the controller says; logs that do not exist yet are created off the loop."""
+        if request.controller_epoch < self._controller_epoch:
+            return completed(LeaderAndIsrResponse(ErrorCode.STALE_CONTROLLER_EPOCH))
+        self._controller_epoch = request.controller_epoch
+        change = _LeadershipChange(self, request)
+        return change.pending
+
+    def stop_replica(self, request: StopReplicaRequest) -> Pending[StopReplicaResponse]:
+        """Stop hosting partitions, and delete their logs where the request says so; the answer waits for that."""
+        if request.controller_epoch < self._controller_epoch:
+            return completed(StopReplicaResponse(ErrorCode.STALE_CONTROLLER_EPOCH))
+        self._controller_epoch = request.controller_epoch
+        return _Stop(self, request).pending
+
+    def stop(self, key: TopicPartition, state: StopReplicaPartitionState) -> tuple[ErrorCode, Pending[None]]:
+        """Stop hosting one partition; the error code, and what completes when its log is deleted if it was to be."""
+        is_obeyed = state.leader_epoch in (_EPOCH_DURING_DELETE, _NO_EPOCH)
+        if not is_obeyed and state.leader_epoch <= self._leader_epoch(key):
+            return ErrorCode.FENCED_LEADER_EPOCH, completed(None)
+        self._awaited.pop(key, None)
+        if self._partitions.pop(key, None) is not None:
+            self.topics.end(key.topic)
+            # Who waits for data here learns that the partition is gone.
+            self._fetches.notify(key)
+        if self.on_leadership is not None:
+            self.on_leadership([], [key])
+        if not state.delete_partition:
+            return ErrorCode.NONE, completed(None)
+        self._offline.discard(key)
+        return ErrorCode.NONE, self._logs.delete(key)
+
+    def _leader_epoch(self, key: TopicPartition) -> int:
+        """The newest leader epoch that the controller named since the partition is hosted; -2 when it isn't."""
+        awaited, partition = self._awaited.get(key), self._partitions.get(key)
+        if awaited is not None:
+            return awaited.leader_epoch
+        return _EPOCH_DURING_DELETE if partition is None else partition.leader_epoch
+
+    def expect(self, key: TopicPartition, state: LeaderAndIsrPartitionState2) -> None:
+        """A partition becomes this, once its log is open; what was expected before is not applied any more."""
+        self._awaited[key] = state
+
+    def open_log(self, key: TopicPartition, state: LeaderAndIsrPartitionState2) -> Pending[PartitionLog | None] | None:
+        """Open the log of a partition, for `apply_state`; None where something newer came since it was expected."""
+        if self._awaited.get(key) is not state:
+            return None
+        return self._logs.get_or_create(key, is_new=state.is_new)
+
+    def apply_state(
+        self, key: TopicPartition, state: LeaderAndIsrPartitionState2, opened: PartitionLog | None
+    ) -> tuple[ErrorCode, Partition | None]:
+        """Make one partition what the controller says, its log being open, unless something newer came meanwhile.
+
+        Args:
+            opened: The log; None where it could not be created.
+
+        Returns:
+            The error, and the partition if this broker leads it now.
+        """
+        if self._awaited.get(key) is not state:
+            # What came later counts; this was overtaken, and is answered as if it had been done before that.
+            return ErrorCode.NONE, None
+        del self._awaited[key]
+        if opened is None:
+            self._offline.add(key)
+            return ErrorCode.KAFKA_STORAGE_ERROR, None
+        partition = self._partitions.get(key)
+        if partition is None:
+            config = self._topic_config(key.topic)
+            partition = self._partitions[key] = Partition(
+                key, self._broker_id, opened, config.min_insync_replicas, self.topics.begin(key.topic)
+            )
+            partition.high_watermark = self._logs.checkpointed_high_watermark(key)
+            # They may have changed while the log was opened.
+            self._update_config(partition, config)
+        if state.leader != self._broker_id:
+            partition.resign(state.leader, state.leader_epoch)
+            return ErrorCode.NONE, None
+        isr, replicas = tuple(state.isr), tuple(state.replicas)
+        partition.become_leader(state.leader_epoch, isr, replicas, partition.high_watermark)
+        self._fetches.notify(key)
+        return ErrorCode.NONE, partition
+
+    def refusal(self, key: TopicPartition, state: LeaderAndIsrPartitionState2) -> ErrorCode:
+        """Why a state is not taken over; NONE where it is."""
+        if state.leader_epoch <= self._leader_epoch(key):
+            return ErrorCode.STALE_CONTROLLER_EPOCH
+        if self._broker_id not in state.replicas:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return ErrorCode.NONE
+
+    def tell_leadership(self, led: list[tuple[Partition, int]], others: list[TopicPartition]) -> None:
+        """Tell the listener what came of a request, as far as it is still so.
+
+        Args:
+            led: Partitions that this broker came to lead, with the leader epochs.
+            others: Partitions that it does not lead by that request.
+        """
+        still_led = [
+            partition
+            for partition, leader_epoch in led
+            if self._partitions.get(partition.topic_partition) is partition
+            and (partition.is_leader, partition.leader_epoch) == (True, leader_epoch)
+        ]
+        resigned = [key for key in others if (hosted := self._partitions.get(key)) is not None and not hosted.is_leader]
+        if self.on_leadership is not None and (still_led or resigned):
+            self.on_leadership(still_led, resigned)
+
+
+class _LeadershipChange:
+    """One LeaderAndIsr request while its logs are being created, so many at a time: others have their turns between."""
+
+    def __init__(self, replicas: ReplicaManager, request: LeaderAndIsrRequest) -> None:
+        self._replicas = replicas
+        self._errors: list[LeaderAndIsrPartitionError] = []
+        self._led: list[tuple[Partition, int]] = []
+        self._others: list[TopicPartition] = []
+        self.pending: Pending[LeaderAndIsrResponse] = Pending()
+        self._waiting: deque[tuple[TopicPartition, LeaderAndIsrPartitionState2]] = deque()
+        self._opening_count = 0
+        self._is_beginning = False
+        for topic in request.topic_states:
+            for state in topic.partition_states:
+                key = TopicPartition(topic.topic_name, state.partition_index)
+                refusal = replicas.refusal(key, state)
+                if refusal:
+                    self._errors.append(LeaderAndIsrPartitionError(key.topic, key.partition, refusal))
+                else:
+                    replicas.expect(key, state)
+                    self._waiting.append((key, state))
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Begin to open as many logs as may be opened at once; answer when all are open."""
+        if self._is_beginning:
+            # One was there already: the loop below goes on.
+            return
+        self._is_beginning = True
+        while self._waiting and self._opening_count < _LOGS_OPENED_AT_ONCE:
+            self._opening_count += 1
+            self._begin(*self._waiting.popleft())
+        self._is_beginning = False
+        if not self._waiting and not self._opening_count:
+            self._replicas.tell_leadership(self._led, self._others)
+            self.pending.complete(LeaderAndIsrResponse(ErrorCode.NONE, self._errors))
+
+    def _begin(self, key: TopicPartition, state: LeaderAndIsrPartitionState2) -> None:
+        def opened(partition_log: PartitionLog | None) -> None:
+            error_code, led = self._replicas.apply_state(key, state, partition_log)
+            self._errors.append(LeaderAndIsrPartitionError(key.topic, key.partition, error_code))
+            if led is not None:
+                self._led.append((led, led.leader_epoch))
+            else:
+                self._others.append(key)
+            self._opening_count -= 1
+            self._go_on()
+
+        log = self._replicas.open_log(key, state)
+        if log is None:
+            opened(None)
+        else:
+            log.then(opened)
+
+
+class _Stop:
+    """One StopReplica request while logs are being deleted, so many at a time: others have their turns between."""
+
+    def __init__(self, replicas: ReplicaManager, request: StopReplicaRequest) -> None:
+        self._replicas = replicas
+        self._errors: list[StopReplicaPartitionError] = []
+        self.pending: Pending[StopReplicaResponse] = Pending()
+        self._waiting = deque(
+            (TopicPartition(topic.topic_name, state.partition_index), state)
+            for topic in request.topic_states
+            for state in topic.partition_states
+        )
+        self._deleting_count = 0
+        self._is_beginning = False
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Begin to delete as many logs as may go at once; answer when all are gone."""
+        if self._is_beginning:
+            # One was gone already: the loop below goes on.
+            return
+        self._is_beginning = True
+        while self._waiting and self._deleting_count < _LOGS_DELETED_AT_ONCE:
+            key, state = self._waiting.popleft()
+            error_code, deletion = self._replicas.stop(key, state)
+            self._errors.append(StopReplicaPartitionError(key.topic, key.partition, error_code))
+            self._deleting_count += 1
+            deletion.then(self._deleted)
+        self._is_beginning = False
+        if not self._waiting and not self._deleting_count:
+            self.pending.complete(StopReplicaResponse(ErrorCode.NONE, self._errors))
+
+    def _deleted(self, _: None) -> None:
+        self._deleting_count -= 1
+        self._go_on()

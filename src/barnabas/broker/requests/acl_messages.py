@@ -1,0 +1,39 @@
+"""What the three APIs of access rules have in common: who changes them, and filters in the protocol's codes.
+
+Source: protocol guide, DescribeAcls, CreateAcls, DeleteAcls.
+"""
+
+from barnabas.broker.administration.acls import AclAdmin
+from barnabas.broker.requests.context import RequestContext
+from barnabas.wire.protocol.messages.delete_acls import DeleteAclsFilter
+from barnabas.wire.protocol.messages.describe_acls import DescribeAclsRequest
+from barnabas.wire.security.acls import BindingFilter, EntryFilter, PatternFilter, PatternType, Permission
+from barnabas.wire.security.authorizer import Operation, ResourceType
+
+# Kafka ends it with a full stop where rules are changed, and without where they are described.
+WITHOUT_AUTHORIZER = "No Authorizer is configured on the broker"
+
+
+def acl_admin(ctx: RequestContext) -> AclAdmin | None:
+    """Who changes access rules; None: there are none."""
+    return ctx.services.acls
+
+
+def filter_of(asked: DescribeAclsRequest | DeleteAclsFilter) -> BindingFilter | None:
+    """What a filter selects; None: nothing, as it names what there is not."""
+    try:
+        return BindingFilter(
+            PatternFilter(
+                ResourceType(asked.resource_type_filter),
+                asked.resource_name_filter,
+                PatternType(asked.pattern_type_filter),
+            ),
+            EntryFilter(
+                asked.principal_filter,
+                asked.host_filter,
+                Operation(asked.operation),
+                Permission(asked.permission_type),
+            ),
+        )
+    except ValueError:
+        return None

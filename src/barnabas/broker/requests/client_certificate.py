@@ -1,0 +1,49 @@
+"""Who a client with a certificate is: found out with its first frame, once, before anybody else sees that.
+
+Source: security page, authorization (ssl.principal.mapping.rules); Kafka 2.7.2, DefaultKafkaPrincipalBuilder.
+"""
+
+from barnabas.broker.net.connection import Connection, FrameHandler
+from barnabas.broker.requests.context import ConnectionInfo
+from barnabas.core.errors import ProtocolError
+from barnabas.wire.security.principals import USER, Principal
+from barnabas.wire.security.tls.distinguished_name import subject
+from barnabas.wire.security.tls.principal_mapping import PrincipalMapping
+
+
+class ClientCertificate:
+    """The handler of a connection's first frame; see `FrameHandler`."""
+
+    __slots__ = ("_connection", "_handler", "_info", "_mapping")
+
+    def __init__(
+        self, connection: Connection, info: ConnectionInfo, mapping: PrincipalMapping, handler: FrameHandler
+    ) -> None:
+        """Args:
+        info: Gets the principal; who has no certificate stays anonymous.
+        handler: Of all that follows, this frame too.
+        """
+        self._connection = connection
+        self._info = info
+        self._mapping = mapping
+        self._handler = handler
+
+    def on_frame(self, frame: memoryview, now_ns: int) -> None:
+        certificate = self._connection.peer_certificate()
+        if certificate is not None:
+            try:
+                name = subject(certificate)
+            except ValueError:
+                raise ProtocolError("the subject of its certificate is no distinguished name") from None
+            user = self._mapping.user(name)
+            if user is None:
+                raise ProtocolError(f"no rule of ssl.principal.mapping.rules is for {name!r}")
+            self._info.principal = Principal(USER, user)
+        self._connection.handler = self._handler
+        self._handler.on_frame(frame, now_ns)
+
+    def on_sent(self) -> None:
+        self._handler.on_sent()
+
+    def on_closed(self) -> None:
+        self._handler.on_closed()

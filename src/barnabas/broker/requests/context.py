@@ -1,0 +1,166 @@
+"""What a handler is given: the services of the broker (`services.py`), the peer and its request's header."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from barnabas.broker.quotas.bucket import Bucket
+from barnabas.broker.quotas.controller_mutations import ControllerMutationQuota
+from barnabas.broker.requests.services import Services
+from barnabas.wire.quotas.limits import QuotaKind
+from barnabas.wire.security.principals import ANONYMOUS, Principal
+
+if TYPE_CHECKING:
+    from barnabas.core.pending import Pending
+    from barnabas.wire.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+    from barnabas.wire.security.authorizer import Operation, ResourceType
+
+
+T = TypeVar("T")
+
+
+def _nothing() -> None:
+    return
+
+
+class Login(Protocol):
+    """What logs the user of a connection in; `authentication.py`."""
+
+    def begin_again(
+        self, context: "RequestContext", request: "SaslHandshakeRequest"
+    ) -> "SaslHandshakeResponse | Pending[SaslHandshakeResponse] | None":
+        """Begin another login in a session; gives the answer, None where none begins now."""
+        ...
+
+    def on_connection_closed(self) -> None:
+        """The session is over, as its connection is."""
+        ...
+
+
+@dataclass(slots=True)
+class ConnectionInfo:
+    """The peer of one connection.
+
+    Attributes:
+        host: The peer's address as text.
+        listener_name: The listener that it came in through; answers name that listener's endpoints.
+        principal: The user that it authenticated as.
+        security_protocol: The listener's (`PLAINTEXT`, `SSL`, `SASL_PLAINTEXT`, `SASL_SSL`).
+        sasl_mechanism: How it logged in; empty: not by SASL.
+        token_id: The delegation token that it logged in with; empty: none.
+        authentication: Where users log in: what logs them in, and in again.
+    """
+
+    host: str
+    port: int
+    listener_name: str
+    principal: Principal = ANONYMOUS
+    security_protocol: str = "PLAINTEXT"
+    sasl_mechanism: str = ""
+    token_id: str = ""
+    authentication: "Login | None" = None
+
+
+class RequestContext:
+    """What a handler knows of one request.
+
+    Attributes:
+        client_id: As sent; a null one is "".
+        frame_bytes: The request's size; 0 where nobody looks at it.
+        is_large: Whether it names so much, or its answer does, that it is not handled and encoded at one stroke
+            (`slices.py`). A handler whose answer is large though its request is small says so.
+        throttle_time_ms: How long a quota holds this client after its answer; whoever finds one broken raises it.
+    """
+
+    __slots__ = (
+        "api_version",
+        "client_id",
+        "connection",
+        "correlation_id",
+        "frame_bytes",
+        "is_large",
+        "services",
+        "throttle_time_ms",
+    )
+
+    def __init__(
+        self,
+        services: Services,
+        connection: ConnectionInfo,
+        client_id: str,
+        api_version: int,
+        correlation_id: int,
+    ) -> None:
+        self.services = services
+        self.connection = connection
+        self.client_id = client_id
+        self.api_version = api_version
+        self.correlation_id = correlation_id
+        self.frame_bytes = 0
+        self.is_large = False
+        self.throttle_time_ms = 0
+
+    def keep_frame(self) -> "Callable[[], object]":
+        """Let what the request brought as bytes (records) stay as it is after the handler's call.
+
+        Returns:
+            To be called when it is not needed any more; if asked again, that does nothing: the first one counts. Until
+            then the memory counts as received, which bounds it.
+        """
+        return _nothing
+
+    def quota_bucket(self, kind: QuotaKind) -> Bucket | None:
+        """Where the client is counted; None: nobody has a limit of that kind."""
+        quotas = self.services.quotas
+        if not quotas.is_enabled[kind]:
+            return None
+        return quotas.bucket(kind, self.connection.principal.name, self.client_id, self.services.clock.monotonic_ms())
+
+    def controller_quota(self, first_strict_version: int) -> ControllerMutationQuota:
+        """What counts the partitions that this request creates or deletes.
+
+        Args:
+            first_strict_version: From this version of the request on it is refused what is too much.
+        """
+        bucket = self.quota_bucket(QuotaKind.CONTROLLER_MUTATION)
+        return ControllerMutationQuota(
+            bucket, self.api_version >= first_strict_version, self.services.clock.monotonic_ms
+        )
+
+    def hold_for(self, quota: ControllerMutationQuota) -> None:
+        """Have the client held for what the request created or deleted; before it is answered."""
+        self.throttle_time_ms = quota.throttle_ms
+
+    def timed(self, work: "Callable[[], T]") -> "Callable[[], T]":
+        """The same work, whose time counts as the request's: for a thread beside the loop."""
+        return work
+
+    def may_fetch(self, answer_bytes: int) -> bool:
+        """Count a fetch answer; False: its client is over its quota and gets one without records."""
+        return True
+
+    def may(self, operation: "Operation", resource_type: "ResourceType", name: str) -> bool:
+        """Whether the request's principal may do this with a resource; what is denied is logged."""
+        authorizer = self.services.authorizer
+        if authorizer.allows_everything:
+            return True
+        connection = self.connection
+        return authorizer.may(connection.principal, connection.host, operation, resource_type, name, self)
+
+    def rights(self, resource_type: "ResourceType", name: str) -> int:
+        """All that the request's principal may do with a resource, as bits `1 << operation`; nothing is logged."""
+        connection = self.connection
+        return self.services.authorizer.rights(connection.principal, connection.host, resource_type, name)
+
+    def may_unlogged(self, operation: "Operation", resource_type: "ResourceType", name: str) -> bool:
+        """The same as `may` where a denial is nothing to be told of: the principal did not ask for this very thing."""
+        return self.rights(resource_type, name) >> operation & 1 == 1
+
+    def not_authorized(self) -> str:
+        """What is told of a request that is denied as a whole; Kafka names the connection and its buffers."""
+        return f"Request {self.request_name} of {self.connection.principal} is not authorized."
+
+    @property
+    def request_name(self) -> str:
+        """The API's name."""
+        return ""

@@ -1,0 +1,213 @@
+"""Fetch answers for clients that do not know what the log holds: older formats, and codecs.
+
+An answer is read as for everybody. Where the topic's message.format.version is newer than the client's formats its
+batches are then read, converted one by one, and put into the answer in place of the file's bytes; in threads of their
+own, since that takes time. An answer ends with little more than `MOST_CONVERTED_BYTES`, after `MOST_CONVERTING_NS`, or
+with one batch that unpacks to more than `USUAL_UNPACKED_BYTES`. Partitions that got nothing have their turn in a later
+one: each answer begins with another partition.
+
+Invariants:
+
+- Whatever is asked for by however many clients, one batch of any size and one usual batch for each thread are unpacked
+  at the same time. Those that unpack to much wait for each other, and nobody else waits for them.
+- What nobody waits for any more is not converted.
+
+# differs from Kafka (down-converted-size): it promises the size of the unconverted records and fills up what conversion
+# saves with a message that is cut short; here an answer is as large as what it holds, and ends sooner where there is
+# much.
+
+Source: semantics, Fetch, data format; KIP-283.
+"""
+
+from collections.abc import Callable, Mapping
+from itertools import chain, repeat
+from typing import NamedTuple, TypeAlias
+
+from barnabas.broker.log.disk.files import FileSlice
+from barnabas.broker.log.partition_log import PartitionLog
+from barnabas.broker.log.segments.batch_reader import read_batches
+from barnabas.broker.requests.context import RequestContext
+from barnabas.broker.requests.slices import MORE, Steps
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import BarnabasError, StorageError
+from barnabas.core.executor import submit_while_wanted
+from barnabas.core.pending import Pending
+from barnabas.core.types import TopicPartition
+from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse, PartitionData
+from barnabas.wire.records.batch import Buffer
+from barnabas.wire.records.errors import CorruptRecordsError, TooLargeUnpackedError, UnsupportedCodecError
+from barnabas.wire.records.record import MAX_UNCOMPRESSED_BYTES
+
+FIRST_VERSION_WITH_BATCHES = 4
+FIRST_VERSION_WITH_ZSTD = 10
+MOST_CONVERTED_BYTES = 1024 * 1024
+MOST_CONVERTING_NS = 100_000_000
+USUAL_UNPACKED_BYTES = 4 * 1024 * 1024
+
+_FIRST_VERSION_WITH_TIMESTAMPS = 2
+_OVERFLOW_BYTES = 12
+
+
+class _Conversion(NamedTuple):
+    data: PartitionData
+    part: FileSlice
+    asked: FetchPartition
+
+
+_Result: TypeAlias = Buffer | BarnabasError
+
+
+def adapt_answer(
+    ctx: RequestContext,
+    request: FetchRequest,
+    wanted: Mapping[TopicPartition, FetchPartition],
+    response: FetchResponse,
+) -> FetchResponse | Pending[FetchResponse]:
+    """Make the answer of a Fetch below version 10 what its client can read."""
+    if ctx.is_large:
+        return ctx.services.slices.answer(_adapt_in_steps(ctx, request, wanted, response))
+    conversions: list[_Conversion] = []
+    for topic in response.responses:
+        for data in topic.partitions:
+            _adapt(ctx, request, wanted, topic.topic, data, conversions)
+    return _convert_all(ctx, request, conversions, response) if conversions else response
+
+
+def _adapt_in_steps(
+    ctx: RequestContext,
+    request: FetchRequest,
+    wanted: Mapping[TopicPartition, FetchPartition],
+    response: FetchResponse,
+) -> Steps[FetchResponse]:
+    conversions: list[_Conversion] = []
+    for topic in response.responses:
+        for data in topic.partitions:
+            yield MORE
+            _adapt(ctx, request, wanted, topic.topic, data, conversions)
+    yield _convert_all(ctx, request, conversions, response) if conversions else response
+
+
+def _adapt(
+    ctx: RequestContext,
+    request: FetchRequest,
+    wanted: Mapping[TopicPartition, FetchPartition],
+    topic: str,
+    data: PartitionData,
+    conversions: list[_Conversion],
+) -> None:
+    """Refuse the client one partition, or note what has to be converted of it."""
+    partition = ctx.services.replicas.partition((topic, data.partition_index))
+    if data.error_code or partition is None:
+        return
+    error_code = _refusal(ctx, request, partition.log)
+    if error_code:
+        _refuse(data, error_code)
+    elif isinstance(data.records, FileSlice) and partition.log.magic > _newest_magic(ctx):
+        asked = wanted[TopicPartition(topic, data.partition_index)]
+        conversions.append(_Conversion(data, data.records, asked))
+
+
+def _convert_all(
+    ctx: RequestContext, request: FetchRequest, wanted: list[_Conversion], response: FetchResponse
+) -> Pending[FetchResponse]:
+    conversions, newest_magic = ctx.services.conversions, _newest_magic(ctx)
+    first = conversions.dice.randrange(len(wanted))
+    in_turn = wanted[first:] + wanted[:first]
+    most_bytes = min(MOST_CONVERTED_BYTES, request.max_bytes)
+    now_ns = ctx.services.clock.monotonic_ns
+
+    def filled(results: list[_Result]) -> FetchResponse:
+        for each, result in zip(in_turn, chain(results, repeat(b"")), strict=False):
+            if isinstance(result, BarnabasError):
+                _refuse(each.data, _error_code(ctx, result))
+            else:
+                each.data.records = result
+        return response
+
+    def go_on(results: list[_Result]) -> FetchResponse | Pending[FetchResponse]:
+        if not isinstance(results[0], TooLargeUnpackedError):
+            return filled([b"" if isinstance(each, TooLargeUnpackedError) else each for each in results])
+        # It is whose turn it is that is large: the answer is for it alone.
+        work = ctx.timed(lambda: [_convert(in_turn[0], newest_magic, 1, MAX_UNCOMPRESSED_BYTES)])
+        return submit_while_wanted(conversions.large, work).shaped(filled)
+
+    work = ctx.timed(lambda: _convert_usual(in_turn, newest_magic, most_bytes, now_ns))
+    return submit_while_wanted(conversions.usual, work).followed(go_on)
+
+
+def _convert_usual(
+    wanted: list[_Conversion], newest_magic: int, left_bytes: int, now_ns: Callable[[], int]
+) -> list[_Result]:
+    """Convert what an answer has room and time for; a batch that is too large for these threads is an error."""
+    end_ns = now_ns() + MOST_CONVERTING_NS
+    results: list[_Result] = []
+    for each in wanted:
+        most_bytes = min(left_bytes, each.asked.partition_max_bytes)
+        result = _convert(each, newest_magic, most_bytes, USUAL_UNPACKED_BYTES)
+        results.append(result)
+        if isinstance(result, bytearray):
+            left_bytes -= len(result)
+        if left_bytes <= 0 or now_ns() > end_ns:
+            break
+    return results
+
+
+def _newest_magic(ctx: RequestContext) -> int:
+    if ctx.api_version >= FIRST_VERSION_WITH_BATCHES:
+        return 2
+    return 1 if ctx.api_version >= _FIRST_VERSION_WITH_TIMESTAMPS else 0
+
+
+def _refusal(ctx: RequestContext, request: FetchRequest, log: PartitionLog) -> ErrorCode:
+    if log.config.compression_type == "zstd":
+        return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+    is_consumer = request.replica_id < 0
+    if log.magic > _newest_magic(ctx) and is_consumer and not log.config.message_downconversion_enable:
+        return ErrorCode.UNSUPPORTED_VERSION
+    return ErrorCode.NONE
+
+
+def _refuse(data: PartitionData, error_code: ErrorCode) -> None:
+    data.error_code = error_code
+    data.high_watermark = data.last_stable_offset = data.log_start_offset = -1
+    data.aborted_transactions = None
+    data.records = b""
+
+
+def _error_code(ctx: RequestContext, error: BarnabasError) -> ErrorCode:
+    if isinstance(error, StorageError):
+        ctx.services.replicas.storage_failed(error)
+        # KAFKA_STORAGE_ERROR came later than these versions.
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER
+    is_corrupt = isinstance(error, CorruptRecordsError)
+    return ErrorCode.CORRUPT_MESSAGE if is_corrupt else ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+
+
+def _convert(wanted: _Conversion, to_magic: int, most_bytes: int, most_unpacked_bytes: int) -> _Result:
+    """Convert whole batches up to so many bytes; the first one whatever its size.
+
+    Args:
+        most_unpacked_bytes: What unpacks to more is an error where it is the first batch, else the end.
+    """
+    from barnabas.wire.records.convert import down_convert, overflow_message
+
+    part = wanted.part
+    result = bytearray()
+    try:
+        for _, _, batch in read_batches(part.file, part.position, part.position + part.length):
+            if len(result) >= most_bytes and result:
+                break
+            for converted in down_convert((batch,), to_magic, wanted.asked.fetch_offset, most_unpacked_bytes):
+                if result and len(result) + len(converted) > most_bytes:
+                    return result
+                result += converted
+    except (CorruptRecordsError, StorageError, UnsupportedCodecError) as error:
+        # The frames that it came through hold what was unpacked, and it stays until the answer is made.
+        error.__traceback__ = error.__context__ = None
+        # What comes before it is good; the client will ask for this batch next.
+        return result or error
+    if part.length and not result:
+        # As Kafka: its clients take it for a message that is larger than they asked for, which a batch that is cut
+        # short is. With nothing at all they would wait for ever.
+        result += overflow_message(_OVERFLOW_BYTES)
+    return result

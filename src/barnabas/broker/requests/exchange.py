@@ -1,0 +1,422 @@
+"""The life of one request, from a decoded frame to the last byte of its answer.
+
+    admit ─► handle ─► settle(answer | error) ─► encode ─► count, throttle ─► send ─► measure
+                │ waits        ▲
+                └── Pending ───┘ at the end of the turn in which it ended
+
+`Session` admits it: a header, a route and a body. The rest happens here, and here alone:
+
+- **Every failure, early or late**, becomes an error answer in the request's own shape: an exception in the handler,
+  after a wait, in an executor or in the encoding of the answer. Where no answer can be made (acks=0, or the refusal
+  can't be encoded either) the connection closes. Nothing ends in silence.
+- **Quotas** (`metering.py`) count what it took. The throttle time is stamped into whatever answer leaves, and the
+  connection takes no further request until it is over. The answer itself leaves at once, as in Kafka since 2.0.
+- **The times** of each stage are noted, for Kafka's request metrics.
+
+Invariants: an exchange settles once; what it waited for is settled at the end of the turn, never inside of the call
+that completed it; who leaves cancels what his request waits for.
+
+Source: semantics, connections and requests, quotas; KIP-219 (throttling after the answer).
+"""
+
+import logging
+from collections import defaultdict
+from collections.abc import Callable
+from struct import Struct
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from barnabas.broker.quotas.bucket import Bucket
+from barnabas.broker.quotas.controller_mutations import ControllerMutationQuota
+from barnabas.broker.quotas.manager import Client
+from barnabas.broker.requests.context import ConnectionInfo, RequestContext
+from barnabas.broker.requests.metering import may_fetch, meter
+from barnabas.broker.requests.services import Services
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import KafkaError, ProtocolError, StorageError, UnanswerableError
+from barnabas.core.executor import submit
+from barnabas.core.pending import Pending
+from barnabas.wire.protocol.wire import WireBuffer
+from barnabas.wire.quotas.limits import QuotaKind
+from barnabas.wire.records.errors import CorruptRecordsError
+
+if TYPE_CHECKING:
+    from barnabas.broker.requests.table import Route
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+_SIZE_AND_CORRELATION_ID = Struct(">ii").pack_into
+_START = bytes(8)
+
+
+def _nothing() -> None:
+    return
+
+
+class Conversation(Protocol):
+    """What an exchange asks of the connection that it came in through: `Session`."""
+
+    now_ns: Callable[[], int]
+
+    def hold(self, exchange: "Exchange") -> None:
+        """Its answer is pending: take no further request."""
+        ...
+
+    def keep_frame(self) -> Callable[[], object]:
+        """See `RequestContext.keep_frame`."""
+        ...
+
+    def settle_soon(self, outcome: object) -> None:
+        """What the exchange on hold waited for has ended: call its `settle_late` at the end of this turn."""
+        ...
+
+    def take_network_ns(self) -> int:
+        """How long the connection received and sent since it was asked last, if it was asked before."""
+        ...
+
+    def finish(self, exchange: "Exchange", answer: WireBuffer | None) -> None:
+        """Send its answer (None: the protocol knows none), and go on with the next request."""
+        ...
+
+
+class Exchange(RequestContext):
+    """One request and its answer; handlers see it as their context.
+
+    Attributes:
+        route: The API in its version.
+        received_ns, admitted_ns, handled_ns, completed_ns: When each stage ended; see `request_times`. `handled_ns` is
+            0 where the answer did not have to be waited for: that stage ended when it was complete.
+        times: Where they are added up.
+        client: Whose it is.
+        request: As it was decoded; None while a large one is not, and once its answer is made.
+        is_metered: Whether quotas have counted it.
+        held_by: The quota that holds its client after the answer; None: none does.
+    """
+
+    # Set once a large answer is being encoded: the error codes in it, and how often each is there.
+    _errors: defaultdict[int, int]
+    # Set while it waits: what for, and whether that is the refusal of a large request.
+    _pending: Pending[Any] | None
+    _is_refused: bool
+
+    __slots__ = (
+        "_errors",
+        "_is_refused",
+        "_pending",
+        "_release_frame",
+        "_session",
+        "_worked_elsewhere",
+        "admitted_ns",
+        "client",
+        "completed_ns",
+        "handled_ns",
+        "held_by",
+        "is_metered",
+        "received_ns",
+        "request",
+        "resumed_ns",
+        "route",
+        "times",
+    )
+
+    def __init__(
+        self,
+        services: Services,
+        connection: ConnectionInfo,
+        client_id: str,
+        api_version: int,
+        correlation_id: int,
+        route: "Route",
+        request: object,
+        session: "Conversation",
+        received_ns: int,
+        admitted_ns: int,
+        client: Client,
+        frame_bytes: int,
+    ) -> None:
+        # hot path: benchmarks/load (every request); the attributes of the context are set here to save a call
+        self.services = services
+        self.connection = connection
+        self.client_id = client_id
+        self.api_version = api_version
+        self.correlation_id = correlation_id
+        self.is_large = False
+        self.throttle_time_ms = 0
+        self.route = route
+        self.times = route.times
+        self.received_ns = received_ns
+        self.admitted_ns = admitted_ns
+        self.handled_ns = self.resumed_ns = 0
+        # How long threads beside the loop worked for it, each time.
+        self._worked_elsewhere: list[int] | None = None
+        self.client = client
+        self.frame_bytes = frame_bytes
+        self.is_metered = False
+        self.held_by: Bucket | None = None
+        self.request = request
+        self._session = session
+        # What gives up the frame; None while it is valid during the call only.
+        self._release_frame: Callable[[], object] | None = None
+
+    @property
+    def request_name(self) -> str:
+        return self.route.api_name
+
+    def begin(self) -> None:
+        """Handle the request: answer it, or begin to wait.
+
+        Raises:
+            ProtocolError, UnanswerableError: The connection must close.
+        """
+        try:
+            answer = self.route.handle(self, self.request)
+        except Exception as error:
+            self._refuse(error)
+            return
+        if isinstance(answer, Pending):
+            self._wait_for(answer)
+        else:
+            self._settle(answer)
+
+    def begin_large(self, decoding: Pending[object], release_frame: Callable[[], object]) -> None:
+        """Handle a large request once it is decoded.
+
+        Args:
+            release_frame: Called when its frame is not needed any more.
+        """
+        self.is_large = True
+        self._release_frame = release_frame
+        self._wait_for(decoding.followed(self._handle_large))
+
+    def _handle_large(self, request: object) -> Any:
+        self.request = request
+        answer = self.route.handle(self, request)
+        self.handled_ns = self._session.now_ns()
+        return answer
+
+    def keep_frame(self) -> Callable[[], object]:
+        release, self._release_frame = self._release_frame, _nothing
+        # Where it is kept already, that is the handler's business from now on.
+        return self._session.keep_frame() if release is None else release
+
+    def _let_frame_go(self) -> None:
+        release, self._release_frame = self._release_frame, None
+        if release is not None:
+            release()
+
+    def cancel(self) -> None:
+        """The peer is gone: nobody waits for the answer."""
+        pending, self._pending = self._pending, None
+        if pending is None:
+            return
+        if not self.is_metered and self.services.quotas.is_any:
+            # What it asked for may be carried out all the same, and the next connection finds what that took.
+            meter(self, self._session.now_ns())
+        # What has ended a moment ago is not settled any more: nobody else gives the frame up.
+        if pending.is_done or not (self.is_large and self.route.goes_on):
+            pending.cancel()
+            self._let_frame_go()
+
+    # --- a late answer
+
+    def _wait_for(self, pending: Pending[Any], is_refusal: bool = False) -> None:
+        if pending.is_done and pending.error is None and not self.is_large:
+            self._settle(pending.value)
+            return
+        if not self.handled_ns:
+            self.handled_ns = self._session.now_ns()
+        self._pending = pending
+        self._is_refused = is_refusal
+        self._session.hold(self)
+        ended = self._ended if self.is_large else self._session.settle_soon
+        pending.then(ended, ended)
+
+    def _ended(self, outcome: object) -> None:
+        if self._pending is not None:
+            self._session.settle_soon(outcome)
+        else:
+            # The peer has left; what it asked for was carried out all the same.
+            self._let_frame_go()
+
+    def settle_late(self) -> None:
+        """What was waited for is there, and the turn in which it came is over.
+
+        Raises:
+            ProtocolError, UnanswerableError: The connection must close.
+        """
+        pending, self._pending = self._pending, None
+        if pending is None:
+            return
+        self.resumed_ns = self._session.now_ns()
+        try:
+            if pending.error is not None:
+                self._refuse(pending.error, self._is_refused)
+                return
+            answer = pending.value
+            if isinstance(answer, WireBuffer):
+                self._send(answer)
+            else:
+                self._settle(answer)
+        except Exception:
+            self._let_frame_go()
+            raise
+
+    # --- the answer, or the refusal in its place
+
+    def _settle(self, response: Any, is_refusal: bool = False) -> None:
+        # hot path: benchmarks/load (every answer)
+        if self.is_large and response is not None:
+            self._settle_large(lambda: response)
+            return
+        is_counted = self.is_metered or not self.services.quotas.is_any
+        if response is None:
+            if not is_counted:
+                meter(self, self._session.now_ns())
+            self._send(None)
+            return
+        route = self.route
+        count_errors = route.count_errors
+        if count_errors is not None and (stages := self.times.stages) is not None:
+            count_errors(response, stages.errors)
+        session = self._session
+        try:
+            if self.throttle_time_ms:
+                self._stamp(response)
+            out = self._encoded(response)
+            # As `_send`, without the call.
+            self.completed_ns = now_ns = session.now_ns()
+            if not is_counted and meter(self, now_ns):
+                self._stamp(response)
+                out = self._encoded(response)
+        except Exception as error:
+            self._refuse(error, is_refusal)
+            return
+        session.finish(self, out)
+
+    def _settle_large(self, make_response: Callable[[], Any], is_refusal: bool = False) -> None:
+        """Make the answer and encode it, both in a thread."""
+        if not self.is_metered and self.services.quotas.is_any:
+            meter(self, self._session.now_ns())
+
+        def work() -> WireBuffer:
+            response = make_response()
+            if self.throttle_time_ms:
+                self._stamp(response)
+            if self.route.count_errors is not None:
+                # Added up on the event loop, with all others.
+                self.route.count_errors(response, errors)
+            return self._encoded(response)
+
+        errors = self._errors = defaultdict(int)
+        self._wait_for(submit(self.services.slices.codec, self.timed(work)), is_refusal)
+
+    def _stamp(self, response: Any) -> None:
+        if self.route.has_throttle_time:
+            response.throttle_time_ms = self.throttle_time_ms
+
+    # --- quotas
+
+    def quota_bucket(self, kind: QuotaKind) -> Bucket | None:
+        services = self.services
+        return self.client.bucket(kind, services.clock.monotonic_ms()) if services.quotas.is_enabled[kind] else None
+
+    def controller_quota(self, first_strict_version: int) -> ControllerMutationQuota:
+        bucket = self.quota_bucket(QuotaKind.CONTROLLER_MUTATION)
+        is_strict = self.api_version >= first_strict_version
+        return ControllerMutationQuota(bucket, is_strict, self.services.clock.monotonic_ms, self.client)
+
+    def hold_for(self, quota: ControllerMutationQuota) -> None:
+        self.throttle_time_ms, self.held_by = quota.throttle_ms, quota.bucket
+
+    def may_fetch(self, answer_bytes: int) -> bool:
+        return may_fetch(self, answer_bytes, self._session.now_ns())
+
+    def worked_ns(self, now_ns: int) -> int:
+        """How long the broker has worked for it so far; what it waited for is not in it."""
+        handled_ns, resumed_ns = self.handled_ns, self.resumed_ns
+        elsewhere_ns = sum(self._worked_elsewhere) if self._worked_elsewhere else 0
+        if not handled_ns:
+            return now_ns - self.admitted_ns + elsewhere_ns
+        late_ns = now_ns - resumed_ns if resumed_ns else 0
+        return handled_ns - self.admitted_ns + late_ns + elsewhere_ns
+
+    def timed(self, work: Callable[[], T]) -> Callable[[], T]:
+        now_ns = self._session.now_ns
+        worked = self._worked_elsewhere
+        if worked is None:
+            worked = self._worked_elsewhere = []
+
+        def timed() -> T:
+            started_ns = now_ns()
+            try:
+                return work()
+            finally:
+                worked.append(now_ns() - started_ns)
+
+        return timed
+
+    def take_used_ns(self, now_ns: int) -> int:
+        """The same with what its connection received and sent since the last request that was counted."""
+        network_ns = self._session.take_network_ns()
+        if self.handled_ns or self._worked_elsewhere:
+            return self.worked_ns(now_ns) + network_ns
+        return now_ns - self.admitted_ns + network_ns
+
+    def _encoded(self, response: Any) -> WireBuffer:
+        out = WireBuffer(_START)
+        if self.route.has_tagged_header:
+            out.append(0)
+        self.route.encode(response, out)
+        size = out.total_bytes() if out.regions else len(out)
+        _SIZE_AND_CORRELATION_ID(out, 0, size - 4, self.correlation_id)
+        return out
+
+    def _send(self, answer: WireBuffer | None) -> None:
+        if self.is_large:
+            self._let_frame_go()
+            if self.times.stages is not None:
+                counts = self.times.stages.errors
+                for code, count in self._errors.items():
+                    counts[code] += count
+            # What it named is as large as the answer, and not needed any more.
+            self.request = None
+        session = self._session
+        self.completed_ns = session.now_ns()
+        session.finish(self, answer)
+
+    def _refuse(self, error: BaseException, is_second: bool = False) -> None:
+        """Answer with an error in the request's shape.
+
+        Args:
+            is_second: It is the refusal itself that failed.
+
+        Raises:
+            ProtocolError, UnanswerableError: There is no such answer.
+        """
+        route = self.route
+        if isinstance(error, (ProtocolError, UnanswerableError)):
+            raise error
+        code = error_code_of(error)
+        if code is ErrorCode.UNKNOWN_SERVER_ERROR:
+            log.error("%s version %d of %s failed", route.name, self.api_version, self.client_id, exc_info=error)
+        if is_second:
+            raise UnanswerableError(f"{route.name} failed, and so did saying so") from error
+        route.times.failure_count += 1
+        if self.is_large:
+            self._settle_large(lambda: route.refuse(self, self.request, code), is_refusal=True)
+        else:
+            self._settle(route.refuse(self, self.request, code), is_refusal=True)
+
+
+def error_code_of(error: BaseException) -> ErrorCode:
+    """What a client is told of an exception; UNKNOWN_SERVER_ERROR where it is a bug of ours."""
+    match error:
+        case KafkaError():
+            return error.code
+        case StorageError():
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        case CorruptRecordsError():
+            return ErrorCode.CORRUPT_MESSAGE
+        case _:
+            return ErrorCode.UNKNOWN_SERVER_ERROR

@@ -1,0 +1,58 @@
+"""Handlers that fan out over what a request names, partitions mostly.
+
+`in_slices` makes a handler of a generator that gives `MORE` after each partition where the request is large
+(`slices.py`); `resolve` goes from a partition that a request names to the one that this broker leads, with the refusals
+that stand before any other.
+
+Source: semantics, requests about partitions (authorisation, unknown partitions, leaders elsewhere, offline disks).
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import TypeVar
+
+from barnabas.broker.replicas.partition import Partition
+from barnabas.broker.requests.context import RequestContext
+from barnabas.broker.requests.slices import Step, Steps
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.pending import Pending
+from barnabas.wire.security.authorizer import Operation, ResourceType
+
+# A member of an enum is looked up in its class each time.
+_TOPIC = ResourceType.TOPIC
+
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+def in_slices(handle: Callable[[RequestContext, R], Steps[T]]) -> Callable[[RequestContext, R], T | Pending[T]]:
+    """Make a handler of one that is written in steps."""
+
+    @wraps(handle)
+    def begin(ctx: RequestContext, request: R) -> T | Pending[T]:
+        steps = handle(ctx, request)
+        first = next(steps)
+        return ctx.services.slices.go_on(steps, first) if isinstance(first, Step) else first
+
+    return begin
+
+
+def resolve(ctx: RequestContext, operation: Operation, topic: str, index: int) -> Partition | ErrorCode:
+    """The partition, or the error code of its refusal: not authorised, unknown, led by another broker, disk offline."""
+    # hot path: benchmarks/load (every partition of every produce and fetch request)
+    services = ctx.services
+    authorizer = services.authorizer
+    if not authorizer.allows_everything:
+        # As `ctx.may`, without the call.
+        connection = ctx.connection
+        if not authorizer.may(connection.principal, connection.host, operation, _TOPIC, topic, ctx):
+            return ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    partition = services.replicas.partition((topic, index))
+    return services.absence_of((topic, index)) if partition is None else partition
+
+
+def find(ctx: RequestContext, topic: str, index: int) -> Partition | ErrorCode:
+    """The same where it is settled that the principal may."""
+    services = ctx.services
+    partition = services.replicas.partition((topic, index))
+    return services.absence_of((topic, index)) if partition is None else partition

@@ -1,0 +1,60 @@
+"""How large a fetch answer is: what a consumer's quota counts, before anything is encoded.
+
+Source: protocol guide, Fetch; Kafka 2.7.2, FetchResponse.sizeOf.
+"""
+
+from barnabas.wire.protocol.messages.fetch import FetchResponse, PartitionData
+
+_FIRST_FLEXIBLE_VERSION = 12
+_SIZE_BYTES = 4
+
+
+def answer_bytes(response: FetchResponse, api_version: int) -> int:
+    """The answer's size, from the size field on, without its header."""
+    is_flexible = api_version >= _FIRST_FLEXIBLE_VERSION
+    total = _SIZE_BYTES
+    if api_version >= 1:
+        total += 4  # throttle time
+    if api_version >= 7:
+        total += 6  # error code, session id
+    total += _count_bytes(len(response.responses)) + 1 if is_flexible else 4
+    fixed = _fixed_bytes(api_version)
+    for topic in response.responses:
+        name_bytes = len(topic.topic.encode())
+        partitions = topic.partitions
+        if is_flexible:
+            total += _count_bytes(name_bytes) + name_bytes + _count_bytes(len(partitions)) + 1
+        else:
+            total += 6 + name_bytes
+        total += len(partitions) * fixed
+        for data in partitions:
+            total += _partition_bytes(data, api_version, is_flexible)
+    return total
+
+
+def _fixed_bytes(api_version: int) -> int:
+    """What each partition takes at the least: index, error code, high watermark, and what came later."""
+    later = ((4, 8), (5, 8), (11, 4))  # last stable offset, log start offset, preferred replica
+    return 14 + sum(size for version, size in later if api_version >= version)
+
+
+def _partition_bytes(data: PartitionData, api_version: int, is_flexible: bool) -> int:
+    """What a partition takes beyond that."""
+    records = data.records
+    length = len(records) if isinstance(records, bytes | bytearray | memoryview) else records.length if records else 0
+    total = length + (_count_bytes(length) + 1 if is_flexible else 4)
+    if is_flexible and data.diverging_epoch.epoch >= 0:
+        total += 2 + 13  # tag and size; epoch, end offset and their own tagged fields
+    if api_version >= 4:
+        aborted = data.aborted_transactions
+        count = 0 if aborted is None else len(aborted)
+        if is_flexible:
+            total += count * 17 + (1 if aborted is None else _count_bytes(count))
+        else:
+            total += 4 + count * 16
+    return total
+
+
+def _count_bytes(count: int) -> int:
+    """How long a count is, or the length of a string, where it is written as one more in base 128."""
+    return max(1, -(-(count + 1).bit_length() // 7))

@@ -1,0 +1,44 @@
+"""ApiVersions (API key 18, v0-3): what this broker serves.
+
+A client sends it first, in the newest version it knows; where that is too new, the answer comes in version 0 with
+the range of this API alone, and the client asks again.
+
+Source: protocol guide, ApiVersions; KIP-35, KIP-511; semantics, ApiVersions.
+"""
+
+import re
+
+from barnabas.broker.requests.context import RequestContext
+from barnabas.broker.requests.table import Handler
+from barnabas.core.error_code import ErrorCode
+from barnabas.wire.protocol.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
+
+MIN_VERSION, MAX_VERSION = 0, 3
+_SOFTWARE_NAME = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+_FIRST_VERSION_WITH_SOFTWARE_NAME = 3
+
+
+def api_versions(ctx: RequestContext, request: ApiVersionsRequest) -> ApiVersionsResponse:
+    """List the APIs that have a handler, with the versions that it takes."""
+    if ctx.api_version >= _FIRST_VERSION_WITH_SOFTWARE_NAME and not (
+        _SOFTWARE_NAME.fullmatch(request.client_software_name)
+        and _SOFTWARE_NAME.fullmatch(request.client_software_version)
+    ):
+        return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
+    # differs from Kafka (finalized-features-epoch): 2.7's controller notes in the registry that no feature is finalized
+    # and says 0, the version of that node.
+    return ApiVersionsResponse(api_keys=[ApiVersion(*each) for each in ctx.services.offered])
+
+
+def unsupported_version(ctx: RequestContext, request: None) -> ApiVersionsResponse:
+    """Tell a newer client which versions of ApiVersions itself there are; its request is not even decoded."""
+    own = ApiVersion(ApiVersionsRequest.API_KEY, MIN_VERSION, MAX_VERSION)
+    return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=[own])
+
+
+def refuse(ctx: RequestContext, request: ApiVersionsRequest, error_code: ErrorCode) -> ApiVersionsResponse:
+    """The same answer for all that was asked: the request failed as a whole."""
+    return ApiVersionsResponse(error_code=error_code)
+
+
+HANDLER = Handler(ApiVersionsRequest, MIN_VERSION, MAX_VERSION, api_versions, refuse)

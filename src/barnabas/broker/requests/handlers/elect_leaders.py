@@ -1,0 +1,88 @@
+"""ElectLeaders (API key 43, v0-2): give partitions back to their preferred leaders, or to whoever is alive.
+
+Source: protocol guide, ElectLeaders; semantics, topics and partitions; KIP-183, KIP-460.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from barnabas.broker.administration.leadership import Election, ElectionResult
+from barnabas.broker.requests.context import RequestContext
+from barnabas.broker.requests.table import Handler
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.pending import Pending
+from barnabas.core.types import TopicPartition
+from barnabas.wire.protocol.messages.elect_leaders import (
+    ElectLeadersRequest,
+    ElectLeadersResponse,
+    PartitionResult,
+    ReplicaElectionResult,
+)
+from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
+
+_ELECTIONS = {election.value: election for election in Election}
+# differs from Kafka (election-of-all): it tells of those that are being deleted.
+# Of all partitions nobody hears of those that lead as they should, nor of those that are gone since all were counted.
+_UNTOLD_OF_ALL = (
+    ErrorCode.ELECTION_NOT_NEEDED,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.INVALID_TOPIC_EXCEPTION,
+)
+
+
+def elect_leaders(
+    ctx: RequestContext, request: ElectLeadersRequest
+) -> ElectLeadersResponse | Pending[ElectLeadersResponse]:
+    """Elect leaders for what the request names, or for all partitions."""
+    if not ctx.may(Operation.ALTER, ResourceType.CLUSTER, CLUSTER):
+        return refuse(ctx, request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    election = _ELECTIONS.get(request.election_type)
+    if election is None:
+        # As in Kafka, which has no better error for it.
+        return refuse(ctx, request, ErrorCode.UNKNOWN_SERVER_ERROR)
+    if not ctx.services.leadership.is_controller:
+        results = dict.fromkeys(_wanted(ctx, request), ElectionResult(ErrorCode.NOT_CONTROLLER))
+        return ElectLeadersResponse(replica_election_results=_by_topic(results))
+    return ctx.services.spawner.spawn(_elect(ctx, request, election))
+
+
+async def _elect(ctx: RequestContext, request: ElectLeadersRequest, election: Election) -> ElectLeadersResponse:
+    wanted = list(_wanted(ctx, request))
+    results = await ctx.services.leadership.elect(wanted, election, request.timeout_ms)
+    if request.topic_partitions is None:
+        results = {
+            partition: result for partition, result in results.items() if result.error_code not in _UNTOLD_OF_ALL
+        }
+    return ElectLeadersResponse(replica_election_results=_by_topic(results))
+
+
+def _wanted(ctx: RequestContext, request: ElectLeadersRequest) -> Iterable[TopicPartition]:
+    """What the request names, each once."""
+    if request.topic_partitions is None:
+        topics = ctx.services.cluster.image.topics
+        return [TopicPartition(name, index) for name, partitions in topics.items() for index in partitions]
+    named = request.topic_partitions
+    return dict.fromkeys(TopicPartition(topic.topic, index) for topic in named for index in topic.partitions)
+
+
+def _by_topic(results: Mapping[TopicPartition, ElectionResult]) -> list[ReplicaElectionResult]:
+    topics: dict[str, ReplicaElectionResult] = {}
+    for (topic, index), result in results.items():
+        topics.setdefault(topic, ReplicaElectionResult(topic, [])).partition_result.append(
+            PartitionResult(index, result.error_code, result.message)
+        )
+    return list(topics.values())
+
+
+def refuse(ctx: RequestContext, request: ElectLeadersRequest, error_code: ErrorCode) -> ElectLeadersResponse:
+    """The same answer for all that was asked: the request failed as a whole."""
+    results = dict.fromkeys(
+        (TopicPartition(topic.topic, index) for topic in request.topic_partitions or () for index in topic.partitions),
+        ElectionResult(error_code),
+    )
+    has_error_of_all = ctx.api_version >= 1
+    return ElectLeadersResponse(
+        error_code=error_code if has_error_of_all else ErrorCode.NONE, replica_election_results=_by_topic(results)
+    )
+
+
+HANDLER = Handler(ElectLeadersRequest, 0, 2, elect_leaders, refuse)

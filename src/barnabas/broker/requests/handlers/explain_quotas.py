@@ -1,0 +1,160 @@
+"""ExplainQuotas (API key 10048, v0), our own: which limit holds a client, what was measured, what it used lately.
+
+| view | answer, as JSON                                                      |
+| ---- | -------------------------------------------------------------------- |
+| 0    | `explain`: one user's clients of one id                              |
+| 1    | `top`: everybody, by what they use                                   |
+| 2    | `recorded`: an hour of traffic and all limits, for `quotas simulate` |
+| 3, 4 | as 0 of one's own limit of reading, or writing, by who keeps to it by himself, for the next `last_seconds` |
+
+A null user or client id is the asking one's own; in view 2 it is everybody. All takes DESCRIBE_CONFIGS on the cluster,
+but for what a user asks in views 0, 3 and 4 about himself with a client id that he uses: then others who share his
+limit are counted and not named, and where they are other users what is measured with them is not told.
+
+ApiVersions does not tell of this API: its answer is that of Kafka 2.7.2.
+
+Source: docs/quotas.md.
+"""
+
+import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from barnabas.broker.quotas.history import SECOND_COUNT
+from barnabas.broker.requests.context import RequestContext
+from barnabas.broker.requests.table import Handler
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.executor import submit
+from barnabas.core.pending import Pending
+from barnabas.wire.protocol.messages.explain_quotas import ExplainQuotasRequest, ExplainQuotasResponse
+from barnabas.wire.quotas.entities import kept_name
+from barnabas.wire.quotas.limits import QuotaKind
+from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
+
+if TYPE_CHECKING:
+    from barnabas.broker.quotas.explain import Json
+
+_EXPLAIN = 0
+_PACED = {3: QuotaKind.FETCH, 4: QuotaKind.PRODUCE}
+# Nobody hears of a connection that ended, so a claim is short, and is made again while it lasts.
+_LONGEST_PACED_S = 10
+
+
+def explain_quotas(
+    ctx: RequestContext, request: ExplainQuotasRequest
+) -> ExplainQuotasResponse | Pending[ExplainQuotasResponse]:
+    """Tell what is asked for, of this broker alone."""
+    # differs from Kafka (explain-quotas): it has no such request.
+    own_user = ctx.connection.principal.name
+    is_own = request.user in (None, own_user) and (
+        request.view in _PACED or (request.view == _EXPLAIN and _uses(ctx, request.client_id))
+    )
+    may_see_all = _may_see_all(ctx) if is_own else ctx.may(Operation.DESCRIBE_CONFIGS, ResourceType.CLUSTER, CLUSTER)
+    if not may_see_all and not is_own:
+        return refuse(ctx, request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    match request.view:
+        case 0:
+            return _explain(ctx, request, own_user, may_see_all, QuotaKind)
+        case 1:
+            return _top(ctx, request)
+        case 2:
+            return _recorded(ctx, request)
+        case view if view in _PACED and is_own:
+            _note_pacer(ctx, _PACED[view], request.last_seconds)
+            return _explain(ctx, ExplainQuotasRequest(_EXPLAIN, None, None), own_user, may_see_all, (_PACED[view],))
+    return ExplainQuotasResponse(
+        error_code=ErrorCode.INVALID_REQUEST, error_message=f"there is no view {request.view}", answer=None
+    )
+
+
+def _note_pacer(ctx: RequestContext, kind: QuotaKind, last_s: int) -> None:
+    services, connection = ctx.services, ctx.connection
+    services.quotas.pacers.note(
+        kind,
+        kept_name(connection.principal.name),
+        kept_name(ctx.client_id),
+        (connection.host, connection.port),
+        services.clock.monotonic_ms(),
+        1_000 * min(last_s, _LONGEST_PACED_S),
+    )
+
+
+def _uses(ctx: RequestContext, client_id: str | None) -> bool:
+    """Whether the asking user has a client of this id, or had lately."""
+    if client_id is None or client_id == ctx.client_id:
+        return True
+    return (kept_name(ctx.connection.principal.name), kept_name(client_id)) in ctx.services.quotas.clients
+
+
+def _may_see_all(ctx: RequestContext) -> bool:
+    """Whether somebody who may ask in any case sees others, too; it is no denial to be logged where he does not."""
+    authorizer, connection = ctx.services.authorizer, ctx.connection
+    if authorizer.allows_everything:
+        return True
+    rights = authorizer.rights(connection.principal, connection.host, ResourceType.CLUSTER, CLUSTER)
+    return bool(rights & 1 << Operation.DESCRIBE_CONFIGS)
+
+
+def _explain(
+    ctx: RequestContext,
+    request: ExplainQuotasRequest,
+    own_user: str,
+    may_see_all: bool,
+    kinds: Iterable[QuotaKind],
+) -> ExplainQuotasResponse:
+    # Here, as below: most brokers are never asked.
+    from barnabas.broker.quotas.explain import explain
+
+    services = ctx.services
+    user = own_user if request.user is None else request.user
+    client_id = ctx.client_id if request.client_id is None else request.client_id
+    found = explain(
+        services.quotas,
+        services.quota_history,
+        user,
+        client_id,
+        services.clock.monotonic_ms(),
+        only_user=None if may_see_all else kept_name(own_user),
+        kinds=kinds,
+    )
+    return _answer({"broker_id": services.config.broker_id, **found})
+
+
+def _top(ctx: RequestContext, request: ExplainQuotasRequest) -> ExplainQuotasResponse:
+    from barnabas.broker.quotas.explain import top
+
+    services = ctx.services
+    if services.quota_history is None:
+        return refuse(ctx, request, ErrorCode.UNKNOWN_SERVER_ERROR)
+    last_s = min(max(request.last_seconds, 1), SECOND_COUNT)
+    found = top(services.quotas, services.quota_history, services.clock.monotonic_ms(), last_s)
+    return _answer({"broker_id": services.config.broker_id, **found})
+
+
+def _recorded(ctx: RequestContext, request: ExplainQuotasRequest) -> Pending[ExplainQuotasResponse]:
+    from barnabas.broker.quotas.explain import limits_of, recorded
+
+    services, quotas, history = ctx.services, ctx.services.quotas, ctx.services.quota_history
+    rings = [] if history is None else history.recorded(min(max(request.last_seconds, 1), SECOND_COUNT))
+    second = -1 if history is None else history.second
+    limits = limits_of(quotas)
+    broker_id = services.config.broker_id
+
+    def make() -> ExplainQuotasResponse:
+        found = recorded(quotas.windows, quotas.thread_count, second, rings, request.user, request.client_id)
+        return _answer({"broker_id": broker_id, **found, "limits": limits})
+
+    # Up to 400 rings of 3,600 numbers each: as text it is not the event loop's work.
+    return submit(services.executor, make)
+
+
+def _answer(found: "dict[str, Json]") -> ExplainQuotasResponse:
+    return ExplainQuotasResponse(error_message=None, answer=json.dumps(found, separators=(",", ":")).encode())
+
+
+def refuse(ctx: RequestContext, request: ExplainQuotasRequest, error_code: ErrorCode) -> ExplainQuotasResponse:
+    """The same answer for all that was asked: the request failed as a whole."""
+    return ExplainQuotasResponse(error_code=error_code, error_message=None, answer=None)
+
+
+HANDLER = Handler(ExplainQuotasRequest, 0, 0, explain_quotas, refuse, is_private=True)

@@ -1,0 +1,113 @@
+"""Fetch (API key 1, v0-12): read record batches, waiting for them where there are none.
+
+A request is opened: it goes on with a session (`fetches/sessions.py`), begins one, or has none. Then all partitions are
+read (`fetches/reading.py`); where there is not enough, it waits (`fetches/waiting.py`).
+
+A partition that is named twice is read once, where it stands first and as it was asked for last.
+
+Source: protocol guide, Fetch; semantics, Fetch; KIP-74, KIP-227.
+"""
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from barnabas.broker.requests.context import RequestContext
+from barnabas.broker.requests.fetches.reading import Reading, is_follower, refused_answer
+from barnabas.broker.requests.fetches.sessions import FINAL_EPOCH, INITIAL_EPOCH, NO_SESSION, FetchSession, Wanted
+from barnabas.broker.requests.fetches.waiting import DelayedFetch, LargeDelayedFetch
+from barnabas.broker.requests.slices import MORE, MOST_ELEMENTS_AT_ONCE, Steps
+from barnabas.broker.requests.table import Handler
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.pending import Pending
+from barnabas.core.types import MOST_TOPIC_NAME_CHARACTERS, TopicPartition
+from barnabas.wire.protocol.messages.fetch import FetchRequest, FetchResponse
+
+_Answer: TypeAlias = FetchResponse | Pending[FetchResponse]
+
+
+def fetch(ctx: RequestContext, request: FetchRequest) -> _Answer:
+    """Answer with what there is, or wait until there is enough."""
+    # hot path: benchmarks/load (every fetch request); only what is large pays for a generator
+    if ctx.is_large:
+        return ctx.services.slices.answer(_fetch_large(ctx, request))
+    named: Wanted = {}
+    for topic in request.topics:
+        for each in topic.partitions:
+            named[TopicPartition(topic.topic, each.partition)] = each
+    if request.session_epoch == FINAL_EPOCH and request.session_id == NO_SESSION:
+        wanted, session = named, None
+    else:
+        gone = request.forgotten_topics_data
+        forgotten = [TopicPartition(each.topic, index) for each in gone for index in each.partitions] if gone else ()
+        opened = _open(ctx, request, named, forgotten)
+        if isinstance(opened, FetchResponse):
+            return opened
+        wanted, session = opened
+        if len(wanted) > MOST_ELEMENTS_AT_ONCE:
+            # It names little, for its session knows the rest.
+            ctx.is_large = True
+            return LargeDelayedFetch(ctx, request, dict(wanted), session).begin()
+    reading = Reading(ctx, request, wanted, session)
+    reading.read()
+    if not reading.cold and (reading.is_complete or request.max_wait_ms <= 0):
+        return reading.answer()
+    own = wanted if session is None else dict(wanted)
+    delayed = DelayedFetch(ctx, request, own, session)
+    delayed.go_on(reading, request.max_wait_ms)
+    return delayed.pending
+
+
+def _fetch_large(ctx: RequestContext, request: FetchRequest) -> Steps[FetchResponse]:
+    # It is decoded: from now on it counts as what waits, not as what is received.
+    ctx.keep_frame()()
+    named: Wanted = {}
+    for topic in request.topics:
+        for each in topic.partitions:
+            named[TopicPartition(topic.topic, each.partition)] = each
+            yield MORE
+    forgotten = []
+    for gone in request.forgotten_topics_data:
+        for index in gone.partitions:
+            forgotten.append(TopicPartition(gone.topic, index))
+            yield MORE
+    opened = _open(ctx, request, named, forgotten)
+    if isinstance(opened, FetchResponse):
+        yield opened
+    else:
+        wanted, session = opened
+        yield LargeDelayedFetch(ctx, request, dict(wanted), session).begin()
+
+
+def _open(
+    ctx: RequestContext, request: FetchRequest, named: Wanted, forgotten: Sequence[TopicPartition]
+) -> FetchResponse | tuple[Wanted, FetchSession | None]:
+    """What is to be read, and the session if there is one; or that the request doesn't fit its session."""
+    sessions, epoch = ctx.services.fetch_sessions, request.session_epoch
+    if epoch in (FINAL_EPOCH, INITIAL_EPOCH):
+        # A full fetch ends the session that it names.
+        sessions.close(request.session_id)
+        if epoch == FINAL_EPOCH or not _may_be_kept(request):
+            return named, None
+        return named, FetchSession(named, request.replica_id >= 0 and is_follower(ctx, request.replica_id, named))
+    if named and not _may_be_kept(request):
+        # Its reader begins anew, without a session.
+        sessions.close(request.session_id)
+        return FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+    session = sessions.go_on(request.session_id, epoch, named, forgotten)
+    if isinstance(session, ErrorCode):
+        return FetchResponse(error_code=session)
+    return (named, None) if session is None else (session.wanted, session)
+
+
+def _may_be_kept(request: FetchRequest) -> bool:
+    """Whether a session may remember what a request names: not by names that no topic has, which may be very long."""
+    # differs from Kafka (fetch-session-names): it remembers whatever is named.
+    return all(len(each.topic) <= MOST_TOPIC_NAME_CHARACTERS and each.topic.isascii() for each in request.topics)
+
+
+def refuse(ctx: RequestContext, request: FetchRequest, error_code: ErrorCode) -> FetchResponse:
+    """The same answer for all that was asked: the request failed as a whole."""
+    return refused_answer(request, error_code, ctx.api_version, request.session_id)
+
+
+HANDLER = Handler(FetchRequest, 0, 12, fetch, refuse)

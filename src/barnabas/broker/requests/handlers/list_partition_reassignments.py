@@ -1,0 +1,47 @@
+"""ListPartitionReassignments (API key 46, v0): which partitions are on their way to other brokers.
+
+Source: protocol guide, ListPartitionReassignments; semantics, topics and partitions; KIP-455.
+"""
+
+from barnabas.broker.requests.context import RequestContext
+from barnabas.broker.requests.table import Handler
+from barnabas.core.error_code import ErrorCode
+from barnabas.wire.protocol.messages.list_partition_reassignments import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
+    OngoingPartitionReassignment,
+    OngoingTopicReassignment,
+)
+from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
+
+
+def list_partition_reassignments(
+    ctx: RequestContext, request: ListPartitionReassignmentsRequest
+) -> ListPartitionReassignmentsResponse:
+    """Those of the partitions that are asked about (null: of all) which are on their way."""
+    if not ctx.may(Operation.DESCRIBE, ResourceType.CLUSTER, CLUSTER):
+        error_code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        return ListPartitionReassignmentsResponse(error_code=error_code, error_message=ctx.not_authorized())
+    if not ctx.services.leadership.is_controller:
+        return ListPartitionReassignmentsResponse(
+            error_code=ErrorCode.NOT_CONTROLLER, error_message="This is not the correct controller for this cluster."
+        )
+    wanted = request.topics
+    asked = None if wanted is None else {(topic.name, index) for topic in wanted for index in topic.partition_indexes}
+    topics: dict[str, OngoingTopicReassignment] = {}
+    for partition, each in ctx.services.leadership.reassignments().items():
+        if asked is None or partition in asked:
+            topics.setdefault(partition.topic, OngoingTopicReassignment(partition.topic, [])).partitions.append(
+                OngoingPartitionReassignment(partition.partition, each.replicas, each.adding, each.removing)
+            )
+    return ListPartitionReassignmentsResponse(topics=list(topics.values()))
+
+
+def refuse(
+    ctx: RequestContext, request: ListPartitionReassignmentsRequest, error_code: ErrorCode
+) -> ListPartitionReassignmentsResponse:
+    """The request failed as a whole."""
+    return ListPartitionReassignmentsResponse(error_code=error_code)
+
+
+HANDLER = Handler(ListPartitionReassignmentsRequest, 0, 0, list_partition_reassignments, refuse)

@@ -1,0 +1,148 @@
+"""OffsetFetch (API key 9, v0-7): how far a group has read.
+
+Version 0 reads from the registry, all others from what the group committed.
+
+Source: protocol guide, OffsetFetch; semantics, group coordinator; KIP-447 (require stable).
+"""
+
+from collections.abc import Iterable
+
+from barnabas.broker.groups.legacy_offsets import fetch_offsets
+from barnabas.broker.requests.context import RequestContext
+from barnabas.broker.requests.fanout import in_slices
+from barnabas.broker.requests.slices import MORE, MOST_ELEMENTS_AT_ONCE, Steps
+from barnabas.broker.requests.table import Handler
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.pending import Pending
+from barnabas.core.types import NO_EPOCH, NO_OFFSET, TopicPartition
+from barnabas.wire.protocol.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    OffsetFetchResponsePartition,
+    OffsetFetchResponseTopic,
+)
+from barnabas.wire.security.authorizer import Operation, ResourceType
+
+_VERSION_OF_THE_REGISTRY = 0
+_FIRST_VERSION_WITH_GROUP_ERROR = 2
+
+
+@in_slices
+def offset_fetch(ctx: RequestContext, request: OffsetFetchRequest) -> Steps[OffsetFetchResponse]:
+    """List the committed offsets of some partitions, or of all that have one; of topics that may be described."""
+    if not ctx.may(Operation.DESCRIBE, ResourceType.GROUP, request.group_id):
+        yield refuse(ctx, request, ErrorCode.GROUP_AUTHORIZATION_FAILED)
+        return
+    wanted: list[TopicPartition] | None = None if request.topics is None else []
+    if wanted is not None:
+        for topic in request.topics or ():
+            for index in topic.partition_indexes:
+                wanted.append(TopicPartition(topic.name, index))
+                if ctx.is_large:
+                    yield MORE
+    if ctx.api_version == _VERSION_OF_THE_REGISTRY:
+        yield _fetch_from_registry(ctx, request, wanted or [])
+        return
+    groups = ctx.services.groups
+    error_code, offsets = groups.fetch_offsets(request.group_id, None)
+    if error_code is not ErrorCode.NONE:
+        yield _refusal(ctx, error_code, wanted or [])
+        return
+    # A group may have read what this principal must not know of.
+    is_all = wanted is None
+    unstable = groups.unstable_partitions(request.group_id) if request.require_stable else frozenset()
+    if wanted is None:
+        wanted = list(offsets)
+        ctx.is_large = len(wanted) > MOST_ELEMENTS_AT_ONCE
+    if ctx.is_large:
+        # They are those of one moment.
+        offsets = dict(offsets)
+    topics: dict[str, OffsetFetchResponseTopic] = {}
+    for key in wanted:
+        committed = offsets.get(key)
+        if not _may_describe(ctx, key.topic, is_all):
+            if is_all:
+                continue
+            answer = _missing(key, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        elif key in unstable:
+            answer = _missing(key, ErrorCode.UNSTABLE_OFFSET_COMMIT)
+        elif committed is None:
+            answer = _missing(key, ErrorCode.NONE)
+        else:
+            answer = OffsetFetchResponsePartition(
+                key.partition, committed.offset, committed.leader_epoch, committed.metadata, ErrorCode.NONE
+            )
+        answered = topics.get(key.topic)
+        if answered is None:
+            answered = topics[key.topic] = OffsetFetchResponseTopic(key.topic)
+        answered.partitions.append(answer)
+        if ctx.is_large:
+            yield MORE
+    yield OffsetFetchResponse(topics=list(topics.values()))
+
+
+def _may_describe(ctx: RequestContext, topic: str, is_all: bool) -> bool:
+    """Whether the principal may know of a topic; who asks for all did not ask for this one."""
+    if is_all:
+        return ctx.may_unlogged(Operation.DESCRIBE, ResourceType.TOPIC, topic)
+    return ctx.may(Operation.DESCRIBE, ResourceType.TOPIC, topic)
+
+
+def _fetch_from_registry(
+    ctx: RequestContext, request: OffsetFetchRequest, wanted: list[TopicPartition]
+) -> Pending[OffsetFetchResponse]:
+    image = ctx.services.cluster.image
+
+    async def fetch() -> OffsetFetchResponse:
+        may_describe = {
+            topic: ctx.may(Operation.DESCRIBE, ResourceType.TOPIC, topic) for topic in {key.topic for key in wanted}
+        }
+        known = [key for key in wanted if may_describe[key.topic] and image.partition(*key) is not None]
+        found = await fetch_offsets(ctx.services.registry, request.group_id, known)
+        answers = []
+        for key in wanted:
+            offset = found.get(key, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            if not may_describe[key.topic]:
+                offset = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            if isinstance(offset, ErrorCode):
+                answers.append((key, _missing(key, offset)))
+            else:
+                answers.append((key, OffsetFetchResponsePartition(key.partition, offset, NO_EPOCH, "", ErrorCode.NONE)))
+        return OffsetFetchResponse(topics=_by_topic(answers))
+
+    return ctx.services.spawner.spawn(fetch())
+
+
+def _refusal(ctx: RequestContext, error_code: ErrorCode, wanted: Iterable[TopicPartition]) -> OffsetFetchResponse:
+    """The group's error; versions without a place for it repeat it for each partition."""
+    if ctx.api_version >= _FIRST_VERSION_WITH_GROUP_ERROR:
+        return OffsetFetchResponse(error_code=error_code)
+    return OffsetFetchResponse(topics=_by_topic((key, _missing(key, error_code)) for key in wanted))
+
+
+def _missing(key: TopicPartition, error_code: ErrorCode) -> OffsetFetchResponsePartition:
+    return OffsetFetchResponsePartition(key.partition, NO_OFFSET, NO_EPOCH, "", error_code)
+
+
+def _partitions(request: OffsetFetchRequest) -> list[TopicPartition]:
+    return [TopicPartition(topic.name, index) for topic in request.topics or () for index in topic.partition_indexes]
+
+
+def _by_topic(
+    answers: Iterable[tuple[TopicPartition, OffsetFetchResponsePartition]],
+) -> list[OffsetFetchResponseTopic]:
+    topics: dict[str, OffsetFetchResponseTopic] = {}
+    for key, answer in answers:
+        topic = topics.get(key.topic)
+        if topic is None:
+            topic = topics[key.topic] = OffsetFetchResponseTopic(key.topic)
+        topic.partitions.append(answer)
+    return list(topics.values())
+
+
+def refuse(ctx: RequestContext, request: OffsetFetchRequest, error_code: ErrorCode) -> OffsetFetchResponse:
+    """The same answer for all that was asked: the request failed as a whole."""
+    return _refusal(ctx, error_code, _partitions(request))
+
+
+HANDLER = Handler(OffsetFetchRequest, 0, 7, offset_fetch, refuse)

@@ -1,0 +1,380 @@
+"""Produce (API key 0, v0-8): append record batches to partitions.
+
+Source: protocol guide, Produce; semantics, Produce.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+from barnabas.broker.log.append_result import AppendResult
+from barnabas.broker.log.partition_log import PartitionLog
+from barnabas.broker.requests.context import RequestContext
+from barnabas.broker.requests.fanout import resolve
+from barnabas.broker.requests.slices import MORE, Steps
+from barnabas.broker.requests.table import Handler
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import ProtocolError, UnanswerableError
+from barnabas.core.internal_topics import INTERNAL_TOPICS
+from barnabas.core.pending import Pending
+from barnabas.wire.protocol.messages.produce import (
+    BatchIndexAndErrorMessage,
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+    TopicProduceResponse,
+)
+from barnabas.wire.records.batch import (
+    ATTRIBUTES_POSITION,
+    CODEC_MASK,
+    HEADER_BYTES,
+    MAGIC,
+    MAGIC_POSITION,
+    PRODUCER_ID_POSITION,
+    TRANSACTIONAL_BIT,
+    Codec,
+)
+from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
+
+_FIRST_VERSION_WITH_BATCHES = 3
+_FIRST_VERSION_WITH_STORAGE_ERROR = 4
+_FIRST_VERSION_WITH_ZSTD = 7
+_ACKS = (-1, 0, 1)
+# A batch without this bit is nothing that a version of the request could refuse.
+_MAY_BE_REFUSED = Codec.ZSTD
+# The Java admin client repairs internal topics under this name.
+_ADMIN_CLIENT_ID = "__admin_client"
+# Beside a batch's attributes: it has a producer id. Without rules nobody asks.
+_IDEMPOTENT_BIT = 0x100
+# Only by these does a request need more rights than those to its topics.
+_MAY_BE_DENIED = TRANSACTIONAL_BIT | _IDEMPOTENT_BIT
+# Members of enums are looked up in their classes each time.
+_WRITE = Operation.WRITE
+_NO_ERROR = ErrorCode.NONE
+
+
+def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Pending[ProduceResponse | None] | None:
+    """Append each partition's batch as its leader; without acks there is no answer at all.
+
+    Raises:
+        ProtocolError: Records are missing.
+        UnanswerableError: Something failed for a client that wants no answer.
+    """
+    # hot path: benchmarks/load (every produce request); only what is large pays for a generator
+    if ctx.is_large:
+        return ctx.services.slices.answer(_produce_large(ctx, request))
+    acks = request.acks
+    topic_data = request.topic_data
+    attributes = 0
+    attributes_of = _attributes if ctx.services.authorizer.allows_everything else _attributes_and_id
+    for topic in topic_data:
+        for data in topic.partition_data:
+            attributes |= attributes_of(data)
+    if attributes & _MAY_BE_DENIED:
+        error_code = _denial(ctx, request, attributes)
+        if error_code:
+            return refuse(ctx, request, error_code)
+    if len(topic_data) != 1 or len(topic_data[0].partition_data) != 1:
+        topic_data = _without_repetitions(topic_data)
+    responses = []
+    late: list[_Late] = []
+    for topic in topic_data:
+        name = topic.name
+        refusal = _refusal(ctx, name, acks)
+        answers: list[PartitionProduceResponse] = []
+        for data in topic.partition_data:
+            _append(ctx, name, refusal, data, acks, attributes, answers, late)
+        responses.append(TopicProduceResponse(name, answers))
+    if late or not acks:
+        return ctx.services.slices.answer(_when_complete(ctx, late, responses, acks))
+    return ProduceResponse(responses)
+
+
+def _produce_large(ctx: RequestContext, request: ProduceRequest) -> Steps[ProduceResponse | None]:
+    acks = request.acks
+    attributes = 0
+    attributes_of = _attributes if ctx.services.authorizer.allows_everything else _attributes_and_id
+    for topic in request.topic_data:
+        for data in topic.partition_data:
+            attributes |= attributes_of(data)
+            yield MORE
+    error_code = _denial(ctx, request, attributes)
+    if error_code:
+        yield refuse(ctx, request, error_code)
+        return
+    responses = []
+    late: list[_Late] = []
+    for topic in _without_repetitions(request.topic_data):
+        refusal = _refusal(ctx, topic.name, acks)
+        answers: list[PartitionProduceResponse] = []
+        for data in topic.partition_data:
+            yield MORE
+            _append(ctx, topic.name, refusal, data, acks, attributes, answers, late)
+        responses.append(TopicProduceResponse(topic.name, answers))
+    yield from _when_complete(ctx, late, responses, acks)
+
+
+def _append(
+    ctx: RequestContext,
+    topic: str,
+    refusal: ErrorCode,
+    data: PartitionProduceData,
+    acks: int,
+    attributes: int,
+    answers: list[PartitionProduceResponse],
+    late: list["_Late"],
+) -> None:
+    """Append what came for one partition, now or when it is prepared.
+
+    Args:
+        refusal: What is wrong with the topic as a whole.
+        attributes: The low bits of those of all batches of the request, put together.
+        answers: Gets the answer.
+        late: Gets what the answer has to wait for, if it has to.
+    """
+    index = data.index
+    records = data.records
+    assert isinstance(records, memoryview)
+    partition = resolve(ctx, _WRITE, topic, index)
+    if isinstance(partition, ErrorCode):
+        absent = AppendResult(partition)
+        _translate(absent, ctx.api_version)
+        answers.append(_answer(index, absent))
+        return
+    error_code = refusal
+    if not error_code and attributes & _MAY_BE_REFUSED:
+        error_code = _request_error(ctx, records)
+    if error_code:
+        answers.append(PartitionProduceResponse(index, error_code, -1))
+        return
+    is_any_format = ctx.api_version < _FIRST_VERSION_WITH_BATCHES
+    result = ctx.services.replicas.append_now(partition, records, acks, is_any_format, timed=ctx.timed)
+    if isinstance(result, Pending):
+        answers.append(PartitionProduceResponse(index))
+        # At once: whatever comes now, nobody else may write to what is being prepared.
+        late.append(_Late(partition.log, answers, len(answers) - 1, result, ctx.keep_frame()))
+        return
+    if result.error_code:
+        _translate(result, ctx.api_version)
+        answers.append(_answer(index, result))
+        return
+    answers.append(
+        PartitionProduceResponse(
+            index, result.error_code, result.base_offset, result.append_time_ms, result.log_start_offset
+        )
+    )
+    if acks and partition.log.is_flush_due():
+        late.append(_Late(partition.log, answers, len(answers) - 1, None, None))
+
+
+class _Late(NamedTuple):
+    """An answer that must wait.
+
+    Attributes:
+        log: Where its records go.
+        answers, place: Where it stands.
+        appended: What comes of the append; None where only flush.messages has to be kept.
+        release: To be called when the request's bytes are not needed any more.
+    """
+
+    log: PartitionLog
+    answers: list[PartitionProduceResponse]
+    place: int
+    appended: Pending[AppendResult] | None
+    release: Callable[[], object] | None
+
+    def set(self, result: AppendResult) -> None:
+        self.answers[self.place] = _answer(self.answers[self.place].index, result)
+
+
+def _when_complete(
+    ctx: RequestContext,
+    late: list[_Late],
+    responses: list[TopicProduceResponse],
+    acks: int,
+) -> Steps[ProduceResponse | None]:
+    """Answer once all is appended, and flush.messages is kept: what is acknowledged is on disk, what is not is refused.
+
+    The client that leaves takes nothing back.
+    """
+    if not late:
+        if not acks:
+            _close_on_error(responses)
+        yield ProduceResponse(responses) if acks else None
+        return
+    pending: Pending[ProduceResponse | None] = Pending()
+    left_count = len(late)
+
+    def one_done() -> None:
+        nonlocal left_count
+        left_count -= 1
+        if left_count:
+            return
+        for each in late:
+            if each.release is not None:
+                each.release()
+        if acks:
+            pending.complete(ProduceResponse(responses))
+            return
+        try:
+            _close_on_error(responses)
+        except UnanswerableError as error:
+            pending.fail(error)
+        else:
+            pending.complete(None)
+
+    def appended(each: _Late, result: AppendResult) -> None:
+        if result.error_code:
+            _translate(result, ctx.api_version)
+        each.set(result)
+        if acks and each.log.is_flush_due() and not result.error_code:
+            each.log.flush(partial(flushed, each))
+        else:
+            one_done()
+
+    def flushed(each: _Late, error: BaseException | None) -> None:
+        if error is not None:
+            result = AppendResult(ErrorCode.KAFKA_STORAGE_ERROR)
+            _translate(result, ctx.api_version)
+            each.set(result)
+        one_done()
+
+    for each in late:
+        if each.appended is None:
+            each.log.flush(partial(flushed, each))
+        else:
+            each.appended.then(partial(appended, each))
+        if ctx.is_large:
+            yield MORE
+    yield pending
+
+
+def _denial(ctx: RequestContext, request: ProduceRequest, attributes: int) -> ErrorCode:
+    """Why the producer may not write as it does, in transactions or idempotently, to whatever topic.
+
+    Args:
+        attributes: Of all batches, `_IDEMPOTENT_BIT` among them where one has a producer id.
+    """
+    if attributes & TRANSACTIONAL_BIT:
+        transactional_id = request.transactional_id
+        if transactional_id is None or not ctx.may(_WRITE, ResourceType.TRANSACTIONAL_ID, transactional_id):
+            return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+        return _NO_ERROR
+    if attributes & _IDEMPOTENT_BIT and not ctx.may(Operation.IDEMPOTENT_WRITE, ResourceType.CLUSTER, CLUSTER):
+        return ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    return _NO_ERROR
+
+
+def _attributes(data: PartitionProduceData) -> int:
+    """The low bits of the attributes of a partition's first batch; 0 where it has none.
+
+    Raises:
+        ProtocolError: Records are missing. Before anything is appended: the client of a closed connection sends all of
+            it again.
+    """
+    records = data.records
+    if not records:
+        raise ProtocolError("a produce request without records")
+    assert isinstance(records, memoryview)
+    return records[ATTRIBUTES_POSITION + 1] if len(records) >= HEADER_BYTES and records[MAGIC_POSITION] == MAGIC else 0
+
+
+def _attributes_and_id(data: PartitionProduceData) -> int:
+    """The same with `_IDEMPOTENT_BIT` where the batch has a producer id."""
+    records = data.records
+    if not records:
+        raise ProtocolError("a produce request without records")
+    assert isinstance(records, memoryview)
+    if len(records) < HEADER_BYTES or records[MAGIC_POSITION] != MAGIC:
+        return 0
+    # Of a negative number the first bit is set.
+    if records[PRODUCER_ID_POSITION] < 0x80:
+        return records[ATTRIBUTES_POSITION + 1] | _IDEMPOTENT_BIT
+    return records[ATTRIBUTES_POSITION + 1]
+
+
+def _without_repetitions(topic_data: list[TopicProduceData]) -> list[TopicProduceData]:
+    """Each partition once: of what is named twice the later records count, and there is one answer, as in Kafka."""
+    if len({topic.name for topic in topic_data}) == len(topic_data):
+        for topic in topic_data:
+            partition_data = topic.partition_data
+            if len(partition_data) > 1 and len({data.index for data in partition_data}) < len(partition_data):
+                break
+        else:
+            return topic_data
+    by_topic: dict[str, dict[int, PartitionProduceData]] = {}
+    for topic in topic_data:
+        by_topic.setdefault(topic.name, {}).update((data.index, data) for data in topic.partition_data)
+    return [TopicProduceData(name, list(by_index.values())) for name, by_index in by_topic.items()]
+
+
+def _refusal(ctx: RequestContext, name: str, acks: int) -> ErrorCode:
+    """What is wrong with the request or the topic as a whole."""
+    if acks not in _ACKS:
+        return ErrorCode.INVALID_REQUIRED_ACKS
+    if name in INTERNAL_TOPICS and ctx.client_id != _ADMIN_CLIENT_ID:
+        return ErrorCode.INVALID_TOPIC_EXCEPTION
+    return _NO_ERROR
+
+
+def _request_error(ctx: RequestContext, records: memoryview) -> ErrorCode:
+    """What a batch may not be in this version of the request; the rest is the log's business."""
+    if len(records) < HEADER_BYTES or records[MAGIC_POSITION] != MAGIC:
+        return ErrorCode.NONE
+    attributes = records[ATTRIBUTES_POSITION + 1]
+    if (
+        attributes & CODEC_MASK == Codec.ZSTD
+        and _FIRST_VERSION_WITH_BATCHES <= ctx.api_version < _FIRST_VERSION_WITH_ZSTD
+    ):
+        return ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+    return ErrorCode.NONE
+
+
+def _translate(result: AppendResult, api_version: int) -> None:
+    """Name an error so that the client knows it."""
+    if result.error_code == ErrorCode.KAFKA_STORAGE_ERROR and api_version < _FIRST_VERSION_WITH_STORAGE_ERROR:
+        result.error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+def _answer(index: int, result: AppendResult) -> PartitionProduceResponse:
+    if result.message is None and not result.record_errors:
+        return PartitionProduceResponse(
+            index, result.error_code, result.base_offset, result.append_time_ms, result.log_start_offset
+        )
+    return PartitionProduceResponse(
+        index,
+        result.error_code,
+        result.base_offset,
+        result.append_time_ms,
+        result.log_start_offset,
+        [BatchIndexAndErrorMessage(batch_index, message) for batch_index, message in result.record_errors],
+        result.message,
+    )
+
+
+def _close_on_error(responses: list[TopicProduceResponse]) -> None:
+    for topic in responses:
+        for answer in topic.partition_responses:
+            if answer.error_code:
+                name = ErrorCode(answer.error_code).name
+                raise UnanswerableError(f"{name} for {topic.name}-{answer.index}, produced with acks=0")
+
+
+def refuse(ctx: RequestContext, request: ProduceRequest, error_code: ErrorCode) -> ProduceResponse:
+    """The same answer for all that was asked: the request failed as a whole."""
+    if request.acks == 0:
+        raise UnanswerableError(f"{error_code.name} for a produce request with acks=0")
+    responses = []
+    for topic in _without_repetitions(request.topic_data):
+        answers = []
+        for data in topic.partition_data:
+            result = AppendResult(error_code)
+            _translate(result, ctx.api_version)
+            answers.append(_answer(data.index, result))
+        responses.append(TopicProduceResponse(topic.name, answers))
+    return ProduceResponse(responses)
+
+
+HANDLER = Handler(ProduceRequest, 0, 8, produce, refuse, goes_on=True)

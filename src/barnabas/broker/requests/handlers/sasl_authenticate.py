@@ -1,0 +1,26 @@
+"""SaslAuthenticate (API key 36, v0-2): a token of a login.
+
+Those of a login are `broker/requests/authentication.py`'s; what comes here belongs to none.
+
+Source: protocol guide, SaslAuthenticate; KIP-152, KIP-368; semantics, authentication.
+"""
+
+from barnabas.broker.requests.context import RequestContext
+from barnabas.broker.requests.table import Handler
+from barnabas.core.error_code import ErrorCode
+from barnabas.wire.protocol.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
+
+
+def sasl_authenticate(ctx: RequestContext, request: SaslAuthenticateRequest) -> SaslAuthenticateResponse:
+    """Refuse: nobody is logging in."""
+    return SaslAuthenticateResponse(
+        ErrorCode.ILLEGAL_SASL_STATE, "SaslAuthenticate request received after successful authentication"
+    )
+
+
+def refuse(ctx: RequestContext, request: SaslAuthenticateRequest, error_code: ErrorCode) -> SaslAuthenticateResponse:
+    """The request failed as a whole."""
+    return SaslAuthenticateResponse(error_code)
+
+
+HANDLER = Handler(SaslAuthenticateRequest, 0, 2, sasl_authenticate, refuse)

@@ -1,0 +1,30 @@
+"""SaslHandshake (API key 17, v0-1): the mechanism by which a client wants to log in.
+
+The first one of a connection is `broker/requests/authentication.py`'s. What comes here comes from somebody who is in
+already, or where nobody has to log in: it begins another login where sessions end, and else is refused.
+
+Source: protocol guide, SaslHandshake; KIP-43, KIP-368; semantics, authentication.
+"""
+
+from barnabas.broker.requests.context import RequestContext
+from barnabas.broker.requests.table import Handler
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.pending import Pending
+from barnabas.wire.protocol.messages.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
+
+
+def sasl_handshake(
+    ctx: RequestContext, request: SaslHandshakeRequest
+) -> SaslHandshakeResponse | Pending[SaslHandshakeResponse]:
+    """Let a user log in again before the session is over."""
+    authentication = ctx.connection.authentication
+    answer = authentication.begin_again(ctx, request) if authentication is not None else None
+    return SaslHandshakeResponse(ErrorCode.ILLEGAL_SASL_STATE) if answer is None else answer
+
+
+def refuse(ctx: RequestContext, request: SaslHandshakeRequest, error_code: ErrorCode) -> SaslHandshakeResponse:
+    """The request failed as a whole."""
+    return SaslHandshakeResponse(error_code)
+
+
+HANDLER = Handler(SaslHandshakeRequest, 0, 1, sasl_handshake, refuse)

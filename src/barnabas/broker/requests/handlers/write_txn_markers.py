@@ -1,0 +1,143 @@
+"""WriteTxnMarkers (API key 27, v0): a transaction's outcome, told to the leaders of what it touched.
+
+Sent by transaction coordinators, this broker's own too. A marker for a producer that has no open transaction in the
+partition is written all the same: it fences the producer.
+
+Source: protocol guide, WriteTxnMarkers; semantics, transactions.
+"""
+
+from functools import partial
+
+from barnabas.broker.log.append_result import AppendResult
+from barnabas.broker.requests.context import RequestContext
+from barnabas.broker.requests.fanout import in_slices
+from barnabas.broker.requests.slices import MORE, Step, Steps
+from barnabas.broker.requests.table import Handler
+from barnabas.core.config.versions import message_magic
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC
+from barnabas.core.pending import Pending
+from barnabas.core.types import TopicPartition
+from barnabas.wire.protocol.messages.write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerPartitionResult,
+    WritableTxnMarkerResult,
+    WritableTxnMarkerTopicResult,
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
+)
+from barnabas.wire.records.batch import MAGIC
+from barnabas.wire.records.control import EndTransactionMarker, MarkerType, build_marker
+from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
+
+_ALL_IN_SYNC = -1
+
+
+@in_slices
+def write_txn_markers(ctx: RequestContext, request: WriteTxnMarkersRequest) -> Steps[WriteTxnMarkersResponse]:
+    """Append each marker to each of its partitions; answered when all are safe."""
+    if not ctx.may(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER):
+        yield refuse(ctx, request, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+        return
+    answers = _Answers()
+    for marker in request.markers:
+        for topic in marker.topics:
+            for index in topic.partition_indexes:
+                _append(ctx, marker, TopicPartition(topic.name, index), answers)
+                if ctx.is_large:
+                    yield MORE
+    answers.begun()
+    if ctx.is_large:
+        yield Step(answers.pending)
+    yield answers.pending
+
+
+def _append(ctx: RequestContext, marker: WritableTxnMarker, key: TopicPartition, answers: "_Answers") -> None:
+    services = ctx.services
+    hosted = services.replicas.partition(key)
+    if hosted is None:
+        answers.set(marker.producer_id, key, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return
+    if message_magic(hosted.log.config.message_format_version) < MAGIC:
+        answers.set(marker.producer_id, key, ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT)
+        return
+    marker_type = MarkerType.COMMIT if marker.transaction_result else MarkerType.ABORT
+    batch = build_marker(
+        marker.producer_id,
+        marker.producer_epoch,
+        EndTransactionMarker(marker_type, marker.coordinator_epoch),
+        services.clock.now_ms(),
+    )
+
+    def appended(result: AppendResult) -> None:
+        if key.topic == GROUP_OFFSETS_TOPIC and result.error_code == ErrorCode.NONE:
+            services.groups.transaction_ended(marker.producer_id, key.partition, marker.transaction_result)
+        answers.set(marker.producer_id, key, result.error_code, is_late=True)
+
+    answers.wait()
+    services.replicas.append(key, batch, _ALL_IN_SYNC, services.config.request_timeout_ms).then(
+        appended, partial(_failed, marker.producer_id, key, answers)
+    )
+
+
+def _failed(producer_id: int, key: TopicPartition, answers: "_Answers", error: BaseException) -> None:
+    answers.set(producer_id, key, ErrorCode.UNKNOWN_SERVER_ERROR, is_late=True)
+
+
+class _Answers:
+    """The errors of all partitions by producer, and whether any is missing.
+
+    Attributes:
+        pending: The answer to the request.
+    """
+
+    __slots__ = ("_by_producer", "_left_count", "pending")
+
+    def __init__(self) -> None:
+        self._by_producer: dict[int, dict[TopicPartition, ErrorCode]] = {}
+        self._left_count = 1
+        self.pending: Pending[WriteTxnMarkersResponse] = Pending()
+
+    def wait(self) -> None:
+        """One more is on its way."""
+        self._left_count += 1
+
+    def set(self, producer_id: int, key: TopicPartition, error_code: ErrorCode, is_late: bool = False) -> None:
+        """Note an answer.
+
+        Args:
+            is_late: It was waited for.
+        """
+        self._by_producer.setdefault(producer_id, {})[key] = error_code
+        if is_late:
+            self.begun()
+
+    def begun(self) -> None:
+        """One less is waited for: the last one makes the answer."""
+        self._left_count -= 1
+        if not self._left_count:
+            self.pending.complete(_response(self._by_producer))
+
+
+def _response(by_producer: dict[int, dict[TopicPartition, ErrorCode]]) -> WriteTxnMarkersResponse:
+    markers = []
+    for producer_id, errors in by_producer.items():
+        by_topic: dict[str, list[WritableTxnMarkerPartitionResult]] = {}
+        for (topic, index), error_code in errors.items():
+            by_topic.setdefault(topic, []).append(WritableTxnMarkerPartitionResult(index, error_code))
+        topics = [WritableTxnMarkerTopicResult(topic, partitions) for topic, partitions in by_topic.items()]
+        markers.append(WritableTxnMarkerResult(producer_id, topics))
+    return WriteTxnMarkersResponse(markers)
+
+
+def refuse(ctx: RequestContext, request: WriteTxnMarkersRequest, error_code: ErrorCode) -> WriteTxnMarkersResponse:
+    """The same answer for all that was asked: the request failed as a whole."""
+    by_producer: dict[int, dict[TopicPartition, ErrorCode]] = {}
+    for marker in request.markers:
+        errors = by_producer.setdefault(marker.producer_id, {})
+        for topic in marker.topics:
+            errors.update((TopicPartition(topic.name, index), error_code) for index in topic.partition_indexes)
+    return _response(by_producer)
+
+
+HANDLER = Handler(WriteTxnMarkersRequest, 0, 0, write_txn_markers, refuse, goes_on=True)

@@ -1,0 +1,129 @@
+"""Connections that a quota holds: they are answered, and no further request of theirs is taken for a while.
+
+Where limits change while somebody is held, how long that still is is reckoned anew: who would be held for less by what
+is in force now waits no longer than that.
+
+Source: semantics, quotas; Kafka 2.7.2, ThrottledChannel, ClientQuotaManager.throttle.
+"""
+
+from collections import deque
+from collections.abc import Callable
+
+from barnabas.broker.quotas.bucket import Bucket
+from barnabas.broker.quotas.manager import Client, Quotas
+from barnabas.core.clock import Clock
+from barnabas.core.timers import Timer, Timers
+from barnabas.wire.quotas.limits import QuotaKind
+
+# How many are looked at in one turn of the loop, after limits have changed.
+_LOOKS_PER_TURN = 200
+
+
+class Hold:
+    """One connection that is held."""
+
+    __slots__ = ("_holds", "bucket", "client", "let_go", "limit", "timer", "until_ms")
+
+    def __init__(
+        self,
+        holds: "Holds",
+        client: Client,
+        bucket: Bucket | None,
+        until_ms: int,
+        timer: Timer,
+        let_go: Callable[[], object],
+    ) -> None:
+        self._holds = holds
+        self.client = client
+        self.bucket = bucket
+        self.limit = None if bucket is None else bucket.limit
+        self.until_ms = until_ms
+        self.timer = timer
+        self.let_go = let_go
+
+    def end(self) -> None:
+        """It is over, or the peer has left."""
+        self._holds.forget(self)
+
+
+class Holds:
+    """All connections that are held. Owned by the event loop."""
+
+    __slots__ = ("_clock", "_held", "_quotas", "_timers", "_to_review")
+
+    def __init__(self, quotas: Quotas, clock: Clock, timers: Timers) -> None:
+        self._quotas = quotas
+        self._clock = clock
+        self._timers = timers
+        self._held: dict[Hold, None] = {}
+        self._to_review: deque[Hold] = deque()
+        quotas.on_change = self._limits_changed
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def begin(self, client: Client, bucket: Bucket | None, throttle_ms: int, let_go: Callable[[], object]) -> Hold:
+        """Hold a connection.
+
+        Args:
+            bucket: Whose limit holds it; None: nobody's that may change.
+            let_go: Called when it is over, unless it is ended before.
+        """
+        until_ms = self._clock.monotonic_ms() + throttle_ms
+        hold: Hold
+
+        def is_over() -> None:
+            hold.end()
+            let_go()
+
+        hold = Hold(self, client, bucket, until_ms, self._timers.call_later(throttle_ms, is_over), is_over)
+        self._held[hold] = None
+        client.throttled_ms += throttle_ms
+        if bucket is not None:
+            bucket.held_count += 1
+            self._quotas.held_counts[bucket.kind] += 1
+        return hold
+
+    def forget(self, hold: Hold) -> None:
+        if hold not in self._held:
+            return
+        del self._held[hold]
+        hold.timer.cancel()
+        bucket = hold.bucket
+        if bucket is not None:
+            bucket.held_count -= 1
+            self._quotas.held_counts[bucket.kind] -= 1
+
+    def _limits_changed(self) -> None:
+        """Look at those that are held, in turns: there may be very many."""
+        if not self._held:
+            return
+        is_planned = bool(self._to_review)
+        # Those that were looked at already, too: this is another change.
+        self._to_review = deque(self._held)
+        if not is_planned:
+            self._timers.call_later(0, self._review)
+
+    def _review(self) -> None:
+        for _ in range(min(_LOOKS_PER_TURN, len(self._to_review))):
+            hold = self._to_review.popleft()
+            bucket = hold.bucket
+            # The other kind never holds for longer than a window.
+            if bucket is not None and bucket.kind is not QuotaKind.REQUEST and hold in self._held:
+                self._reckon_anew(hold, bucket.kind)
+        if self._to_review:
+            self._timers.call_later(0, self._review)
+
+    def _reckon_anew(self, hold: Hold, kind: QuotaKind) -> None:
+        now_ms = self._clock.monotonic_ms()
+        left_ms = 0
+        if self._quotas.is_enabled[kind]:
+            bucket = hold.client.bucket(kind, now_ms)
+            if bucket is hold.bucket and bucket.limit == hold.limit:
+                # It was another limit that changed.
+                return
+            left_ms = bucket.excess_ms(now_ms)
+        if now_ms + left_ms < hold.until_ms:
+            hold.timer.cancel()
+            hold.until_ms = now_ms + left_ms
+            hold.timer = self._timers.call_later(left_ms, hold.let_go)

@@ -1,0 +1,203 @@
+"""Requests that a test kit takes in hand before they are handled: refused, held, changed, or only seen.
+
+    request ─► wrapped handler ─► kit: a verdict ─► handler ─► kit: another answer, where it wants to ─► answer
+
+The routes of the APIs that the kit watches get another handler, which asks the kit first; the handlers of all others,
+and of these once nobody watches them any more, are those that the broker began with. So it costs nothing where it is
+not used. What comes of a verdict is what comes of any request: an answer, an error that `Exchange` puts into the
+request's own shape, or the end of its connection.
+
+Invariants:
+- A request is told before anything of it is done, and waits for its verdict; so does the connection that it came by.
+- When the kit is gone every request is handled as if it had never been there.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from barnabas.broker.log.disk.files import FileSlice
+from barnabas.broker.requests.context import RequestContext
+from barnabas.broker.requests.control_messages import Fields, Verdict
+from barnabas.broker.requests.table import Route, RouteTable
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import UnanswerableError
+from barnabas.core.pending import Pending, completed
+from barnabas.core.timers import Timers
+from barnabas.wire.protocol.api_keys import response_class
+from barnabas.wire.protocol.messages.fetch import FetchResponse
+from barnabas.wire.protocol.wire import UNLIMITED_ELEMENTS, Budget, Message, WireBuffer
+
+_Handle = Callable[[RequestContext, Any], object]
+_AS_IT_CAME = Verdict()
+_OF_FETCH_SESSIONS = frozenset({ErrorCode.FETCH_SESSION_ID_NOT_FOUND, ErrorCode.INVALID_FETCH_SESSION_EPOCH})
+
+
+class Interceptor:
+    """Puts itself before the handlers of the APIs that a kit watches."""
+
+    def __init__(self, routes: RouteTable, timers: Timers, send: Callable[[Fields, bytes | bytearray], object]) -> None:
+        """Args:
+        send: Takes a message to the kit; see `control_messages`.
+        """
+        self._routes = routes
+        self._timers = timers
+        self._send = send
+        self._originals: dict[Route, _Handle] = {}
+        self._next_id = 0
+        self._requests: dict[int, Pending[tuple[Verdict, bytearray | None]]] = {}
+        self._answers: dict[int, Pending[bytearray | None]] = {}
+
+    def on_message(self, fields: Fields, body: bytearray) -> None:
+        """Do what the kit says."""
+        match fields["op"]:
+            case "watch":
+                not_served = self._watch(fields["api_keys"])
+                self._send({"op": "watching", "id": fields["id"], "not_served": not_served}, b"")
+            case "verdict":
+                # Unknown: its peer left meanwhile.
+                request = self._requests.pop(fields["id"], None)
+                if request is not None:
+                    request.complete((Verdict(**fields["verdict"]), body if fields["is_changed"] else None))
+            case "answer":
+                answer = self._answers.pop(fields["id"], None)
+                if answer is not None:
+                    answer.complete(body)
+            case other:
+                raise ValueError(f"no message is called {other}")
+
+    def close(self) -> None:
+        """The kit is gone: go on without it."""
+        self._restore()
+        requests, self._requests = self._requests, {}
+        for request in requests.values():
+            request.complete((_AS_IT_CAME, None))
+        answers, self._answers = self._answers, {}
+        for answer in answers.values():
+            answer.complete(None)
+
+    def _watch(self, api_keys: list[int]) -> list[int]:
+        """Intercept the requests of these APIs and no others; which of them are not served."""
+        self._restore()
+        not_served = []
+        for api_key in api_keys:
+            routes = self._routes.of(api_key)
+            if not routes:
+                not_served.append(api_key)
+            for route in routes:
+                self._wrap(route)
+        return not_served
+
+    def _restore(self) -> None:
+        for route, handle in self._originals.items():
+            route.handle = handle
+        self._originals.clear()
+
+    def _wrap(self, route: Route) -> None:
+        handle = self._originals[route] = route.handle
+
+        def intercepted(ctx: RequestContext, request: Message) -> object:
+            # The kit's view of it, and ours: what a request holds of its connection's buffer is gone once it waits.
+            body = WireBuffer()
+            request.encode(route.api_version, body)
+            self._next_id += 1
+            number = self._next_id
+            verdict: Pending[tuple[Verdict, bytearray | None]] = Pending()
+            verdict.on_cancel = lambda: self._requests.pop(number, None)
+            self._requests[number] = verdict
+            self._send(
+                {
+                    "op": "request",
+                    "id": number,
+                    "api_key": route.api_key,
+                    "api_version": route.api_version,
+                    "client_id": ctx.client_id,
+                },
+                body,
+            )
+
+            def carry_out(said: tuple[Verdict, bytearray | None]) -> Pending[Any]:
+                return self._carry_out(route, handle, ctx, number, said[0], body if said[1] is None else said[1])
+
+            return verdict.followed(carry_out)
+
+        route.handle = intercepted
+
+    def _carry_out(
+        self, route: Route, handle: _Handle, ctx: RequestContext, number: int, verdict: Verdict, body: bytearray
+    ) -> Pending[Any]:
+        request, _ = route.decode(memoryview(body), 0, Budget(UNLIMITED_ELEMENTS))
+        if _ends(verdict) and not verdict.handles_first:
+            return _end(route, ctx, request, verdict)
+        answer = handle(ctx, request)
+        pending: Pending[Any] = answer if isinstance(answer, Pending) else completed(answer)
+        if _ends(verdict):
+            return pending.followed(lambda _: _end(route, ctx, request, verdict))
+        if verdict.shows_answer:
+            pending = pending.followed(lambda response: self._ask_for_another(route, ctx, number, response))
+        if verdict.delay_ms:
+            pending = pending.followed(lambda response: self._later(response, verdict.delay_ms))
+        return pending
+
+    def _ask_for_another(self, route: Route, ctx: RequestContext, number: int, response: Any) -> Pending[Any]:
+        if response is None:
+            # Produce with acks=0: there is none.
+            return completed(None)
+        out = WireBuffer()
+        route.encode(response, out)
+        answer: Pending[bytearray | None] = Pending()
+        answer.on_cancel = lambda: self._answers.pop(number, None)
+        self._answers[number] = answer
+        self._send({"op": "answer", "id": number}, _flat(out))
+
+        def decode(body: bytearray | None) -> object:
+            if body is None:
+                return response
+            return response_class(route.api_key).decode(route.api_version, memoryview(body))[0]
+
+        return answer.shaped(decode)
+
+    def _later(self, response: Any, delay_ms: float) -> Pending[Any]:
+        pending: Pending[Any] = Pending()
+        timer = self._timers.call_later(delay_ms, pending.complete, response)
+        pending.on_cancel = timer.cancel
+        return pending
+
+
+def _ends(verdict: Verdict) -> bool:
+    """Whether there is no answer of the handler's."""
+    return bool(verdict.error_code) or verdict.drops or verdict.ignores
+
+
+def _end(route: Route, ctx: RequestContext, request: Any, verdict: Verdict) -> Pending[Any]:
+    if verdict.error_code:
+        return completed(_refusal(route, ctx, request, ErrorCode(verdict.error_code)))
+    pending: Pending[Any] = Pending()
+    if verdict.drops:
+        pending.fail(UnanswerableError("the test kit drops it"))
+    return pending
+
+
+def _refusal(route: Route, ctx: RequestContext, request: Any, error_code: ErrorCode) -> object:
+    """The error where a broker that works puts it.
+
+    Raises:
+        UnanswerableError: There is no such answer.
+    """
+    answer = route.refuse(ctx, request, error_code)
+    if isinstance(answer, FetchResponse) and error_code not in _OF_FETCH_SESSIONS:
+        # A Fetch that fails as a whole says so above its partitions as well, and clients look no further: they forget
+        # their session and ask again. What is wrong with a partition only that partition says.
+        answer.error_code = ErrorCode.NONE
+    return answer
+
+
+def _flat(out: WireBuffer) -> bytearray:
+    """The same bytes with those of the file regions in their places."""
+    flat = bytearray()
+    position = 0
+    for at, region in out.regions:
+        flat += out[position:at]
+        assert isinstance(region, FileSlice)
+        flat += region.read()
+        position = at
+    return flat + out[position:]

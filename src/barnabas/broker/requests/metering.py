@@ -1,0 +1,147 @@
+"""What a request took of its client's quotas, and for how long the client is to be held for that.
+
+| what                 | counted                                  | when                                               |
+| -------------------- | ---------------------------------------- | -------------------------------------------------- |
+| `producer_byte_rate` | the size of a Produce request            | when it is answered: it is appended already        |
+| `consumer_byte_rate` | the size of a consumer's fetch answer    | before it leaves; taken back where it may not      |
+| `request_percentage` | the time the broker worked for a request | when its answer is encoded; of a Fetch: when it is |
+|                      |                                          | made                                               |
+
+The time is that of the loop (decoding, handling, encoding, and what the connection took since its last request to
+receive and to send) and of threads beside it. Not held for their time are the brokers' own requests (if they may do
+what brokers do), and Produce requests that want no answer; what these take is counted apart.
+
+Where several quotas hold a client the longest time counts, and it waits once.
+
+Source: semantics, quotas; Kafka 2.7.2, KafkaApis (handleProduceRequest, handleFetchRequest), ClientRequestQuotaManager.
+"""
+
+from typing import Protocol
+
+from barnabas.broker.quotas.bucket import Bucket
+from barnabas.broker.quotas.manager import PERCENT_PER_NS, Client
+from barnabas.broker.requests.services import Services
+from barnabas.broker.requests.table import FETCH_KEY, PRODUCE_KEY
+from barnabas.wire.protocol.messages.fetch import FetchRequest
+from barnabas.wire.protocol.messages.produce import ProduceRequest
+from barnabas.wire.quotas.limits import QuotaKind
+from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
+
+# LeaderAndIsr, StopReplica, UpdateMetadata, ControlledShutdown, WriteTxnMarkers.
+_CLUSTER_ACTIONS = frozenset((4, 5, 6, 7, 27))
+_MAYBE_EXEMPT = _CLUSTER_ACTIONS | {FETCH_KEY}
+_NO_BUCKETS: list[Bucket | None] = [None, None, None, None]
+_NS_PER_MS = 1_000_000
+# Members of enums are looked up in their classes each time.
+_PRODUCE, _FETCH, _REQUEST = QuotaKind.PRODUCE, QuotaKind.FETCH, QuotaKind.REQUEST
+
+
+class Api(Protocol):
+    """What was asked for; `Route`."""
+
+    api_key: int
+
+
+class Metered(Protocol):
+    """A request that is counted; see `Exchange`."""
+
+    services: Services
+    client: Client
+    frame_bytes: int
+    held_by: Bucket | None
+    is_metered: bool
+    throttle_time_ms: int
+
+    @property
+    def route(self) -> Api: ...
+
+    @property
+    def request(self) -> object: ...
+
+    def take_used_ns(self, now_ns: int) -> int:
+        """How long the broker has worked for it, its connection since the last request that was counted among it."""
+        ...
+
+    def may_unlogged(self, operation: Operation, resource_type: ResourceType, name: str) -> bool: ...
+
+
+def meter(exchange: Metered, now_ns: int) -> bool:
+    """Count a request that is about to be answered; whether its client is to be held for that."""
+    # hot path: benchmarks/users (every request, where anybody has a quota)
+    exchange.is_metered = True
+    quotas, client = exchange.services.quotas, exchange.client
+    now_ms = now_ns // _NS_PER_MS
+    is_enabled = quotas.is_enabled
+    # As `client.bucket`, without the call where nothing has changed.
+    buckets = client.buckets if client.generation == quotas.generation else _NO_BUCKETS
+    api_key = exchange.route.api_key
+    produce_ms = request_ms = 0
+    if api_key == PRODUCE_KEY and is_enabled[0]:
+        produce_ms = (buckets[0] or client.bucket(_PRODUCE, now_ms)).record(now_ms, exchange.frame_bytes)
+    if is_enabled[2]:
+        # As `quotas.percent_of`, without the call.
+        percent = exchange.take_used_ns(now_ns) * PERCENT_PER_NS * quotas.thread_count
+        request = exchange.request
+        if isinstance(request, ProduceRequest):
+            is_exempt = not request.acks
+        else:
+            is_exempt = api_key in _MAYBE_EXEMPT and _is_exempt(exchange)
+        if is_exempt:
+            quotas.exempt.record(now_ms, percent)
+        else:
+            request_ms = (buckets[2] or client.bucket(_REQUEST, now_ms)).record(now_ms, percent)
+    if produce_ms or request_ms or exchange.throttle_time_ms:
+        return _throttle(exchange, now_ms, produce_ms, request_ms)
+    return False
+
+
+def _throttle(exchange: Metered, now_ms: int, produce_ms: int, request_ms: int) -> bool:
+    """The longest of all times counts; whether that is one of these.
+
+    Args:
+        produce_ms, request_ms: What the two quotas ask for.
+    """
+    throttle_ms, held_by = exchange.throttle_time_ms, exchange.held_by
+    is_held_longer = False
+    if produce_ms > throttle_ms:
+        throttle_ms, held_by, is_held_longer = produce_ms, exchange.client.bucket(_PRODUCE, now_ms), True
+    if request_ms and request_ms >= throttle_ms:
+        throttle_ms, held_by, is_held_longer = request_ms, exchange.client.bucket(_REQUEST, now_ms), True
+    quotas = exchange.services.quotas
+    quotas.held_until_ns = max(quotas.held_until_ns, (now_ms + throttle_ms) * _NS_PER_MS)
+    if held_by is not None:
+        held_by.note_throttle(now_ms, throttle_ms)
+    exchange.throttle_time_ms, exchange.held_by = throttle_ms, held_by
+    return is_held_longer
+
+
+def may_fetch(exchange: Metered, answer_bytes: int, now_ns: int) -> bool:
+    """Count the answer to a consumer's fetch; False: the client is held, and gets one without records."""
+    services = exchange.services
+    now_ms = now_ns // _NS_PER_MS
+    bucket = None
+    if services.quotas.is_enabled[_FETCH]:
+        bucket = exchange.client.bucket(_FETCH, now_ms)
+        excess_ms = bucket.record(now_ms, answer_bytes)
+        if excess_ms:
+            exchange.throttle_time_ms, exchange.held_by = excess_ms, bucket
+    meter(exchange, now_ns)
+    if not exchange.throttle_time_ms:
+        return True
+    if bucket is not None:
+        # It does not leave.
+        bucket.take_back(now_ms, answer_bytes)
+    return False
+
+
+def _is_exempt(exchange: Metered) -> bool:
+    request, services = exchange.request, exchange.services
+    if isinstance(request, FetchRequest):
+        replica_id = request.replica_id
+        if replica_id < 0:
+            return False
+        if services.authorizer.allows_everything:
+            # As `reading.is_follower`.
+            named = ((topic.topic, each.partition) for topic in request.topics for each in topic.partitions)
+            return services.cluster.image.is_follower(replica_id, named)
+    return exchange.may_unlogged(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER)

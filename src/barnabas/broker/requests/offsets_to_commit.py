@@ -1,0 +1,84 @@
+"""What OffsetCommit and TxnOffsetCommit have in common: which of the offsets that a request brings may be stored.
+
+Source: semantics, OffsetCommit and TxnOffsetCommit.
+"""
+
+from collections.abc import Generator, Iterable
+from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
+
+from barnabas.broker.requests.context import RequestContext
+from barnabas.broker.requests.slices import MORE, Step
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.types import TopicPartition
+from barnabas.wire.protocol.messages.offset_commit import OffsetCommitRequestPartition
+from barnabas.wire.protocol.messages.txn_offset_commit import TxnOffsetCommitRequestPartition
+from barnabas.wire.security.authorizer import Operation, ResourceType
+
+# Whose partitions are no part of the commit: whatever becomes of it is not said of them.
+_OF_NO_COMMIT = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+
+P = TypeVar("P", OffsetCommitRequestPartition, TxnOffsetCommitRequestPartition)
+
+
+class CommitTopic(Protocol[P]):
+    """One topic of such a request."""
+
+    name: str
+    partitions: list[P]
+
+
+@dataclass(slots=True)
+class OffsetsToCommit(Generic[P]):
+    """The offsets of a request, sorted out.
+
+    Attributes:
+        accepted: Those that may be stored.
+        errors: Why the others may not.
+        has_known_partition: Whether any of the partitions exists, for this principal; the group need not be asked where
+            none does.
+    """
+
+    accepted: dict[TopicPartition, P] = field(default_factory=dict)
+    errors: dict[TopicPartition, ErrorCode] = field(default_factory=dict)
+    has_known_partition: bool = False
+
+    def error_of(self, topic: str, index: int, error_code: ErrorCode) -> ErrorCode:
+        """The answer for one partition.
+
+        Args:
+            error_code: What is wrong with the whole commit: it holds for every partition that takes part in it.
+        """
+        if not self.errors:
+            return error_code
+        own = self.errors.get(TopicPartition(topic, index), ErrorCode.NONE)
+        return own if own in _OF_NO_COMMIT else error_code or own
+
+
+def sort_out(ctx: RequestContext, topics: Iterable[CommitTopic[P]]) -> Generator[Step, None, OffsetsToCommit[P]]:
+    """Sort the offsets of a request out; a step after each partition of a large one."""
+    offsets: OffsetsToCommit[P] = OffsetsToCommit()
+    max_length = ctx.services.config.offset_metadata_max_bytes
+    for topic in topics:
+        may_read = ctx.may(Operation.READ, ResourceType.TOPIC, topic.name)
+        for partition in topic.partitions:
+            if ctx.is_large:
+                yield MORE
+            key = TopicPartition(topic.name, partition.partition_index)
+            if not may_read:
+                offsets.errors[key] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+                continue
+            if ctx.services.cluster.image.partition(*key) is None:
+                offsets.errors[key] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                continue
+            offsets.has_known_partition = True
+            if _java_length(partition.committed_metadata or "") > max_length:
+                offsets.errors[key] = ErrorCode.OFFSET_METADATA_TOO_LARGE
+            else:
+                offsets.accepted[key] = partition
+    return offsets
+
+
+def _java_length(text: str) -> int:
+    """Java's length of a string: UTF-16 units."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le")) // 2

@@ -1,0 +1,114 @@
+"""The parts of the broker that handlers call into.
+
+By itself because `context.py` is compiled, where a dataclass can't have fields whose types are imported for the type
+checker alone.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from barnabas.broker.quotas.bucket import Windows
+from barnabas.broker.quotas.manager import Quotas
+from barnabas.broker.requests.encoded_metadata import TopicParts
+from barnabas.broker.requests.holds import Holds
+from barnabas.broker.requests.kafka_0_7 import ClientsOf07
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import KafkaError
+
+if TYPE_CHECKING:
+    from barnabas.broker.administration.acls import AclAdmin
+    from barnabas.broker.administration.configs import ConfigAdmin
+    from barnabas.broker.administration.leadership import LeadershipAdmin
+    from barnabas.broker.administration.partitions import PartitionAdmin
+    from barnabas.broker.administration.producer_ids import ProducerIds
+    from barnabas.broker.administration.scram import ScramAdmin
+    from barnabas.broker.administration.topics import TopicAdmin
+    from barnabas.broker.cluster.image import ClusterView
+    from barnabas.broker.groups.coordinator import GroupCoordinator
+    from barnabas.broker.log.disk.cold_reads import ColdReads
+    from barnabas.broker.quotas.history import History
+    from barnabas.broker.replicas.log_dirs import ReplicaLogDirs
+    from barnabas.broker.replicas.manager import ReplicaManager
+    from barnabas.broker.requests.conversions import Conversions
+    from barnabas.broker.requests.fetches.sessions import FetchSessions
+    from barnabas.broker.requests.slices import Slices
+    from barnabas.broker.security.tokens.manager import TokenManager
+    from barnabas.broker.transactions.coordinator import TransactionCoordinator
+    from barnabas.core.clock import Clock
+    from barnabas.core.config import BrokerConfig
+    from barnabas.core.executor import Executor
+    from barnabas.core.pending import Spawner
+    from barnabas.core.purgatory import Purgatory
+    from barnabas.core.timers import Timers
+    from barnabas.wire.registry.store import Registry
+    from barnabas.wire.security.authorizer import Authorizer
+
+
+def _nobody() -> "ScramAdmin":
+    raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, "there are no users here")
+
+
+@dataclass(slots=True)
+class Services:
+    """Built once by the composition root.
+
+    Attributes:
+        offered: API key, lowest and highest version of all that is served.
+        slices: Where requests go on that are too large for one turn of the loop.
+        conversions: Where batches are converted for old clients.
+        fetch_sessions: What readers asked for and were told last.
+        cold_reads: Reads what is not in the page cache; without it the event loop waits for the disk.
+        configs: Changes settings; without it nobody can.
+        acls: Changes access rules; without it there are none.
+        quotas: How much clients may ask for; nobody has a limit unless told otherwise.
+        holds: The connections that they hold.
+        quota_history: What clients used in the last hour; None: nobody looks.
+        topic_parts: What Metadata said of topics, encoded.
+        scram_admin: Gives who changes users' SCRAM credentials, made when it is wanted first.
+        clients_of_0_7: Those whose protocol is not ours.
+        tokens: The delegation tokens; without it there can be none (no delegation.token.master.key).
+    """
+
+    config: "BrokerConfig"
+    clock: "Clock"
+    timers: "Timers"
+    spawner: "Spawner"
+    executor: "Executor"
+    cluster: "ClusterView"
+    replicas: "ReplicaManager"
+    fetches: "Purgatory"
+    groups: "GroupCoordinator"
+    transactions: "TransactionCoordinator"
+    topics: "TopicAdmin"
+    partitions: "PartitionAdmin"
+    leadership: "LeadershipAdmin"
+    log_dirs: "ReplicaLogDirs"
+    producer_ids: "ProducerIds"
+    registry: "Registry"
+    authorizer: "Authorizer"
+    offered: list[tuple[int, int, int]]
+    slices: "Slices"
+    conversions: "Conversions"
+    fetch_sessions: "FetchSessions"
+    cold_reads: "ColdReads | None" = None
+    configs: "ConfigAdmin | None" = None
+    acls: "AclAdmin | None" = None
+    topic_parts: TopicParts = field(default_factory=TopicParts)
+    scram_admin: "Callable[[], ScramAdmin]" = _nobody
+    tokens: "TokenManager | None" = None
+    quotas: Quotas = field(default_factory=lambda: Quotas(Windows(11, 1_000)))
+    quota_history: "History | None" = None
+    holds: Holds = field(init=False)
+    clients_of_0_7: ClientsOf07 = field(default_factory=ClientsOf07)
+
+    def __post_init__(self) -> None:
+        self.holds = Holds(self.quotas, self.clock, self.timers)
+
+    def absence_of(self, topic_partition: tuple[str, int]) -> ErrorCode:
+        """What a client is told of a partition that is not hosted here: to look for its leader, if there is one."""
+        error_code = self.replicas.absence_of(topic_partition)
+        is_known = self.cluster.image.partition(*topic_partition) is not None
+        if error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and is_known:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return error_code

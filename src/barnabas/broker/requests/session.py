@@ -1,0 +1,375 @@
+"""One connection's requests: frame ─► header ─► route ─► body ─► `Exchange` ─► answer.
+
+Invariants:
+- Answers leave in the order of the requests: while one is pending no further frame is taken.
+- A frame that is no request costs its own connection and one log line; one that fails is answered (`exchange.py`).
+- Who is over a quota waits once for each request that it holds him for: after its answer, as he was told, or, where he
+  comes by another connection, before it is handled. What is large is not even received before.
+- A request other than Produce with more than `max_array_elements` array elements in all is refused.
+
+Source: semantics, connections and requests; ApiVersions.
+"""
+
+import logging
+from collections.abc import Callable
+from functools import partial
+
+from barnabas.broker.net.connection import Connection, Pause
+from barnabas.broker.net.framing import READ_AHEAD_BYTES
+from barnabas.broker.quotas.bucket import Bucket
+from barnabas.broker.quotas.manager import Client
+from barnabas.broker.requests.context import ConnectionInfo
+from barnabas.broker.requests.exchange import Exchange
+from barnabas.broker.requests.holds import Hold
+from barnabas.broker.requests.request_times import add_sent
+from barnabas.broker.requests.services import Services
+from barnabas.broker.requests.slices import MOST_ELEMENTS_AT_ONCE
+from barnabas.broker.requests.table import API_VERSIONS_KEY, FETCH_KEY, PRODUCE_KEY, Route, RouteTable
+from barnabas.core.errors import ProtocolError, UnanswerableError
+from barnabas.core.executor import submit
+from barnabas.wire.protocol.header import decode_request_header
+from barnabas.wire.protocol.messages.produce import ProduceRequest
+from barnabas.wire.protocol.wire import MALFORMED, Budget, WireBuffer
+from barnabas.wire.quotas.limits import QuotaKind
+
+log = logging.getLogger(__name__)
+
+# A partition of a produce request holds a batch of at least 61 bytes and has a topic at most to itself: two elements in
+# 75 bytes. More elements than bytes allow are empty ones, which only a hostile peer sends.
+# differs from Kafka (produce-array-elements): memory is its only limit.
+LEAST_PRODUCE_ELEMENT_BYTES = 32
+# And however large the frame is, so many times the limit of other requests.
+MOST_PRODUCE_ELEMENTS_FACTOR = 2
+
+
+# Members of enums are looked up in their classes each time.
+_PRODUCE, _REQUEST = QuotaKind.PRODUCE, QuotaKind.REQUEST
+_NS_PER_MS = 1_000_000
+
+
+class Session:
+    """The frame handler of one connection.
+
+    Attributes:
+        now_ns: The clock by which requests are measured.
+    """
+
+    __slots__ = (
+        "_budget",
+        "_client",
+        "_client_id",
+        "_connection",
+        "_current",
+        "_hold",
+        "_info",
+        "_is_new",
+        "_max_array_elements",
+        "_most_at_once",
+        "_most_produced_at_once",
+        "_place",
+        "_quotas",
+        "_routes",
+        "_services",
+        "_unsent",
+        "_waited_for",
+        "now_ns",
+    )
+
+    def __init__(
+        self,
+        connection: Connection,
+        info: ConnectionInfo,
+        services: Services,
+        routes: RouteTable,
+        max_array_elements: int,
+    ) -> None:
+        self._connection = connection
+        self._info = info
+        self._services = services
+        self._quotas = services.quotas
+        self._routes = routes
+        self._max_array_elements = max_array_elements
+        self._most_at_once = min(max_array_elements, MOST_ELEMENTS_AT_ONCE)
+        self._most_produced_at_once = min(MOST_PRODUCE_ELEMENTS_FACTOR * max_array_elements, MOST_ELEMENTS_AT_ONCE)
+        self._budget = Budget(max_array_elements)
+        self._current: Exchange | None = None
+        self._unsent: list[Exchange] = []
+        self._client: Client | None = None
+        self._client_id: str | None = None
+        self._hold: Hold | None = None
+        # Whether nothing was asked for yet in the client's name, by this connection.
+        self._is_new = False
+        # For whom it has waited after its last answer, and the place of the request that is being received.
+        self._waited_for: Bucket | None = None
+        self._place: tuple[Bucket, int] | None = None
+        connection.on_part = self._on_part
+        self.now_ns: Callable[[], int] = services.clock.monotonic_ns
+
+    # --- what the connection tells
+
+    def on_frame(self, frame: memoryview, now_ns: int) -> None:
+        """Answer one request, now or later.
+
+        Raises:
+            ProtocolError: The frame is no request that this broker serves; nothing was changed by it.
+            UnanswerableError: It failed, and there is no answer that could say so.
+        """
+        # hot path: benchmarks/load (every request)
+        try:
+            api_key, api_version, correlation_id, client_id, position = decode_request_header(frame)
+        except ProtocolError as error:
+            raise self._refusal(frame, error) from None
+        route = self._routes.by_key(api_key << 16 | api_version)
+        request: object = None
+        decode_large: Callable[[], object] | None = None
+        if route is None:
+            if api_key != API_VERSIONS_KEY:
+                # Without a name of its own here: it would hold this frame, and the frame it, until a collection.
+                raise self._refusal(frame, ProtocolError(f"API key {api_key} version {api_version} is not served"))
+            # A newer client asks first of all what there is; it reads this answer in version 0 whatever it asked.
+            route = self._routes.unsupported_api_versions
+        else:
+            waits_for = route.waits_for
+            if waits_for is not None:
+                # differs from Kafka (hold-of-client): only who was told to wait waits there.
+                if self._quotas.held_until_ns > now_ns and self._waits(
+                    waits_for, client_id, len(frame), now_ns // _NS_PER_MS, True
+                ):
+                    if len(frame) > READ_AHEAD_BYTES:
+                        raise ProtocolError("it has to wait for a quota, and is too large to be kept so long")
+                    self._connection.put_back(frame)
+                    return
+                self._waited_for = self._place = None
+            at_once = self._most_at_once
+            if not route.is_limited:
+                at_once = self._most_produced_at_once
+                most_by_size = len(frame) // LEAST_PRODUCE_ELEMENT_BYTES
+                if most_by_size < at_once:
+                    at_once = most_by_size
+            # One for all requests of the connection: only one is decoded at a time.
+            budget = self._budget
+            budget.elements_left = at_once
+            try:
+                request, _ = route.decode(frame, position, budget)
+            except (*MALFORMED, ProtocolError) as error:
+                most_elements = self._most_elements(route, frame)
+                if budget.elements_left >= 0 or most_elements <= at_once:
+                    raise self._refusal(frame, _malformed(route, error)) from None
+                decode_large = partial(_decode, route, frame, position, most_elements)
+        client = self._client
+        if client is None or client_id != self._client_id:
+            client = self._enter(client_id)
+        if self._is_new and self._waits_for_time(client, request):
+            self._connection.put_back(frame)
+            return
+        exchange = Exchange(
+            self._services,
+            self._info,
+            client_id or "",
+            api_version,
+            correlation_id,
+            route,
+            request,
+            self,
+            self._connection.received_ns,
+            now_ns,
+            client,
+            len(frame),
+        )
+        if decode_large is None:
+            exchange.begin()
+        else:
+            # Its records are handled where they arrived.
+            release = self._connection.keep_frame()
+            if not self._connection.is_closed:
+                exchange.begin_large(submit(self._services.slices.codec, exchange.timed(decode_large)), release)
+
+    def _refusal(self, frame: memoryview, reason: ProtocolError) -> ProtocolError:
+        """Why the connection closes: this frame is no request."""
+        services = self._services
+        return services.clients_of_0_7.refusal(frame, reason, self._info.host, services.clock.monotonic_ms())
+
+    def _enter(self, client_id: str | None) -> Client:
+        """Requests are another client's from now on."""
+        quotas, now_ms = self._quotas, self._services.clock.monotonic_ms()
+        if self._client is not None:
+            quotas.leave(self._client, now_ms)
+        # Here: not for each request.
+        self._connection.admit()
+        client = self._client = quotas.enter(self._info.principal.name, client_id or "", now_ms)
+        # One that is too long to be kept is looked up again by each request.
+        self._client_id = client.client_id if client_id else client_id
+        self._is_new = True
+        return client
+
+    def _on_part(self, part: memoryview, size: int) -> None:
+        """Wait before more of a large request is received, where it is one that has to wait."""
+        is_asked = self._place is None and self._quotas.is_enabled[_PRODUCE]
+        # Before the login nobody is anybody's client.
+        if not is_asked or self._connection.handler is not self:
+            return
+        try:
+            api_key, _, _, client_id, _ = decode_request_header(part)
+        except ProtocolError:
+            # It is not even a whole header yet, or what `on_frame` refuses.
+            return
+        if api_key == PRODUCE_KEY:
+            self._waits(_PRODUCE, client_id, size, self._services.clock.monotonic_ms(), False)
+
+    def _waits(self, kind: QuotaKind, client_id: str | None, size: int, now_ms: int, is_whole: bool) -> bool:
+        """Have a request wait that finds its client's limit used up, on a connection that did not wait for it."""
+        # hot path: benchmarks/load (every produce request while anybody is held)
+        if self._place is not None or not self._quotas.is_enabled[kind]:
+            return False
+        client = self._client
+        if client is None or client_id != self._client_id:
+            client = self._enter(client_id)
+        bucket = client.bucket(kind, now_ms)
+        if is_whole and now_ms >= bucket.used_up_until_ms:
+            # It is counted before anybody else comes.
+            return False
+        if bucket is self._waited_for:
+            self._place = bucket, 0
+            return False
+        self._place = bucket, size
+        self._wait(client, bucket, bucket.keep_place(now_ms, size))
+        return self._hold is not None
+
+    def _waits_for_time(self, client: Client, request: object) -> bool:
+        """Have a client's first request wait that finds too much of the broker's time taken; once for a connection."""
+        self._is_new = False
+        # As `metering`: what wants no answer is not held for its time.
+        if not self._quotas.is_enabled[_REQUEST] or (isinstance(request, ProduceRequest) and not request.acks):
+            return False
+        now_ms = self._services.clock.monotonic_ms()
+        bucket = client.bucket(_REQUEST, now_ms)
+        self._wait(client, bucket, bucket.used_up_until_ms - now_ms)
+        return self._hold is not None
+
+    def _wait(self, client: Client, bucket: Bucket, wait_ms: int) -> None:
+        """Take no request for so long, if that is any time."""
+        if wait_ms > 0:
+            self._connection.pause(Pause.THROTTLE)
+            self._hold = self._services.holds.begin(client, bucket, wait_ms, self._let_go)
+
+    def _most_elements(self, route: Route, frame: memoryview) -> int:
+        """How many array elements a request may hold."""
+        if route.is_limited:
+            return self._max_array_elements
+        return min(len(frame) // LEAST_PRODUCE_ELEMENT_BYTES, MOST_PRODUCE_ELEMENTS_FACTOR * self._max_array_elements)
+
+    def on_sent(self) -> None:
+        """The socket has taken everything that was queued."""
+        # hot path: benchmarks/load (every answer)
+        unsent = self._unsent
+        if unsent:
+            add_sent(unsent, self.now_ns())
+            unsent.clear()
+
+    def on_closed(self) -> None:
+        """The peer is gone: nobody waits for the pending answer."""
+        # differs from Kafka (leaving-peer): it notices when the answer is sent.
+        current, self._current = self._current, None
+        if current is not None:
+            current.cancel()
+        authentication = self._info.authentication
+        if authentication is not None:
+            authentication.on_connection_closed()
+        hold, self._hold = self._hold, None
+        if hold is not None:
+            hold.end()
+        place, self._place = self._place, None
+        if place is not None:
+            bucket, size = place
+            bucket.give_place_up(size)
+        client, self._client = self._client, None
+        if client is not None:
+            self._services.quotas.leave(client, self._services.clock.monotonic_ms())
+
+    # --- what an exchange asks for
+
+    def hold(self, exchange: Exchange) -> None:
+        self._current = exchange
+        self._connection.pause(Pause.ANSWER)
+
+    def keep_frame(self) -> Callable[[], object]:
+        return self._connection.keep_frame()
+
+    def settle_soon(self, outcome: object) -> None:
+        """Settle the exchange on hold at the end of this turn of the loop."""
+        self._connection.turns.add(self._settle_late)
+
+    def _settle_late(self) -> None:
+        current, self._current = self._current, None
+        if current is None:
+            # The peer left meanwhile.
+            return
+        try:
+            current.settle_late()
+        except (ProtocolError, UnanswerableError) as error:
+            self._connection.close(str(error))
+        except Exception:
+            # A bug in the refusal itself: even then nobody waits for ever.
+            log.exception("a request could not even be refused")
+            self._connection.close("an error of ours")
+
+    def finish(self, exchange: Exchange, answer: WireBuffer | None) -> None:
+        """Its answer may leave; None where the protocol knows none. Then the next request's turn comes."""
+        # hot path: benchmarks/load (every answer)
+        connection = self._connection
+        if exchange.throttle_time_ms:
+            self._hold_back(exchange)
+        route = exchange.route
+        client = exchange.client
+        if exchange.handled_ns:
+            client.request_ns += exchange.worked_ns(exchange.completed_ns)
+        else:
+            client.request_ns += exchange.completed_ns - exchange.admitted_ns
+        if route.api_key == PRODUCE_KEY:
+            client.produced_bytes += exchange.frame_bytes
+        elif route.api_key == FETCH_KEY and answer is not None:
+            client.fetched_bytes += answer.total_bytes()
+        if answer is None:
+            add_sent((exchange,), exchange.completed_ns)
+            connection.resume(Pause.ANSWER)
+        else:
+            self._unsent.append(exchange)
+            connection.send(answer)
+
+    def _hold_back(self, exchange: Exchange) -> None:
+        """Take no further request until the throttle time is over."""
+        exchange.times.note_throttle(exchange.throttle_time_ms)
+        self._connection.pause(Pause.THROTTLE)
+        self._hold = self._services.holds.begin(
+            exchange.client, exchange.held_by, exchange.throttle_time_ms, self._let_go
+        )
+
+    def _let_go(self) -> None:
+        hold, self._hold = self._hold, None
+        if hold is not None and hold.bucket is not None:
+            self._waited_for = hold.bucket
+        self._connection.resume(Pause.THROTTLE)
+
+    def take_network_ns(self) -> int:
+        connection = self._connection
+        network_ns, connection.network_ns = connection.network_ns, 0
+        connection.is_timed = True
+        return network_ns
+
+
+def _decode(route: Route, frame: memoryview, position: int, most_elements: int) -> object:
+    """Decode a large request; in a thread.
+
+    Raises:
+        ProtocolError: The frame is no such request.
+    """
+    try:
+        return route.decode(frame, position, Budget(most_elements))[0]
+    except (*MALFORMED, ProtocolError) as error:
+        raise _malformed(route, error) from None
+    except MemoryError:
+        raise ProtocolError(f"there is no memory for a {route.name}") from None
+
+
+def _malformed(route: Route, error: Exception) -> ProtocolError:
+    return ProtocolError(f"{route.name} version {route.api_version} is malformed: {error}")

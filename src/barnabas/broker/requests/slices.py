@@ -1,0 +1,157 @@
+"""Requests that name very many partitions: handled in slices, so that everybody else has their turns between.
+
+A handler that goes over what a request names is written as a generator: after each partition it gives `MORE` if the
+request is large (`RequestContext.is_large`), and its answer last. A small one gives its answer first of all and costs
+hardly more than a plain call. (For Produce and Fetch that is too much still: theirs have a plain loop beside the
+generator, around the same step for one partition.) A large one goes on in turns of the loop, a slice of bounded time
+and count in each; all large requests together get one slice a turn, one after the other. What a generator knew before
+it gave `MORE` may be stale after it: each partition is checked and dealt with in one step.
+
+What decodes a large request and encodes its answer is pure, and runs in a thread (`codec`): what that takes from the
+loop is the interpreter's switch interval.
+
+Invariants: a slice ends after `SLICE_STEPS` steps or `SLICE_NS`, whichever comes first; an exception fails the request
+alone; a request whose peer has left goes no further.
+
+Source: style page, one direction; design page, the shape.
+"""
+
+from collections import deque
+from collections.abc import Callable, Generator
+from typing import Any, Final, TypeAlias, TypeVar
+
+from barnabas.broker.net.turns import Turns
+from barnabas.core.executor import Executor
+from barnabas.core.pending import Pending
+
+T = TypeVar("T")
+
+# What names more array elements than this (partitions, mostly) is large. Up to here a request takes some milliseconds
+# at the most, and usually far less.
+MOST_ELEMENTS_AT_ONCE = 500
+# As long as a connection's turn (net/connection.py): a neighbour waits for either at the most.
+SLICE_NS = 100_000
+# What bounds a slice where the clock does not: on simulated time.
+SLICE_STEPS = 100
+
+
+class Step:
+    """What a handler gives that is not its answer: it goes on later.
+
+    Attributes:
+        awaited: When this has ended; at its next turn where there is none.
+    """
+
+    __slots__ = ("awaited",)
+
+    def __init__(self, awaited: Pending[Any] | None = None) -> None:
+        self.awaited = awaited
+
+
+MORE: Final = Step()
+
+# As many steps as need be, and then the answer or what will be one.
+Steps: TypeAlias = Generator[Step | T | Pending[T], None, None]
+
+
+class Slices:
+    """Goes on with large requests. Belongs to the event loop's thread.
+
+    Attributes:
+        codec: Where large requests are decoded and their answers encoded.
+    """
+
+    __slots__ = ("_now_ns", "_running", "_turns", "codec")
+
+    def __init__(self, turns: Turns, now_ns: Callable[[], int], codec: Executor) -> None:
+        self._turns = turns
+        self._now_ns = now_ns
+        self._running: deque[_Run] = deque()
+        self.codec = codec
+
+    def answer(self, steps: Steps[T]) -> T | Pending[T]:
+        """The answer now, if it is there without another step."""
+        first = next(steps)
+        return self.go_on(steps, first) if isinstance(first, Step) else first
+
+    def run(self, steps: Steps[T]) -> Pending[T]:
+        """The answer when all steps are done; the first one is done in a later turn."""
+        return self.go_on(steps, MORE)
+
+    def go_on(self, steps: Steps[T], step: Step) -> Pending[T]:
+        """The answer when all steps are done, of which one was done already and gave `step`."""
+        run = _Run(steps)
+        self._go_on_after(run, step)
+        return run.pending
+
+    def _go_on_after(self, run: "_Run", step: Step) -> None:
+        awaited = step.awaited
+        if awaited is None:
+            self._queue(run)
+            return
+
+        def go_on(_: object) -> None:
+            # An error is for the handler, which asks for the value.
+            if not run.pending.is_done:
+                run.pending.on_cancel = run.close
+                self._queue(run)
+
+        def cancel() -> None:
+            awaited.cancel()
+            run.close()
+
+        run.pending.on_cancel = cancel
+        awaited.then(go_on, go_on)
+
+    def _queue(self, run: "_Run") -> None:
+        if not self._running:
+            self._turns.add(self._take_turn)
+        self._running.append(run)
+
+    def _take_turn(self) -> None:
+        """One slice of the request whose turn it is."""
+        running = self._running
+        run = running.popleft()
+        if running:
+            self._turns.add(self._take_turn)
+        if run.pending.is_done:
+            return
+        steps = run.steps
+        end_ns = self._now_ns() + SLICE_NS
+        try:
+            for _ in range(SLICE_STEPS):
+                step = next(steps)
+                if step is not MORE:
+                    break
+                if self._now_ns() >= end_ns:
+                    break
+        except Exception as error:
+            run.pending.fail(error)
+            return
+        if isinstance(step, Step):
+            self._go_on_after(run, step)
+        else:
+            run.finish(step)
+
+
+class _Run:
+    """One large request on its way."""
+
+    __slots__ = ("pending", "steps")
+
+    def __init__(self, steps: Steps[Any]) -> None:
+        self.steps = steps
+        self.pending: Pending[Any] = Pending()
+        self.pending.on_cancel = self.close
+
+    def close(self) -> None:
+        self.steps.close()
+
+    def finish(self, answer: Any) -> None:
+        """Its last step: an answer, or what will be one."""
+        self.close()
+        if isinstance(answer, Pending):
+            self.pending.on_cancel = answer.cancel
+            answer.then(self.pending.complete, self.pending.fail)
+        else:
+            self.pending.complete(answer)

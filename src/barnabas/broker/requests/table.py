@@ -1,0 +1,207 @@
+"""From an API key and version to the functions that decode, handle and encode it.
+
+The one table (`barnabas.broker.requests.handlers.HANDLERS`) also makes the answer of ApiVersions: what is offered is
+what is handled.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from barnabas.broker.requests.context import RequestContext
+from barnabas.broker.requests.request_times import RequestTimes, Stages
+from barnabas.core.error_code import ErrorCode
+from barnabas.wire.protocol.wire import Budget, Message, WireBuffer
+from barnabas.wire.quotas.limits import QuotaKind
+
+
+@dataclass(slots=True, frozen=True)
+class Handler:
+    """One API: what it is decoded into, the versions that are served, and the function that answers.
+
+    Attributes:
+        handle: Takes the context and the request; gives the response, a `Pending` of it, or None where the
+            protocol knows no answer (Produce with acks=0). Typed loosely: each handler knows its own message.
+        refuse: Takes the context, the request and an error code; gives the answer when the request failed as a whole:
+            the error in every place where a client of that version looks for one.
+        goes_on: Whether a large request is carried out to its end though its peer has left: it changes something.
+        response_class: Whose encoders encode the answers, where that is not the API's own; they encode those too.
+        is_private: ApiVersions does not tell of it.
+        first_strict_version: Before it a request creates or deletes more partitions than its client may, which is held
+            then; 0: it creates and deletes none.
+    """
+
+    request_class: type[Message]
+    min_version: int
+    max_version: int
+    handle: Callable[[RequestContext, Any], object]
+    refuse: Callable[[RequestContext, Any, ErrorCode], object]
+    goes_on: bool = False
+    response_class: type[Message] | None = None
+    is_private: bool = False
+    first_strict_version: int = 0
+
+    @property
+    def api_key(self) -> int:
+        return self.request_class.API_KEY
+
+
+class Route:
+    """One API in one version, resolved once at start."""
+
+    __slots__ = (
+        "api_key",
+        "api_name",
+        "api_version",
+        "count_errors",
+        "decode",
+        "encode",
+        "goes_on",
+        "handle",
+        "has_tagged_header",
+        "has_throttle_time",
+        "is_limited",
+        "name",
+        "refuse",
+        "times",
+        "waits_for",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        api_key: int,
+        api_version: int,
+        decode: Callable[[memoryview, int, Budget], tuple[object, int]],
+        encode: Callable[[Any, WireBuffer], None],
+        handle: Callable[[RequestContext, Any], object],
+        refuse: Callable[[RequestContext, Any, ErrorCode], object],
+        times: RequestTimes,
+        has_tagged_header: bool,
+        has_throttle_time: bool,
+        is_limited: bool,
+        goes_on: bool,
+        waits_for: QuotaKind | None = None,
+    ) -> None:
+        """Args:
+        times: Of the API in all its versions.
+        has_tagged_header: Whether the answer's header carries a tagged section.
+        has_throttle_time: Whether the answer has a field for the throttle time (in this version or another).
+        is_limited: Whether the limit on array elements holds (all but Produce).
+        goes_on: As the handler says.
+        waits_for: What it takes before anybody can ask whether that is too much: who has not waited for it waits now.
+        """
+        self.name = name
+        # As Kafka calls the API.
+        self.api_name = name.removesuffix("Request")
+        self.api_key = api_key
+        self.api_version = api_version
+        self.decode = decode
+        self.encode = encode
+        self.handle = handle
+        self.refuse = refuse
+        self.times = times
+        self.has_tagged_header = has_tagged_header
+        self.has_throttle_time = has_throttle_time
+        self.is_limited = is_limited
+        self.goes_on = goes_on
+        self.waits_for = waits_for
+        # Counts the error codes of an answer; None where nobody looks at figures.
+        self.count_errors: Callable[[Any, defaultdict[int, int]], object] | None = None
+
+
+class RouteTable:
+    """All routes of a broker, keyed by API key and version.
+
+    Attributes:
+        by_key: The route of `API key << 16 | version`, None where that is not served; the dictionary's own lookup, as
+            every request asks it.
+        times: How long the requests of each API took.
+    """
+
+    def __init__(
+        self,
+        handlers: Iterable[Handler],
+        response_class: Callable[[int], type[Message]],
+        first_flexible: Callable[[int], int],
+        unsupported_api_versions: Callable[[RequestContext, Any], object],
+    ) -> None:
+        """Args:
+        response_class: The class of the answers of an API key.
+        first_flexible: The first flexible version of an API key, above all others where there is none.
+        unsupported_api_versions: Answers ApiVersions in a version that is not served.
+        """
+        self.handlers = tuple(handlers)
+        self._response_class = response_class
+        self._first_flexible = first_flexible
+        self._routes: dict[int, Route] = {}
+        self.by_key: Callable[[int], Route | None] = self._routes.get
+        self.times = {
+            each.api_key: RequestTimes(each.request_class.SCHEMA_NAME.removesuffix("Request")) for each in self.handlers
+        }
+        for handler in self.handlers:
+            for version in range(handler.min_version, handler.max_version + 1):
+                self._routes[handler.api_key << 16 | version] = self._route(handler, version, handler.handle)
+        own = next(each for each in self.handlers if each.api_key == API_VERSIONS_KEY)
+        # Whatever version was asked for, this answer is read in version 0; the request is not decoded.
+        self.unsupported_api_versions = self._route(own, 0, unsupported_api_versions)
+
+    def count_stages(self) -> None:
+        """Count from now on in more detail: somebody looks at figures."""
+        # Not at the top: a broker that nobody looks at starts without it.
+        from barnabas.broker.requests.error_counts import error_counter
+
+        for handler in self.handlers:
+            self.times[handler.api_key].stages = Stages(handler.max_version)
+            response = handler.response_class or self._response_class(handler.api_key)
+            count_errors = error_counter(response)
+            for route in self.of(handler.api_key):
+                route.count_errors = count_errors
+        own = self.unsupported_api_versions
+        own.count_errors = error_counter(self._response_class(own.api_key))
+
+    @property
+    def offered(self) -> list[tuple[int, int, int]]:
+        """API key, lowest and highest version of all that clients are told of, by key."""
+        return sorted(
+            (each.api_key, each.min_version, each.max_version) for each in self.handlers if not each.is_private
+        )
+
+    def of(self, api_key: int) -> list[Route]:
+        """The routes of all versions of an API that are served; none where the API is not."""
+        return [route for key, route in self._routes.items() if key >> 16 == api_key]
+
+    def _route(self, handler: Handler, version: int, handle: Callable[[RequestContext, Any], object]) -> Route:
+        decode = handler.request_class.DECODERS[version]
+        response = handler.response_class or self._response_class(handler.api_key)
+        encode = response.ENCODERS[version]
+        if decode is None or encode is None:
+            raise ValueError(f"{handler.request_class.SCHEMA_NAME} has no version {version}")
+        return Route(
+            handler.request_class.SCHEMA_NAME,
+            handler.api_key,
+            version,
+            decode,
+            encode,
+            handle,
+            handler.refuse,
+            self.times[handler.api_key],
+            # ApiVersions is answered before versions are agreed on: its header never changes.
+            version >= self._first_flexible(handler.api_key) and handler.api_key != API_VERSIONS_KEY,
+            "throttle_time_ms" in response.FIELDS,
+            handler.api_key != PRODUCE_KEY,
+            handler.goes_on,
+            _waits_for(handler, version),
+        )
+
+
+def _waits_for(handler: Handler, version: int) -> QuotaKind | None:
+    if handler.api_key == PRODUCE_KEY:
+        return QuotaKind.PRODUCE
+    return QuotaKind.CONTROLLER_MUTATION if version < handler.first_strict_version else None
+
+
+PRODUCE_KEY = 0
+FETCH_KEY = 1
+API_VERSIONS_KEY = 18

@@ -1,0 +1,277 @@
+"""The access rules in the registry, and this broker's copy of them.
+
+Invariants:
+
+- What is known follows what is there: every change has a notification (`broker/registry/changes.py`), written together
+  with it, and who changes something here knows it at once.
+- Nothing that somebody else wrote meanwhile is lost: a pattern's node is replaced by its version.
+- What can't be read is never taken for nothing, for it may be a denial: what was known before stays, and if nothing
+  was, nobody may do anything with what the pattern is about.
+- One thing is done at a time: nothing older is taken over after something newer.
+
+Source: zookeeper.md, ACLs; Kafka 2.7.2, AclAuthorizer.updateResourceAcls, ZkAclStore.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from barnabas.broker.registry.changes import Changes
+from barnabas.broker.security.acls.rules import Rules
+from barnabas.broker.security.acls.znodes import (
+    PATTERN_TYPES,
+    change_prefix,
+    decode_entries,
+    decode_literal_change,
+    decode_prefixed_change,
+    encode_change,
+    encode_entries,
+    path_of,
+    type_path,
+)
+from barnabas.core.clock import Clock
+from barnabas.core.errors import BarnabasError
+from barnabas.core.pending import Pending, Spawner
+from barnabas.core.timers import Timers
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.store import (
+    BadVersionError,
+    CreateOp,
+    DeleteOp,
+    NodeExistsError,
+    NoNodeError,
+    Op,
+    Registry,
+    RegistryError,
+    SetOp,
+    Stat,
+)
+from barnabas.wire.registry.znodes.payload import MalformedError
+from barnabas.wire.security.acls import RESOURCE_TYPES, Entry, Pattern, PatternType
+
+if TYPE_CHECKING:
+    from random import Random
+
+log = logging.getLogger(__name__)
+
+# Kafka's figures for a node that others change at the same time.
+MOST_RETRIES = 10
+RETRY_BACKOFF_MS = 100
+RETRY_JITTER_MS = 50
+# So many nodes are read or written at once: they share round trips and commits.
+_NODES_AT_ONCE = 50
+
+Change = Callable[[frozenset[Entry]], frozenset[Entry]]
+
+
+class Changed(NamedTuple):
+    """What became of the rules of a pattern.
+
+    Attributes:
+        before, after: What they were and are; the same where nothing was written.
+        error: Why they could not be changed; None: they were.
+    """
+
+    before: frozenset[Entry]
+    after: frozenset[Entry]
+    error: BarnabasError | None = None
+
+
+class AclStore:
+    """Reads, watches and changes the rules. Owned by the event loop.
+
+    Attributes:
+        rules: All of them, as far as this broker knows.
+    """
+
+    def __init__(
+        self,
+        registry: Registry,
+        clock: Clock,
+        timers: Timers,
+        spawner: Spawner,
+        dice: "Random",
+        on_change: Callable[[], object],
+    ) -> None:
+        """Args:
+        on_change: Called whenever `rules` say something else.
+        """
+        self.rules = Rules()
+        self._registry = registry
+        self._timers = timers
+        self._dice = dice
+        self._on_change = on_change
+        self._lock = asyncio.Lock()
+        # Why those that can't be read can't be, as it was told.
+        self._malformed: dict[Pattern, str] = {}
+        decoders = {PatternType.LITERAL: decode_literal_change, PatternType.PREFIXED: decode_prefixed_change}
+        self._changes = [
+            self._new_changes(clock, spawner, change_prefix(pattern_type), decode)
+            for pattern_type, decode in decoders.items()
+        ]
+
+    def _new_changes(
+        self, clock: Clock, spawner: Spawner, prefix: str, decode: Callable[[bytes | None], Pattern]
+    ) -> Changes:
+        async def take_over(data: Sequence[tuple[str, bytes | None]]) -> None:
+            await self._read_changed(data, decode)
+
+        parent = paths.parent(prefix)
+        return Changes(
+            self._registry, clock, self._timers, spawner, parent, paths.name(prefix), take_over, self._read_all
+        )
+
+    async def start(self) -> None:
+        """Create what is missing of the tree, read everything, and begin to watch.
+
+        Raises:
+            RegistryError: The registry did not let us.
+        """
+        await self._create_paths()
+        for changes in self._changes:
+            # Before the rules are read: what changes from then on has a notification that is still to come.
+            await changes.start()
+        await self._read_all()
+
+    async def update(self, changes: Mapping[Pattern, Change]) -> dict[Pattern, Changed]:
+        """Change the rules of some patterns, and notify the brokers.
+
+        Args:
+            changes: What makes the new rules of a pattern from those that are there; called again where another
+                change came first. No rules: the pattern's node goes.
+        """
+        async with self._lock:
+            results: dict[Pattern, Changed] = {}
+            patterns = list(changes)
+            for start in range(0, len(patterns), _NODES_AT_ONCE):
+                some = patterns[start : start + _NODES_AT_ONCE]
+                done = await asyncio.gather(*(self._update(pattern, changes[pattern]) for pattern in some))
+                results.update(zip(some, done, strict=True))
+            return results
+
+    # --- writing
+
+    async def _update(self, pattern: Pattern, change: Change) -> Changed:
+        nothing: frozenset[Entry] = frozenset()
+        try:
+            for _ in range(MOST_RETRIES + 1):
+                data, stat = await self._read(pattern)
+                before = decode_entries(data)
+                after = change(before)
+                if after == before or await self._write(pattern, after, stat):
+                    self._take(pattern, after)
+                    return Changed(before, after)
+                await self._pause()
+                await self._create_paths()
+        except (RegistryError, MalformedError) as error:
+            log.error("the access rules of %s could not be changed: %s", pattern, error)
+            return Changed(nothing, nothing, error)
+        failed = BarnabasError(f"Failed to update ACLs for {pattern} after trying a maximum of {MOST_RETRIES} times")
+        log.error("%s", failed)
+        return Changed(nothing, nothing, failed)
+
+    async def _write(self, pattern: Pattern, entries: frozenset[Entry], stat: Stat | None) -> bool:
+        """Write a pattern's node and its notification, unless somebody created, changed or deleted it meanwhile."""
+        path = path_of(pattern)
+        op: Op
+        if stat is None:
+            op = CreateOp(path, encode_entries(entries))
+        elif entries:
+            op = SetOp(path, encode_entries(entries), stat.version)
+        else:
+            op = DeleteOp(path, stat.version)
+        notification = CreateOp(change_prefix(pattern.pattern_type), encode_change(pattern), is_sequence=True)
+        try:
+            await self._registry.multi([op, notification])
+        except (NodeExistsError, NoNodeError, BadVersionError):
+            return False
+        return True
+
+    async def _pause(self) -> None:
+        pause: Pending[None] = Pending()
+        self._timers.call_later(RETRY_BACKOFF_MS + self._dice.randrange(RETRY_JITTER_MS), pause.complete, None)
+        await pause.future()
+
+    async def _create_paths(self) -> None:
+        types = [type_path(each, resource_type) for each in PATTERN_TYPES for resource_type in RESOURCE_TYPES.values()]
+        wanted = [*types, paths.ACL_CHANGES, paths.PREFIXED_ACL_CHANGES]
+        every = list(dict.fromkeys(node for path in wanted for node in (*paths.ancestors(path), path)))
+        there = await asyncio.gather(*map(self._registry.exists, every))
+        missing = [path for path, stat in zip(every, there, strict=True) if stat is None]
+        for path in missing:
+            try:
+                await self._registry.create(path)
+            except NodeExistsError:
+                # Another broker was faster.
+                continue
+
+    # --- reading
+
+    async def _read_changed(
+        self, notifications: Sequence[tuple[str, bytes | None]], decode: Callable[[bytes | None], Pattern]
+    ) -> None:
+        # In the order in which they changed first.
+        changed: dict[Pattern, None] = {}
+        for name, data in notifications:
+            try:
+                changed[decode(data)] = None
+            except MalformedError as error:
+                log.warning("notification %s of changed access rules is not one, and is passed over: %s", name, error)
+        async with self._lock:
+            await self._take_over(changed)
+
+    async def _read_all(self) -> None:
+        async with self._lock:
+            there: set[Pattern] = set()
+            for pattern_type in PATTERN_TYPES:
+                for resource_type in RESOURCE_TYPES.values():
+                    try:
+                        names = await self._registry.children(type_path(pattern_type, resource_type))
+                    except NoNodeError:
+                        names = []
+                    there.update(Pattern(resource_type, name, pattern_type) for name in names)
+            await self._take_over(sorted(there))
+            for pattern in set(self.rules.patterns) - there:
+                self._take(pattern, frozenset())
+            log.debug("%d access rules of %d patterns", len(self.rules), len(there))
+
+    async def _take_over(self, patterns: Iterable[Pattern]) -> None:
+        """Read patterns, and go by what is said about them."""
+        wanted = list(patterns)
+        for start in range(0, len(wanted), _NODES_AT_ONCE):
+            some = wanted[start : start + _NODES_AT_ONCE]
+            for pattern, (data, _) in zip(some, await asyncio.gather(*map(self._read, some)), strict=True):
+                try:
+                    self._take(pattern, decode_entries(data))
+                except MalformedError as error:
+                    self._cannot_read(pattern, str(error))
+
+    async def _read(self, pattern: Pattern) -> tuple[bytes | None, Stat | None]:
+        try:
+            return await self._registry.get(path_of(pattern))
+        except NoNodeError:
+            return None, None
+
+    def _take(self, pattern: Pattern, entries: frozenset[Entry]) -> None:
+        was_unreadable = self._malformed.pop(pattern, None) is not None
+        if was_unreadable or entries != self.rules.entries(pattern):
+            self.rules.set(pattern, entries)
+            self._on_change()
+
+    def _cannot_read(self, pattern: Pattern, reason: str) -> None:
+        # differs from Kafka (malformed-acls): it does not start, or takes what is no JSON for no rules.
+        if self._malformed.get(pattern) != reason:
+            self._malformed[pattern] = reason
+            is_known = bool(self.rules.entries(pattern))
+            log.error(
+                "the access rules of %s can't be read (%s): %s",
+                pattern,
+                reason,
+                "those before stay in force"
+                if is_known
+                else "only super users may do anything with what they are about",
+            )
+            if not is_known:
+                self.rules.close(pattern)
+                self._on_change()

@@ -1,0 +1,69 @@
+"""SCRAM credentials of users that do not exist: so that nobody is told who does.
+
+A name that nobody has gets a salt as a user would, always the same one, and no proof fits. It is made from the name and
+a secret of the cluster, which all its brokers know and nobody else:
+
+    salt of a user         as Kafka's tools and ours make it: a number of 130 bits in base 36, as text
+    salt of a token's id   24 bytes, those of a real token too: brokers make its credentials themselves
+    iterations             as most users have it (`ScramUsers.usual_iterations`); tokens have the least
+
+Whoever knows the secret can tell decoys from users, and no more: a decoy stands for nobody.
+
+Source: RFC 5802, section 9 (a server should not tell); Kafka 2.7.2, ScramFormatter.secureRandomString.
+"""
+
+from collections.abc import Callable
+from hmac import digest
+
+from barnabas.wire.security.sasl.credential import LEAST_ITERATIONS, ScramCredential
+from barnabas.wire.security.sasl.scram import KnownUser, ScramMechanism
+
+_TOKEN_SALT_BYTES = 24
+_USER_SALT_BITS = 130
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+class Decoys:
+    """Gives every name a credential."""
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+
+    def user(self, mechanism: ScramMechanism, name: str, iterations: int) -> KnownUser:
+        """A user of this name, who can't log in."""
+        number = int.from_bytes(self._derived(mechanism.name, name)) % (1 << _USER_SALT_BITS)
+        return self._nobody(mechanism, name, user_salt(number), iterations)
+
+    def token(self, mechanism: ScramMechanism, token_id: str) -> KnownUser:
+        """A delegation token of this id, by which nobody can log in."""
+        return self._nobody(mechanism, token_id, self.token_salt(token_id), LEAST_ITERATIONS)
+
+    def token_salt(self, token_id: str) -> bytes:
+        """The salt of a delegation token, whether there is one or not."""
+        return self._derived("tokenauth", token_id)[:_TOKEN_SALT_BYTES]
+
+    def _nobody(self, mechanism: ScramMechanism, name: str, salt: bytes, iterations: int) -> KnownUser:
+        # As long as a key, and of nothing.
+        key = mechanism.hmac(self._secret, name.encode())
+        return KnownUser(ScramCredential(salt, key, key, iterations), None)
+
+    def _derived(self, use: str, name: str) -> bytes:
+        return digest(self._secret, f"{use}\0{name}".encode(), "sha256")
+
+
+def new_user_salt(random_bits: Callable[[int], int]) -> bytes:
+    """A salt for a user.
+
+    Args:
+        random_bits: Gives a number of as many unpredictable bits as it is asked for.
+    """
+    return user_salt(random_bits(_USER_SALT_BITS))
+
+
+def user_salt(number: int) -> bytes:
+    """A number as Kafka's tools write their salts."""
+    digits = ""
+    while number:
+        number, digit = divmod(number, len(_DIGITS))
+        digits = _DIGITS[digit] + digits
+    return digits.encode() or b"0"

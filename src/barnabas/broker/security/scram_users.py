@@ -1,0 +1,81 @@
+"""The SCRAM credentials of users: what stands in /config/users, and what of it is known.
+
+A credential that is none is passed over, with one line in the log that names user and mechanism; so is one of too few
+iterations, which stands there and logs nobody in.
+
+Source: zookeeper.md, configs; Kafka 2.7.2, CredentialProvider.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Mapping
+
+from barnabas.core.errors import ConfigError
+from barnabas.wire.registry import paths
+from barnabas.wire.security.sasl.credential import LEAST_ITERATIONS, ScramCredential, decode_credential
+from barnabas.wire.security.sasl.mechanism import SCRAM_SHA_256, SCRAM_SHA_512
+
+_MECHANISMS = (SCRAM_SHA_256, SCRAM_SHA_512)
+
+log = logging.getLogger(__name__)
+
+
+class ScramUsers:
+    """Who has which credentials now. Owned by the event loop; fed by the registry's watcher."""
+
+    def __init__(self) -> None:
+        self._credentials: dict[str, dict[str, ScramCredential]] = {}
+        # By how many users; none that nobody has.
+        self._iterations = {mechanism: Counter[int]() for mechanism in _MECHANISMS}
+
+    def find(self, mechanism: str, user: str) -> ScramCredential | None:
+        """The credential by which a user can log in; None: there is none."""
+        credential = self._credentials.get(user, {}).get(mechanism)
+        return None if credential is None or credential.iterations < LEAST_ITERATIONS else credential
+
+    def usual_iterations(self, mechanism: str) -> int:
+        """How many iterations most users have; the same on every broker."""
+        counts = self._iterations[mechanism]
+        return max(counts, key=lambda each: (counts[each], each), default=LEAST_ITERATIONS)
+
+    def of_user(self, user: str) -> Mapping[str, ScramCredential]:
+        """By mechanism; empty: there is none."""
+        return self._credentials.get(user, {})
+
+    def names(self) -> list[str]:
+        """All users that have one."""
+        return list(self._credentials)
+
+    def on_user_config(self, entity: str, overrides: Mapping[str, str]) -> None:
+        """Take over what /config/users says of an entity.
+
+        Args:
+            entity: A user, or something else below /config/users, which has no credentials.
+        """
+        if "/" in entity or entity == paths.DEFAULT_ENTITY:
+            return
+        user = paths.desanitize(entity)
+        found = {}
+        for mechanism in _MECHANISMS:
+            text = overrides.get(mechanism)
+            if text is None:
+                continue
+            try:
+                found[mechanism] = credential = decode_credential(text)
+                if credential.iterations < LEAST_ITERATIONS:
+                    raise ConfigError(f"it has {credential.iterations} iterations, {LEAST_ITERATIONS} are the least")
+            except ConfigError as error:
+                log.warning("the %s credential of user %s is passed over: %s", mechanism, user, error)
+        before = self._credentials.pop(user, {})
+        if found:
+            self._credentials[user] = found
+        for credentials, change in ((before, -1), (found, 1)):
+            for mechanism, credential in credentials.items():
+                if credential.iterations >= LEAST_ITERATIONS:
+                    self._count(self._iterations[mechanism], credential.iterations, change)
+
+    @staticmethod
+    def _count(counts: Counter[int], iterations: int, change: int) -> None:
+        counts[iterations] += change
+        if not counts[iterations]:
+            del counts[iterations]

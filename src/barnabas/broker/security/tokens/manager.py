@@ -1,0 +1,342 @@
+"""All delegation tokens of the cluster: who asks for them is answered, who logs in with them is found.
+
+    /delegation_token/tokens/<id>                     the token
+    /delegation_token/token_changes/token_change_<n>  its id: created, renewed, ended
+
+Every broker keeps all tokens in memory, with the SCRAM credentials of their secrets (made in an executor: that takes
+milliseconds each), and learns of changes by the notifications. The controller removes what has expired.
+
+Invariants:
+
+- A token holds on this broker when its creation is answered.
+- Everything is read again where notifications may have been missed.
+- An expired token logs nobody in, removed or not.
+
+Source: as `token.py`; Kafka 2.7.2, DelegationTokenManager, ZkNodeChangeNotificationListener.
+"""
+
+import logging
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Collection, Iterable
+from typing import TYPE_CHECKING
+
+from barnabas.broker.registry.changes import NOTIFICATION_LIFETIME_MS, notifications
+from barnabas.broker.security.tokens.token import (
+    Token,
+    TokenLimits,
+    decode_token,
+    encode_token,
+    ended,
+    new_token,
+    password_of,
+    renewed,
+    secret_of,
+)
+from barnabas.core.clock import Clock
+from barnabas.core.dice import new_uuid
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import KafkaError
+from barnabas.core.executor import Executor, submit
+from barnabas.core.pending import Spawner
+from barnabas.core.timers import Timers
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.store import (
+    CreateOp,
+    DeleteOp,
+    EventType,
+    NodeExistsError,
+    NoNodeError,
+    NotEmptyError,
+    Op,
+    Registry,
+    RegistryClosedError,
+    RegistryError,
+    SetOp,
+    WatchEvent,
+)
+from barnabas.wire.registry.znodes.payload import MalformedError
+from barnabas.wire.security.principals import Principal
+from barnabas.wire.security.sasl.credential import LEAST_ITERATIONS, ScramCredential
+from barnabas.wire.security.sasl.mechanism import Identity
+from barnabas.wire.security.sasl.scram import SCRAM_MECHANISMS, KnownUser, make_credential
+
+if TYPE_CHECKING:
+    from random import Random
+
+log = logging.getLogger(__name__)
+
+_RETRY_BACKOFF_MS = 500
+MOST_OF_ONE = 1_000
+"""So many tokens an owner has; with `MOST_RENEWERS_CHARACTERS` of renewers' names each, some 30 MB at the most."""
+MOST_RENEWERS_CHARACTERS = 10_000
+
+
+class TokenManager:
+    """Owned by the event loop."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        master_key: str,
+        limits: TokenLimits,
+        clock: Clock,
+        timers: Timers,
+        spawner: Spawner,
+        executor: Executor,
+        dice: "Random",
+        salt_of: Callable[[str], bytes],
+    ) -> None:
+        """Args:
+        master_key: delegation.token.master.key.
+        executor: Where credentials are made.
+        salt_of: The salt of a token's id, whether there is one or not.
+        """
+        self._salt_of = salt_of
+        self._registry = registry
+        self._master_key = master_key
+        self._limits = limits
+        self._clock = clock
+        self._timers = timers
+        self._spawner = spawner
+        self._executor = executor
+        self._dice = dice
+        self._tokens: dict[str, Token] = {}
+        self._credentials: dict[str, dict[str, ScramCredential]] = {}
+        self._ids: dict[bytes, str] = {}
+        self._last_seen = -1
+        self._is_looking = self._is_look_due = self._is_stale = False
+
+    async def start(self) -> None:
+        """Read all tokens, and see when somebody changes them."""
+        for path in (paths.DELEGATION_TOKENS, paths.DELEGATION_TOKEN_CHANGES):
+            for each in (*paths.ancestors(path), path):
+                try:
+                    await self._registry.create(each)
+                except NodeExistsError:
+                    continue
+        self._is_stale = True
+        await self._look()
+
+    # --- who logs in
+
+    def find(self, mechanism: str, token_id: str) -> KnownUser | None:
+        """Who logs in with a token; None: there is none, or it has expired."""
+        token = self._tokens.get(token_id)
+        # differs from Kafka (expired-tokens): one that has expired logs in until it is removed.
+        if token is None or token.has_expired(self._clock.now_ms()) or token_id not in self._credentials:
+            return None
+        identity = Identity(token.owner.name, token_id, token.expiry_ms)
+        return KnownUser(self._credentials[token_id][mechanism], identity)
+
+    # --- who asks for them
+
+    async def create(self, owner: Principal, renewers: Collection[Principal], max_lifetime_ms: int) -> Token:
+        """Make a token; it holds from now on.
+
+        Raises:
+            KafkaError: POLICY_VIOLATION: the owner has as many as he may have, or names too many renewers.
+        """
+        # differs from Kafka (delegation-token-count): whoever logs in makes as many as there is memory for.
+        count = sum(token.owner == owner for token in self._tokens.values())
+        if count >= MOST_OF_ONE or sum(len(str(each)) for each in renewers) > MOST_RENEWERS_CHARACTERS:
+            raise KafkaError(ErrorCode.POLICY_VIOLATION)
+        token_id = urlsafe_b64encode(new_uuid(self._dice)).decode().rstrip("=")
+        token = new_token(token_id, owner, renewers, max_lifetime_ms, self._clock.now_ms(), self._limits)
+        await self._registry.multi([CreateOp(paths.delegation_token(token_id), encode_token(token)), _note(token_id)])
+        await self._take([token])
+        return token
+
+    async def renew(self, principal: Principal, secret: bytes, period_ms: int) -> int:
+        """Give a token a later end, and tell which.
+
+        Raises:
+            KafkaError: It is not there, not that principal's, or has expired.
+        """
+        token = renewed(self._of(secret), principal, period_ms, self._clock.now_ms(), self._limits)
+        await self._change(token)
+        return token.expiry_ms
+
+    async def expire(self, principal: Principal, secret: bytes, period_ms: int) -> int:
+        """Give a token another end, or remove it, and tell which.
+
+        Raises:
+            KafkaError: It is not there, not that principal's, or has expired.
+        """
+        now_ms = self._clock.now_ms()
+        before = self._of(secret)
+        token = ended(before, principal, period_ms, now_ms)
+        if token is None:
+            await self._remove(before.token_id)
+            return now_ms
+        await self._change(token)
+        return token.expiry_ms
+
+    def visible(
+        self, principal: Principal, owners: Collection[Principal] | None, may_describe: Callable[[str], bool]
+    ) -> list[Token]:
+        """The tokens that somebody may see, the oldest first.
+
+        Args:
+            owners: Whose tokens, owned or to be renewed by them; None: anybody's.
+            may_describe: Whether a token may be seen by who is nothing to it.
+        """
+        return [
+            token
+            for token in sorted(self._tokens.values(), key=lambda token: (token.issue_ms, token.token_id))
+            if (owners is None or any(token.is_of(owner) for owner in owners))
+            and (token.is_of(principal) or may_describe(token.token_id))
+        ]
+
+    def secret(self, token: Token) -> bytes:
+        """What proves a token."""
+        return secret_of(self._master_key, token.token_id)
+
+    async def remove_expired(self) -> None:
+        """Remove what has expired; the controller's duty."""
+        now_ms = self._clock.now_ms()
+        for token in list(self._tokens.values()):
+            if token.has_expired(now_ms):
+                log.info("delegation token %s of %s has expired", token.token_id, token.owner)
+                await self._remove(token.token_id)
+
+    def _of(self, secret: bytes) -> Token:
+        token_id = self._ids.get(secret)
+        if token_id is None:
+            raise KafkaError(ErrorCode.DELEGATION_TOKEN_NOT_FOUND)
+        return self._tokens[token_id]
+
+    async def _change(self, token: Token) -> None:
+        try:
+            await self._registry.multi(
+                [SetOp(paths.delegation_token(token.token_id), encode_token(token)), _note(token.token_id)]
+            )
+        except NoNodeError:
+            self._forget(token.token_id)
+            raise KafkaError(ErrorCode.DELEGATION_TOKEN_NOT_FOUND) from None
+        self._tokens[token.token_id] = token
+
+    async def _remove(self, token_id: str) -> None:
+        try:
+            await self._registry.multi([DeleteOp(paths.delegation_token(token_id)), _note(token_id)])
+        except NoNodeError:
+            # Another broker was faster.
+            pass
+        self._forget(token_id)
+
+    # --- what others change
+
+    def _changed(self, event: WatchEvent) -> None:
+        if event.type is EventType.NONE:
+            self._is_stale = True
+        self._look_soon()
+
+    def _look_soon(self) -> None:
+        self._is_look_due = True
+        if not self._is_looking:
+            self._is_looking = True
+            self._spawner.spawn(self._look_while_due())
+
+    async def _look_while_due(self) -> None:
+        try:
+            while self._is_look_due:
+                self._is_look_due = False
+                await self._look()
+        except RegistryClosedError:
+            log.debug("the registry closed while delegation tokens were read")
+        except RegistryError as error:
+            log.warning("changed delegation tokens could not be read, trying again: %s", error)
+            self._timers.call_later(_RETRY_BACKOFF_MS, self._look_soon)
+        finally:
+            self._is_looking = False
+
+    async def _look(self) -> None:
+        prefix = paths.DELEGATION_TOKEN_CHANGE_PREFIX
+        listed = await self._registry.children(paths.DELEGATION_TOKEN_CHANGES, self._changed)
+        names = await notifications(self._registry, paths.DELEGATION_TOKEN_CHANGES, prefix, listed)
+        new = {name for name in names if _number(name) > self._last_seen}
+        changed: dict[str, None] = {}
+        now_ms = self._clock.now_ms()
+        for name in names:
+            path = paths.child(paths.DELEGATION_TOKEN_CHANGES, name)
+            try:
+                data, stat = await self._registry.get(path)
+                if now_ms - stat.ctime > NOTIFICATION_LIFETIME_MS:
+                    await self._registry.delete(path)
+            except NotEmptyError:
+                # Somebody keeps it.
+                pass
+            except NoNodeError:
+                self._is_stale = self._is_stale or name in new
+                continue
+            if name in new:
+                changed[(data or b"").decode("utf-8", "replace")] = None
+        if self._is_stale:
+            everything = set(await self._registry.children(paths.DELEGATION_TOKENS))
+            for token_id in self._tokens.keys() - everything:
+                self._forget(token_id)
+            await self._read(sorted(everything))
+            self._is_stale = False
+        else:
+            await self._read(changed)
+        # Not before: what could not be read is still to be seen.
+        self._last_seen = max([self._last_seen, *map(_number, names)])
+
+    async def _read(self, token_ids: Iterable[str]) -> None:
+        tokens = []
+        for token_id in token_ids:
+            path = paths.delegation_token(token_id)
+            if not paths.is_valid(path):
+                log.warning("a change of the delegation token %.40r names none, and is passed over", token_id)
+                continue
+            try:
+                data, _ = await self._registry.get(path)
+                token = decode_token(data)
+                if token.token_id != token_id:
+                    raise MalformedError("it has the id of another one")
+                tokens.append(token)
+            except NoNodeError:
+                self._forget(token_id)
+            except MalformedError as error:
+                log.warning("the delegation token %s is none, and is passed over: %s", token_id, error)
+        await self._take(tokens)
+
+    async def _take(self, tokens: Collection[Token]) -> None:
+        """Know tokens from now on."""
+        unknown = [token for token in tokens if token.token_id not in self._credentials]
+        salts = [self._salt_of(token.token_id) for token in unknown]
+        secrets = [self.secret(token) for token in unknown]
+
+        def make() -> list[dict[str, ScramCredential]]:
+            return [_credentials(secret, salt) for secret, salt in zip(secrets, salts, strict=True)]
+
+        made = await submit(self._executor, make).future() if unknown else []
+        for token, secret, credentials in zip(unknown, secrets, made, strict=True):
+            self._credentials[token.token_id] = credentials
+            self._ids[secret] = token.token_id
+        for token in tokens:
+            self._tokens[token.token_id] = token
+
+    def _forget(self, token_id: str) -> None:
+        token = self._tokens.pop(token_id, None)
+        self._credentials.pop(token_id, None)
+        if token is not None:
+            self._ids.pop(self.secret(token), None)
+
+
+def _credentials(secret: bytes, salt: bytes) -> dict[str, ScramCredential]:
+    password = password_of(secret).encode()
+    return {
+        name: make_credential(
+            mechanism, mechanism.salted_password(password, salt, LEAST_ITERATIONS), salt, LEAST_ITERATIONS
+        )
+        for name, mechanism in SCRAM_MECHANISMS.items()
+    }
+
+
+def _note(token_id: str) -> Op:
+    path = paths.child(paths.DELEGATION_TOKEN_CHANGES, paths.DELEGATION_TOKEN_CHANGE_PREFIX)
+    return CreateOp(path, token_id.encode(), is_sequence=True)
+
+
+def _number(name: str) -> int:
+    return int(name[len(paths.DELEGATION_TOKEN_CHANGE_PREFIX) :])

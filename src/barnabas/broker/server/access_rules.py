@@ -1,0 +1,55 @@
+"""Who may what, as `authorizer.class.name` has it: everybody everything, or what the access rules say.
+
+Source: semantics, ACLs; zookeeper.md, ACLs.
+"""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from barnabas.broker.administration.acls import AclAdmin
+from barnabas.core.clock import Clock
+from barnabas.core.config import BrokerConfig
+from barnabas.core.config.versions import kafka_version
+from barnabas.core.errors import ConfigError, StartupError
+from barnabas.core.pending import Spawner
+from barnabas.core.timers import Timers
+from barnabas.wire.registry.store import Registry
+from barnabas.wire.security.authorizer import AllowAll, Authorizer
+
+if TYPE_CHECKING:
+    from random import Random
+
+
+class AccessRules(NamedTuple):
+    """Attributes:
+    admin: Changes the rules; None: there are none.
+    """
+
+    authorizer: Authorizer
+    admin: AclAdmin | None
+
+
+async def open_access_rules(
+    config: BrokerConfig, registry: Registry, clock: Clock, timers: Timers, spawner: Spawner, dice: "Random"
+) -> AccessRules:
+    """Read the rules and go by them from now on, where the settings ask for that.
+
+    Raises:
+        StartupError: `super.users` names what is no principal.
+        RegistryError: The rules could not be read.
+    """
+    if not config.authorizer_class_name:
+        return AccessRules(AllowAll(), None)
+    # Only here: who has no rules does not pay for them.
+    from barnabas.broker.security.acls.authorizer import AclAuthorizer, parse_super_users
+    from barnabas.broker.security.acls.store import AclStore
+
+    try:
+        super_users = parse_super_users(str(config.of_authorizer("super.users")))
+    except ConfigError as error:
+        raise StartupError(f"super.users: {error}") from None
+    store = AclStore(registry, clock, timers, spawner, dice, lambda: authorizer.forget())
+    authorizer = AclAuthorizer(store.rules, super_users, bool(config.of_authorizer("allow.everyone.if.no.acl.found")))
+    await store.start()
+    first_with_prefixes = kafka_version("2.0-IV1")
+    admin = AclAdmin(store, lambda: kafka_version(config.inter_broker_protocol_version) >= first_with_prefixes)
+    return AccessRules(authorizer, admin)

@@ -1,0 +1,213 @@
+"""All that a broker uses of the world outside: time, random numbers, threads, disk, network, registry.
+
+`lifecycle` builds the machine's own environment; a simulation builds another one. Whatever else a broker is made of
+takes these things when it is built and reads the world nowhere (tests/unit/broker/server/test_one_door.py).
+
+Source: design page, section 2; style page, one direction.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from barnabas.broker.log.disk.files import FileSystem, LocalFileSystem
+from barnabas.broker.log.disk.page_cache import PageCache, system_page_cache
+from barnabas.broker.net.channel import Network
+from barnabas.broker.net.sockets import SocketNetwork
+from barnabas.broker.registry.embedded import EmbeddedRegistry
+from barnabas.broker.server.open_files import highest_connection_descriptor, most_partitions
+from barnabas.broker.server.receive_memory import receive_memory_bytes
+from barnabas.broker.server.watchdog import CoreUse, ThreadCoreUse
+from barnabas.core.clock import Clock, SystemClock
+from barnabas.core.dice import system_dice
+from barnabas.core.executor import Executor, OwnedExecutor, StopSignal, ThreadExecutor, new_stop_signal
+from barnabas.core.timers import LoopTimers, Timers
+from barnabas.wire.registry.store import Registry
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from barnabas.broker.metrics.pages import Pages
+    from barnabas.wire.registry.zookeeper_options import ZooKeeperOptions
+
+
+class Limits(Protocol):
+    """How much the machine allows of what is limited."""
+
+    def highest_connection_descriptor(self) -> int:
+        """Connections get no descriptor above this one; -1 sets no limit."""
+        ...
+
+    def most_partitions(self) -> int:
+        """How many partitions this broker takes before it refuses new ones."""
+        ...
+
+    def receive_memory_bytes(self, configured_bytes: int) -> int:
+        """The bound of the receive memory; `configured_bytes` is queued.max.request.bytes."""
+        ...
+
+    def core_use(self) -> CoreUse:
+        """How the loop's thread has used cores; nothing where nobody knows."""
+        ...
+
+    def close(self) -> None:
+        """Close the files that the answers are read from."""
+        ...
+
+
+class RegistryDoor(Protocol):
+    """Opens a broker's session with the registry, which keeps the cluster's state."""
+
+    def holds(self, path: Path) -> bool:
+        """Whether a registry was ever kept here."""
+        ...
+
+    async def open(self, path: Path, clock: Clock, executor: Executor) -> Registry:
+        """Begin a session.
+
+        Args:
+            path: Where a single broker keeps its registry.
+            executor: A single thread of its own, for everything that blocks.
+
+        Raises:
+            StartupError: Another process has it, or it can't be read.
+        """
+        ...
+
+
+class HttpListeners(Protocol):
+    """Addresses at which pages are served.
+
+    Attributes:
+        addresses: Host and port of each, as they were had.
+    """
+
+    addresses: list[tuple[str, int]]
+
+    def close(self) -> None:
+        """Serve nobody any more."""
+        ...
+
+
+class HttpDoor(Protocol):
+    """Lets people and programs look at a broker from outside, without holding it up."""
+
+    def open(self, addresses: Sequence[tuple[str, int]], pages: "Pages") -> HttpListeners:
+        """Serve pages from now on.
+
+        Raises:
+            StartupError: An address can't be had.
+        """
+        ...
+
+    def process(self) -> Mapping[str, float]:
+        """What the system knows of the process, by the names of Prometheus; not for the event loop."""
+        ...
+
+
+async def _open_zookeeper(options: "ZooKeeperOptions") -> Registry:
+    # Not at the top: a broker that keeps its own state starts without it.
+    from barnabas.broker.server.zookeeper import open_zookeeper
+
+    return await open_zookeeper(options)
+
+
+@dataclass(slots=True)
+class Environment:
+    """What a broker is given.
+
+    Attributes:
+        loop: The event loop; only `timers` uses its time.
+        clock, timers: Time.
+        dice: Random numbers, of which new ids are made too.
+        new_executor: Makes threads by name and number; with 1, work runs in the order it was given.
+        new_stop_signal: Makes the flags that tell work in executors to stop.
+        files, page_cache: The disk.
+        network: Addresses and connections.
+        registry: The cluster's state, where a single broker keeps it.
+        limits: How many connections, partitions and bytes the machine allows.
+        http: Where those come in who look at the broker.
+        open_zookeeper: Begins a session with ZooKeeper, where the cluster's state is there.
+    """
+
+    loop: asyncio.AbstractEventLoop
+    clock: Clock
+    timers: Timers
+    dice: "Random"
+    new_executor: Callable[[str, int], OwnedExecutor]
+    new_stop_signal: Callable[[], StopSignal]
+    files: FileSystem
+    page_cache: PageCache
+    network: Network
+    registry: RegistryDoor
+    limits: Limits
+    http: HttpDoor
+    open_zookeeper: "Callable[[ZooKeeperOptions], Awaitable[Registry]]" = _open_zookeeper
+
+
+class MachineLimits:
+    """Those of this process on this machine; see `Limits`."""
+
+    def __init__(self) -> None:
+        self._core_use = ThreadCoreUse()
+        self.core_use: Callable[[], CoreUse] = self._core_use
+
+    def highest_connection_descriptor(self) -> int:
+        return highest_connection_descriptor()
+
+    def most_partitions(self) -> int:
+        return most_partitions()
+
+    def receive_memory_bytes(self, configured_bytes: int) -> int:
+        return receive_memory_bytes(configured_bytes)
+
+    def close(self) -> None:
+        self._core_use.close()
+
+
+class SqliteRegistry:
+    """A registry in a file of this machine; see `RegistryDoor`."""
+
+    def holds(self, path: Path) -> bool:
+        return path.exists()
+
+    async def open(self, path: Path, clock: Clock, executor: Executor) -> EmbeddedRegistry:
+        return await EmbeddedRegistry.open(path, clock, executor)
+
+
+class MachineHttp:
+    """A thread of this process; see `HttpDoor`."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+
+    def open(self, addresses: Sequence[tuple[str, int]], pages: "Pages") -> HttpListeners:
+        # Not at the top: a broker that nobody looks at starts without it.
+        from barnabas.broker.server.http_door import HttpServer
+
+        return HttpServer(self._loop, addresses, pages)
+
+    def process(self) -> Mapping[str, float]:
+        from barnabas.broker.server.process_figures import process_figures
+
+        return process_figures()
+
+
+def machine_environment(loop: asyncio.AbstractEventLoop) -> Environment:
+    """The machine's own."""
+    return Environment(
+        loop,
+        SystemClock(),
+        LoopTimers(loop),
+        system_dice(),
+        lambda name, thread_count: ThreadExecutor(loop, name, thread_count),
+        new_stop_signal,
+        LocalFileSystem(),
+        system_page_cache(),
+        SocketNetwork(loop),
+        SqliteRegistry(),
+        MachineLimits(),
+        MachineHttp(loop),
+    )

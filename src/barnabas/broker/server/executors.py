@@ -1,0 +1,65 @@
+"""The threads of one broker, by what they are for.
+
+Source: design page, section 2.
+"""
+
+from barnabas.broker.log.manager import CLOSING_THREAD_COUNT
+from barnabas.broker.server.environment import Environment
+from barnabas.core.config import BrokerConfig
+from barnabas.core.executor import OwnedExecutor
+
+# As many reads as a disk gets at once for consumers that lag.
+_COLD_READ_THREAD_COUNT = 4
+# Each may hold a batch that unpacks to 128 MiB; with two, one of those does not hold up all others.
+_APPEND_THREAD_COUNT = 2
+# It computes, mostly in Python: with more threads the event loop waits longer for the interpreter, and no more is done.
+_CONVERSION_THREAD_COUNT = 1
+
+
+class Executors:
+    """All of them, from the broker's first moment to its last.
+
+    Attributes:
+        registry: What blocks in the registry, in order.
+        log: Files of logs, and whatever else is short; `background.threads`.
+        cleaner: Rounds of the log cleaner, beside the others as one takes long; `log.cleaner.threads`.
+        cold_read: Reads of what is not in the page cache.
+        append: Looks into large batches.
+        conversion, large_conversion: Convert batches for old clients; the latter those that unpack to much.
+        codec: Decodes and encodes large requests, one after the other.
+        closing: Closes the logs at the end.
+    """
+
+    def __init__(self, env: Environment, config: BrokerConfig) -> None:
+        self._env = env
+        self._config = config
+        self.registry = env.new_executor("registry", 1)
+        self.log = env.new_executor("log", config.background_threads)
+        self.cleaner = env.new_executor("cleaner", config.log_cleaner_threads)
+        self.cold_read = env.new_executor("cold-read", _COLD_READ_THREAD_COUNT)
+        self.append = env.new_executor("append", _APPEND_THREAD_COUNT)
+        self.conversion = env.new_executor("conversion", _CONVERSION_THREAD_COUNT)
+        self.large_conversion = env.new_executor("large-conversion", _CONVERSION_THREAD_COUNT)
+        self.codec = env.new_executor("codec", 1)
+        self.closing = env.new_executor("closing", CLOSING_THREAD_COUNT)
+        self._recovery: list[OwnedExecutor] = []
+
+    def new_recovery(self) -> OwnedExecutor:
+        """Threads that recover the logs of one directory; `close_recovery` ends them."""
+        executor = self._env.new_executor("recovery", self._config.num_recovery_threads_per_data_dir)
+        self._recovery.append(executor)
+        return executor
+
+    def close_recovery(self) -> None:
+        """All logs are loaded, or the start failed."""
+        while self._recovery:
+            self._recovery.pop().close()
+
+    def close(self) -> None:
+        """End all threads; what was given to them before is finished."""
+        for executor in (
+            *(self.registry, self.log, self.cleaner, self.cold_read),
+            *(self.append, self.conversion, self.large_conversion, self.codec, self.closing),
+        ):
+            executor.close()
+        self.close_recovery()

@@ -1,0 +1,338 @@
+"""The broker's HTTP side: a small server in a thread of its own, for those who look at figures and health.
+
+It takes GET and HEAD of the paths in a table (`broker/metrics/pages.py`), asks the event loop for what is to be told,
+and writes the answer itself. One request a connection.
+
+Invariants, whatever peers do:
+- the event loop pays for `Page.ask` alone, and never waits for this thread;
+- a connection has `MOST_HEADER_BYTES` and `REQUEST_S` for its request, `ANSWER_S` for taking the answer;
+- `MOST_CONNECTIONS` may be silent, where one more takes the place of the longest silent; as many are answered, where
+  one more is refused; and as many again for probes, which nobody else's asking keeps from their answer;
+- a page that is kept (`Page.kept_s`) is made once for all who ask meanwhile, and not kept longer; the answers that are
+  being taken are `MOST_HELD_BYTES` together, or those who have been taking the oldest for longest are disconnected;
+- of the thread's computing, which takes the interpreter from the event loop, there is at most a share of `SHARE` for
+  longer than a moment: who asks without end waits, but for `PROBES_PER_S` probes.
+
+Source: RFC 9112 (requests and answers), RFC 9110 (methods, status codes).
+"""
+
+import asyncio
+import errno
+import logging
+import socket
+import threading
+import time
+from collections.abc import Callable, Sequence
+from http import HTTPStatus
+from typing import NamedTuple
+
+from barnabas.broker.metrics.pages import NOT_FOUND, UNAVAILABLE, Answer, Page, Pages, json_answer, refusal
+from barnabas.core.errors import StartupError
+from barnabas.core.pending import Pending
+
+log = logging.getLogger(__name__)
+
+MOST_HEADER_BYTES = 8 * 1024
+MOST_CONNECTIONS = 16
+MOST_HELD_BYTES = 64 * 1024 * 1024
+PROBES_PER_S = 50
+REQUEST_S = 5.0
+ANSWER_S = 30.0
+SHARE = 0.2
+# So much computing may come at once; a large answer takes some tenths of that.
+_MOST_AT_ONCE_S = 2.0
+_CHUNK_BYTES = 64 * 1024
+_BACKLOG = 128
+_METHODS = ("GET", "HEAD")
+
+
+class HttpServer:
+    """Listens from its making until `close`."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, addresses: Sequence[tuple[str, int]], pages: Pages) -> None:
+        """Args:
+        loop: The broker's, which is asked.
+        addresses: Host and port of each; port 0 lets the system choose.
+
+        Raises:
+            StartupError: One can't be had.
+        """
+        self._broker_loop = loop
+        self._pages = pages
+        self._sockets: list[socket.socket] = []
+        try:
+            for host, port in addresses:
+                self._sockets.append(_bind(host, port))
+        except StartupError:
+            for sock in self._sockets:
+                sock.close()
+            raise
+        self.addresses = [sock.getsockname()[:2] for sock in self._sockets]
+        self._loop = asyncio.new_event_loop()
+        self._stopping = self._loop.create_future()
+        # Those that have not said what they want yet, the longest silent first; and all.
+        self._silent: dict[asyncio.StreamWriter, None] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        # How many of each kind are answered: probes, and others.
+        self._counts = {False: 0, True: 0}
+        # Who takes which answer, the longest first.
+        self._taking: dict[asyncio.StreamWriter, Answer] = {}
+        self._kept: dict[Page, asyncio.Task[Answer]] = {}
+        self._budget = _Budget()
+        self._probe_budget = _ProbeBudget()
+        self._thread = threading.Thread(target=self._run, name="http", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Serve nobody any more; returns when the thread has ended."""
+        self._loop.call_soon_threadsafe(self._stop)
+        self._thread.join()
+
+    def _stop(self) -> None:
+        if not self._stopping.done():
+            self._stopping.set_result(None)
+
+    def _run(self) -> None:
+        try:
+            self._loop.run_until_complete(self._serve())
+        except Exception:
+            log.exception("the HTTP side has failed: nothing is told by it any more")
+        finally:
+            self._loop.close()
+
+    async def _serve(self) -> None:
+        servers = [
+            await asyncio.start_server(self._meet, sock=sock, limit=MOST_HEADER_BYTES, backlog=_BACKLOG)
+            for sock in self._sockets
+        ]
+        await self._stopping
+        for server in servers:
+            server.close()
+        tasks = [*self._tasks, *self._kept.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    # --- one connection
+
+    async def _meet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        if len(self._silent) >= MOST_CONNECTIONS:
+            longest_silent = next(iter(self._silent))
+            del self._silent[longest_silent]
+            longest_silent.transport.abort()
+        self._tasks.add(task)
+        self._silent[writer] = None
+        try:
+            async with asyncio.timeout(REQUEST_S):
+                head = await reader.readuntil(b"\r\n\r\n")
+            self._silent.pop(writer, None)
+            async with asyncio.timeout(ANSWER_S):
+                await self._serve_one(_parsed(head), writer)
+        except asyncio.LimitOverrunError:
+            await _send(
+                writer, refusal(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "the request's header is too large")
+            )
+        except (asyncio.IncompleteReadError, ConnectionError, TimeoutError):
+            # It left, or says or takes nothing: nobody is told anything.
+            pass
+        finally:
+            self._silent.pop(writer, None)
+            self._taking.pop(writer, None)
+            self._tasks.discard(task)
+            writer.close()
+
+    async def _serve_one(self, request: "_Request", writer: asyncio.StreamWriter) -> None:
+        page = self._pages.find(request.path)
+        is_probe = page is not None and page.is_probe
+        if self._counts[is_probe] >= MOST_CONNECTIONS:
+            await _send(writer, refusal(UNAVAILABLE, f"{MOST_CONNECTIONS} others are answered: ask again"))
+            return
+        self._counts[is_probe] += 1
+        try:
+            if not (is_probe and self._probe_budget.take()):
+                await self._budget.wait()
+            answer = await self._answer(request, page)
+            self._hold(writer, answer)
+            await _send(writer, answer, has_body=request.method != "HEAD")
+        finally:
+            self._counts[is_probe] -= 1
+
+    def _hold(self, writer: asyncio.StreamWriter, answer: Answer) -> None:
+        """Note who takes an answer, and disconnect those of the oldest where all together are too large."""
+        taking = self._taking
+        taking[writer] = answer
+        while sum({id(each): len(each.body) for each in taking.values()}.values()) > MOST_HELD_BYTES:
+            oldest = next(iter(taking.values()))
+            if oldest is answer:
+                return
+            for other in [each for each, taken in taking.items() if taken is oldest]:
+                del taking[other]
+                other.transport.abort()
+
+    async def _answer(self, request: "_Request", page: Page | None) -> Answer:
+        if not request.method:
+            return refusal(HTTPStatus.BAD_REQUEST, "this is no request of HTTP/1.1")
+        if request.method not in _METHODS:
+            return refusal(HTTPStatus.METHOD_NOT_ALLOWED, f"only {' and '.join(_METHODS)} are served")
+        if page is None:
+            return json_answer({"status": "refused", "there are": self._pages.listed()}, NOT_FOUND)
+        if not page.kept_s:
+            return await self._make(page)
+        kept = self._kept.get(page)
+        if kept is None:
+            kept = self._kept[page] = self._loop.create_task(self._make(page))
+            kept.add_done_callback(lambda _: self._loop.call_later(page.kept_s, self._kept.pop, page))
+        # Who leaves takes it from nobody else.
+        return await asyncio.shield(kept)
+
+    async def _make(self, page: Page) -> Answer:
+        try:
+            async with asyncio.timeout(page.timeout_s):
+                found = await self._ask(page)
+        except TimeoutError:
+            reason = f"the event loop has not answered for {page.timeout_s:g} s: every client waits"
+            return refusal(UNAVAILABLE, reason)
+        except _StoppedError:
+            return refusal(UNAVAILABLE, "the broker has stopped")
+        except Exception:
+            log.exception("%s could not be answered", page.path)
+            return refusal(HTTPStatus.INTERNAL_SERVER_ERROR, "an error of ours: see the broker's log")
+        return page.write(found)
+
+    def _ask(self, page: Page) -> "asyncio.Future[object]":
+        """What the page's `ask` gives on the broker's loop.
+
+        Raises:
+            _StoppedError: There is no such loop any more.
+        """
+        future: asyncio.Future[object] = self._loop.create_future()
+
+        def tell(value: object, error: BaseException | None) -> None:
+            if future.done():
+                return
+            if error is None:
+                future.set_result(value)
+            else:
+                future.set_exception(error)
+
+        def told(value: object) -> None:
+            self._hand_over(tell, value, None)
+
+        def failed(error: BaseException) -> None:
+            self._hand_over(tell, None, error)
+
+        def ask() -> None:
+            try:
+                found = page.ask()
+            except Exception as error:
+                failed(error)
+                return
+            if isinstance(found, Pending):
+                found.then(told, failed)
+            else:
+                told(found)
+
+        try:
+            self._broker_loop.call_soon_threadsafe(ask)
+        except RuntimeError as error:
+            # The only reason that asyncio has: the loop is closed.
+            raise _StoppedError from error
+        return future
+
+    def _hand_over(self, tell: Callable[..., object], *args: object) -> None:
+        try:
+            self._loop.call_soon_threadsafe(tell, *args)
+        except RuntimeError:
+            # Closed meanwhile: nobody waits any more.
+            return
+
+
+class _StoppedError(Exception):
+    """The broker's loop is closed."""
+
+
+class _Request(NamedTuple):
+    """What is asked for; all empty where it is no request."""
+
+    method: str
+    path: str
+
+
+def _parsed(head: bytes) -> _Request:
+    words = head.split(b"\r\n", 1)[0].decode("latin-1").split(" ")
+    if len(words) != 3 or not words[2].startswith("HTTP/1."):
+        return _Request("", "")
+    return _Request(words[0], words[1].partition("?")[0])
+
+
+class _Budget:
+    """Bounds what the thread computes: `SHARE` of the time, and `_MOST_AT_ONCE_S` beforehand."""
+
+    def __init__(self) -> None:
+        self._left_s = _MOST_AT_ONCE_S
+        self._refilled_s = time.monotonic()
+        self._used_s = 0.0
+
+    async def wait(self) -> None:
+        """Wait until there is some left."""
+        # Time and computing are what it waits for: there is no event to be told of.
+        while self._refill() <= 0:  # noqa: ASYNC110
+            await asyncio.sleep(-self._left_s / SHARE + 0.001)
+
+    def _refill(self) -> float:
+        now_s, used_s = time.monotonic(), time.thread_time()
+        gained_s = (now_s - self._refilled_s) * SHARE
+        # Of all connections, so that what makes and ends one counts as well.
+        self._left_s = min(self._left_s + gained_s, _MOST_AT_ONCE_S) - (used_s - self._used_s)
+        self._refilled_s, self._used_s = now_s, used_s
+        return self._left_s
+
+
+class _ProbeBudget:
+    """Bounds how many probes are answered at once whatever else the thread has to do: `PROBES_PER_S`."""
+
+    def __init__(self) -> None:
+        self._second = 0
+        self._count = 0
+
+    def take(self) -> bool:
+        """Whether there is one left in this second."""
+        second = int(time.monotonic())
+        if second != self._second:
+            self._second, self._count = second, 0
+        self._count += 1
+        return self._count <= PROBES_PER_S
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        sock = socket.create_server(address[:2], family=family, backlog=_BACKLOG)
+    except OSError as error:
+        reason = "is in use" if error.errno == errno.EADDRINUSE else f"can't be listened on: {error.strerror or error}"
+        raise StartupError(f"barnabas.http.listeners: {host}:{port} {reason}") from None
+    sock.setblocking(False)
+    return sock
+
+
+async def _send(writer: asyncio.StreamWriter, answer: Answer, has_body: bool = True) -> None:
+    status = HTTPStatus(answer.status)
+    head = [
+        f"HTTP/1.1 {status.value} {status.phrase}",
+        f"Content-Type: {answer.content_type}",
+        f"Content-Length: {len(answer.body)}",
+        "Cache-Control: no-store",
+        "X-Content-Type-Options: nosniff",
+        "Connection: close",
+    ]
+    if status is HTTPStatus.METHOD_NOT_ALLOWED:
+        head.append(f"Allow: {', '.join(_METHODS)}")
+    writer.write("\r\n".join([*head, "", ""]).encode("latin-1"))
+    # Piece by piece: what the peer has not taken is not copied.
+    body = memoryview(answer.body) if has_body else memoryview(b"")
+    for start in range(0, len(body), _CHUNK_BYTES):
+        writer.write(body[start : start + _CHUNK_BYTES])
+        await writer.drain()
+    await writer.drain()

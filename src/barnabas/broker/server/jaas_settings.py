@@ -1,0 +1,56 @@
+"""Where a broker's JAAS lines stand: in its settings, listener by listener, or in one file for all.
+
+A listener's own line (`listener.name.<listener>.<mechanism>.sasl.jaas.config`) wins over the sections
+`<listener>.KafkaServer` and `KafkaServer` of `barnabas.jaas.config.file`, which is what `KAFKA_OPTS` names where the
+setting is not there.
+
+Source: security page, JAAS configuration for Kafka brokers; Kafka 2.7.2, JaasContext.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from barnabas.core.config import BrokerConfig
+from barnabas.core.errors import ConfigError
+from barnabas.wire.security.jaas import JaasEntry, entry_of_file, parse_jaas, parse_jaas_file
+
+FILE_SETTING = "barnabas.jaas.config.file"
+
+
+def file_sections(config: BrokerConfig) -> Mapping[str, list[JaasEntry]]:
+    """The sections of the JAAS file; none without one.
+
+    Raises:
+        ConfigError: It can't be read, or is none; names it.
+    """
+    path = config.barnabas_jaas_config_file
+    if path is None:
+        return {}
+    try:
+        return parse_jaas_file(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{FILE_SETTING}={path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{FILE_SETTING}={path}: this is no text") from None
+    except ConfigError as error:
+        raise ConfigError(f"{FILE_SETTING}={path}: {error}") from None
+
+
+def listener_setting(listener_name: str, mechanism: str) -> str:
+    """The setting of a listener's line for a mechanism."""
+    return f"listener.name.{listener_name.lower()}.{mechanism.lower()}.sasl.jaas.config"
+
+
+def listener_entry(config: BrokerConfig, listener_name: str, mechanism: str) -> JaasEntry | None:
+    """What a listener has for a mechanism; None: nothing.
+
+    Raises:
+        ConfigError: What is there can't be read; names where it stands.
+    """
+    text = config.of_listener(listener_name, f"{mechanism.lower()}.sasl.jaas.config")
+    if text is None:
+        return entry_of_file(file_sections(config), listener_name, mechanism)
+    try:
+        return parse_jaas(str(text), mechanism)
+    except ConfigError as error:
+        raise ConfigError(f"{listener_setting(listener_name, mechanism)}: {error}") from None

@@ -1,0 +1,51 @@
+"""How this broker reaches others: over TLS, and logged in, as the listener on which brokers meet asks for.
+
+The settings are that listener's own: `listener.name.<listener>.ssl.*` (a broker shows its own certificate there, too),
+`sasl.mechanism.inter.broker.protocol` and the JAAS line of that mechanism, whose username and password log in.
+
+Source: security page, inter-broker communication; Kafka 2.7.2, ChannelBuilders.clientChannelBuilder.
+"""
+
+from typing import TYPE_CHECKING
+
+from barnabas.broker.net.channel import Channel
+from barnabas.broker.server.broker_listeners import BrokerListeners
+from barnabas.broker.server.environment import Environment
+from barnabas.core.config import BrokerConfig
+from barnabas.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from barnabas.clients.login import Login
+
+
+class ListenerLinks:
+    """See `interbroker.channels.LinkSecurity`."""
+
+    __slots__ = ("_config", "_env", "_listeners")
+
+    def __init__(self, config: BrokerConfig, env: Environment, listeners: BrokerListeners) -> None:
+        self._config = config
+        self._env = env
+        self._listeners = listeners
+
+    def wrap(self, channel: Channel, host: str) -> Channel:
+        return self._listeners.wrap_link(channel, self._config.inter_broker_listener, host)
+
+    def new_login(self, where: str) -> "Login | None":
+        config = self._config
+        listener_name = config.inter_broker_listener
+        protocol = next(each.security_protocol for each in config.endpoints if each.listener_name == listener_name)
+        if not protocol.startswith("SASL_"):
+            return None
+        # Not at the top: most brokers do not log in at others.
+        from barnabas.broker.server.jaas_settings import listener_entry, listener_setting
+        from barnabas.clients.login import Login
+        from barnabas.clients.security import ClientSecurity
+
+        own = config.of_listener(listener_name, "sasl.mechanism.inter.broker.protocol")
+        mechanism = str(config.sasl_mechanism_inter_broker_protocol if own is None else own)
+        entry = listener_entry(config, listener_name, mechanism)
+        if entry is None:
+            raise ConfigError(f"{listener_setting(listener_name, mechanism)} is missing: brokers log in with it")
+        security = ClientSecurity(mechanism=mechanism, login=entry)
+        return Login(security, self._env.dice, self._env.clock, where)

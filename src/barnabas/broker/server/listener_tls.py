@@ -1,0 +1,276 @@
+"""The keys and certificates of the listeners with TLS, replaced while the broker runs.
+
+    settings changed   ─┐
+    a file is another  ─┴─► read and checked, in an executor ─► new connections get the new ones
+
+Connections that are open go on with what they began with. What can't be used is told of in the log, once, and what was
+there before stays. Files are looked at every two seconds by their time, size and number: no setting has to be touched
+where a certificate is replaced.
+
+Source: KIP-226, KIP-651; Kafka 2.7.2, SslFactory, SslPrincipalMapper; configuration page, updating SSL keystore.
+"""
+
+import logging
+import os
+import ssl
+from collections.abc import Callable, Iterable, Sequence
+
+from barnabas.broker.net.channel import Acceptor, Channel
+from barnabas.broker.net.connection import Connection, FrameHandler
+from barnabas.broker.net.tls_channel import TlsAcceptor, TlsChannel, TlsLoop
+from barnabas.broker.requests.client_certificate import ClientCertificate
+from barnabas.broker.requests.context import ConnectionInfo
+from barnabas.broker.server.environment import Environment
+from barnabas.core.config import BrokerConfig, Endpoint
+from barnabas.core.config.settings import format_value
+from barnabas.core.errors import ConfigError, StartupError
+from barnabas.wire.security.tls.contexts import client_context, server_context
+from barnabas.wire.security.tls.principal_mapping import PrincipalMapping
+from barnabas.wire.security.tls.settings import TlsSettings, read_settings
+
+log = logging.getLogger(__name__)
+
+WITH_TLS = ("SSL", "SASL_SSL")
+
+# differs from Kafka (keystore-files): it looks at them when their setting is set anew.
+_LOOK_AGAIN_MS = 2_000
+
+_Marks = tuple[tuple[int, int, int] | None, ...]
+
+
+class _Keys:
+    """What new connections of a listener get; without a context before it was read.
+
+    Attributes:
+        links: What connections to other brokers' listeners of this name go by, where brokers meet there.
+        refused: Other settings and marks, that can't be used, which was told.
+    """
+
+    __slots__ = ("context", "links", "mapping", "marks", "refused", "settings")
+
+    def __init__(self) -> None:
+        self.refused: tuple[TlsSettings, _Marks] | None = None
+        self.context: ssl.SSLContext | None = None
+        self.links: ssl.SSLContext | None = None
+        self.settings = TlsSettings()
+        self.marks: _Marks = ()
+        self.mapping = PrincipalMapping()
+
+
+class ListenerTls:
+    """The keys of all listeners with TLS. Owned by the event loop."""
+
+    def __init__(
+        self, config: BrokerConfig, env: Environment, endpoints: Callable[[], Sequence[Endpoint]] | None = None
+    ) -> None:
+        """Args:
+        endpoints: Those that there are now; None: Kafka's clients', as the settings have them.
+        """
+        self._config = config
+        self._env = env
+        self._endpoints = endpoints or (lambda: config.endpoints)
+        self._executor = env.new_executor("tls", 1)
+        # Handshakes of clients come and go there; nothing else waits behind them.
+        self._files_executor = env.new_executor("tls-files", 1)
+        self._loop = TlsLoop(self._executor, env.timers, env.loop.call_soon, env.clock.monotonic_ns)
+        self._keys: dict[str, _Keys] = {}
+        self._is_looking = self._is_closed = False
+        self._timer = env.timers.call_later(_LOOK_AGAIN_MS, self._look)
+
+    def acceptor(self, inner: Acceptor, endpoint: Endpoint) -> TlsAcceptor:
+        """Let the connections of a listener speak TLS; its keys are there after `prepare`."""
+        keys = self._keys.setdefault(endpoint.listener_name, _Keys())
+
+        def context() -> ssl.SSLContext:
+            assert keys.context is not None, "prepared before it listens"
+            return keys.context
+
+        return TlsAcceptor(inner, context, self._loop, lambda: self._config.barnabas_ssl_handshake_timeout_ms)
+
+    def prepare(self, endpoint: Endpoint) -> None:
+        """Read the keys of a listener that is about to be opened.
+
+        Raises:
+            StartupError: They can't be used.
+        """
+        name = endpoint.listener_name
+        try:
+            settings = listener_settings(self._config, endpoint)
+            found = _read(name, settings, None, has_links=name == self._config.inter_broker_listener)
+            if found.context is None:
+                raise ConfigError(found.reason)
+            self._take(found)
+        except ConfigError as error:
+            raise StartupError(f"listener {name}: {error}") from None
+
+    def check(self, config: BrokerConfig) -> None:
+        """Refuse settings whose keys can't be used.
+
+        Raises:
+            ConfigError: The first listener's reason.
+        """
+        for endpoint in _with_tls(config.endpoints):
+            known = self._keys.get(endpoint.listener_name)
+            try:
+                settings = listener_settings(config, endpoint)
+                if known is None or settings != known.settings:
+                    server_context(settings)
+                PrincipalMapping(_rules(config, endpoint.listener_name))
+            except ConfigError as error:
+                raise ConfigError(f"listener {endpoint.listener_name}: {error}") from None
+
+    def wrap_link(self, channel: Channel, listener_name: str, host: str) -> Channel:
+        """A connection to another broker's listener of this name."""
+        keys = self._keys.get(listener_name)
+        if keys is None or keys.links is None:
+            return channel
+        return TlsChannel(channel, keys.links, self._loop, self._config.barnabas_ssl_handshake_timeout_ms, host)
+
+    def settings_changed(self) -> None:
+        """Go by the settings as they are now."""
+        self._look_at(is_forced=True)
+
+    def identify(self, connection: Connection, info: ConnectionInfo, handler: FrameHandler) -> FrameHandler:
+        """A handler that finds out whose certificate the peer came with, before another one."""
+        return ClientCertificate(connection, info, self._keys[info.listener_name].mapping, handler)
+
+    def close(self) -> None:
+        """Stop looking; handshakes that are under way end with their connections."""
+        self._is_closed = True
+        self._timer.cancel()
+        self._files_executor.close()
+        self._executor.close()
+
+    # differs from Kafka (keystore-names): it compares the names in an old and a new certificate.
+    def _take(self, found: "_Found") -> None:
+        keys = self._keys.setdefault(found.listener_name, _Keys())
+        keys.mapping = PrincipalMapping(_rules(self._config, found.listener_name))
+        keys.settings, keys.marks, keys.refused = found.settings, found.marks, None
+        keys.context, keys.links = found.context, found.links
+
+    def _look(self) -> None:
+        self._timer = self._env.timers.call_later(_LOOK_AGAIN_MS, self._look)
+        if not self._is_looking:
+            self._look_at(is_forced=False)
+
+    def _look_at(self, is_forced: bool) -> None:
+        """Look whether files or settings are other ones, and read those, elsewhere."""
+        wanted: list[tuple[str, TlsSettings, _Marks | None]] = []
+        for endpoint in _with_tls(self._endpoints()):
+            keys = self._keys.get(endpoint.listener_name)
+            if keys is None or keys.context is None:
+                continue
+            try:
+                settings = listener_settings(self._config, endpoint)
+            except ConfigError as error:
+                if is_forced:
+                    log.error("listener %s keeps its keys: %s", endpoint.listener_name, error)
+                continue
+            marks: _Marks | None = keys.marks if settings == keys.settings else None
+            if keys.refused is not None and keys.refused[0] == settings:
+                marks = keys.refused[1]
+            wanted.append((endpoint.listener_name, settings, marks))
+        if not wanted:
+            return
+        self._is_looking = True
+        meeting = self._config.inter_broker_listener
+
+        def read() -> list[_Found]:
+            return [_read(name, settings, known, has_links=name == meeting) for name, settings, known in wanted]
+
+        self._files_executor.run(read, self._looked, self._failed)
+
+    def _looked(self, found: list["_Found"]) -> None:
+        self._is_looking = False
+        if self._is_closed:
+            return
+        for each in found:
+            keys = self._keys.get(each.listener_name)
+            if keys is None or each.is_known:
+                continue
+            if each.context is None:
+                keys.refused = each.settings, each.marks
+                log.error("listener %s keeps its keys: %s", each.listener_name, each.reason)
+                continue
+            self._take(each)
+            log.info("listener %s has new keys or certificates", each.listener_name)
+
+    def _failed(self, error: BaseException) -> None:
+        self._is_looking = False
+        log.error("the files of keys could not be looked at", exc_info=error)
+
+
+class _Found:
+    """What was found of a listener's keys.
+
+    Attributes:
+        is_known: Nothing is another one than it was.
+        context: None: they can't be used, for a reason.
+    """
+
+    __slots__ = ("context", "is_known", "links", "listener_name", "marks", "reason", "settings")
+
+    def __init__(self, listener_name: str, settings: TlsSettings, marks: _Marks) -> None:
+        self.listener_name = listener_name
+        self.settings = settings
+        self.marks = marks
+        self.context: ssl.SSLContext | None = None
+        self.links: ssl.SSLContext | None = None
+        self.reason = ""
+        self.is_known = False
+
+
+def _read(name: str, settings: TlsSettings, known: _Marks | None, has_links: bool) -> _Found:
+    """Read the files, unless they are those that are known; in an executor."""
+    found = _Found(name, settings, _marks(settings))
+    found.is_known = found.marks == known
+    if not found.is_known:
+        try:
+            found.links = client_context(settings) if has_links else None
+            found.context = server_context(settings)
+        except ConfigError as error:
+            found.reason = str(error)
+    return found
+
+
+def listener_settings(config: BrokerConfig, endpoint: Endpoint) -> TlsSettings:
+    """What is set for a listener: its own settings stand over those for all.
+
+    Raises:
+        ConfigError: They can't be together.
+    """
+
+    def text(name: str) -> str | None:
+        if name == "ssl.client.auth" and endpoint.security_protocol == "SASL_SSL":
+            # As Kafka up to 2.7: who logs in by SASL is not asked for a certificate.
+            return "none"
+        return setting_of(config, endpoint.listener_name, name)
+
+    return read_settings(text)
+
+
+def setting_of(config: BrokerConfig, listener_name: str, name: str) -> str | None:
+    """A setting's text, for a listener."""
+    own = format_value(config.of_listener(listener_name, name))
+    return config.text(name) if own is None else own
+
+
+def _rules(config: BrokerConfig, listener_name: str) -> str:
+    return setting_of(config, listener_name, "ssl.principal.mapping.rules") or ""
+
+
+def _with_tls(endpoints: Iterable[Endpoint]) -> list[Endpoint]:
+    return [each for each in endpoints if each.security_protocol in WITH_TLS]
+
+
+def _marks(settings: TlsSettings) -> _Marks:
+    """What shows that a file was replaced."""
+    return tuple(_mark(path) for path in settings.files)
+
+
+def _mark(path: str) -> tuple[int, int, int] | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino

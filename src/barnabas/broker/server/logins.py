@@ -1,0 +1,319 @@
+"""Who may log in on which listener: from the settings, the registry's users and the environment to `ListenerLogins`.
+
+A listener takes its settings when it is opened, as in Kafka; SCRAM credentials are what the registry says at the time.
+What only listeners with SASL need is imported only for those.
+
+Source: security page, SASL; broker configs sasl.enabled.mechanisms, sasl.jaas.config, connections.max.reauth.ms.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from barnabas.broker.cluster.watcher import ConfigWatcher
+from barnabas.broker.net.connection import Connection, FrameHandler
+from barnabas.broker.requests.context import ConnectionInfo
+from barnabas.broker.requests.services import Services
+from barnabas.broker.requests.table import RouteTable
+from barnabas.broker.security.scram_users import ScramUsers
+from barnabas.broker.server.environment import Environment
+from barnabas.core.config import BrokerConfig
+from barnabas.core.errors import ConfigError
+from barnabas.core.executor import Executor, OwnedExecutor
+from barnabas.core.pending import Spawner
+from barnabas.core.timers import Timer
+from barnabas.wire.registry.bootstrap import ensure_login_secret
+from barnabas.wire.registry.store import Registry
+
+if TYPE_CHECKING:
+    from barnabas.broker.administration.scram import ScramAdmin
+    from barnabas.broker.security.logins import Checks, ListenerLogins, LoginCounts, NewServer
+    from barnabas.broker.security.oauth.jwks import KeyRefresher
+    from barnabas.broker.security.tokens.manager import TokenManager
+    from barnabas.wire.security.jaas import JaasEntry
+    from barnabas.wire.security.sasl.oauthbearer import Judge
+    from barnabas.wire.security.sasl.scram import KnownUser, ScramMechanism
+
+log = logging.getLogger(__name__)
+
+Step = Callable[[Connection, ConnectionInfo, FrameHandler], FrameHandler]
+"""Gives the handler of a connection's first frames, before the session that is given."""
+
+
+class Logins:
+    """The logins of a broker's listeners. Owned by the event loop.
+
+    Attributes:
+        users: Those with SCRAM credentials.
+        counts: What became of logins, by listener.
+        tokens: The delegation tokens; None: there are none.
+    """
+
+    def __init__(self, config: BrokerConfig, env: Environment) -> None:
+        self._config = config
+        self._env = env
+        self._clock = env.clock
+        self._dice = env.dice
+        self.users = ScramUsers()
+        self.counts: dict[str, LoginCounts] = {}
+        self.tokens: TokenManager | None = None
+        self._secret = b""
+        self._token_timer: Timer | None = None
+        self._executors: list[OwnedExecutor] = []
+        self._checks: Checks | None = None
+        self._refresher: KeyRefresher | None = None
+        # Checked at the start, taken when they are opened.
+        self._checked: dict[str, ListenerLogins] = {}
+
+    def new_scram_admin(self, registry: Registry, watcher: ConfigWatcher) -> "Callable[[], ScramAdmin]":
+        """What gives the administration of SCRAM credentials, which is made when it is asked for first."""
+        made: list[ScramAdmin] = []
+
+        def scram_admin() -> "ScramAdmin":
+            if not made:
+                from barnabas.broker.administration.scram import ScramAdmin
+
+                made.append(ScramAdmin(registry, watcher, self.users))
+            return made[0]
+
+        return scram_admin
+
+    async def open(self, registry: Registry, spawner: Spawner, executor: Executor) -> None:
+        """Read the cluster's secret, and the delegation tokens, where there may be any.
+
+        Args:
+            executor: Where their credentials are made.
+        """
+        config = self._config
+        self._secret = await ensure_login_secret(registry, self._dice)
+        if not config.delegation_token_master_key:
+            return
+        from barnabas.broker.security.decoys import Decoys
+        from barnabas.broker.security.tokens.manager import TokenManager
+        from barnabas.broker.security.tokens.token import TokenLimits
+
+        limits = TokenLimits(config.delegation_token_max_lifetime_ms, config.delegation_token_expiry_time_ms)
+        self.tokens = TokenManager(
+            registry,
+            config.delegation_token_master_key,
+            limits,
+            self._clock,
+            self._env.timers,
+            spawner,
+            executor,
+            self._dice,
+            Decoys(self._secret).token_salt,
+        )
+        await self.tokens.start()
+
+    def expire_tokens(self, spawner: Spawner, is_controller: Callable[[], bool]) -> None:
+        """Remove expired delegation tokens, now and again, while this broker is the controller."""
+        if self.tokens is None:
+            return
+        if is_controller():
+            spawner.spawn(self.tokens.remove_expired())
+        self._token_timer = self._env.timers.call_later(
+            self._config.delegation_token_expiry_check_interval_ms, self.expire_tokens, spawner, is_controller
+        )
+
+    def check(self) -> None:
+        """Refuse settings by which nobody could log in.
+
+        Raises:
+            ConfigError: One line that names the setting.
+        """
+        config = self._config
+        for endpoint in config.endpoints:
+            if _is_sasl(endpoint.security_protocol):
+                self._checked[endpoint.listener_name] = self._logins_of(endpoint.listener_name)
+                if endpoint.listener_name == config.inter_broker_listener:
+                    self._check_inter_broker(endpoint.listener_name)
+        if config.sasl_jaas_config is not None:
+            log.warning("sasl.jaas.config is ignored: it must have the prefix listener.name.<listener>.<mechanism>.")
+
+    def step_of(
+        self, listener_name: str, security_protocol: str, services: Services, routes: RouteTable
+    ) -> Step | None:
+        """How connections of a listener begin; None where nobody logs in.
+
+        Raises:
+            ConfigError: By its settings nobody could.
+        """
+        if not _is_sasl(security_protocol):
+            return None
+        from barnabas.broker.requests.authentication import Authentication
+
+        logins = self._checked.pop(listener_name, None) or self._logins_of(listener_name)
+        # A listener that is opened again goes on counting.
+        logins.counts = self.counts.setdefault(listener_name, logins.counts)
+        return lambda connection, info, session: Authentication(connection, info, session, services, routes, logins)
+
+    def _check_inter_broker(self, listener_name: str) -> None:
+        config = self._config
+        own = config.of_listener(listener_name, "sasl.mechanism.inter.broker.protocol")
+        mechanism = config.sasl_mechanism_inter_broker_protocol if own is None else own
+        if mechanism not in self._enabled(listener_name):
+            raise ConfigError(
+                "sasl.mechanism.inter.broker.protocol must be included in sasl.enabled.mechanisms when SASL is used "
+                "for inter-broker communication"
+            )
+
+    def _enabled(self, listener_name: str) -> list[str]:
+        own = self._config.of_listener(listener_name, "sasl.enabled.mechanisms")
+        return own if isinstance(own, list) else self._config.sasl_enabled_mechanisms
+
+    def _logins_of(self, listener_name: str) -> "ListenerLogins":
+        from barnabas.broker.security.logins import Checks, ListenerLogins
+        from barnabas.wire.security.sasl.mechanism import GSSAPI, MECHANISMS
+
+        servers: dict[str, NewServer] = {}
+        max_reauth_ms = {}
+        for mechanism in self._enabled(listener_name):
+            # differs from Kafka (gssapi): it has it, and by default nothing else.
+            if mechanism == GSSAPI:
+                raise ConfigError(
+                    f"listener {listener_name}: sasl.enabled.mechanisms={GSSAPI} (the default) is not there: "
+                    f"name one or more of {', '.join(MECHANISMS)}"
+                )
+            if mechanism not in MECHANISMS:
+                raise ConfigError(
+                    f"listener {listener_name}: sasl.enabled.mechanisms: {mechanism} is not one of "
+                    f"{', '.join(MECHANISMS)}"
+                )
+            servers[mechanism] = self._new_server_of(listener_name, mechanism)
+            max_reauth_ms[mechanism] = self._max_reauth_ms(listener_name, mechanism)
+        if self._checks is None:
+            self._checks = Checks(self._new_executor("logins"))
+        return ListenerLogins(
+            servers,
+            max_reauth_ms,
+            lambda: self._config.connection_failed_authentication_delay_ms,
+            self._checks,
+            self._env.timers,
+        )
+
+    def _new_executor(self, name: str) -> OwnedExecutor:
+        self._executors.append(self._env.new_executor(name, 1))
+        return self._executors[-1]
+
+    def _max_reauth_ms(self, listener_name: str, mechanism: str) -> int:
+        config, name = self._config, "connections.max.reauth.ms"
+        for own in (f"{mechanism.lower()}.{name}", name):
+            value = config.of_listener(listener_name, own)
+            if isinstance(value, int):
+                return value
+        return config.connections_max_reauth_ms
+
+    def _new_server_of(self, listener_name: str, mechanism: str) -> "NewServer":
+        from barnabas.broker.server.jaas_settings import listener_entry, listener_setting
+        from barnabas.wire.security.sasl.mechanism import OAUTHBEARER, PLAIN
+        from barnabas.wire.security.sasl.scram import SCRAM_MECHANISMS, ScramServer, new_nonce
+
+        entry = listener_entry(self._config, listener_name, mechanism)
+        if mechanism == PLAIN:
+            from barnabas.wire.security.sasl.plain import PlainServer, verifier
+
+            if entry is None:
+                raise ConfigError(
+                    f"listener {listener_name}: PLAIN needs users: set {listener_setting(listener_name, mechanism)}"
+                )
+            verify = verifier(entry.users)
+            return lambda: PlainServer(verify)
+        if mechanism == OAUTHBEARER:
+            from barnabas.wire.security.sasl.oauthbearer import OAuthBearerServer
+
+            judge = self._token_judge(listener_name, entry)
+            return lambda: OAuthBearerServer(judge)
+        scram = SCRAM_MECHANISMS[mechanism]
+        find = self._finder(scram)
+        return lambda: ScramServer(scram, find, new_nonce(self._dice.randbytes))
+
+    def _token_judge(self, listener_name: str, entry: "JaasEntry | None") -> "Judge":
+        """What says whose token one is."""
+        config, now_ms = self._config, self._clock.now_ms
+        url = config.sasl_oauthbearer_jwks_endpoint_url
+        if url:
+            from barnabas.broker.security.oauth.signed import SignedTokens
+
+            refresher = self._key_refresher(url)
+            tokens = SignedTokens(
+                now_ms,
+                config.sasl_oauthbearer_sub_claim_name,
+                config.sasl_oauthbearer_expected_audience or (),
+                config.sasl_oauthbearer_expected_issuer,
+                config.sasl_oauthbearer_clock_skew_seconds * 1000,
+                refresher.want,
+            )
+            refresher.serve(tokens)
+            return tokens.judge
+        from barnabas.broker.security.oauth.unsecured import UnsecuredTokens, is_asked_for
+
+        name = f"listener.name.{listener_name.lower()}.oauthbearer.sasl.jaas.config"
+        # differs from Kafka (unsecured-tokens): it takes them wherever nothing else is set.
+        if entry is None or not is_asked_for(entry.options):
+            raise ConfigError(
+                f"listener {listener_name}: OAUTHBEARER needs sasl.oauthbearer.jwks.endpoint.url, or, for tests, "
+                f"unsecured tokens: an option unsecuredValidator... in {name}"
+            )
+        log.warning("listener %s takes OAUTHBEARER tokens that nobody signed: anybody may be anyone", listener_name)
+        try:
+            return UnsecuredTokens(entry.options, now_ms).identify
+        except ConfigError as error:
+            raise ConfigError(f"{name}: {error}") from None
+
+    def _key_refresher(self, url: str) -> "KeyRefresher":
+        """One for all listeners; reads the keys at once."""
+        if self._refresher is None:
+            from barnabas.broker.security.oauth.jwks import KeyRefresher
+            from barnabas.broker.server.urls import read_url
+
+            config = self._config
+            self._refresher = KeyRefresher(
+                url,
+                read_url,
+                self._new_executor("jwks"),
+                self._clock,
+                self._env.timers,
+                config.sasl_oauthbearer_jwks_endpoint_refresh_ms,
+                (
+                    config.sasl_oauthbearer_jwks_endpoint_retry_backoff_ms,
+                    config.sasl_oauthbearer_jwks_endpoint_retry_backoff_max_ms,
+                ),
+            )
+            self._refresher.refresh()
+        return self._refresher
+
+    async def prepare(self) -> None:
+        """Wait for what the first logins need; what can't be had now is tried again later."""
+        if self._refresher is not None:
+            await self._refresher.wait()
+
+    def close(self) -> None:
+        """Read no more keys, and expire no more tokens."""
+        if self._token_timer is not None:
+            self._token_timer.cancel()
+        if self._refresher is not None:
+            self._refresher.close()
+        for executor in self._executors:
+            executor.close()
+
+    def _finder(self, mechanism: "ScramMechanism") -> "Callable[[str, bool], KnownUser]":
+        from barnabas.broker.security.decoys import Decoys
+        from barnabas.wire.security.sasl.mechanism import Identity
+        from barnabas.wire.security.sasl.scram import KnownUser
+
+        def find(name: str, is_token: bool) -> KnownUser:
+            decoys = Decoys(self._secret)
+            # In any case: how long it takes tells nothing either.
+            if is_token:
+                nobody = decoys.token(mechanism, name)
+                return (self.tokens and self.tokens.find(mechanism.name, name)) or nobody
+            nobody = decoys.user(mechanism, name, self.users.usual_iterations(mechanism.name))
+            credential = self.users.find(mechanism.name, name)
+            return nobody if credential is None else KnownUser(credential, Identity(name))
+
+        return find
+
+
+def _is_sasl(security_protocol: str) -> bool:
+    return security_protocol.startswith("SASL_")

@@ -1,0 +1,209 @@
+"""The broker's own command line: options, logging, exit codes.
+
+Kept apart from the rest of the command line because it must start in a fraction of a second: it imports neither typer
+nor rich. `barnabas broker` and `python -m barnabas.broker.server.main` both end here.
+
+Exit codes: 0 after SIGTERM or Ctrl-C, 1 with one line on stderr where an option is wrong or the broker can't start or
+go on.
+"""
+
+import argparse
+import gc
+import logging
+import os
+import re
+import sys
+from collections.abc import Sequence
+from functools import partial
+from typing import NoReturn
+
+from barnabas.broker.server.log_limit import LimitedHandler
+from barnabas.broker.server.log_lines import LineFormatter
+from barnabas.core.clock import SystemClock
+from barnabas.core.config import BrokerConfig, read_properties
+from barnabas.core.errors import BarnabasError, ConfigError
+from barnabas.core.peer_text import on_one_line
+from barnabas.core.standard_streams import open_standard_streams
+
+log = logging.getLogger(__name__)
+
+_HELP_WIDTH = 100
+# Where Kafka's scripts are told of it.
+_JAAS_FILE = re.compile(r"-Djava\.security\.auth\.login\.config=(\S+)")
+LOG_LEVELS = ("debug", "info", "warning", "error")
+
+
+class _Parser(argparse.ArgumentParser):
+    """Reports a wrong option in one line, without the usage text."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(1, f"{self.prog}: {message}; --help shows the options\n")
+
+
+class _PrintVersion(argparse.Action):
+    """Prints the version and ends; unlike argparse's own action it makes the text only when it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        from barnabas.core.build import version_line
+
+        print(version_line())
+        parser.exit()
+
+
+def parser(prog: str = "barnabas broker") -> argparse.ArgumentParser:
+    """The options of the broker."""
+    made = _Parser(
+        prog=prog,
+        # Without a width every option asks the terminal by shutil, which brings bz2 and lzma: 2 ms of every start.
+        formatter_class=partial(argparse.HelpFormatter, width=_HELP_WIDTH),
+        description="Run a broker. Without a file: one broker on 127.0.0.1:9092 with its data in ./barnabas-data.",
+        epilog="Stop it with Ctrl-C or SIGTERM.",
+    )
+    made.add_argument("file", nargs="?", metavar="server.properties", help="Kafka's own configuration file")
+    made.add_argument(
+        "--override",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a setting that wins over the file; may be repeated",
+    )
+    made.add_argument(
+        "--embedded",
+        action="store_true",
+        help="keep the cluster's state in this process even though the file sets zookeeper.connect",
+    )
+    made.add_argument("--host", help="listen on this address instead of the configured one")
+    made.add_argument("--port", type=int, help="listen on this port; 0 lets the system choose")
+    made.add_argument(
+        "--data-dir", metavar="DIRECTORY", help="keep the logs here instead of in the configured log.dirs"
+    )
+    made.add_argument("--log-level", choices=LOG_LEVELS, default="info", help="default: info")
+    made.add_argument(
+        "--ready-fd",
+        type=int,
+        metavar="N",
+        help="write one line of JSON (host, port, cluster_id, broker_id) to this descriptor once clients can connect",
+    )
+    made.add_argument(
+        "--control-fd",
+        type=int,
+        metavar="N",
+        help="a socket on this descriptor by which barnabas.testing intercepts requests",
+    )
+    made.add_argument("--die-with-parent", action="store_true", help="stop at once when the parent process ends")
+    made.add_argument(
+        "--parent-pid",
+        type=int,
+        metavar="PID",
+        help="the parent that --die-with-parent means: one that is gone before the broker could look is known by it",
+    )
+    made.add_argument("--version", action=_PrintVersion, nargs=0, help="show program's version number and exit")
+    return made
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a broker until it is told to stop.
+
+    Returns:
+        The process's exit code.
+    """
+    if sys.platform == "win32":
+        print("barnabas broker: Windows is not supported; use Linux (or WSL), or macOS", file=sys.stderr)
+        return 1
+    open_standard_streams()
+    # Start-up makes many objects and no garbage; `lifecycle` lets the collector in again.
+    gc.disable()
+    options = parser().parse_args(argv)
+    if options.die_with_parent:
+        # Not at the top: a broker that nobody asked for this starts without ctypes.
+        from barnabas.core.parent import die_with_parent
+
+        die_with_parent(options.parent_pid or os.getppid())
+    # differs from Kafka (private-files): it makes what the umask of who starts it lets everybody read.
+    os.umask(0o077)
+    _set_up_logging(options.log_level)
+    try:
+        _check_descriptor("--ready-fd", options.ready_fd)
+        _check_descriptor("--control-fd", options.control_fd)
+        config = load_config(options)
+        # Not at the top: it brings what a broker is made of, and help needs none of that.
+        from barnabas.broker.server.private_files import exposed_secrets
+
+        for path in exposed_secrets(config, options.file):
+            log.warning("every user of this machine can read or change the secrets in %s: chmod o-rwx %s", path, path)
+        from barnabas.broker.server.lifecycle import run
+
+        run(config, options.ready_fd, options.control_fd)
+    except BarnabasError as error:
+        print(f"barnabas broker: {on_one_line(str(error))}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 0
+    return 0
+
+
+def _check_descriptor(option: str, fd: int | None) -> None:
+    try:
+        if fd is not None:
+            os.fstat(fd)
+    except OSError:
+        raise ConfigError(f"{option} {fd}: is no open descriptor") from None
+
+
+def load_config(options: argparse.Namespace) -> BrokerConfig:
+    """Put the file and the options together.
+
+    Raises:
+        ConfigError: The file or an option is invalid; one line that says what is allowed.
+    """
+    overrides = _overrides(options)
+    if options.embedded:
+        overrides.pop("zookeeper.connect", None)
+    if options.file is None:
+        return BrokerConfig.single_broker(overrides)
+    properties, lines = read_properties(options.file)
+    if options.embedded:
+        properties.pop("zookeeper.connect", None)
+    if "listeners" in overrides:
+        # The address asked for on the command line replaces all that the file says about addresses.
+        for name in ("advertised.listeners", "host.name", "port", "advertised.host.name", "advertised.port"):
+            properties.pop(name, None)
+    return BrokerConfig.from_properties(
+        properties | overrides, {name: line for name, line in lines.items() if name not in overrides}, options.file
+    )
+
+
+def _overrides(options: argparse.Namespace) -> dict[str, str]:
+    overrides: dict[str, str] = {}
+    for text in options.override:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise ConfigError(f"--override {text}: must be NAME=VALUE")
+        overrides[name.strip()] = value.strip()
+    jaas_file = _JAAS_FILE.search(os.environ.get("KAFKA_OPTS", ""))
+    if jaas_file is not None:
+        overrides.setdefault("barnabas.jaas.config.file", jaas_file[1])
+    if options.data_dir is not None:
+        overrides["log.dirs"] = options.data_dir
+    if options.port is not None and not 0 <= options.port <= 65535:
+        raise ConfigError(f"--port {options.port}: must be from 0 to 65535")
+    if options.host is not None or options.port is not None:
+        host = options.host if options.host is not None else "127.0.0.1"
+        port = options.port if options.port is not None else 9092
+        bracketed = f"[{host}]" if ":" in host else host
+        overrides["listeners"] = f"PLAINTEXT://{bracketed}:{port}"
+    return overrides
+
+
+def _set_up_logging(level: str) -> None:
+    handler = LimitedHandler(sys.stderr, SystemClock())
+    handler.setFormatter(LineFormatter())
+    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    # A record is built for every line: leave out what the format does not show.
+    logging.logThreads = False
+    logging.logProcesses = False
+    logging.logMultiprocessing = False
+
+
+if __name__ == "__main__":
+    sys.exit(main())

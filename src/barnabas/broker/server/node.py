@@ -1,0 +1,499 @@
+"""The composition root: builds the object graph of one broker, starts it in order, stops it in reverse.
+
+Order of a start: lock and look at the log directories ─► registry ─► cluster id ─► load (and recover) the logs ─►
+register ─► controller ─► groups ─► accept connections. A broker that fails on the way leaves the directories as they
+were, but for what recovery mended.
+
+Source: design page, section 2; semantics, controller.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from barnabas.broker.administration.configs import ConfigAdmin
+from barnabas.broker.administration.leadership import LeadershipAdmin
+from barnabas.broker.administration.partitions import PartitionAdmin
+from barnabas.broker.administration.producer_ids import ProducerIds
+from barnabas.broker.administration.topics import TopicAdmin
+from barnabas.broker.cluster.image import ClusterView, ImageChange
+from barnabas.broker.cluster.watcher import ConfigWatcher
+from barnabas.broker.controller.controller import Controller
+from barnabas.broker.controller.local_link import LocalLink
+from barnabas.broker.controller.sender import Sender
+from barnabas.broker.groups.coordinator import GroupCoordinator
+from barnabas.broker.interbroker.channels import BrokerChannels
+from barnabas.broker.log.disk.cold_reads import ColdReads
+from barnabas.broker.log.manager import LogManager
+from barnabas.broker.net.connection import Connection, FrameHandler
+from barnabas.broker.net.memory import ReceiveMemory
+from barnabas.broker.net.memory_watch import watch
+from barnabas.broker.net.reactor import Reactor
+from barnabas.broker.net.turns import Turns
+from barnabas.broker.replicas.log_dirs import ReplicaLogDirs
+from barnabas.broker.replicas.manager import ReplicaManager
+from barnabas.broker.replicas.partition import Partition
+from barnabas.broker.requests.context import ConnectionInfo
+from barnabas.broker.requests.conversions import Conversions
+from barnabas.broker.requests.fetches.sessions import FetchSessions
+from barnabas.broker.requests.handlers import HANDLERS
+from barnabas.broker.requests.handlers.api_versions import unsupported_version
+from barnabas.broker.requests.services import Services
+from barnabas.broker.requests.session import Session
+from barnabas.broker.requests.slices import Slices
+from barnabas.broker.requests.table import RouteTable
+from barnabas.broker.server.access_rules import open_access_rules
+from barnabas.broker.server.broker_listeners import CONNECTION_LIMITS, LISTENER_SETTINGS, TLS_SETTINGS, BrokerListeners
+from barnabas.broker.server.broker_quotas import QuotaUpkeep, quotas_of
+from barnabas.broker.server.broker_state import BrokerState
+from barnabas.broker.server.environment import Environment
+from barnabas.broker.server.executors import Executors
+from barnabas.broker.server.link_security import ListenerLinks
+from barnabas.broker.server.logins import Logins
+from barnabas.broker.server.membership import Membership
+from barnabas.broker.server.quota_history import QuotaHistory, start_quota_history
+from barnabas.broker.server.registry_choice import open_registry
+from barnabas.broker.server.topic_settings import TopicSettings
+from barnabas.broker.server.watchdog import Watchdog
+from barnabas.broker.transactions.coordinator import TransactionCoordinator
+from barnabas.broker.transactions.loading import coordinated_transactions
+from barnabas.core.config import BrokerConfig
+from barnabas.core.config.dynamic import Layer
+from barnabas.core.config.live import LiveConfig
+from barnabas.core.config.settings import BROKER_SETTINGS, TOPIC_SETTINGS
+from barnabas.core.config.support import startup_warning
+from barnabas.core.config.versions import kafka_version
+from barnabas.core.errors import BarnabasError, StorageError
+from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC
+from barnabas.core.pending import Spawner
+from barnabas.core.purgatory import Purgatory
+from barnabas.core.types import TopicPartition
+from barnabas.wire.protocol.api_keys import FIRST_FLEXIBLE_VERSION, response_class
+from barnabas.wire.registry import bootstrap, paths
+from barnabas.wire.registry.patience import PatientRegistry
+from barnabas.wire.registry.store import Registry
+from barnabas.wire.registry.znodes.brokers import BrokerRegistration
+
+if TYPE_CHECKING:
+    from barnabas.broker.server.observation import Observation
+    from barnabas.broker.server.registry_listeners import RegistryListeners
+
+log = logging.getLogger(__name__)
+
+_TOPIC_DEFAULTS = frozenset(setting.extra for setting in TOPIC_SETTINGS.values())
+_CLEANER_SETTINGS = frozenset(name for name in BROKER_SETTINGS if name.startswith("log.cleaner."))
+
+
+class Node:
+    """One broker.
+
+    Attributes:
+        address: Where clients connect, once started.
+        broker_id, cluster_id: As registered, once started.
+        logins: Who may log in, and how often that went well or wrong.
+        failure: Why the broker could not go on; None after an orderly stop.
+        routes: The handlers by API and version; None before it is started.
+        state: What it is doing.
+        quotas: How much clients may ask of it.
+        observation: What it shows by HTTP; None where nobody is to see it.
+        registry_listeners: Where ZooKeeper's clients find the cluster's state; None where they don't.
+    """
+
+    def __init__(self, env: Environment, config: BrokerConfig, stop: Callable[[str], object]) -> None:
+        """Args:
+        env: The world.
+        stop: Asks the process to stop, with the reason.
+        """
+        self.config = config
+        self.address = ("", 0)
+        self.broker_id = config.broker_id
+        self.cluster_id = ""
+        self.failure: BarnabasError | None = None
+        self._env = env
+        self._stop = stop
+        self._clock = env.clock
+        self._timers = env.timers
+        self._spawner = Spawner(lambda error: log.error("a background task failed", exc_info=error))
+        self._executors = Executors(env, config)
+        self._topic_settings = TopicSettings(config, lambda topic: self._view.topic_overrides(topic))
+        self.watchdog = Watchdog(self._clock, self._timers, env.limits.core_use)
+        self._turns = Turns(env.loop.call_soon, self._clock.monotonic_ns)
+        # Fetches that wait, groups and transactional ids may each take as much as what is received.
+        self._most_bytes = env.limits.receive_memory_bytes(config.queued_max_request_bytes)
+        self._fetches = Purgatory(self._timers, self._turns.add_check, self._most_bytes)
+        self._listeners = BrokerListeners(config, env, self._executors.log)
+        self.logins = Logins(config, env)
+        self.quotas = quotas_of(config)
+        self._quota_upkeep = QuotaUpkeep(self.quotas, self._clock, self._timers)
+        self.routes: RouteTable | None = None
+        self.state = BrokerState.NOT_RUNNING
+        self.observation: Observation | None = None
+        self.registry_listeners: RegistryListeners | None = None
+        self._logs: LogManager | None = None
+        self._registry: Registry | None = None
+        self._membership: Membership | None = None
+        self._controller: Controller | None = None
+        self._groups: GroupCoordinator | None = None
+        self._transactions: TransactionCoordinator | None = None
+        self._channels: BrokerChannels | None = None
+        self._replicas: ReplicaManager | None = None
+        self._quota_history: QuotaHistory | None = None
+
+    async def start(self) -> None:
+        """Start; once this returns clients can connect.
+
+        Raises:
+            BarnabasError: The broker can't start; one line that says why.
+        """
+        self._warn_of_unsupported_settings()
+        self.logins.check()
+        self.state = BrokerState.STARTING
+        self._open_observation()
+        # First: a port in use must not cost a recovery.
+        self._listeners.bind()
+        logs = self._logs = LogManager(
+            self.config,
+            self._clock,
+            self._timers,
+            self._executors.log,
+            lambda topic_partition: self._topic_settings.of(topic_partition.topic),
+            self._on_storage_failure,
+            files=self._env.files,
+            recovery_executor=self._executors.new_recovery,
+            cleaner_executor=self._executors.cleaner,
+            closing_executor=self._executors.closing,
+            dice=self._env.dice,
+            new_stop_signal=self._env.new_stop_signal,
+            on_loop=self.watchdog.note,
+            read_coordinated=coordinated_transactions,
+        )
+        await logs.lock()
+        session = await open_registry(self._env, self.config, logs, self._executors.registry)
+        registry = self._registry = PatientRegistry(session, self._timers)
+        self._open_registry_listeners(session)
+        self.cluster_id = await bootstrap.bootstrap(registry, self._env.dice)
+        await self._write_what_kafka_reads(registry)
+        self.broker_id = self.config.broker_id = await self._choose_broker_id(registry, logs)
+        view = self._view = ClusterView(self.cluster_id)
+        configs = self._configs = ConfigWatcher(registry, self._clock, self._timers, self._spawner)
+        configs.subscribe(paths.TOPICS, self._on_topic_config)
+        configs.subscribe(paths.BROKERS, self._on_broker_config)
+        configs.subscribe(paths.USERS, self.logins.users.on_user_config)
+        live = self._live = self._new_live_config()
+        self._quota_upkeep.start(configs, live, self.config)
+        await configs.start()
+        live.is_serving = True
+        # Before logs are recovered: keys that can't be used must not cost that.
+        self._listeners.prepare()
+        self.state = BrokerState.RECOVERING
+        await logs.load(self.cluster_id, self.broker_id)
+        self._executors.close_recovery()
+        replicas = self._replicas = ReplicaManager(
+            self.broker_id,
+            logs,
+            self._fetches,
+            self._topic_settings.of,
+            self._executors.append,
+            self._env.loop.call_soon,
+        )
+        logs.watch_high_watermarks(replicas.high_watermarks)
+        groups = self._groups = GroupCoordinator(
+            self.config,
+            self._clock,
+            self._timers,
+            self._executors.log,
+            replicas,
+            view,
+            self._env.dice,
+            self._most_bytes,
+        )
+        groups.start()
+        producer_ids = ProducerIds(registry, self.broker_id)
+        channels = self._channels = self._new_channels(view)
+        transactions = self._transactions = TransactionCoordinator(
+            self.config,
+            self._clock,
+            self._timers,
+            self._executors.log,
+            replicas,
+            view,
+            channels,
+            producer_ids,
+            self._spawner,
+            self._most_bytes,
+        )
+        transactions.start()
+        replicas.on_leadership = self._on_leadership
+        view.on_change(self._on_image)
+        # As they are set in the registry, too.
+        self._listeners.bind()
+        self.address = self._listeners.address
+        registered = self.config.endpoints, self.config.advertised_endpoints
+        membership = self._membership = Membership(
+            registry, self._clock, self._timers, view, self._registration, self.config.zookeeper_session_timeout_ms
+        )
+        await membership.join()
+        if registered != (self.config.endpoints, self.config.advertised_endpoints):
+            self._on_listeners()
+        link = LocalLink(replicas, view, configs, self._spawner)
+        controller = self._controller = Controller(
+            self.broker_id,
+            session,
+            self._clock,
+            self._timers,
+            Sender(self._timers, lambda broker_id: link),
+            self.config.inter_broker_listener,
+            self.config.delete_topic_enable,
+            membership.ensure,
+            membership.admits,
+        )
+        await controller.start()
+
+        def partition_room() -> int:
+            return self._env.limits.most_partitions() - replicas.partition_count
+
+        topics = TopicAdmin(registry, view, controller, self.config, self._timers, self._env.dice, partition_room)
+        # Kafka's default asks for three brokers, and its clients only see that they have to wait.
+        topics.warn_of_too_few_brokers(GROUP_OFFSETS_TOPIC)
+        topics.warn_of_too_few_brokers(TRANSACTION_STATE_TOPIC)
+        await self.logins.open(registry, self._spawner, self._executors.log)
+        access = await open_access_rules(
+            self.config, registry, self._clock, self._timers, self._spawner, self._env.dice
+        )
+        routes = self.routes = RouteTable(
+            HANDLERS, response_class, FIRST_FLEXIBLE_VERSION.__getitem__, unsupported_version
+        )
+        services = Services(
+            self.config,
+            self._clock,
+            self._timers,
+            self._spawner,
+            self._executors.log,
+            view,
+            replicas,
+            self._fetches,
+            groups,
+            transactions,
+            topics,
+            PartitionAdmin(registry, view, controller, self._timers, partition_room),
+            LeadershipAdmin(view, controller, self._timers),
+            ReplicaLogDirs(logs, replicas),
+            producer_ids,
+            registry,
+            access.authorizer,
+            routes.offered,
+            Slices(self._turns, self._clock.monotonic_ns, self._executors.codec),
+            Conversions(self._executors.conversion, self._executors.large_conversion, self._env.dice),
+            FetchSessions(self.config.max_incremental_fetch_session_cache_slots, self._clock, self._env.dice),
+            ColdReads(self._executors.cold_read, self._env.page_cache),
+            ConfigAdmin(registry, view, live, configs, self._env.dice),
+            acls=access.admin,
+            scram_admin=self.logins.new_scram_admin(registry, configs),
+            tokens=self.logins.tokens,
+            quotas=self.quotas,
+        )
+        self._quota_history = await start_quota_history(self.config, self._env, self._executors.log, services)
+        self.logins.expire_tokens(self._spawner, lambda: topics.is_controller)
+        await self.logins.prepare()
+        memory = self._accept(services, routes)
+        transactions.begin_markers()
+        self.state = BrokerState.RUNNING
+        if self.observation is not None:
+            self.observation.begin(services, routes, logs, controller, memory, self.logins)
+        self.watchdog.start()
+
+    async def stop(self) -> None:
+        """Stop in order: accept no more connections, answer the requests that wait, write the state to disk."""
+        self.state = BrokerState.SHUTTING_DOWN
+        self._quota_upkeep.stop()
+        self._listeners.stop_accepting()
+        self._fetches.expire_all()
+        if self._groups is not None:
+            self._groups.close()
+        if self._transactions is not None:
+            self._transactions.close()
+        if self._channels is not None:
+            self._channels.close()
+        if self._replicas is not None:
+            self._replicas.stop_appends()
+        self._turns.finish()
+        self._listeners.close()
+        if self._controller is not None:
+            await self._controller.close()
+        await self._spawner.close()
+        if self._quota_history is not None:
+            await self._quota_history.close()
+        try:
+            if self._logs is not None:
+                await self._logs.close()
+        finally:
+            if self.registry_listeners is not None:
+                self.registry_listeners.close()
+            if self._registry is not None:
+                await self._registry.close()
+            self.watchdog.stop()
+            self.logins.close()
+            self._executors.close()
+            self._env.limits.close()
+            if self.observation is not None:
+                self.observation.close()
+
+    # --- start, step by step
+
+    def _open_observation(self) -> None:
+        if self.config.barnabas_http_listeners:
+            # Not at the top: a broker that nobody looks at starts without it.
+            from barnabas.broker.server.observation import Observation
+
+            self.observation = Observation(self._env, self.config, self.watchdog, self._listeners, lambda: self.state)
+            self.observation.open()
+
+    def _open_registry_listeners(self, registry: Registry) -> None:
+        if self.config.barnabas_registry_listeners or self.config.barnabas_registry_ssl_listeners:
+            # Not at the top: most brokers do without it.
+            from barnabas.broker.server.registry_listeners import RegistryListeners
+
+            self.registry_listeners = RegistryListeners(self._env, self.config, registry)
+
+    def _warn_of_unsupported_settings(self) -> None:
+        warning = startup_warning(self.config)
+        if warning is not None:
+            log.warning("%s", warning)
+
+    async def _write_what_kafka_reads(self, registry: Registry) -> None:
+        """Write only formats that the Kafka version noted in the registry reads: the directories may go back to it."""
+        noted = await bootstrap.kafka_version(registry)
+        if noted is None:
+            return
+        version = kafka_version(noted.name)
+        contradictions = self.config.write_for(version)
+        log.info(
+            "Kafka %s can read what is written (%s): inter.broker.protocol.version=%s, log.message.format.version=%s",
+            version.short_name,
+            noted.reason,
+            self.config.inter_broker_protocol_version,
+            self.config.log_message_format_version,
+        )
+        if contradictions:
+            log.warning(
+                "%s: writes what Kafka %s cannot read, and `barnabas release` will refuse to give it back",
+                ", ".join(contradictions),
+                version.short_name,
+            )
+
+    async def _choose_broker_id(self, registry: Registry, logs: LogManager) -> int:
+        if self.config.broker_id >= 0:
+            return self.config.broker_id
+        if logs.known_broker_id is not None:
+            return logs.known_broker_id
+        return await bootstrap.generate_broker_id(registry, self.config.reserved_broker_max_id)
+
+    def _registration(self) -> BrokerRegistration:
+        return BrokerRegistration(
+            self.broker_id, self._listeners.advertised(), self.config.broker_rack, timestamp_ms=self._clock.now_ms()
+        )
+
+    def _new_channels(self, view: ClusterView) -> BrokerChannels:
+        return BrokerChannels(
+            self._env.network,
+            view,
+            lambda: self.config.inter_broker_listener,
+            f"broker-{self.broker_id}",
+            self._timers,
+            self._spawner,
+            lambda: self.config.request_timeout_ms,
+            ListenerLinks(self.config, self._env, self._listeners),
+        )
+
+    def _accept(self, services: Services, routes: RouteTable) -> ReceiveMemory:
+        # Not before everything else has what it needs: what is left is shared out.
+        memory = ReceiveMemory(self._env.limits.receive_memory_bytes(self.config.queued_max_request_bytes))
+        reactor = Reactor(memory, self._turns, self._clock.monotonic_ns)
+        for each in (memory, reactor.strangers_memory):
+            watch(each, self._timers, self._clock.monotonic_ns)
+
+        def new_session_of(name: str) -> Callable[[Connection], FrameHandler]:
+            protocol = next(each.security_protocol for each in self.config.endpoints if each.listener_name == name)
+            login = self.logins.step_of(name, protocol, services, routes)
+            most_elements = self.config.barnabas_request_max_array_elements
+
+            def new_session(connection: Connection) -> FrameHandler:
+                info = ConnectionInfo(connection.peer_host, connection.peer_port, name, security_protocol=protocol)
+                session = Session(connection, info, services, routes, most_elements)
+                handler = session if login is None else login(connection, info, session)
+                return self._listeners.identify(connection, info, handler)
+
+            return new_session
+
+        self._listeners.start(new_session_of, reactor)
+        if self.registry_listeners is not None:
+            self.registry_listeners.start(reactor)
+        return memory
+
+    # --- what the parts tell each other
+
+    def _on_topic_config(self, topic: str, overrides: Mapping[str, str]) -> None:
+        is_changed = overrides != self._view.topic_overrides(topic)
+        self._view.set_topic_overrides(topic, overrides)
+        if is_changed and self._replicas is not None:
+            self._replicas.update_topic_config(topic)
+
+    def _on_broker_config(self, broker: str, overrides: Mapping[str, str]) -> None:
+        if broker == paths.DEFAULT_ENTITY:
+            self._live.set_overrides(Layer.ALL_BROKERS, overrides)
+        elif broker == str(self.broker_id):
+            self._live.set_overrides(Layer.THIS_BROKER, overrides)
+
+    def _new_live_config(self) -> LiveConfig:
+        """The settings that others may change, with those who made something of them and must make it anew."""
+        config, live = self.config, LiveConfig(self.config)
+        live.subscribe(["background.threads"], lambda: self._executors.log.resize(config.background_threads))
+        live.subscribe(["log.cleaner.threads"], lambda: self._executors.cleaner.resize(config.log_cleaner_threads))
+        live.subscribe(_CLEANER_SETTINGS, self._on_cleaner_settings)
+        live.subscribe(_TOPIC_DEFAULTS, self._on_topic_defaults)
+        live.subscribe(LISTENER_SETTINGS, self._on_listeners)
+        live.subscribe(CONNECTION_LIMITS, self._listeners.limits_changed)
+        live.subscribe(TLS_SETTINGS, self._listeners.tls_changed)
+        live.subscribe_check(self._listeners.check)
+        return live
+
+    def _on_listeners(self) -> None:
+        # Before the broker is registered it takes them as they are when it is.
+        if self._membership is not None and self._view.broker_epoch >= 0:
+            self._spawner.spawn(self._tell_listeners(self._membership, self._listeners.open_new()))
+
+    async def _tell_listeners(self, membership: Membership, close_old: Callable[[], None]) -> None:
+        await membership.update()
+        close_old()
+
+    def _on_cleaner_settings(self) -> None:
+        if self._logs is not None:
+            self._logs.cleaner_settings_changed()
+
+    def _on_topic_defaults(self) -> None:
+        if self._replicas is not None:
+            self._spawner.spawn(self._replicas.update_all_configs())
+
+    def _on_leadership(self, led: list[Partition], resigned: list[TopicPartition]) -> None:
+        coordinators = {GROUP_OFFSETS_TOPIC: self._groups, TRANSACTION_STATE_TOPIC: self._transactions}
+        for partition in led:
+            coordinator = coordinators.get(partition.topic_partition.topic)
+            if coordinator is not None:
+                coordinator.on_partition_leader(partition.topic_partition.partition, partition.leader_epoch)
+        for topic_partition in resigned:
+            coordinator = coordinators.get(topic_partition.topic)
+            if coordinator is not None:
+                coordinator.on_partition_resigned(topic_partition.partition)
+
+    def _on_image(self, change: ImageChange) -> None:
+        for topic in change.deleted_topics:
+            self._configs.forget(f"{paths.TOPICS}/{topic}")
+            self._topic_settings.forget(topic)
+        if change.deleted_topics and self._groups is not None:
+            self._groups.on_topics_deleted(change.deleted_topics)
+
+    def _on_storage_failure(self, error: BaseException) -> None:
+        """A disk failed: nothing more can be promised."""
+        if self.failure is None:
+            self.failure = StorageError(f"the disk failed: {error}")
+            self._stop(str(self.failure))

@@ -1,0 +1,137 @@
+"""What a broker shows by HTTP: puts the pages together and opens the addresses of `barnabas.http.listeners`.
+
+The addresses are open from the first moment of a start to the last of a stop, so that whoever waits for a broker that
+recovers sees that it lives, and why it is not ready.
+
+Source: design page, section 2.
+"""
+
+import logging
+from collections.abc import Callable, Iterator
+
+from barnabas import __version__
+from barnabas.broker.controller.controller import Controller
+from barnabas.broker.log.manager import LogManager
+from barnabas.broker.metrics.collecting import Sources, distributions
+from barnabas.broker.metrics.health import Check, Condition, health_page, ready_page
+from barnabas.broker.metrics.metrics_page import early_page, metrics_page
+from barnabas.broker.metrics.pages import Pages
+from barnabas.broker.metrics.recent import Recent
+from barnabas.broker.metrics.registry_sessions import RegistrySessions
+from barnabas.broker.net.memory import ReceiveMemory
+from barnabas.broker.requests.services import Services
+from barnabas.broker.requests.table import RouteTable
+from barnabas.broker.server.broker_listeners import BrokerListeners
+from barnabas.broker.server.broker_state import BrokerState
+from barnabas.broker.server.environment import Environment, HttpListeners
+from barnabas.broker.server.logins import Logins
+from barnabas.broker.server.watchdog import Watchdog
+from barnabas.core.config import BrokerConfig
+from barnabas.core.config.listeners import parse_addresses
+
+log = logging.getLogger(__name__)
+
+_LOOPBACK = ("127.", "::1")
+
+
+class Observation:
+    """The HTTP side of one broker. Owned by the event loop.
+
+    Attributes:
+        services: What is looked at; None before the broker serves clients.
+    """
+
+    def __init__(
+        self,
+        env: Environment,
+        config: BrokerConfig,
+        watchdog: Watchdog,
+        listeners: BrokerListeners,
+        state: Callable[[], BrokerState],
+    ) -> None:
+        """Args:
+        state: What the broker is doing.
+        """
+        self._env = env
+        self._config = config
+        self._watchdog = watchdog
+        self._listeners = listeners
+        self._state = state
+        self.services: Services | None = None
+        self._recent: Recent | None = None
+        self._http: HttpListeners | None = None
+        self._pages = Pages([health_page(self._condition), ready_page(self._checks), early_page()])
+
+    @property
+    def addresses(self) -> list[tuple[str, int]]:
+        """Where it is served."""
+        return [] if self._http is None else self._http.addresses
+
+    def open(self) -> None:
+        """Serve what there is to be told of a broker that starts.
+
+        Raises:
+            StartupError: An address can't be had.
+        """
+        addresses = parse_addresses(self._config.barnabas_http_listeners, "127.0.0.1:9644")
+        self._http = self._env.http.open(addresses, self._pages)
+        for host, port in self._http.addresses:
+            log.info("metrics and health: http://%s:%d/", f"[{host}]" if ":" in host else host, port)
+            if not host.startswith(_LOOPBACK):
+                log.warning("barnabas.http.listeners: anybody who reaches %s port %d sees the figures", host, port)
+
+    def begin(
+        self,
+        services: Services,
+        routes: RouteTable,
+        logs: LogManager,
+        controller: Controller,
+        memory: ReceiveMemory,
+        logins: Logins,
+    ) -> None:
+        """Everything is there: count in more detail, and tell the figures, too."""
+        routes.count_stages()
+        sources = Sources(
+            services,
+            routes,
+            logs,
+            controller,
+            memory,
+            self._watchdog,
+            self._state,
+            self._listeners.counts,
+            lambda: logins.counts,
+            RegistrySessions(services.registry.on_session),
+            __version__,
+        )
+        self._recent = Recent(
+            self._env.clock,
+            self._env.timers,
+            lambda: distributions(sources),
+            lambda: self._env.limits.core_use().computing_ms,
+        )
+        self._recent.start()
+        self._pages.add(metrics_page(sources, self._recent, self._env.http.process))
+        self.services = services
+
+    def close(self) -> None:
+        """Tell nobody anything any more."""
+        if self._recent is not None:
+            self._recent.stop()
+        if self._http is not None:
+            self._http.close()
+
+    def _condition(self) -> Condition:
+        return Condition(self._state().name.lower().replace("_", " "), self._watchdog.stalls.longest_ms)
+
+    def _checks(self) -> Iterator[Check]:
+        state, services = self._state(), self.services
+        is_stopping = state is BrokerState.SHUTTING_DOWN
+        yield Check("running", not is_stopping, "the broker is stopping")
+        yield Check("logs", services is not None, f"the broker is {state.name.lower()}: its logs are not all read yet")
+        is_registered = services is not None and services.cluster.broker_epoch >= 0
+        yield Check("registered", is_registered, "the broker is not registered")
+        is_controlled = services is not None and services.cluster.image.controller_id >= 0
+        yield Check("controller", is_controlled, "the broker does not know the controller")
+        closed = self._listeners.closed()
+        yield Check("listeners", not closed, f"listeners that are not open: {', '.join(closed)}")

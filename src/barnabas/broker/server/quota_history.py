@@ -1,0 +1,149 @@
+"""Keeps the traffic history of a broker's clients: each second in memory, each minute in a file.
+
+    <first of log.dirs>/quota-history     `broker/quotas/history_file.py`; a kill loses what came after it was written
+    last
+
+The file is read before the first client comes, off the event loop, and written there. A failure to write it is told
+once and changes nothing else: no client waits for it. A broker that nobody uses writes nothing.
+"""
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from barnabas.broker.log.disk.files import FileSystem
+from barnabas.broker.quotas import history_file
+from barnabas.broker.quotas.history import Counted, History, Recorded
+from barnabas.broker.requests.services import Services
+from barnabas.broker.server.environment import Environment
+from barnabas.core.clock import Clock
+from barnabas.core.config import BrokerConfig
+from barnabas.core.errors import StorageError
+from barnabas.core.executor import Executor, submit
+from barnabas.core.timers import Timer, Timers
+
+log = logging.getLogger(__name__)
+
+_WRITE_EVERY_S = 60
+# A client takes some microseconds, and there may be twenty thousand.
+_CLIENTS_AT_ONCE = 1_000
+# A moment after the second is over, so that it is the whole second that is collected.
+_AFTER_SECOND_MS = 5
+
+
+class QuotaHistory:
+    """The shell around `History`.
+
+    Attributes:
+        history: What was used.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        files: FileSystem,
+        clock: Clock,
+        timers: Timers,
+        executor: Executor,
+        clients: Mapping[tuple[str, str], Counted],
+    ) -> None:
+        """Args:
+        directory: Where the file lies.
+        executor: Reads and writes it.
+        clients: Those that are counted, as they are at any time.
+        """
+        self.history = History()
+        self._path = directory / history_file.NAME
+        self._files = files
+        self._clock = clock
+        self._timers = timers
+        self._executor = executor
+        self._clients = clients
+        self._timer: Timer | None = None
+        self._collecting: Iterator[None] | None = None
+        self._next_write_s = 0
+        self._written_use = -1
+        self._is_writing = False
+        self._is_failing = False
+
+    async def start(self) -> None:
+        """Read what was written before, and begin to collect."""
+        try:
+            found = await submit(self._executor, self._read).future()
+            if found is not None:
+                self.history.restore(*found)
+        except (ValueError, StorageError) as error:
+            log.warning("%s is left out, so `barnabas quotas` begins anew: %s", self._path, error)
+        self._next_write_s = self._clock.now_ms() // 1_000 + _WRITE_EVERY_S
+        self._collect_later()
+
+    async def close(self) -> None:
+        """Write the last of it."""
+        if self._timer is None:
+            return
+        self._timer.cancel()
+        self._timer = None
+        for _ in self._collecting or ():
+            pass
+        self.history.collect(self._clock.now_ms(), self._clients.values())
+        if self.history.last_use == self._written_use:
+            return
+        try:
+            await submit(self._executor, self._writing()).future()
+        except StorageError as error:
+            self._failed(error)
+
+    def _read(self) -> tuple[int, list[Recorded]] | None:
+        data = self._files.read(self._path)
+        return None if data is None else history_file.decode(data)
+
+    def _collect_later(self) -> None:
+        delay_ms = 1_000 - self._clock.now_ms() % 1_000 + _AFTER_SECOND_MS
+        self._timer = self._timers.call_later(delay_ms, self._second_over)
+
+    def _second_over(self) -> None:
+        self._collecting = self.history.collecting(self._clock.now_ms(), list(self._clients.values()), _CLIENTS_AT_ONCE)
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Collect some of them; others of the loop have their turn in between."""
+        for _ in self._collecting or ():
+            self._timer = self._timers.call_later(0, self._go_on)
+            return
+        self._collecting = None
+        self._collect_later()
+        is_new = self.history.last_use > self._written_use
+        if is_new and self.history.second >= self._next_write_s and not self._is_writing:
+            self._next_write_s = self.history.second + _WRITE_EVERY_S
+            self._is_writing = True
+            self._executor.run(self._writing(), self._written, self._failed)
+
+    def _writing(self) -> Callable[[], None]:
+        """What writes the history as it is now."""
+        second, recorded = self.history.second, self.history.recorded()
+        self._written_use = self.history.last_use
+
+        def write() -> None:
+            self._files.replace(self._path, history_file.encode(second, recorded), is_synced=False)
+
+        return write
+
+    def _written(self, _: None) -> None:
+        self._is_writing = self._is_failing = False
+
+    def _failed(self, error: BaseException) -> None:
+        self._is_writing = False
+        if not self._is_failing:
+            self._is_failing = True
+            log.warning("%s could not be written: %s", self._path, error)
+
+
+async def start_quota_history(
+    config: BrokerConfig, env: Environment, executor: Executor, services: Services
+) -> QuotaHistory:
+    """The history of a broker's clients, as handlers find it from now on; whoever stops the broker closes it."""
+    directory = Path(config.log_dirs[0])
+    shell = QuotaHistory(directory, env.files, env.clock, env.timers, executor, services.quotas.clients)
+    await shell.start()
+    services.quota_history = shell.history
+    return shell

@@ -1,0 +1,57 @@
+"""Where a broker's cluster keeps its state: in this process, or in a ZooKeeper.
+
+Invariant: a directory whose state is in one of them is not started with the other.
+
+Source: design page, registry; zookeeper.md, opening notes.
+"""
+
+from pathlib import Path
+
+from barnabas.broker.log.manager import LogManager
+from barnabas.broker.server.environment import Environment
+from barnabas.core.config import BrokerConfig
+from barnabas.core.errors import StartupError
+from barnabas.core.executor import Executor
+from barnabas.wire.registry.store import Registry
+
+# differs from Kafka (registry-file): without zookeeper.connect the cluster's state is here.
+REGISTRY_FILE = "registry.sqlite"
+
+
+async def open_registry(env: Environment, config: BrokerConfig, logs: LogManager, executor: Executor) -> Registry:
+    """Begin a session with the registry that the settings name.
+
+    Args:
+        logs: Knows whose the directories are; locked.
+        executor: For what blocks in an embedded one.
+
+    Raises:
+        StartupError: The directories' state is elsewhere, or the registry can't be reached or read.
+    """
+    path = Path(config.log_dirs[0]) / REGISTRY_FILE
+    if config.zookeeper_connect:
+        return await _open_zookeeper(env, config, path)
+    cluster_id, broker_id = logs.known_cluster_id, logs.known_broker_id
+    # Kafka before 2.4 names only the broker.
+    if (cluster_id is not None or broker_id is not None) and not env.registry.holds(path):
+        owner = f"broker {broker_id}" if cluster_id is None else f"cluster {cluster_id}"
+        raise StartupError(
+            f"{config.log_dirs[0]} belongs to {owner}, whose state is not kept here "
+            f"(no {REGISTRY_FILE}); if it is in ZooKeeper, start with zookeeper.connect, or "
+            f"`barnabas adopt {config.log_dirs[0]}` takes it over"
+        )
+    return await env.registry.open(path, env.clock, executor)
+
+
+async def _open_zookeeper(env: Environment, config: BrokerConfig, path: Path) -> Registry:
+    connect = config.zookeeper_connect
+    if env.registry.holds(path):
+        raise StartupError(
+            f"{config.log_dirs[0]} keeps its cluster's state in {REGISTRY_FILE}, and zookeeper.connect is {connect}: "
+            f"`barnabas release {config.log_dirs[0]} --zookeeper {connect} --execute` moves it there, "
+            "--embedded leaves it here"
+        )
+    # Not at the top: a broker that keeps its own state starts without it.
+    from barnabas.broker.server.zookeeper import zookeeper_options
+
+    return await env.open_zookeeper(zookeeper_options(config, env.dice))

@@ -1,0 +1,107 @@
+"""Serves the cluster's state, which this broker keeps itself, to ZooKeeper's clients: `barnabas.registry.listeners`.
+
+Imported only where that is set.
+
+Source: broker configs; docs/zookeeper-clients.md.
+"""
+
+import logging
+from typing import TYPE_CHECKING
+
+from barnabas.broker.net.channel import Acceptor, SocketOptions
+from barnabas.broker.net.reactor import Reactor
+from barnabas.broker.registry.door.server import ZooKeeperServer
+from barnabas.broker.registry.door.state import ServerState
+from barnabas.broker.registry.embedded import EmbeddedRegistry
+from barnabas.broker.server.environment import Environment
+from barnabas.core.config import BrokerConfig, Endpoint
+from barnabas.core.config.listeners import parse_addresses
+from barnabas.core.errors import BarnabasError, StartupError
+from barnabas.wire.registry.acl import super_users
+from barnabas.wire.registry.store import Registry
+
+if TYPE_CHECKING:
+    from barnabas.broker.server.listener_tls import ListenerTls
+
+log = logging.getLogger(__name__)
+
+# As in listener.name.registry.ssl.keystore.location.
+_NAME = "REGISTRY"
+_LOOPBACK = ("127.", "::1")
+
+
+class RegistryListeners:
+    """The addresses, from the opening of the registry on.
+
+    Attributes:
+        addresses: Host and port of each.
+    """
+
+    def __init__(self, env: Environment, config: BrokerConfig, registry: Registry) -> None:
+        """Take the addresses.
+
+        Raises:
+            StartupError: One can't be had, or the registry is not this broker's own.
+        """
+        if not isinstance(registry, EmbeddedRegistry):
+            raise StartupError(
+                "barnabas.registry.listeners serves the cluster's state that a broker keeps itself; "
+                "here ZooKeeper keeps it (zookeeper.connect): remove one of them"
+            )
+        options = SocketOptions(max_descriptor=env.limits.highest_connection_descriptor())
+        plain = parse_addresses(config.barnabas_registry_listeners, "127.0.0.1:2181")
+        secret = parse_addresses(config.barnabas_registry_ssl_listeners, "127.0.0.1:2182")
+        acceptors: list[Acceptor] = []
+        self._tls: ListenerTls | None = None
+        try:
+            supers = super_users(config.barnabas_registry_super_users or "")
+            for host, port in [*plain, *secret]:
+                acceptors.append(env.network.bind(host, port, options))
+            for index in range(len(plain), len(acceptors)):
+                acceptors[index] = self._with_tls(config, env, acceptors[index])
+        except BarnabasError:
+            for acceptor in acceptors:
+                acceptor.close()
+            self._close_tls()
+            raise
+        self.addresses = [acceptor.address for acceptor in acceptors]
+        registry.tree.is_secured = self._is_secured = config.zookeeper_set_acl or bool(supers)
+        state = ServerState(registry, env.clock, env.timers, env.dice, self.addresses[0][1], supers)
+        self._server = ZooKeeperServer(state, acceptors)
+
+    def _with_tls(self, config: BrokerConfig, env: Environment, acceptor: Acceptor) -> Acceptor:
+        """Let the connections of an address speak TLS.
+
+        Raises:
+            StartupError: The keys can't be used.
+        """
+        endpoint = Endpoint(_NAME, *acceptor.address, "SSL")
+        if self._tls is None:
+            # Not at the top: who asks for no TLS starts without it.
+            from barnabas.broker.server.listener_tls import ListenerTls
+
+            self._tls = ListenerTls(config, env, lambda: [endpoint])
+            self._tls.prepare(endpoint)
+        return self._tls.acceptor(acceptor, endpoint)
+
+    def _close_tls(self) -> None:
+        if self._tls is not None:
+            self._tls.close()
+
+    def start(self, reactor: Reactor) -> None:
+        """Serve from now on."""
+        self._server.start(reactor)
+        for host, port in self.addresses:
+            log.info("ZooKeeper's clients find the registry at %s:%d", f"[{host}]" if ":" in host else host, port)
+            if not host.startswith(_LOOPBACK) and not self._is_secured:
+                log.warning(
+                    "barnabas.registry.listeners: anybody who reaches %s port %d can read and change the cluster's "
+                    "state, users' credentials and permissions too: set barnabas.registry.super.users",
+                    host,
+                    port,
+                )
+
+    def close(self) -> None:
+        """Serve nobody any more."""
+        self._server.close()
+        self._close_tls()

@@ -1,0 +1,141 @@
+"""The session with ZooKeeper that a broker's settings ask for.
+
+Who logs in to ZooKeeper stands in section `Client` of a JAAS file, as for Kafka:
+
+    Client { org.apache.zookeeper.server.auth.DigestLoginModule required username="kafka" password="..."; };
+
+Source: Kafka 2.7.2, zookeeper.* of the broker's settings, KafkaServer.initZkClient; JaasUtils.
+"""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from barnabas.broker.server.jaas_settings import FILE_SETTING, file_sections
+from barnabas.clients.zookeeper import STORE_TYPES, TLS_SETTINGS, tls_context
+from barnabas.core.config import BrokerConfig
+from barnabas.core.errors import ConfigError
+from barnabas.wire.registry.store import Registry
+from barnabas.wire.registry.zookeeper_options import ZooKeeperLogin, ZooKeeperOptions, ZooKeeperTls
+
+if TYPE_CHECKING:
+    from random import Random
+
+_DIGEST_MODULE = "org.apache.zookeeper.server.auth.DigestLoginModule"
+_SECTION = "Client"
+_TLS_SOCKET = "org.apache.zookeeper.ClientCnxnSocketNetty"
+_VERSIONS = ("TLSv1.2", "TLSv1.3")
+
+
+def zookeeper_options(config: BrokerConfig, dice: "Random") -> ZooKeeperOptions:
+    """How to reach the ensemble.
+
+    Args:
+        dice: For the login.
+
+    Raises:
+        ConfigError: The settings can't be together, or name what can't be read.
+    """
+    connect, timeout_ms = config.zookeeper_connect, config.zookeeper_connection_timeout_ms
+    assert connect is not None
+    if config.zookeeper_session_timeout_ms <= 0:
+        raise ConfigError("zookeeper.session.timeout.ms: must be at least 1")
+    login, tls = _login(config, dice), _tls(config)
+    digest = config.barnabas_zookeeper_digest
+    if digest is not None and not digest.partition(":")[2]:
+        raise ConfigError("barnabas.zookeeper.digest: must be user:password")
+    if config.zookeeper_set_acl and login is None and digest is None and (tls is None or tls.keystore is None):
+        raise ConfigError(
+            "zookeeper.set.acl=true: nobody logs in to ZooKeeper: set barnabas.jaas.config.file to a JAAS file with a "
+            "section Client, or barnabas.zookeeper.digest, or zookeeper.ssl.client.enable, zookeeper.clientCnxnSocket "
+            "and zookeeper.ssl.keystore.location"
+        )
+    return ZooKeeperOptions(
+        connect,
+        config.zookeeper_session_timeout_ms,
+        config.zookeeper_session_timeout_ms if timeout_ms is None else timeout_ms,
+        config.zookeeper_max_in_flight_requests,
+        config.zookeeper_set_acl,
+        login,
+        tls,
+        digest,
+    )
+
+
+async def open_zookeeper(options: ZooKeeperOptions) -> Registry:
+    """Begin a session, and create the chroot if it is missing.
+
+    Raises:
+        StartupError: Nobody answers, or the login is refused.
+        RegistryError: The chroot can't be created.
+    """
+    # Not at the top: kazoo is large.
+    from barnabas.wire.registry.zookeeper import ZooKeeperRegistry
+
+    if options.tls is not None:
+        from barnabas.wire.registry.zookeeper_tls import new_context
+
+        # Here what is wrong with the files is said; kazoo would try again for ever.
+        if options.tls.context is None:
+            new_context(options.tls)
+    registry = await ZooKeeperRegistry.open(options)
+    try:
+        await registry.create_chroot()
+    except BaseException:
+        await registry.close()
+        raise
+    return registry
+
+
+def _login(config: BrokerConfig, dice: "Random") -> ZooKeeperLogin | None:
+    name, path, sections = FILE_SETTING, config.barnabas_jaas_config_file, file_sections(config)
+    entries = sections.get(_SECTION)
+    if not entries:
+        return None
+    module, options = entries[0].module, entries[0].options
+    if module != _DIGEST_MODULE:
+        # differs from Kafka (zookeeper-kerberos): it also logs in by Kerberos.
+        raise ConfigError(f"{name}={path}: section {_SECTION}: only {_DIGEST_MODULE} is supported, not {module}")
+    if "username" not in options or "password" not in options:
+        raise ConfigError(f"{name}={path}: section {_SECTION} needs a username and a password")
+    return ZooKeeperLogin(options["username"], options["password"], dice.randbytes)
+
+
+def _tls(config: BrokerConfig) -> ZooKeeperTls | None:
+    if not config.zookeeper_ssl_client_enable:
+        return None
+    if config.zookeeper_clientcnxnsocket != _TLS_SOCKET:
+        raise ConfigError(f"zookeeper.ssl.client.enable=true: set zookeeper.clientCnxnSocket={_TLS_SOCKET}")
+    if config.zookeeper_ssl_crl_enable or config.zookeeper_ssl_ocsp_enable:
+        raise ConfigError("zookeeper.ssl.crl.enable, zookeeper.ssl.ocsp.enable: are not implemented: remove them")
+    protocols = tuple(config.zookeeper_ssl_enabled_protocols or [config.zookeeper_ssl_protocol])
+    if unknown := [each for each in protocols if each not in _VERSIONS]:
+        raise ConfigError(f"zookeeper.ssl.enabled.protocols: {unknown[0]} is none of {', '.join(_VERSIONS)}")
+    stores = (
+        _is_pkcs12("keystore", config.zookeeper_ssl_keystore_location, config.zookeeper_ssl_keystore_type),
+        _is_pkcs12("truststore", config.zookeeper_ssl_truststore_location, config.zookeeper_ssl_truststore_type),
+    )
+    tls = ZooKeeperTls(
+        config.zookeeper_ssl_keystore_location,
+        config.zookeeper_ssl_keystore_password,
+        config.zookeeper_ssl_truststore_location,
+        protocols,
+        tuple(config.zookeeper_ssl_cipher_suites or ()),
+        config.zookeeper_ssl_endpoint_identification_algorithm.upper() == "HTTPS",
+    )
+    if not any(stores):
+        return tls
+    values = {name: text for name in TLS_SETTINGS if (text := config.text(name)) is not None}
+    return replace(tls, context=tls_context(values))
+
+
+def _is_pkcs12(store: str, location: str | None, kind: str | None) -> bool:
+    if location is None:
+        return False
+    found = kind.upper() if kind else STORE_TYPES.get(location.rpartition(".")[2].lower())
+    if found not in STORE_TYPES.values():
+        # differs from Kafka (zookeeper-keystores): it also reads JKS.
+        raise ConfigError(
+            f"zookeeper.ssl.{store}.location={location}: only PEM and PKCS12 are read for ZooKeeper; "
+            "`keytool -importkeystore -srckeystore FILE -destkeystore FILE.p12 -deststoretype pkcs12` makes it from JKS"
+        )
+    return found == "PKCS12"

@@ -1,0 +1,133 @@
+"""What can happen to a transactional id, and what it wants done then.
+
+Each event comes with the current time; each effect is carried out by the coordinator in the order given. Whoever
+brought an event is answered once: by an `Answer`, or by the one that an `Append` holds when its record is in the log.
+
+Source: KIP-98, KIP-360, KIP-447; semantics, transactions.
+"""
+
+from typing import NamedTuple, TypeAlias
+
+from barnabas.broker.transactions.transaction import Transition
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.types import NO_EPOCH, NO_PRODUCER_ID, TopicPartition
+
+# --- events
+
+
+class Initialize(NamedTuple):
+    """InitProducerId: a producer begins to use the id, or goes on after an error.
+
+    Attributes:
+        expected: Producer id and epoch that it had; None: it is new.
+        new_producer_id: For the case that one is needed; None: not fetched yet.
+    """
+
+    timeout_ms: int
+    expected: tuple[int, int] | None = None
+    new_producer_id: int | None = None
+
+
+class AddPartitions(NamedTuple):
+    """AddPartitionsToTxn, AddOffsetsToTxn: the transaction is about to touch partitions; it begins if there is none."""
+
+    producer_id: int
+    producer_epoch: int
+    partitions: frozenset[TopicPartition]
+
+
+class End(NamedTuple):
+    """EndTxn."""
+
+    producer_id: int
+    producer_epoch: int
+    is_commit: bool
+
+
+class TimeOut(NamedTuple):
+    """Look whether the transaction takes too long."""
+
+
+class Expire(NamedTuple):
+    """Look whether the id was not used for `expiration_ms`."""
+
+    expiration_ms: int
+
+
+class Appended(NamedTuple):
+    """What was pending is in the log."""
+
+
+class AppendFailed(NamedTuple):
+    """What was pending is not in the log.
+
+    Attributes:
+        error_code: As clients are told.
+        is_fence: As the effect said.
+    """
+
+    error_code: ErrorCode
+    is_fence: bool = False
+
+
+class MarkersWritten(NamedTuple):
+    """Every partition that the transaction touched knows how it ended."""
+
+
+class Loaded(NamedTuple):
+    """It was read from the log, and is coordinated here from now on."""
+
+
+Event: TypeAlias = (
+    Initialize | AddPartitions | End | TimeOut | Expire | Appended | AppendFailed | MarkersWritten | Loaded
+)
+
+# --- effects
+
+
+class Answer(NamedTuple):
+    """Tell whoever brought the event."""
+
+    error_code: ErrorCode
+    producer_id: int = NO_PRODUCER_ID
+    producer_epoch: int = NO_EPOCH
+
+
+class NeedProducerId(NamedTuple):
+    """Let the event happen again, with a new producer id."""
+
+
+class Append(NamedTuple):
+    """Write what is pending to the log, and say `Appended` or `AppendFailed`.
+
+    Attributes:
+        transition: What is pending.
+        answer: For whoever brought the event, when it is in the log.
+        is_fence: Whether the producer is fenced with it.
+        after_ms: How long to wait before.
+    """
+
+    transition: Transition
+    answer: Answer | None = None
+    is_fence: bool = False
+    after_ms: int = 0
+
+
+class AppendTombstone(NamedTuple):
+    """Remove the id from the log, and say `Appended` or `AppendFailed`."""
+
+
+class SendMarkers(NamedTuple):
+    """Tell partitions how the transaction ended, and say `MarkersWritten` when all know it."""
+
+    producer_id: int
+    producer_epoch: int
+    is_commit: bool
+    partitions: frozenset[TopicPartition]
+
+
+class Forget(NamedTuple):
+    """There is nothing left to know of the id."""
+
+
+Effect: TypeAlias = Answer | NeedProducerId | Append | AppendTombstone | SendMarkers | Forget

@@ -1,0 +1,244 @@
+"""Brings the outcomes of transactions to the leaders of the partitions that they touched (WriteTxnMarkers).
+
+    SendMarkers ─► by leader ─► one request on its way to each broker, the next one takes all that waits ─► errors by
+    partition ─► done, tried again, or given up
+
+Invariants: what is told of a transaction is told until every partition has it, unless the partition is gone, cannot
+hold it, or says that somebody newer decides; a marker may be written twice, which readers do not notice.
+
+Source: KIP-98; semantics, WriteTxnMarkers.
+"""
+
+import logging
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, Protocol
+
+from barnabas.broker.cluster.image import ClusterView
+from barnabas.broker.transactions.events import SendMarkers
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.internal_topics import TRANSACTION_STATE_TOPIC
+from barnabas.core.pending import Pending
+from barnabas.core.timers import Timers
+from barnabas.core.types import TopicPartition
+from barnabas.wire.protocol.messages.write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
+)
+
+log = logging.getLogger(__name__)
+
+_VERSION = 0
+RETRY_MS = 100
+# A request stays far below what a broker takes as one.
+_PARTITIONS_PER_REQUEST = 10_000
+
+# The partition has no room for it and never will, or the topic is gone: nothing reads the transaction there.
+_CANNOT_HOLD_IT = frozenset((ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, ErrorCode.UNSUPPORTED_VERSION))
+# Somebody newer decides.
+_OVERTAKEN = frozenset((ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_FENCED))
+
+
+class Channels(Protocol):
+    """The ways to the brokers; `interbroker.BrokerChannels` is one."""
+
+    def send(
+        self,
+        broker_id: int,
+        request: WriteTxnMarkersRequest,
+        version: int,
+        answer: type[WriteTxnMarkersResponse],
+        /,
+    ) -> Pending[WriteTxnMarkersResponse]: ...
+
+
+class _Outcome:
+    """How one transaction ended, and who does not know it yet."""
+
+    __slots__ = ("coordinator_epoch", "is_given_up", "left", "markers", "written")
+
+    def __init__(self, markers: SendMarkers, coordinator_epoch: int, written: Callable[[], object]) -> None:
+        self.markers = markers
+        self.coordinator_epoch = coordinator_epoch
+        self.left = set(markers.partitions)
+        self.written = written
+        self.is_given_up = False
+
+
+class _Part(NamedTuple):
+    """What one broker is told of an outcome."""
+
+    outcome: _Outcome
+    partitions: list[TopicPartition]
+
+
+class MarkerSender:
+    """The markers on their way. Belongs to the event loop's thread."""
+
+    def __init__(self, channels: Channels, cluster: ClusterView, timers: Timers) -> None:
+        """Args:
+        channels: The ways to the brokers.
+        cluster: Says who leads what.
+        """
+        self._channels = channels
+        self._cluster = cluster
+        self._timers = timers
+        self._waiting: dict[int, list[_Part]] = {}
+        self._busy: set[int] = set()
+        # What is to be told before `open`; afterwards None.
+        self._early: list[_Outcome] | None = []
+        self._is_closed = False
+
+    def send(self, markers: SendMarkers, coordinator_epoch: int, written: Callable[[], object]) -> Callable[[], object]:
+        """Tell the outcome of a transaction to all partitions that it touched.
+
+        Args:
+            coordinator_epoch: The leader epoch of the partition of `__transaction_state` that says so.
+            written: Called once when all of them know it; never within this call.
+
+        Returns:
+            Stops it: another coordinator goes on with it.
+        """
+        outcome = _Outcome(markers, coordinator_epoch, written)
+        if self._early is not None:
+            self._early.append(outcome)
+        else:
+            self._begin(outcome)
+
+        def give_up() -> None:
+            outcome.is_given_up = True
+
+        return give_up
+
+    def open(self) -> None:
+        """Begin to send: this broker listens, and is among those that are told."""
+        early, self._early = self._early or [], None
+        for outcome in early:
+            self._begin(outcome)
+
+    def close(self) -> None:
+        """Tell nobody any more."""
+        self._is_closed = True
+        self._waiting.clear()
+
+    def _begin(self, outcome: _Outcome) -> None:
+        if outcome.left:
+            self._route(outcome, outcome.left)
+        else:
+            self._timers.call_later(0, self._finish_if_done, outcome)
+
+    def _route(self, outcome: _Outcome, partitions: Iterable[TopicPartition]) -> None:
+        """Put partitions before the brokers that lead them now."""
+        if outcome.is_given_up or self._is_closed:
+            return
+        image = self._cluster.image
+        if TRANSACTION_STATE_TOPIC not in image.topics:
+            # This broker was told what it leads, and not yet which topics there are: none of them is deleted.
+            self._timers.call_later(RETRY_MS, self._route, outcome, list(partitions))
+            return
+        by_leader: dict[int, list[TopicPartition]] = {}
+        retried, is_shorter = [], False
+        for partition in sorted(partitions):
+            state = image.partition(*partition)
+            if state is None:
+                # The topic was deleted.
+                outcome.left.discard(partition)
+                is_shorter = True
+            elif state.leader < 0:
+                retried.append(partition)
+            else:
+                by_leader.setdefault(state.leader, []).append(partition)
+        if retried:
+            self._timers.call_later(RETRY_MS, self._route, outcome, retried)
+        for leader, led in by_leader.items():
+            self._waiting.setdefault(leader, []).append(_Part(outcome, led))
+            self._go_on(leader)
+        if is_shorter:
+            self._timers.call_later(0, self._finish_if_done, outcome)
+
+    def _go_on(self, broker_id: int) -> None:
+        """Send what waits for a broker, unless it has something to answer."""
+        waiting = self._waiting.get(broker_id)
+        if not waiting or broker_id in self._busy or self._is_closed:
+            return
+        parts, count = [], 0
+        while waiting and count < _PARTITIONS_PER_REQUEST:
+            part = waiting.pop(0)
+            if not part.outcome.is_given_up:
+                parts.append(part)
+                count += len(part.partitions)
+        if not parts:
+            return
+        self._busy.add(broker_id)
+        request = WriteTxnMarkersRequest([_marker(part) for part in parts])
+        self._channels.send(broker_id, request, _VERSION, WriteTxnMarkersResponse).then(
+            lambda response: self._answered(broker_id, parts, response),
+            lambda error: self._failed(broker_id, parts, error),
+        )
+
+    def _failed(self, broker_id: int, parts: list[_Part], error: BaseException) -> None:
+        """The request may have arrived or not: it is sent again, to whoever leads the partitions then."""
+        self._busy.discard(broker_id)
+        if self._is_closed:
+            return
+        log.warning("broker %d did not take the markers of %d transactions: %s", broker_id, len(parts), error)
+        for part in parts:
+            self._timers.call_later(RETRY_MS, self._route, *part)
+        self._go_on(broker_id)
+
+    def _answered(self, broker_id: int, parts: list[_Part], response: WriteTxnMarkersResponse) -> None:
+        errors = {
+            (marker.producer_id, topic.name, partition.partition_index): partition.error_code
+            for marker in response.markers
+            for topic in marker.topics
+            for partition in topic.partitions
+        }
+        # Before anybody is told: they may begin something that sends markers again.
+        self._busy.discard(broker_id)
+        for part in parts:
+            self._take(part, errors)
+        self._go_on(broker_id)
+
+    def _take(self, part: _Part, errors: dict[tuple[int, str, int], int]) -> None:
+        """What came of one transaction's markers at a broker."""
+        outcome = part.outcome
+        producer_id = outcome.markers.producer_id
+        retried = []
+        for partition in part.partitions:
+            code = errors.get((producer_id, *partition), ErrorCode.UNKNOWN_SERVER_ERROR)
+            if code == ErrorCode.NONE or code in _CANNOT_HOLD_IT:
+                outcome.left.discard(partition)
+            elif code in _OVERTAKEN:
+                log.warning(
+                    "the outcome of producer %d's transaction is given up: %s says %s",
+                    producer_id,
+                    partition,
+                    ErrorCode(code).name,
+                )
+                outcome.is_given_up = True
+            else:
+                retried.append(partition)
+        if retried:
+            log.info("markers of producer %d are sent again to %d partitions", producer_id, len(retried))
+            self._timers.call_later(RETRY_MS, self._route, outcome, retried)
+        self._finish_if_done(outcome)
+
+    def _finish_if_done(self, outcome: _Outcome) -> None:
+        if not outcome.left and not outcome.is_given_up and not self._is_closed:
+            outcome.is_given_up = True
+            outcome.written()
+
+
+def _marker(part: _Part) -> WritableTxnMarker:
+    by_topic: dict[str, list[int]] = {}
+    for topic, partition in part.partitions:
+        by_topic.setdefault(topic, []).append(partition)
+    markers = part.outcome.markers
+    return WritableTxnMarker(
+        markers.producer_id,
+        markers.producer_epoch,
+        markers.is_commit,
+        [WritableTxnMarkerTopic(topic, partitions) for topic, partitions in by_topic.items()],
+        part.outcome.coordinator_epoch,
+    )

@@ -1,0 +1,119 @@
+"""Encodes the records of `__transaction_state` as Kafka 2.7 does, and decodes them.
+
+| part | prefix | fields |
+| --- | --- | --- |
+| key | int16 version 0 | transactional id |
+| value | int16 version 0 | producer id, epoch, timeout, state, partitions (null when empty), last update, start |
+
+A null value is a tombstone. All integers are big-endian. Batches are not compressed.
+
+Source: TransactionLogKey, TransactionLogValue; KIP-98.
+"""
+
+from collections.abc import Iterable
+from struct import Struct
+
+from barnabas.broker.transactions.transaction import Transaction, TransactionState, Transition
+from barnabas.core.errors import ProtocolError
+from barnabas.core.types import TopicPartition
+from barnabas.wire.protocol.messages.transaction_log_key import TransactionLogKey
+from barnabas.wire.protocol.messages.transaction_log_value import PartitionsSchema, TransactionLogValue
+from barnabas.wire.protocol.wire import Message, WireBuffer
+from barnabas.wire.records.batch import Codec
+from barnabas.wire.records.builder import BatchBuilder
+
+_KEY_VERSION = 0
+_VALUE_VERSION = 0
+_PREFIX = Struct(">h")
+
+
+def encode_key(transactional_id: str) -> bytes:
+    """The key of a transactional id."""
+    return _prefixed(_KEY_VERSION, TransactionLogKey(transactional_id))
+
+
+def encode_value(transition: Transition) -> bytes:
+    """The value that says what a transactional id is from now on."""
+    by_topic: dict[str, list[int]] = {}
+    for topic, partition in sorted(transition.partitions):
+        by_topic.setdefault(topic, []).append(partition)
+    value = TransactionLogValue(
+        transition.producer_id,
+        transition.producer_epoch,
+        transition.timeout_ms,
+        transition.state,
+        None
+        if transition.state is TransactionState.EMPTY
+        else [PartitionsSchema(topic, partitions) for topic, partitions in by_topic.items()],
+        transition.update_timestamp_ms,
+        transition.start_timestamp_ms,
+    )
+    return _prefixed(_VALUE_VERSION, value)
+
+
+def transition_batch(transactional_id: str, transition: Transition, now_ms: int) -> bytearray:
+    """The batch that stores what a transactional id becomes."""
+    builder = BatchBuilder(Codec.NONE)
+    builder.append(now_ms, encode_key(transactional_id), encode_value(transition))
+    return builder.build()
+
+
+def tombstones_batch(transactional_ids: Iterable[str], now_ms: int) -> bytearray:
+    """The batch that removes ids; of one partition, one at least."""
+    builder = BatchBuilder(Codec.NONE)
+    for transactional_id in transactional_ids:
+        builder.append(now_ms, encode_key(transactional_id), None)
+    return builder.build()
+
+
+def decode_key(key: bytes) -> str | None:
+    """The transactional id of a record's key; None for a version that is not known.
+
+    Raises:
+        ProtocolError: The bytes are no such key.
+    """
+    if _read_prefix(key) != _KEY_VERSION:
+        return None
+    decoded, _ = TransactionLogKey.decode(_KEY_VERSION, memoryview(key), _PREFIX.size)
+    return decoded.transactional_id
+
+
+def decode_value(transactional_id: str, value: bytes) -> Transaction:
+    """What a record says of a transactional id.
+
+    Raises:
+        ProtocolError: The bytes are no such value, or of an unknown version.
+    """
+    decoded, _ = TransactionLogValue.decode(_read_prefix(value), memoryview(value), _PREFIX.size)
+    try:
+        state = TransactionState(decoded.transaction_status)
+    except ValueError:
+        raise ProtocolError(f"{decoded.transaction_status} is no state of a transaction") from None
+    partitions = frozenset(
+        TopicPartition(part.topic, partition)
+        for part in decoded.transaction_partitions or ()
+        for partition in part.partition_ids
+    )
+    return Transaction(
+        transactional_id,
+        decoded.producer_id,
+        decoded.producer_epoch,
+        timeout_ms=decoded.transaction_timeout_ms,
+        state=state,
+        partitions=partitions,
+        start_timestamp_ms=decoded.transaction_start_timestamp_ms,
+        update_timestamp_ms=decoded.transaction_last_update_timestamp_ms,
+    )
+
+
+def _prefixed(version: int, message: Message) -> bytes:
+    out = WireBuffer(_PREFIX.pack(version))
+    message.encode(version, out)
+    return bytes(out)
+
+
+def _read_prefix(data: bytes) -> int:
+    if len(data) < _PREFIX.size:
+        raise ProtocolError("a record of __transaction_state is too short for its version")
+    (prefix,) = _PREFIX.unpack_from(data)
+    return int(prefix)

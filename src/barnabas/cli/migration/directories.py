@@ -1,0 +1,237 @@
+"""What stands in the data directories of a broker, as far as moving it needs to know. Changes nothing.
+
+Source: log-format facts, files in a log dir, producer snapshot; zookeeper.md, /latest_producer_id_block.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from pathlib import Path
+from struct import Struct
+
+from barnabas.broker.log.directories.checkpoint import OffsetCheckpoint, parse_lines
+from barnabas.broker.log.directories.directory import CLEAN_SHUTDOWN_FILE, Identity, LogDirectory
+from barnabas.broker.log.disk.files import LocalFileSystem, storage_errors
+from barnabas.broker.log.file_names import EPOCHS_FILE, LOG_SUFFIX, SNAPSHOT_SUFFIX, TIME_INDEX_SUFFIX
+from barnabas.broker.log.producers.open_transactions import OpenTransaction
+from barnabas.broker.log.producers.producer_snapshot import CorruptSnapshotError, decode_snapshot
+from barnabas.cli.inspection.directory_check import CLEANER_OFFSETS, running_broker
+from barnabas.cli.inspection.log_listing import LogListing, list_directory, list_log
+from barnabas.cli.inspection.open_transactions import find_open_transactions
+from barnabas.core.errors import StartupError, StorageError
+from barnabas.core.internal_topics import TRANSACTION_STATE_TOPIC
+from barnabas.core.types import NO_EPOCH, NO_PRODUCER_ID, TopicPartition
+from barnabas.wire.records.batch import HEADER_BYTES, LOG_OVERHEAD, MAGIC, MAGIC_POSITION, Codec, read_header
+from barnabas.wire.records.errors import CorruptRecordsError
+from barnabas.wire.records.record import iterate_records
+
+REGISTRY_FILE = "registry.sqlite"
+LOG_START_OFFSETS_FILE = "log-start-offset-checkpoint"
+
+_OFFSET_AND_LENGTH = Struct(">qi")
+# The beginning of a transaction's state in its topic: int16 version, int64 producer id.
+_TRANSACTION_STATE = Struct(">hq")
+
+
+@dataclass(slots=True)
+class LogFacts:
+    """One log.
+
+    Attributes:
+        latest_epoch: The newest leader epoch that wrote; -1: none is known.
+        magics: Of the first batch of each segment, and of all that were looked at.
+        highest_producer_id: -1: none was found, or nobody asked.
+        open_transactions: The earliest first; none before `look_for_transactions`.
+        has_time_index: There is a file for it.
+        has_zstd: Of the batches that were looked at one is compressed so.
+        irregular: Names of a log's files under which something else stands; nothing more is known of such a log then.
+        leads_to: Where it really stands; None: `path` is no link.
+    """
+
+    path: Path
+    size_bytes: int = 0
+    segment_count: int = 0
+    latest_epoch: int = NO_EPOCH
+    magics: set[int] = field(default_factory=set)
+    highest_producer_id: int = NO_PRODUCER_ID
+    open_transactions: list[OpenTransaction] = field(default_factory=list)
+    has_time_index: bool = False
+    has_zstd: bool = False
+    irregular: list[str] = field(default_factory=list)
+    leads_to: Path | None = None
+
+
+@dataclass(slots=True)
+class DirectoryFacts:
+    """One directory of log.dirs.
+
+    Attributes:
+        identity: What meta.properties says; None: there is none.
+        is_in_use: A broker has it open.
+        was_clean: The last stop brought all logs to disk.
+        has_registry: An embedded registry stands in it.
+        has_log_start_offsets: There is a checkpoint for them.
+        logs: By partition.
+        former: Names of logs that are being deleted or copied.
+        compacted: Partitions that a cleaner has worked on.
+        problem: Why it can't be read; None: it can.
+    """
+
+    path: Path
+    identity: Identity | None = None
+    is_in_use: bool = False
+    was_clean: bool = False
+    has_registry: bool = False
+    has_log_start_offsets: bool = False
+    logs: dict[TopicPartition, LogFacts] = field(default_factory=dict)
+    former: list[str] = field(default_factory=list)
+    compacted: frozenset[TopicPartition] = frozenset()
+    problem: str | None = None
+
+
+def survey(path: Path, *, finds_producers: bool, is_locked: bool = False) -> DirectoryFacts:
+    """Look at a data directory.
+
+    Args:
+        finds_producers: Look for the highest producer id, too, which reads more.
+        is_locked: This process has it open. Asking who has would take the lock away, as POSIX wants it: that goes
+            with any descriptor of the file that the process closes.
+    """
+    facts = DirectoryFacts(path)
+    if not path.is_dir():
+        facts.problem = "there is no such directory"
+        return facts
+    files = LocalFileSystem()
+    try:
+        facts.identity = LogDirectory(files, path).identity()
+        facts.is_in_use = not is_locked and running_broker(path) is not None
+        facts.was_clean = (path / CLEAN_SHUTDOWN_FILE).exists()
+        facts.has_registry = (path / REGISTRY_FILE).exists()
+        facts.has_log_start_offsets = (path / LOG_START_OFFSETS_FILE).exists()
+        listing = list_directory(path)
+        facts.former = [each.name for each in listing.former]
+        facts.compacted = frozenset(OffsetCheckpoint(files, path / CLEANER_OFFSETS).read())
+        for topic_partition, directory in listing.logs.items():
+            facts.logs[topic_partition] = _survey_log(
+                topic_partition, directory, finds_producers=finds_producers, was_clean=facts.was_clean
+            )
+    except (StartupError, StorageError) as error:
+        facts.problem = str(error)
+    return facts
+
+
+def look_for_transactions(facts: DirectoryFacts) -> None:
+    """Note the open transactions of all logs of a directory."""
+    try:
+        log_start_offsets = LogDirectory(LocalFileSystem(), facts.path).log_start_offsets.read()
+        for topic_partition, log in facts.logs.items():
+            log.open_transactions = find_open_transactions(
+                list_log(log.path),
+                log_start_offset=log_start_offsets.get(topic_partition, 0),
+                was_clean=facts.was_clean,
+            )
+    except StorageError as error:
+        facts.problem = str(error)
+
+
+def _survey_log(topic_partition: TopicPartition, path: Path, *, finds_producers: bool, was_clean: bool) -> LogFacts:
+    listing = list_log(path)
+    facts = LogFacts(path, segment_count=len(listing.segments), irregular=listing.irregular)
+    if path.is_symlink():
+        facts.leads_to = path.resolve()
+    if facts.irregular:
+        return facts
+    epochs = LocalFileSystem().read(path / EPOCHS_FILE)
+    try:
+        entries = parse_lines(epochs or b"", 2, path / EPOCHS_FILE)
+    except StorageError:
+        # Torn by a kill: it is rebuilt from the batches, whose headers are read below.
+        entries = []
+    facts.latest_epoch = max((int(epoch) for epoch, _ in entries), default=NO_EPOCH)
+    for base_offset in listing.segments:
+        segment = listing.file(base_offset, LOG_SUFFIX)
+        facts.size_bytes += listing.sizes[segment.name]
+        facts.has_time_index |= listing.has(listing.file(base_offset, TIME_INDEX_SUFFIX))
+        for head, _ in _heads(segment, 1):
+            _note_format(facts, head)
+    if not entries and facts.size_bytes:
+        _read_headers(facts, listing, 0)
+    if finds_producers:
+        _find_producers(facts, listing, was_clean)
+        if topic_partition.topic == TRANSACTION_STATE_TOPIC:
+            _find_transactional_producers(facts, listing)
+    return facts
+
+
+def _find_producers(facts: LogFacts, listing: LogListing, was_clean: bool) -> None:
+    """From the snapshots, and from those batches that came after the newest."""
+    snapshot_offset = -1
+    for offset in listing.snapshots:
+        data = LocalFileSystem().read(listing.file(offset, SNAPSHOT_SUFFIX))
+        try:
+            known = decode_snapshot(data or b"")
+        except CorruptSnapshotError:
+            continue
+        snapshot_offset = offset
+        for producer_id, _ in known.items():
+            facts.highest_producer_id = max(facts.highest_producer_id, producer_id)
+    # A clean stop leaves a snapshot of the log's very end.
+    if not was_clean or snapshot_offset < max(listing.segments, default=0):
+        _read_headers(facts, listing, snapshot_offset)
+
+
+def _read_headers(facts: LogFacts, listing: LogListing, from_offset: int) -> None:
+    """Take notes from all batch headers in the segments that reach to `from_offset` or beyond."""
+    for base_offset, end_offset in zip_longest(listing.segments, listing.segments[1:]):
+        if end_offset is not None and end_offset <= from_offset:
+            continue
+        for head, _ in _heads(listing.file(base_offset, LOG_SUFFIX)):
+            _note_format(facts, head)
+            if head[MAGIC_POSITION] == MAGIC and len(head) >= HEADER_BYTES:
+                header = read_header(head)
+                facts.highest_producer_id = max(facts.highest_producer_id, header.producer_id)
+                facts.latest_epoch = max(facts.latest_epoch, header.leader_epoch)
+
+
+def _note_format(facts: LogFacts, head: bytes) -> None:
+    magic = head[MAGIC_POSITION]
+    facts.magics.add(magic)
+    if magic == MAGIC and len(head) >= HEADER_BYTES:
+        facts.has_zstd |= read_header(head).codec == Codec.ZSTD
+
+
+def _find_transactional_producers(facts: LogFacts, listing: LogListing) -> None:
+    """A transactional id keeps its producer id longer than any log remembers it."""
+    for base_offset in listing.segments:
+        path = listing.file(base_offset, LOG_SUFFIX)
+        with storage_errors(path):
+            data = memoryview(path.read_bytes())
+        for head, position in _heads(path):
+            if head[MAGIC_POSITION] != MAGIC:
+                continue
+            size = _OFFSET_AND_LENGTH.unpack_from(head)[1] + LOG_OVERHEAD
+            try:
+                for record in iterate_records(data[position : position + size]):
+                    if record.value is not None and len(record.value) >= _TRANSACTION_STATE.size:
+                        producer_id: int = _TRANSACTION_STATE.unpack_from(record.value)[1]
+                        facts.highest_producer_id = max(facts.highest_producer_id, producer_id)
+            except CorruptRecordsError:
+                # Torn by a kill: a recovery would cut it off.
+                break
+
+
+def _heads(path: Path, most: int | None = None) -> Iterator[tuple[bytes, int]]:
+    """The first bytes of the batches and messages of a segment, with their positions, as far as they are whole."""
+    with storage_errors(path), path.open("rb") as file:
+        size = path.stat().st_size
+        position = 0
+        while size - position > MAGIC_POSITION and most != 0:
+            file.seek(position)
+            head = file.read(HEADER_BYTES)
+            length = _OFFSET_AND_LENGTH.unpack_from(head)[1] if len(head) > MAGIC_POSITION else 0
+            # A file that was sized in advance ends in zeros.
+            if length <= 0 or head[MAGIC_POSITION] > MAGIC or position + LOG_OVERHEAD + length > size:
+                return
+            yield head, position
+            position += LOG_OVERHEAD + length
+            most = None if most is None else most - 1

@@ -1,5 +1,0 @@
-"""SASL mechanisms, both sides: PLAIN, SCRAM-SHA-256 and -512, OAUTHBEARER.
-
-They are pure: bytes in, bytes out. Who carries the bytes is `requests/authentication.py` (a broker's connections) and
-the clients' channel.
-"""

@@ -1,0 +1,260 @@
+"""AddPartitionsToTxn (API key 24): request and response.
+
+Generated from the AddPartitionsToTxn schemas by scripts/generate.
+
+Source: protocol guide, the API's section.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from struct import Struct
+from typing import ClassVar
+
+from barnabas.wire.protocol.wire import (
+    Budget,
+    Message,
+    Part,
+    REQUEST_ELEMENT_LIMIT,
+    WireBuffer,
+    check_count,
+    read_int32s,
+    read_string,
+    write_int32s,
+    write_string,
+)
+
+_pack_i = Struct(">i").pack
+_pack_ih = Struct(">ih").pack
+_pack_ii = Struct(">ii").pack
+_pack_qhi = Struct(">qhi").pack
+_unpack_i = Struct(">i").unpack_from
+_unpack_ih = Struct(">ih").unpack_from
+_unpack_ii = Struct(">ii").unpack_from
+_unpack_qhi = Struct(">qhi").unpack_from
+
+
+class AddPartitionsToTxnTopic(Part):
+    """Part of AddPartitionsToTxnRequest."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "name",
+        "partitions",
+    )
+    __slots__ = FIELDS
+
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[int] | None = None,
+    ) -> None:
+        self.name = name
+        self.partitions: list[int] = [] if partitions is None else partitions
+
+
+class AddPartitionsToTxnRequest(Message):
+    """AddPartitionsToTxnRequest (API key 24), versions 0-2."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "transactional_id",
+        "producer_id",
+        "producer_epoch",
+        "topics",
+    )
+    __slots__ = FIELDS
+
+    SCHEMA_NAME: ClassVar[str] = "AddPartitionsToTxnRequest"
+    API_KEY: ClassVar[int] = 24
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 2
+    ELEMENT_LIMIT: ClassVar[int] = REQUEST_ELEMENT_LIMIT
+    DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[AddPartitionsToTxnRequest, int]] | None, ...]]
+    ENCODERS: ClassVar[tuple[Callable[[AddPartitionsToTxnRequest, WireBuffer], None] | None, ...]]
+
+    def __init__(
+        self,
+        transactional_id: str = "",
+        producer_id: int = 0,
+        producer_epoch: int = 0,
+        topics: list[AddPartitionsToTxnTopic] | None = None,
+    ) -> None:
+        self.transactional_id = transactional_id
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.topics: list[AddPartitionsToTxnTopic] = [] if topics is None else topics
+
+
+class AddPartitionsToTxnPartitionResult(Part):
+    """Part of AddPartitionsToTxnResponse."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "partition_index",
+        "error_code",
+    )
+    __slots__ = FIELDS
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        error_code: int = 0,
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
+
+
+class AddPartitionsToTxnTopicResult(Part):
+    """Part of AddPartitionsToTxnResponse."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "name",
+        "results",
+    )
+    __slots__ = FIELDS
+
+    def __init__(
+        self,
+        name: str = "",
+        results: list[AddPartitionsToTxnPartitionResult] | None = None,
+    ) -> None:
+        self.name = name
+        self.results: list[AddPartitionsToTxnPartitionResult] = [] if results is None else results
+
+
+class AddPartitionsToTxnResponse(Message):
+    """AddPartitionsToTxnResponse (API key 24), versions 0-2."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "throttle_time_ms",
+        "results",
+    )
+    __slots__ = FIELDS
+
+    SCHEMA_NAME: ClassVar[str] = "AddPartitionsToTxnResponse"
+    API_KEY: ClassVar[int] = 24
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 2
+    DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[AddPartitionsToTxnResponse, int]] | None, ...]]
+    ENCODERS: ClassVar[tuple[Callable[[AddPartitionsToTxnResponse, WireBuffer], None] | None, ...]]
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        results: list[AddPartitionsToTxnTopicResult] | None = None,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.results: list[AddPartitionsToTxnTopicResult] = [] if results is None else results
+
+
+def _decode_add_partitions_to_txn_topic_v0(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[AddPartitionsToTxnTopic, int]:
+    name, pos = read_string(buf, pos)
+    (partitions_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(partitions_count, len(buf) - pos, 4, budget)
+    partitions = read_int32s(buf, pos, partitions_count)
+    pos += 4 * partitions_count
+    return AddPartitionsToTxnTopic(name, partitions), pos
+
+
+def _encode_add_partitions_to_txn_topic_v0(msg: AddPartitionsToTxnTopic, out: WireBuffer) -> None:
+    write_string(msg.name, out)
+    out += _pack_i(len(msg.partitions))
+    write_int32s(msg.partitions, out)
+
+
+def _decode_add_partitions_to_txn_request_v0(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[AddPartitionsToTxnRequest, int]:
+    transactional_id, pos = read_string(buf, pos)
+    producer_id, producer_epoch, topics_count = _unpack_qhi(buf, pos)
+    pos += 14
+    check_count(topics_count, len(buf) - pos, 6, budget)
+    topics: list[AddPartitionsToTxnTopic] = []
+    for _ in range(topics_count):
+        topics_item, pos = _decode_add_partitions_to_txn_topic_v0(buf, pos, budget)
+        topics.append(topics_item)
+    return AddPartitionsToTxnRequest(transactional_id, producer_id, producer_epoch, topics), pos
+
+
+def _encode_add_partitions_to_txn_request_v0(msg: AddPartitionsToTxnRequest, out: WireBuffer) -> None:
+    write_string(msg.transactional_id, out)
+    out += _pack_qhi(msg.producer_id, msg.producer_epoch, len(msg.topics))
+    for topics_item in msg.topics:
+        _encode_add_partitions_to_txn_topic_v0(topics_item, out)
+
+
+def _decode_add_partitions_to_txn_partition_result_v0(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[AddPartitionsToTxnPartitionResult, int]:
+    partition_index, error_code = _unpack_ih(buf, pos)
+    return AddPartitionsToTxnPartitionResult(partition_index, error_code), pos + 6
+
+
+def _encode_add_partitions_to_txn_partition_result_v0(msg: AddPartitionsToTxnPartitionResult, out: WireBuffer) -> None:
+    out += _pack_ih(msg.partition_index, msg.error_code)
+
+
+def _decode_add_partitions_to_txn_topic_result_v0(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[AddPartitionsToTxnTopicResult, int]:
+    name, pos = read_string(buf, pos)
+    (results_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(results_count, len(buf) - pos, 6, budget)
+    results: list[AddPartitionsToTxnPartitionResult] = []
+    for _ in range(results_count):
+        results_item, pos = _decode_add_partitions_to_txn_partition_result_v0(buf, pos, budget)
+        results.append(results_item)
+    return AddPartitionsToTxnTopicResult(name, results), pos
+
+
+def _encode_add_partitions_to_txn_topic_result_v0(msg: AddPartitionsToTxnTopicResult, out: WireBuffer) -> None:
+    write_string(msg.name, out)
+    out += _pack_i(len(msg.results))
+    for results_item in msg.results:
+        _encode_add_partitions_to_txn_partition_result_v0(results_item, out)
+
+
+def _decode_add_partitions_to_txn_response_v0(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[AddPartitionsToTxnResponse, int]:
+    throttle_time_ms, results_count = _unpack_ii(buf, pos)
+    pos += 8
+    check_count(results_count, len(buf) - pos, 6, budget)
+    results: list[AddPartitionsToTxnTopicResult] = []
+    for _ in range(results_count):
+        results_item, pos = _decode_add_partitions_to_txn_topic_result_v0(buf, pos, budget)
+        results.append(results_item)
+    return AddPartitionsToTxnResponse(throttle_time_ms, results), pos
+
+
+def _encode_add_partitions_to_txn_response_v0(msg: AddPartitionsToTxnResponse, out: WireBuffer) -> None:
+    out += _pack_ii(msg.throttle_time_ms, len(msg.results))
+    for results_item in msg.results:
+        _encode_add_partitions_to_txn_topic_result_v0(results_item, out)
+
+
+AddPartitionsToTxnRequest.DECODERS = (
+    _decode_add_partitions_to_txn_request_v0,
+    _decode_add_partitions_to_txn_request_v0,
+    _decode_add_partitions_to_txn_request_v0,
+)
+
+AddPartitionsToTxnRequest.ENCODERS = (
+    _encode_add_partitions_to_txn_request_v0,
+    _encode_add_partitions_to_txn_request_v0,
+    _encode_add_partitions_to_txn_request_v0,
+)
+
+AddPartitionsToTxnResponse.DECODERS = (
+    _decode_add_partitions_to_txn_response_v0,
+    _decode_add_partitions_to_txn_response_v0,
+    _decode_add_partitions_to_txn_response_v0,
+)
+
+AddPartitionsToTxnResponse.ENCODERS = (
+    _encode_add_partitions_to_txn_response_v0,
+    _encode_add_partitions_to_txn_response_v0,
+    _encode_add_partitions_to_txn_response_v0,
+)

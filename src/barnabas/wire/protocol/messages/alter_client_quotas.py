@@ -1,0 +1,291 @@
+"""AlterClientQuotas (API key 49): request and response.
+
+Generated from the AlterClientQuotas schemas by scripts/generate.
+
+Source: protocol guide, the API's section.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from struct import Struct
+from typing import ClassVar
+
+from barnabas.wire.protocol.wire import (
+    Budget,
+    Message,
+    Part,
+    REQUEST_ELEMENT_LIMIT,
+    WireBuffer,
+    check_count,
+    read_nullable_string,
+    read_string,
+    take_nullable_string,
+    write_nullable_string,
+    write_string,
+)
+
+_pack_dt = Struct(">d?").pack
+_pack_h = Struct(">h").pack
+_pack_i = Struct(">i").pack
+_pack_ii = Struct(">ii").pack
+_pack_t = Struct(">?").pack
+_unpack_dt = Struct(">d?").unpack_from
+_unpack_hh = Struct(">hh").unpack_from
+_unpack_i = Struct(">i").unpack_from
+_unpack_ii = Struct(">ii").unpack_from
+_unpack_t = Struct(">?").unpack_from
+
+
+class EntityData(Part):
+    """Part of AlterClientQuotasRequest."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "entity_type",
+        "entity_name",
+    )
+    __slots__ = FIELDS
+
+    def __init__(
+        self,
+        entity_type: str = "",
+        entity_name: str | None = "",
+    ) -> None:
+        self.entity_type = entity_type
+        self.entity_name = entity_name
+
+
+class OpData(Part):
+    """Part of AlterClientQuotasRequest."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "key",
+        "value",
+        "remove",
+    )
+    __slots__ = FIELDS
+
+    def __init__(
+        self,
+        key: str = "",
+        value: float = 0.0,
+        remove: bool = False,
+    ) -> None:
+        self.key = key
+        self.value = value
+        self.remove = remove
+
+
+class AlterClientQuotasRequestEntryData(Part):
+    """Part of AlterClientQuotasRequest."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "entity",
+        "ops",
+    )
+    __slots__ = FIELDS
+
+    def __init__(
+        self,
+        entity: list[EntityData] | None = None,
+        ops: list[OpData] | None = None,
+    ) -> None:
+        self.entity: list[EntityData] = [] if entity is None else entity
+        self.ops: list[OpData] = [] if ops is None else ops
+
+
+class AlterClientQuotasRequest(Message):
+    """AlterClientQuotasRequest (API key 49), versions 0."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "entries",
+        "validate_only",
+    )
+    __slots__ = FIELDS
+
+    SCHEMA_NAME: ClassVar[str] = "AlterClientQuotasRequest"
+    API_KEY: ClassVar[int] = 49
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    ELEMENT_LIMIT: ClassVar[int] = REQUEST_ELEMENT_LIMIT
+    DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[AlterClientQuotasRequest, int]] | None, ...]]
+    ENCODERS: ClassVar[tuple[Callable[[AlterClientQuotasRequest, WireBuffer], None] | None, ...]]
+
+    def __init__(
+        self,
+        entries: list[AlterClientQuotasRequestEntryData] | None = None,
+        validate_only: bool = False,
+    ) -> None:
+        self.entries: list[AlterClientQuotasRequestEntryData] = [] if entries is None else entries
+        self.validate_only = validate_only
+
+
+class AlterClientQuotasResponseEntryData(Part):
+    """Part of AlterClientQuotasResponse."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "error_code",
+        "error_message",
+        "entity",
+    )
+    __slots__ = FIELDS
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        error_message: str | None = "",
+        entity: list[EntityData] | None = None,
+    ) -> None:
+        self.error_code = error_code
+        self.error_message = error_message
+        self.entity: list[EntityData] = [] if entity is None else entity
+
+
+class AlterClientQuotasResponse(Message):
+    """AlterClientQuotasResponse (API key 49), versions 0."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "throttle_time_ms",
+        "entries",
+    )
+    __slots__ = FIELDS
+
+    SCHEMA_NAME: ClassVar[str] = "AlterClientQuotasResponse"
+    API_KEY: ClassVar[int] = 49
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 0
+    DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[AlterClientQuotasResponse, int]] | None, ...]]
+    ENCODERS: ClassVar[tuple[Callable[[AlterClientQuotasResponse, WireBuffer], None] | None, ...]]
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        entries: list[AlterClientQuotasResponseEntryData] | None = None,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.entries: list[AlterClientQuotasResponseEntryData] = [] if entries is None else entries
+
+
+def _decode_entity_data_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[EntityData, int]:
+    entity_type, pos = read_string(buf, pos)
+    entity_name, pos = read_nullable_string(buf, pos)
+    return EntityData(entity_type, entity_name), pos
+
+
+def _encode_entity_data_v0(msg: EntityData, out: WireBuffer) -> None:
+    write_string(msg.entity_type, out)
+    write_nullable_string(msg.entity_name, out)
+
+
+def _decode_op_data_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[OpData, int]:
+    key, pos = read_string(buf, pos)
+    value, remove = _unpack_dt(buf, pos)
+    return OpData(key, value, remove), pos + 9
+
+
+def _encode_op_data_v0(msg: OpData, out: WireBuffer) -> None:
+    write_string(msg.key, out)
+    out += _pack_dt(msg.value, msg.remove)
+
+
+def _decode_alter_client_quotas_request_entry_data_v0(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[AlterClientQuotasRequestEntryData, int]:
+    (entity_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(entity_count, len(buf) - pos, 4, budget)
+    entity: list[EntityData] = []
+    for _ in range(entity_count):
+        entity_item, pos = _decode_entity_data_v0(buf, pos, budget)
+        entity.append(entity_item)
+    (ops_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(ops_count, len(buf) - pos, 11, budget)
+    ops: list[OpData] = []
+    for _ in range(ops_count):
+        ops_item, pos = _decode_op_data_v0(buf, pos, budget)
+        ops.append(ops_item)
+    return AlterClientQuotasRequestEntryData(entity, ops), pos
+
+
+def _encode_alter_client_quotas_request_entry_data_v0(msg: AlterClientQuotasRequestEntryData, out: WireBuffer) -> None:
+    out += _pack_i(len(msg.entity))
+    for entity_item in msg.entity:
+        _encode_entity_data_v0(entity_item, out)
+    out += _pack_i(len(msg.ops))
+    for ops_item in msg.ops:
+        _encode_op_data_v0(ops_item, out)
+
+
+def _decode_alter_client_quotas_request_v0(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[AlterClientQuotasRequest, int]:
+    (entries_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(entries_count, len(buf) - pos, 8, budget)
+    entries: list[AlterClientQuotasRequestEntryData] = []
+    for _ in range(entries_count):
+        entries_item, pos = _decode_alter_client_quotas_request_entry_data_v0(buf, pos, budget)
+        entries.append(entries_item)
+    (validate_only,) = _unpack_t(buf, pos)
+    return AlterClientQuotasRequest(entries, validate_only), pos + 1
+
+
+def _encode_alter_client_quotas_request_v0(msg: AlterClientQuotasRequest, out: WireBuffer) -> None:
+    out += _pack_i(len(msg.entries))
+    for entries_item in msg.entries:
+        _encode_alter_client_quotas_request_entry_data_v0(entries_item, out)
+    out += _pack_t(msg.validate_only)
+
+
+def _decode_alter_client_quotas_response_entry_data_v0(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[AlterClientQuotasResponseEntryData, int]:
+    error_code, error_message_length = _unpack_hh(buf, pos)
+    error_message, pos = take_nullable_string(buf, pos + 4, error_message_length)
+    (entity_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(entity_count, len(buf) - pos, 4, budget)
+    entity: list[EntityData] = []
+    for _ in range(entity_count):
+        entity_item, pos = _decode_entity_data_v0(buf, pos, budget)
+        entity.append(entity_item)
+    return AlterClientQuotasResponseEntryData(error_code, error_message, entity), pos
+
+
+def _encode_alter_client_quotas_response_entry_data_v0(
+    msg: AlterClientQuotasResponseEntryData, out: WireBuffer
+) -> None:
+    out += _pack_h(msg.error_code)
+    write_nullable_string(msg.error_message, out)
+    out += _pack_i(len(msg.entity))
+    for entity_item in msg.entity:
+        _encode_entity_data_v0(entity_item, out)
+
+
+def _decode_alter_client_quotas_response_v0(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[AlterClientQuotasResponse, int]:
+    throttle_time_ms, entries_count = _unpack_ii(buf, pos)
+    pos += 8
+    check_count(entries_count, len(buf) - pos, 8, budget)
+    entries: list[AlterClientQuotasResponseEntryData] = []
+    for _ in range(entries_count):
+        entries_item, pos = _decode_alter_client_quotas_response_entry_data_v0(buf, pos, budget)
+        entries.append(entries_item)
+    return AlterClientQuotasResponse(throttle_time_ms, entries), pos
+
+
+def _encode_alter_client_quotas_response_v0(msg: AlterClientQuotasResponse, out: WireBuffer) -> None:
+    out += _pack_ii(msg.throttle_time_ms, len(msg.entries))
+    for entries_item in msg.entries:
+        _encode_alter_client_quotas_response_entry_data_v0(entries_item, out)
+
+
+AlterClientQuotasRequest.DECODERS = (_decode_alter_client_quotas_request_v0,)
+
+AlterClientQuotasRequest.ENCODERS = (_encode_alter_client_quotas_request_v0,)
+
+AlterClientQuotasResponse.DECODERS = (_decode_alter_client_quotas_response_v0,)
+
+AlterClientQuotasResponse.ENCODERS = (_encode_alter_client_quotas_response_v0,)

@@ -1,0 +1,260 @@
+"""AlterConfigs (API key 33): request and response.
+
+Generated from the AlterConfigs schemas by scripts/generate.
+
+Source: protocol guide, the API's section.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from struct import Struct
+from typing import ClassVar
+
+from barnabas.wire.protocol.wire import (
+    Budget,
+    Message,
+    Part,
+    REQUEST_ELEMENT_LIMIT,
+    WireBuffer,
+    check_count,
+    read_nullable_string,
+    read_string,
+    take_nullable_string,
+    take_string,
+    write_nullable_string,
+    write_string,
+)
+
+_pack_bh = Struct(">bh").pack
+_pack_h = Struct(">h").pack
+_pack_i = Struct(">i").pack
+_pack_ii = Struct(">ii").pack
+_pack_t = Struct(">?").pack
+_unpack_bh = Struct(">bh").unpack_from
+_unpack_hh = Struct(">hh").unpack_from
+_unpack_i = Struct(">i").unpack_from
+_unpack_ii = Struct(">ii").unpack_from
+_unpack_t = Struct(">?").unpack_from
+
+
+class AlterableConfig(Part):
+    """Part of AlterConfigsRequest."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "name",
+        "value",
+    )
+    __slots__ = FIELDS
+
+    def __init__(
+        self,
+        name: str = "",
+        value: str | None = "",
+    ) -> None:
+        self.name = name
+        self.value = value
+
+
+class AlterConfigsResource(Part):
+    """Part of AlterConfigsRequest."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "resource_type",
+        "resource_name",
+        "configs",
+    )
+    __slots__ = FIELDS
+
+    def __init__(
+        self,
+        resource_type: int = 0,
+        resource_name: str = "",
+        configs: list[AlterableConfig] | None = None,
+    ) -> None:
+        self.resource_type = resource_type
+        self.resource_name = resource_name
+        self.configs: list[AlterableConfig] = [] if configs is None else configs
+
+
+class AlterConfigsRequest(Message):
+    """AlterConfigsRequest (API key 33), versions 0-1."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "resources",
+        "validate_only",
+    )
+    __slots__ = FIELDS
+
+    SCHEMA_NAME: ClassVar[str] = "AlterConfigsRequest"
+    API_KEY: ClassVar[int] = 33
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 1
+    ELEMENT_LIMIT: ClassVar[int] = REQUEST_ELEMENT_LIMIT
+    DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[AlterConfigsRequest, int]] | None, ...]]
+    ENCODERS: ClassVar[tuple[Callable[[AlterConfigsRequest, WireBuffer], None] | None, ...]]
+
+    def __init__(
+        self,
+        resources: list[AlterConfigsResource] | None = None,
+        validate_only: bool = False,
+    ) -> None:
+        self.resources: list[AlterConfigsResource] = [] if resources is None else resources
+        self.validate_only = validate_only
+
+
+class AlterConfigsResourceResponse(Part):
+    """Part of AlterConfigsResponse."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "error_code",
+        "error_message",
+        "resource_type",
+        "resource_name",
+    )
+    __slots__ = FIELDS
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        error_message: str | None = "",
+        resource_type: int = 0,
+        resource_name: str = "",
+    ) -> None:
+        self.error_code = error_code
+        self.error_message = error_message
+        self.resource_type = resource_type
+        self.resource_name = resource_name
+
+
+class AlterConfigsResponse(Message):
+    """AlterConfigsResponse (API key 33), versions 0-1."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "throttle_time_ms",
+        "responses",
+    )
+    __slots__ = FIELDS
+
+    SCHEMA_NAME: ClassVar[str] = "AlterConfigsResponse"
+    API_KEY: ClassVar[int] = 33
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 1
+    DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[AlterConfigsResponse, int]] | None, ...]]
+    ENCODERS: ClassVar[tuple[Callable[[AlterConfigsResponse, WireBuffer], None] | None, ...]]
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        responses: list[AlterConfigsResourceResponse] | None = None,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.responses: list[AlterConfigsResourceResponse] = [] if responses is None else responses
+
+
+def _decode_alterable_config_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[AlterableConfig, int]:
+    name, pos = read_string(buf, pos)
+    value, pos = read_nullable_string(buf, pos)
+    return AlterableConfig(name, value), pos
+
+
+def _encode_alterable_config_v0(msg: AlterableConfig, out: WireBuffer) -> None:
+    write_string(msg.name, out)
+    write_nullable_string(msg.value, out)
+
+
+def _decode_alter_configs_resource_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[AlterConfigsResource, int]:
+    resource_type, resource_name_length = _unpack_bh(buf, pos)
+    resource_name, pos = take_string(buf, pos + 3, resource_name_length)
+    (configs_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(configs_count, len(buf) - pos, 4, budget)
+    configs: list[AlterableConfig] = []
+    for _ in range(configs_count):
+        configs_item, pos = _decode_alterable_config_v0(buf, pos, budget)
+        configs.append(configs_item)
+    return AlterConfigsResource(resource_type, resource_name, configs), pos
+
+
+def _encode_alter_configs_resource_v0(msg: AlterConfigsResource, out: WireBuffer) -> None:
+    resource_name_bytes = msg.resource_name.encode()
+    out += _pack_bh(msg.resource_type, len(resource_name_bytes))
+    out += resource_name_bytes
+    out += _pack_i(len(msg.configs))
+    for configs_item in msg.configs:
+        _encode_alterable_config_v0(configs_item, out)
+
+
+def _decode_alter_configs_request_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[AlterConfigsRequest, int]:
+    (resources_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(resources_count, len(buf) - pos, 7, budget)
+    resources: list[AlterConfigsResource] = []
+    for _ in range(resources_count):
+        resources_item, pos = _decode_alter_configs_resource_v0(buf, pos, budget)
+        resources.append(resources_item)
+    (validate_only,) = _unpack_t(buf, pos)
+    return AlterConfigsRequest(resources, validate_only), pos + 1
+
+
+def _encode_alter_configs_request_v0(msg: AlterConfigsRequest, out: WireBuffer) -> None:
+    out += _pack_i(len(msg.resources))
+    for resources_item in msg.resources:
+        _encode_alter_configs_resource_v0(resources_item, out)
+    out += _pack_t(msg.validate_only)
+
+
+def _decode_alter_configs_resource_response_v0(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[AlterConfigsResourceResponse, int]:
+    error_code, error_message_length = _unpack_hh(buf, pos)
+    error_message, pos = take_nullable_string(buf, pos + 4, error_message_length)
+    resource_type, resource_name_length = _unpack_bh(buf, pos)
+    resource_name, pos = take_string(buf, pos + 3, resource_name_length)
+    return AlterConfigsResourceResponse(error_code, error_message, resource_type, resource_name), pos
+
+
+def _encode_alter_configs_resource_response_v0(msg: AlterConfigsResourceResponse, out: WireBuffer) -> None:
+    out += _pack_h(msg.error_code)
+    write_nullable_string(msg.error_message, out)
+    resource_name_bytes = msg.resource_name.encode()
+    out += _pack_bh(msg.resource_type, len(resource_name_bytes))
+    out += resource_name_bytes
+
+
+def _decode_alter_configs_response_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[AlterConfigsResponse, int]:
+    throttle_time_ms, responses_count = _unpack_ii(buf, pos)
+    pos += 8
+    check_count(responses_count, len(buf) - pos, 7, budget)
+    responses: list[AlterConfigsResourceResponse] = []
+    for _ in range(responses_count):
+        responses_item, pos = _decode_alter_configs_resource_response_v0(buf, pos, budget)
+        responses.append(responses_item)
+    return AlterConfigsResponse(throttle_time_ms, responses), pos
+
+
+def _encode_alter_configs_response_v0(msg: AlterConfigsResponse, out: WireBuffer) -> None:
+    out += _pack_ii(msg.throttle_time_ms, len(msg.responses))
+    for responses_item in msg.responses:
+        _encode_alter_configs_resource_response_v0(responses_item, out)
+
+
+AlterConfigsRequest.DECODERS = (
+    _decode_alter_configs_request_v0,
+    _decode_alter_configs_request_v0,
+)
+
+AlterConfigsRequest.ENCODERS = (
+    _encode_alter_configs_request_v0,
+    _encode_alter_configs_request_v0,
+)
+
+AlterConfigsResponse.DECODERS = (
+    _decode_alter_configs_response_v0,
+    _decode_alter_configs_response_v0,
+)
+
+AlterConfigsResponse.ENCODERS = (
+    _encode_alter_configs_response_v0,
+    _encode_alter_configs_response_v0,
+)

@@ -1,0 +1,119 @@
+"""ConsumerProtocolAssignment: a structure kept in records or files.
+
+Generated from the ConsumerProtocolAssignment schema by scripts/generate.
+
+Source: implementation page and KIPs of the structure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from struct import Struct
+from typing import ClassVar
+
+from barnabas.wire.protocol.wire import (
+    Budget,
+    Message,
+    Part,
+    WireBuffer,
+    check_count,
+    read_int32s,
+    read_nullable_bytes,
+    read_string,
+    write_int32s,
+    write_nullable_bytes,
+    write_string,
+)
+
+_pack_i = Struct(">i").pack
+_unpack_i = Struct(">i").unpack_from
+
+
+class TopicPartition(Part):
+    """Part of ConsumerProtocolAssignment."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "topic",
+        "partitions",
+    )
+    __slots__ = FIELDS
+
+    def __init__(
+        self,
+        topic: str = "",
+        partitions: list[int] | None = None,
+    ) -> None:
+        self.topic = topic
+        self.partitions: list[int] = [] if partitions is None else partitions
+
+
+class ConsumerProtocolAssignment(Message):
+    """ConsumerProtocolAssignment, versions 0-1."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "assigned_partitions",
+        "user_data",
+    )
+    __slots__ = FIELDS
+
+    SCHEMA_NAME: ClassVar[str] = "ConsumerProtocolAssignment"
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 1
+    DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[ConsumerProtocolAssignment, int]] | None, ...]]
+    ENCODERS: ClassVar[tuple[Callable[[ConsumerProtocolAssignment, WireBuffer], None] | None, ...]]
+
+    def __init__(
+        self,
+        assigned_partitions: list[TopicPartition] | None = None,
+        user_data: bytes | None = None,
+    ) -> None:
+        self.assigned_partitions: list[TopicPartition] = [] if assigned_partitions is None else assigned_partitions
+        self.user_data = user_data
+
+
+def _decode_topic_partition_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[TopicPartition, int]:
+    topic, pos = read_string(buf, pos)
+    (partitions_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(partitions_count, len(buf) - pos, 4, budget)
+    partitions = read_int32s(buf, pos, partitions_count)
+    pos += 4 * partitions_count
+    return TopicPartition(topic, partitions), pos
+
+
+def _encode_topic_partition_v0(msg: TopicPartition, out: WireBuffer) -> None:
+    write_string(msg.topic, out)
+    out += _pack_i(len(msg.partitions))
+    write_int32s(msg.partitions, out)
+
+
+def _decode_consumer_protocol_assignment_v0(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[ConsumerProtocolAssignment, int]:
+    (assigned_partitions_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(assigned_partitions_count, len(buf) - pos, 6, budget)
+    assigned_partitions: list[TopicPartition] = []
+    for _ in range(assigned_partitions_count):
+        assigned_partitions_item, pos = _decode_topic_partition_v0(buf, pos, budget)
+        assigned_partitions.append(assigned_partitions_item)
+    user_data, pos = read_nullable_bytes(buf, pos)
+    return ConsumerProtocolAssignment(assigned_partitions, user_data), pos
+
+
+def _encode_consumer_protocol_assignment_v0(msg: ConsumerProtocolAssignment, out: WireBuffer) -> None:
+    out += _pack_i(len(msg.assigned_partitions))
+    for assigned_partitions_item in msg.assigned_partitions:
+        _encode_topic_partition_v0(assigned_partitions_item, out)
+    write_nullable_bytes(msg.user_data, out)
+
+
+ConsumerProtocolAssignment.DECODERS = (
+    _decode_consumer_protocol_assignment_v0,
+    _decode_consumer_protocol_assignment_v0,
+)
+
+ConsumerProtocolAssignment.ENCODERS = (
+    _encode_consumer_protocol_assignment_v0,
+    _encode_consumer_protocol_assignment_v0,
+)

@@ -1,0 +1,153 @@
+"""ConsumerProtocolSubscription: a structure kept in records or files.
+
+Generated from the ConsumerProtocolSubscription schema by scripts/generate.
+
+Source: implementation page and KIPs of the structure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from struct import Struct
+from typing import ClassVar
+
+from barnabas.wire.protocol.wire import (
+    Budget,
+    Message,
+    Part,
+    WireBuffer,
+    check_count,
+    read_int32s,
+    read_nullable_bytes,
+    read_string,
+    write_int32s,
+    write_nullable_bytes,
+    write_string,
+)
+
+_pack_i = Struct(">i").pack
+_unpack_i = Struct(">i").unpack_from
+
+
+class TopicPartition(Part):
+    """Part of ConsumerProtocolSubscription."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "topic",  # versions 1+
+        "partitions",  # versions 1+
+    )
+    __slots__ = FIELDS
+
+    def __init__(
+        self,
+        topic: str = "",
+        partitions: list[int] | None = None,
+    ) -> None:
+        self.topic = topic
+        self.partitions: list[int] = [] if partitions is None else partitions
+
+
+class ConsumerProtocolSubscription(Message):
+    """ConsumerProtocolSubscription, versions 0-1."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "topics",
+        "user_data",
+        "owned_partitions",  # versions 1+
+    )
+    __slots__ = FIELDS
+
+    SCHEMA_NAME: ClassVar[str] = "ConsumerProtocolSubscription"
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 1
+    DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[ConsumerProtocolSubscription, int]] | None, ...]]
+    ENCODERS: ClassVar[tuple[Callable[[ConsumerProtocolSubscription, WireBuffer], None] | None, ...]]
+
+    def __init__(
+        self,
+        topics: list[str] | None = None,
+        user_data: bytes | None = None,
+        owned_partitions: list[TopicPartition] | None = None,
+    ) -> None:
+        self.topics: list[str] = [] if topics is None else topics
+        self.user_data = user_data
+        self.owned_partitions: list[TopicPartition] = [] if owned_partitions is None else owned_partitions
+
+
+def _decode_consumer_protocol_subscription_v0(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[ConsumerProtocolSubscription, int]:
+    (topics_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(topics_count, len(buf) - pos, 2, budget)
+    topics: list[str] = []
+    for _ in range(topics_count):
+        topics_item, pos = read_string(buf, pos)
+        topics.append(topics_item)
+    user_data, pos = read_nullable_bytes(buf, pos)
+    return ConsumerProtocolSubscription(topics, user_data), pos
+
+
+def _encode_consumer_protocol_subscription_v0(msg: ConsumerProtocolSubscription, out: WireBuffer) -> None:
+    out += _pack_i(len(msg.topics))
+    for topics_item in msg.topics:
+        write_string(topics_item, out)
+    write_nullable_bytes(msg.user_data, out)
+
+
+def _decode_topic_partition_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[TopicPartition, int]:
+    topic, pos = read_string(buf, pos)
+    (partitions_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(partitions_count, len(buf) - pos, 4, budget)
+    partitions = read_int32s(buf, pos, partitions_count)
+    pos += 4 * partitions_count
+    return TopicPartition(topic, partitions), pos
+
+
+def _encode_topic_partition_v1(msg: TopicPartition, out: WireBuffer) -> None:
+    write_string(msg.topic, out)
+    out += _pack_i(len(msg.partitions))
+    write_int32s(msg.partitions, out)
+
+
+def _decode_consumer_protocol_subscription_v1(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[ConsumerProtocolSubscription, int]:
+    (topics_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(topics_count, len(buf) - pos, 2, budget)
+    topics: list[str] = []
+    for _ in range(topics_count):
+        topics_item, pos = read_string(buf, pos)
+        topics.append(topics_item)
+    user_data, pos = read_nullable_bytes(buf, pos)
+    (owned_partitions_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(owned_partitions_count, len(buf) - pos, 6, budget)
+    owned_partitions: list[TopicPartition] = []
+    for _ in range(owned_partitions_count):
+        owned_partitions_item, pos = _decode_topic_partition_v1(buf, pos, budget)
+        owned_partitions.append(owned_partitions_item)
+    return ConsumerProtocolSubscription(topics, user_data, owned_partitions), pos
+
+
+def _encode_consumer_protocol_subscription_v1(msg: ConsumerProtocolSubscription, out: WireBuffer) -> None:
+    out += _pack_i(len(msg.topics))
+    for topics_item in msg.topics:
+        write_string(topics_item, out)
+    write_nullable_bytes(msg.user_data, out)
+    out += _pack_i(len(msg.owned_partitions))
+    for owned_partitions_item in msg.owned_partitions:
+        _encode_topic_partition_v1(owned_partitions_item, out)
+
+
+ConsumerProtocolSubscription.DECODERS = (
+    _decode_consumer_protocol_subscription_v0,
+    _decode_consumer_protocol_subscription_v1,
+)
+
+ConsumerProtocolSubscription.ENCODERS = (
+    _encode_consumer_protocol_subscription_v0,
+    _encode_consumer_protocol_subscription_v1,
+)

@@ -1,0 +1,355 @@
+"""CreateAcls (API key 30): request and response.
+
+Generated from the CreateAcls schemas by scripts/generate.
+
+Source: protocol guide, the API's section.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from struct import Struct
+from typing import ClassVar
+
+from barnabas.wire.protocol.wire import (
+    Budget,
+    Message,
+    Part,
+    REQUEST_ELEMENT_LIMIT,
+    WireBuffer,
+    check_count,
+    not_in_version,
+    read_compact_count,
+    read_compact_nullable_string,
+    read_compact_string,
+    read_string,
+    skip_tagged_fields,
+    take_nullable_string,
+    take_string,
+    write_compact_nullable_string,
+    write_compact_string,
+    write_nullable_string,
+    write_string,
+    write_uvarint,
+)
+
+_pack_b = Struct(">b").pack
+_pack_bb = Struct(">bb").pack
+_pack_bbB = Struct(">bbB").pack
+_pack_bh = Struct(">bh").pack
+_pack_h = Struct(">h").pack
+_pack_i = Struct(">i").pack
+_pack_ii = Struct(">ii").pack
+_unpack_b = Struct(">b").unpack_from
+_unpack_bb = Struct(">bb").unpack_from
+_unpack_bh = Struct(">bh").unpack_from
+_unpack_h = Struct(">h").unpack_from
+_unpack_hh = Struct(">hh").unpack_from
+_unpack_i = Struct(">i").unpack_from
+_unpack_ii = Struct(">ii").unpack_from
+
+
+class AclCreation(Part):
+    """Part of CreateAclsRequest."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "resource_type",
+        "resource_name",
+        "resource_pattern_type",  # versions 1+
+        "principal",
+        "host",
+        "operation",
+        "permission_type",
+    )
+    __slots__ = FIELDS
+
+    def __init__(
+        self,
+        resource_type: int = 0,
+        resource_name: str = "",
+        resource_pattern_type: int = 3,
+        principal: str = "",
+        host: str = "",
+        operation: int = 0,
+        permission_type: int = 0,
+    ) -> None:
+        self.resource_type = resource_type
+        self.resource_name = resource_name
+        self.resource_pattern_type = resource_pattern_type
+        self.principal = principal
+        self.host = host
+        self.operation = operation
+        self.permission_type = permission_type
+
+
+class CreateAclsRequest(Message):
+    """CreateAclsRequest (API key 30), versions 0-2."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = ("creations",)
+    __slots__ = FIELDS
+
+    SCHEMA_NAME: ClassVar[str] = "CreateAclsRequest"
+    API_KEY: ClassVar[int] = 30
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 2
+    ELEMENT_LIMIT: ClassVar[int] = REQUEST_ELEMENT_LIMIT
+    DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[CreateAclsRequest, int]] | None, ...]]
+    ENCODERS: ClassVar[tuple[Callable[[CreateAclsRequest, WireBuffer], None] | None, ...]]
+
+    def __init__(
+        self,
+        creations: list[AclCreation] | None = None,
+    ) -> None:
+        self.creations: list[AclCreation] = [] if creations is None else creations
+
+
+class AclCreationResult(Part):
+    """Part of CreateAclsResponse."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "error_code",
+        "error_message",
+    )
+    __slots__ = FIELDS
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        error_message: str | None = "",
+    ) -> None:
+        self.error_code = error_code
+        self.error_message = error_message
+
+
+class CreateAclsResponse(Message):
+    """CreateAclsResponse (API key 30), versions 0-2."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "throttle_time_ms",
+        "results",
+    )
+    __slots__ = FIELDS
+
+    SCHEMA_NAME: ClassVar[str] = "CreateAclsResponse"
+    API_KEY: ClassVar[int] = 30
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 2
+    DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[CreateAclsResponse, int]] | None, ...]]
+    ENCODERS: ClassVar[tuple[Callable[[CreateAclsResponse, WireBuffer], None] | None, ...]]
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        results: list[AclCreationResult] | None = None,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.results: list[AclCreationResult] = [] if results is None else results
+
+
+def _decode_acl_creation_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[AclCreation, int]:
+    resource_type, resource_name_length = _unpack_bh(buf, pos)
+    resource_name, pos = take_string(buf, pos + 3, resource_name_length)
+    principal, pos = read_string(buf, pos)
+    host, pos = read_string(buf, pos)
+    operation, permission_type = _unpack_bb(buf, pos)
+    return AclCreation(resource_type, resource_name, 3, principal, host, operation, permission_type), pos + 2
+
+
+def _encode_acl_creation_v0(msg: AclCreation, out: WireBuffer) -> None:
+    if msg.resource_pattern_type != 3:
+        raise not_in_version("AclCreation.resource_pattern_type")
+    resource_name_bytes = msg.resource_name.encode()
+    out += _pack_bh(msg.resource_type, len(resource_name_bytes))
+    out += resource_name_bytes
+    write_string(msg.principal, out)
+    write_string(msg.host, out)
+    out += _pack_bb(msg.operation, msg.permission_type)
+
+
+def _decode_create_acls_request_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[CreateAclsRequest, int]:
+    (creations_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(creations_count, len(buf) - pos, 9, budget)
+    creations: list[AclCreation] = []
+    for _ in range(creations_count):
+        creations_item, pos = _decode_acl_creation_v0(buf, pos, budget)
+        creations.append(creations_item)
+    return CreateAclsRequest(creations), pos
+
+
+def _encode_create_acls_request_v0(msg: CreateAclsRequest, out: WireBuffer) -> None:
+    out += _pack_i(len(msg.creations))
+    for creations_item in msg.creations:
+        _encode_acl_creation_v0(creations_item, out)
+
+
+def _decode_acl_creation_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[AclCreation, int]:
+    resource_type, resource_name_length = _unpack_bh(buf, pos)
+    resource_name, pos = take_string(buf, pos + 3, resource_name_length)
+    resource_pattern_type, principal_length = _unpack_bh(buf, pos)
+    principal, pos = take_string(buf, pos + 3, principal_length)
+    host, pos = read_string(buf, pos)
+    operation, permission_type = _unpack_bb(buf, pos)
+    return AclCreation(
+        resource_type, resource_name, resource_pattern_type, principal, host, operation, permission_type
+    ), pos + 2
+
+
+def _encode_acl_creation_v1(msg: AclCreation, out: WireBuffer) -> None:
+    resource_name_bytes = msg.resource_name.encode()
+    out += _pack_bh(msg.resource_type, len(resource_name_bytes))
+    out += resource_name_bytes
+    principal_bytes = msg.principal.encode()
+    out += _pack_bh(msg.resource_pattern_type, len(principal_bytes))
+    out += principal_bytes
+    write_string(msg.host, out)
+    out += _pack_bb(msg.operation, msg.permission_type)
+
+
+def _decode_create_acls_request_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[CreateAclsRequest, int]:
+    (creations_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(creations_count, len(buf) - pos, 10, budget)
+    creations: list[AclCreation] = []
+    for _ in range(creations_count):
+        creations_item, pos = _decode_acl_creation_v1(buf, pos, budget)
+        creations.append(creations_item)
+    return CreateAclsRequest(creations), pos
+
+
+def _encode_create_acls_request_v1(msg: CreateAclsRequest, out: WireBuffer) -> None:
+    out += _pack_i(len(msg.creations))
+    for creations_item in msg.creations:
+        _encode_acl_creation_v1(creations_item, out)
+
+
+def _decode_acl_creation_v2(buf: memoryview, pos: int, budget: Budget) -> tuple[AclCreation, int]:
+    (resource_type,) = _unpack_b(buf, pos)
+    resource_name, pos = read_compact_string(buf, pos + 1)
+    (resource_pattern_type,) = _unpack_b(buf, pos)
+    principal, pos = read_compact_string(buf, pos + 1)
+    host, pos = read_compact_string(buf, pos)
+    operation, permission_type = _unpack_bb(buf, pos)
+    pos += 3
+    if buf[pos - 1]:
+        pos = skip_tagged_fields(buf, pos - 1, budget)
+    return AclCreation(
+        resource_type, resource_name, resource_pattern_type, principal, host, operation, permission_type
+    ), pos
+
+
+def _encode_acl_creation_v2(msg: AclCreation, out: WireBuffer) -> None:
+    out += _pack_b(msg.resource_type)
+    write_compact_string(msg.resource_name, out)
+    out += _pack_b(msg.resource_pattern_type)
+    write_compact_string(msg.principal, out)
+    write_compact_string(msg.host, out)
+    out += _pack_bbB(msg.operation, msg.permission_type, 0)
+
+
+def _decode_create_acls_request_v2(buf: memoryview, pos: int, budget: Budget) -> tuple[CreateAclsRequest, int]:
+    creations_count, pos = read_compact_count(buf, pos, 8, budget)
+    creations: list[AclCreation] = []
+    for _ in range(creations_count):
+        creations_item, pos = _decode_acl_creation_v2(buf, pos, budget)
+        creations.append(creations_item)
+    pos += 1
+    if buf[pos - 1]:
+        pos = skip_tagged_fields(buf, pos - 1, budget)
+    return CreateAclsRequest(creations), pos
+
+
+def _encode_create_acls_request_v2(msg: CreateAclsRequest, out: WireBuffer) -> None:
+    write_uvarint(len(msg.creations) + 1, out)
+    for creations_item in msg.creations:
+        _encode_acl_creation_v2(creations_item, out)
+    out.append(0)
+
+
+def _decode_acl_creation_result_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[AclCreationResult, int]:
+    error_code, error_message_length = _unpack_hh(buf, pos)
+    error_message, pos = take_nullable_string(buf, pos + 4, error_message_length)
+    return AclCreationResult(error_code, error_message), pos
+
+
+def _encode_acl_creation_result_v0(msg: AclCreationResult, out: WireBuffer) -> None:
+    out += _pack_h(msg.error_code)
+    write_nullable_string(msg.error_message, out)
+
+
+def _decode_create_acls_response_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[CreateAclsResponse, int]:
+    throttle_time_ms, results_count = _unpack_ii(buf, pos)
+    pos += 8
+    check_count(results_count, len(buf) - pos, 4, budget)
+    results: list[AclCreationResult] = []
+    for _ in range(results_count):
+        results_item, pos = _decode_acl_creation_result_v0(buf, pos, budget)
+        results.append(results_item)
+    return CreateAclsResponse(throttle_time_ms, results), pos
+
+
+def _encode_create_acls_response_v0(msg: CreateAclsResponse, out: WireBuffer) -> None:
+    out += _pack_ii(msg.throttle_time_ms, len(msg.results))
+    for results_item in msg.results:
+        _encode_acl_creation_result_v0(results_item, out)
+
+
+def _decode_acl_creation_result_v2(buf: memoryview, pos: int, budget: Budget) -> tuple[AclCreationResult, int]:
+    (error_code,) = _unpack_h(buf, pos)
+    error_message, pos = read_compact_nullable_string(buf, pos + 2)
+    pos += 1
+    if buf[pos - 1]:
+        pos = skip_tagged_fields(buf, pos - 1, budget)
+    return AclCreationResult(error_code, error_message), pos
+
+
+def _encode_acl_creation_result_v2(msg: AclCreationResult, out: WireBuffer) -> None:
+    out += _pack_h(msg.error_code)
+    write_compact_nullable_string(msg.error_message, out)
+    out.append(0)
+
+
+def _decode_create_acls_response_v2(buf: memoryview, pos: int, budget: Budget) -> tuple[CreateAclsResponse, int]:
+    (throttle_time_ms,) = _unpack_i(buf, pos)
+    results_count, pos = read_compact_count(buf, pos + 4, 4, budget)
+    results: list[AclCreationResult] = []
+    for _ in range(results_count):
+        results_item, pos = _decode_acl_creation_result_v2(buf, pos, budget)
+        results.append(results_item)
+    pos += 1
+    if buf[pos - 1]:
+        pos = skip_tagged_fields(buf, pos - 1, budget)
+    return CreateAclsResponse(throttle_time_ms, results), pos
+
+
+def _encode_create_acls_response_v2(msg: CreateAclsResponse, out: WireBuffer) -> None:
+    out += _pack_i(msg.throttle_time_ms)
+    write_uvarint(len(msg.results) + 1, out)
+    for results_item in msg.results:
+        _encode_acl_creation_result_v2(results_item, out)
+    out.append(0)
+
+
+CreateAclsRequest.DECODERS = (
+    _decode_create_acls_request_v0,
+    _decode_create_acls_request_v1,
+    _decode_create_acls_request_v2,
+)
+
+CreateAclsRequest.ENCODERS = (
+    _encode_create_acls_request_v0,
+    _encode_create_acls_request_v1,
+    _encode_create_acls_request_v2,
+)
+
+CreateAclsResponse.DECODERS = (
+    _decode_create_acls_response_v0,
+    _decode_create_acls_response_v0,
+    _decode_create_acls_response_v2,
+)
+
+CreateAclsResponse.ENCODERS = (
+    _encode_create_acls_response_v0,
+    _encode_create_acls_response_v0,
+    _encode_create_acls_response_v2,
+)

@@ -1,0 +1,305 @@
+"""CreateDelegationToken (API key 38): request and response.
+
+Generated from the CreateDelegationToken schemas by scripts/generate.
+
+Source: protocol guide, the API's section.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from struct import Struct
+from typing import ClassVar
+
+from barnabas.wire.protocol.wire import (
+    Budget,
+    Message,
+    Part,
+    REQUEST_ELEMENT_LIMIT,
+    WireBuffer,
+    check_count,
+    read_bytes,
+    read_compact_bytes,
+    read_compact_count,
+    read_compact_string,
+    read_string,
+    skip_tagged_fields,
+    take_string,
+    write_bytes,
+    write_compact_bytes,
+    write_compact_string,
+    write_string,
+    write_uvarint,
+)
+
+_pack_h = Struct(">h").pack
+_pack_hh = Struct(">hh").pack
+_pack_i = Struct(">i").pack
+_pack_iB = Struct(">iB").pack
+_pack_q = Struct(">q").pack
+_pack_qB = Struct(">qB").pack
+_pack_qqq = Struct(">qqq").pack
+_pack_qqqh = Struct(">qqqh").pack
+_unpack_h = Struct(">h").unpack_from
+_unpack_hh = Struct(">hh").unpack_from
+_unpack_i = Struct(">i").unpack_from
+_unpack_q = Struct(">q").unpack_from
+_unpack_qqq = Struct(">qqq").unpack_from
+_unpack_qqqh = Struct(">qqqh").unpack_from
+
+
+class CreatableRenewers(Part):
+    """Part of CreateDelegationTokenRequest."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "principal_type",
+        "principal_name",
+    )
+    __slots__ = FIELDS
+
+    def __init__(
+        self,
+        principal_type: str = "",
+        principal_name: str = "",
+    ) -> None:
+        self.principal_type = principal_type
+        self.principal_name = principal_name
+
+
+class CreateDelegationTokenRequest(Message):
+    """CreateDelegationTokenRequest (API key 38), versions 0-2."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "renewers",
+        "max_lifetime_ms",
+    )
+    __slots__ = FIELDS
+
+    SCHEMA_NAME: ClassVar[str] = "CreateDelegationTokenRequest"
+    API_KEY: ClassVar[int] = 38
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 2
+    ELEMENT_LIMIT: ClassVar[int] = REQUEST_ELEMENT_LIMIT
+    DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[CreateDelegationTokenRequest, int]] | None, ...]]
+    ENCODERS: ClassVar[tuple[Callable[[CreateDelegationTokenRequest, WireBuffer], None] | None, ...]]
+
+    def __init__(
+        self,
+        renewers: list[CreatableRenewers] | None = None,
+        max_lifetime_ms: int = 0,
+    ) -> None:
+        self.renewers: list[CreatableRenewers] = [] if renewers is None else renewers
+        self.max_lifetime_ms = max_lifetime_ms
+
+
+class CreateDelegationTokenResponse(Message):
+    """CreateDelegationTokenResponse (API key 38), versions 0-2."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "error_code",
+        "principal_type",
+        "principal_name",
+        "issue_timestamp_ms",
+        "expiry_timestamp_ms",
+        "max_timestamp_ms",
+        "token_id",
+        "hmac",
+        "throttle_time_ms",
+    )
+    __slots__ = FIELDS
+
+    SCHEMA_NAME: ClassVar[str] = "CreateDelegationTokenResponse"
+    API_KEY: ClassVar[int] = 38
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 2
+    DECODERS: ClassVar[
+        tuple[Callable[[memoryview, int, Budget], tuple[CreateDelegationTokenResponse, int]] | None, ...]
+    ]
+    ENCODERS: ClassVar[tuple[Callable[[CreateDelegationTokenResponse, WireBuffer], None] | None, ...]]
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        principal_type: str = "",
+        principal_name: str = "",
+        issue_timestamp_ms: int = 0,
+        expiry_timestamp_ms: int = 0,
+        max_timestamp_ms: int = 0,
+        token_id: str = "",
+        hmac: bytes = b"",
+        throttle_time_ms: int = 0,
+    ) -> None:
+        self.error_code = error_code
+        self.principal_type = principal_type
+        self.principal_name = principal_name
+        self.issue_timestamp_ms = issue_timestamp_ms
+        self.expiry_timestamp_ms = expiry_timestamp_ms
+        self.max_timestamp_ms = max_timestamp_ms
+        self.token_id = token_id
+        self.hmac = hmac
+        self.throttle_time_ms = throttle_time_ms
+
+
+def _decode_creatable_renewers_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[CreatableRenewers, int]:
+    principal_type, pos = read_string(buf, pos)
+    principal_name, pos = read_string(buf, pos)
+    return CreatableRenewers(principal_type, principal_name), pos
+
+
+def _encode_creatable_renewers_v0(msg: CreatableRenewers, out: WireBuffer) -> None:
+    write_string(msg.principal_type, out)
+    write_string(msg.principal_name, out)
+
+
+def _decode_create_delegation_token_request_v0(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[CreateDelegationTokenRequest, int]:
+    (renewers_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(renewers_count, len(buf) - pos, 4, budget)
+    renewers: list[CreatableRenewers] = []
+    for _ in range(renewers_count):
+        renewers_item, pos = _decode_creatable_renewers_v0(buf, pos, budget)
+        renewers.append(renewers_item)
+    (max_lifetime_ms,) = _unpack_q(buf, pos)
+    return CreateDelegationTokenRequest(renewers, max_lifetime_ms), pos + 8
+
+
+def _encode_create_delegation_token_request_v0(msg: CreateDelegationTokenRequest, out: WireBuffer) -> None:
+    out += _pack_i(len(msg.renewers))
+    for renewers_item in msg.renewers:
+        _encode_creatable_renewers_v0(renewers_item, out)
+    out += _pack_q(msg.max_lifetime_ms)
+
+
+def _decode_creatable_renewers_v2(buf: memoryview, pos: int, budget: Budget) -> tuple[CreatableRenewers, int]:
+    principal_type, pos = read_compact_string(buf, pos)
+    principal_name, pos = read_compact_string(buf, pos)
+    pos += 1
+    if buf[pos - 1]:
+        pos = skip_tagged_fields(buf, pos - 1, budget)
+    return CreatableRenewers(principal_type, principal_name), pos
+
+
+def _encode_creatable_renewers_v2(msg: CreatableRenewers, out: WireBuffer) -> None:
+    write_compact_string(msg.principal_type, out)
+    write_compact_string(msg.principal_name, out)
+    out.append(0)
+
+
+def _decode_create_delegation_token_request_v2(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[CreateDelegationTokenRequest, int]:
+    renewers_count, pos = read_compact_count(buf, pos, 3, budget)
+    renewers: list[CreatableRenewers] = []
+    for _ in range(renewers_count):
+        renewers_item, pos = _decode_creatable_renewers_v2(buf, pos, budget)
+        renewers.append(renewers_item)
+    (max_lifetime_ms,) = _unpack_q(buf, pos)
+    pos += 9
+    if buf[pos - 1]:
+        pos = skip_tagged_fields(buf, pos - 1, budget)
+    return CreateDelegationTokenRequest(renewers, max_lifetime_ms), pos
+
+
+def _encode_create_delegation_token_request_v2(msg: CreateDelegationTokenRequest, out: WireBuffer) -> None:
+    write_uvarint(len(msg.renewers) + 1, out)
+    for renewers_item in msg.renewers:
+        _encode_creatable_renewers_v2(renewers_item, out)
+    out += _pack_qB(msg.max_lifetime_ms, 0)
+
+
+def _decode_create_delegation_token_response_v0(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[CreateDelegationTokenResponse, int]:
+    error_code, principal_type_length = _unpack_hh(buf, pos)
+    principal_type, pos = take_string(buf, pos + 4, principal_type_length)
+    principal_name, pos = read_string(buf, pos)
+    issue_timestamp_ms, expiry_timestamp_ms, max_timestamp_ms, token_id_length = _unpack_qqqh(buf, pos)
+    token_id, pos = take_string(buf, pos + 26, token_id_length)
+    hmac, pos = read_bytes(buf, pos)
+    (throttle_time_ms,) = _unpack_i(buf, pos)
+    return CreateDelegationTokenResponse(
+        error_code,
+        principal_type,
+        principal_name,
+        issue_timestamp_ms,
+        expiry_timestamp_ms,
+        max_timestamp_ms,
+        token_id,
+        hmac,
+        throttle_time_ms,
+    ), pos + 4
+
+
+def _encode_create_delegation_token_response_v0(msg: CreateDelegationTokenResponse, out: WireBuffer) -> None:
+    principal_type_bytes = msg.principal_type.encode()
+    out += _pack_hh(msg.error_code, len(principal_type_bytes))
+    out += principal_type_bytes
+    write_string(msg.principal_name, out)
+    token_id_bytes = msg.token_id.encode()
+    out += _pack_qqqh(msg.issue_timestamp_ms, msg.expiry_timestamp_ms, msg.max_timestamp_ms, len(token_id_bytes))
+    out += token_id_bytes
+    write_bytes(msg.hmac, out)
+    out += _pack_i(msg.throttle_time_ms)
+
+
+def _decode_create_delegation_token_response_v2(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[CreateDelegationTokenResponse, int]:
+    (error_code,) = _unpack_h(buf, pos)
+    principal_type, pos = read_compact_string(buf, pos + 2)
+    principal_name, pos = read_compact_string(buf, pos)
+    issue_timestamp_ms, expiry_timestamp_ms, max_timestamp_ms = _unpack_qqq(buf, pos)
+    token_id, pos = read_compact_string(buf, pos + 24)
+    hmac, pos = read_compact_bytes(buf, pos)
+    (throttle_time_ms,) = _unpack_i(buf, pos)
+    pos += 5
+    if buf[pos - 1]:
+        pos = skip_tagged_fields(buf, pos - 1, budget)
+    return CreateDelegationTokenResponse(
+        error_code,
+        principal_type,
+        principal_name,
+        issue_timestamp_ms,
+        expiry_timestamp_ms,
+        max_timestamp_ms,
+        token_id,
+        hmac,
+        throttle_time_ms,
+    ), pos
+
+
+def _encode_create_delegation_token_response_v2(msg: CreateDelegationTokenResponse, out: WireBuffer) -> None:
+    out += _pack_h(msg.error_code)
+    write_compact_string(msg.principal_type, out)
+    write_compact_string(msg.principal_name, out)
+    out += _pack_qqq(msg.issue_timestamp_ms, msg.expiry_timestamp_ms, msg.max_timestamp_ms)
+    write_compact_string(msg.token_id, out)
+    write_compact_bytes(msg.hmac, out)
+    out += _pack_iB(msg.throttle_time_ms, 0)
+
+
+CreateDelegationTokenRequest.DECODERS = (
+    _decode_create_delegation_token_request_v0,
+    _decode_create_delegation_token_request_v0,
+    _decode_create_delegation_token_request_v2,
+)
+
+CreateDelegationTokenRequest.ENCODERS = (
+    _encode_create_delegation_token_request_v0,
+    _encode_create_delegation_token_request_v0,
+    _encode_create_delegation_token_request_v2,
+)
+
+CreateDelegationTokenResponse.DECODERS = (
+    _decode_create_delegation_token_response_v0,
+    _decode_create_delegation_token_response_v0,
+    _decode_create_delegation_token_response_v2,
+)
+
+CreateDelegationTokenResponse.ENCODERS = (
+    _encode_create_delegation_token_response_v0,
+    _encode_create_delegation_token_response_v0,
+    _encode_create_delegation_token_response_v2,
+)

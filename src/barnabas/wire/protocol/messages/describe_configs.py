@@ -1,0 +1,557 @@
+"""DescribeConfigs (API key 32): request and response.
+
+Generated from the DescribeConfigs schemas by scripts/generate.
+
+Source: protocol guide, the API's section.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from struct import Struct
+from typing import ClassVar
+
+from barnabas.wire.protocol.wire import (
+    Budget,
+    MISSING,
+    Message,
+    Missing,
+    Part,
+    REQUEST_ELEMENT_LIMIT,
+    WireBuffer,
+    check_count,
+    not_in_version,
+    read_nullable_string,
+    read_string,
+    take_nullable_string,
+    take_string,
+    write_nullable_string,
+    write_string,
+)
+
+_pack_b = Struct(">b").pack
+_pack_bh = Struct(">bh").pack
+_pack_h = Struct(">h").pack
+_pack_i = Struct(">i").pack
+_pack_ii = Struct(">ii").pack
+_pack_t = Struct(">?").pack
+_pack_tbti = Struct(">?b?i").pack
+_pack_tt = Struct(">??").pack
+_pack_ttt = Struct(">???").pack
+_unpack_b = Struct(">b").unpack_from
+_unpack_bh = Struct(">bh").unpack_from
+_unpack_hh = Struct(">hh").unpack_from
+_unpack_i = Struct(">i").unpack_from
+_unpack_ii = Struct(">ii").unpack_from
+_unpack_t = Struct(">?").unpack_from
+_unpack_tbti = Struct(">?b?i").unpack_from
+_unpack_tt = Struct(">??").unpack_from
+_unpack_ttt = Struct(">???").unpack_from
+
+
+class DescribeConfigsResource(Part):
+    """Part of DescribeConfigsRequest."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "resource_type",
+        "resource_name",
+        "configuration_keys",
+    )
+    __slots__ = FIELDS
+
+    def __init__(
+        self,
+        resource_type: int = 0,
+        resource_name: str = "",
+        configuration_keys: list[str] | None | Missing = MISSING,
+    ) -> None:
+        self.resource_type = resource_type
+        self.resource_name = resource_name
+        self.configuration_keys: list[str] | None = (
+            [] if isinstance(configuration_keys, Missing) else configuration_keys
+        )
+
+
+class DescribeConfigsRequest(Message):
+    """DescribeConfigsRequest (API key 32), versions 0-3."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "resources",
+        "include_synonyms",  # versions 1+
+        "include_documentation",  # versions 3+
+    )
+    __slots__ = FIELDS
+
+    SCHEMA_NAME: ClassVar[str] = "DescribeConfigsRequest"
+    API_KEY: ClassVar[int] = 32
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 3
+    ELEMENT_LIMIT: ClassVar[int] = REQUEST_ELEMENT_LIMIT
+    DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[DescribeConfigsRequest, int]] | None, ...]]
+    ENCODERS: ClassVar[tuple[Callable[[DescribeConfigsRequest, WireBuffer], None] | None, ...]]
+
+    def __init__(
+        self,
+        resources: list[DescribeConfigsResource] | None = None,
+        include_synonyms: bool = False,
+        include_documentation: bool = False,
+    ) -> None:
+        self.resources: list[DescribeConfigsResource] = [] if resources is None else resources
+        self.include_synonyms = include_synonyms
+        self.include_documentation = include_documentation
+
+
+class DescribeConfigsSynonym(Part):
+    """Part of DescribeConfigsResponse."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "name",  # versions 1+
+        "value",  # versions 1+
+        "source",  # versions 1+
+    )
+    __slots__ = FIELDS
+
+    def __init__(
+        self,
+        name: str = "",
+        value: str | None = "",
+        source: int = 0,
+    ) -> None:
+        self.name = name
+        self.value = value
+        self.source = source
+
+
+class DescribeConfigsResourceResult(Part):
+    """Part of DescribeConfigsResponse."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "name",
+        "value",
+        "read_only",
+        "is_default",  # versions 0
+        "config_source",  # versions 1+
+        "is_sensitive",
+        "synonyms",  # versions 1+
+        "config_type",  # versions 3+
+        "documentation",  # versions 3+
+    )
+    __slots__ = FIELDS
+
+    def __init__(
+        self,
+        name: str = "",
+        value: str | None = "",
+        read_only: bool = False,
+        is_default: bool = False,
+        config_source: int = -1,
+        is_sensitive: bool = False,
+        synonyms: list[DescribeConfigsSynonym] | None = None,
+        config_type: int = 0,
+        documentation: str | None = "",
+    ) -> None:
+        self.name = name
+        self.value = value
+        self.read_only = read_only
+        self.is_default = is_default
+        self.config_source = config_source
+        self.is_sensitive = is_sensitive
+        self.synonyms: list[DescribeConfigsSynonym] = [] if synonyms is None else synonyms
+        self.config_type = config_type
+        self.documentation = documentation
+
+
+class DescribeConfigsResult(Part):
+    """Part of DescribeConfigsResponse."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "error_code",
+        "error_message",
+        "resource_type",
+        "resource_name",
+        "configs",
+    )
+    __slots__ = FIELDS
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        error_message: str | None = "",
+        resource_type: int = 0,
+        resource_name: str = "",
+        configs: list[DescribeConfigsResourceResult] | None = None,
+    ) -> None:
+        self.error_code = error_code
+        self.error_message = error_message
+        self.resource_type = resource_type
+        self.resource_name = resource_name
+        self.configs: list[DescribeConfigsResourceResult] = [] if configs is None else configs
+
+
+class DescribeConfigsResponse(Message):
+    """DescribeConfigsResponse (API key 32), versions 0-3."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "throttle_time_ms",
+        "results",
+    )
+    __slots__ = FIELDS
+
+    SCHEMA_NAME: ClassVar[str] = "DescribeConfigsResponse"
+    API_KEY: ClassVar[int] = 32
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 3
+    DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[DescribeConfigsResponse, int]] | None, ...]]
+    ENCODERS: ClassVar[tuple[Callable[[DescribeConfigsResponse, WireBuffer], None] | None, ...]]
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        results: list[DescribeConfigsResult] | None = None,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.results: list[DescribeConfigsResult] = [] if results is None else results
+
+
+def _decode_describe_configs_resource_v0(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[DescribeConfigsResource, int]:
+    resource_type, resource_name_length = _unpack_bh(buf, pos)
+    resource_name, pos = take_string(buf, pos + 3, resource_name_length)
+    (configuration_keys_count,) = _unpack_i(buf, pos)
+    pos += 4
+    configuration_keys: list[str] | None = None
+    if configuration_keys_count >= 0:
+        check_count(configuration_keys_count, len(buf) - pos, 2, budget)
+        configuration_keys = []
+        for _ in range(configuration_keys_count):
+            configuration_keys_item, pos = read_string(buf, pos)
+            configuration_keys.append(configuration_keys_item)
+    return DescribeConfigsResource(resource_type, resource_name, configuration_keys), pos
+
+
+def _encode_describe_configs_resource_v0(msg: DescribeConfigsResource, out: WireBuffer) -> None:
+    resource_name_bytes = msg.resource_name.encode()
+    out += _pack_bh(msg.resource_type, len(resource_name_bytes))
+    out += resource_name_bytes
+    out += _pack_i(-1 if msg.configuration_keys is None else len(msg.configuration_keys))
+    if msg.configuration_keys:
+        for configuration_keys_item in msg.configuration_keys:
+            write_string(configuration_keys_item, out)
+
+
+def _decode_describe_configs_request_v0(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[DescribeConfigsRequest, int]:
+    (resources_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(resources_count, len(buf) - pos, 7, budget)
+    resources: list[DescribeConfigsResource] = []
+    for _ in range(resources_count):
+        resources_item, pos = _decode_describe_configs_resource_v0(buf, pos, budget)
+        resources.append(resources_item)
+    return DescribeConfigsRequest(resources), pos
+
+
+def _encode_describe_configs_request_v0(msg: DescribeConfigsRequest, out: WireBuffer) -> None:
+    if msg.include_synonyms:
+        raise not_in_version("DescribeConfigsRequest.include_synonyms")
+    if msg.include_documentation:
+        raise not_in_version("DescribeConfigsRequest.include_documentation")
+    out += _pack_i(len(msg.resources))
+    for resources_item in msg.resources:
+        _encode_describe_configs_resource_v0(resources_item, out)
+
+
+def _decode_describe_configs_request_v1(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[DescribeConfigsRequest, int]:
+    (resources_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(resources_count, len(buf) - pos, 7, budget)
+    resources: list[DescribeConfigsResource] = []
+    for _ in range(resources_count):
+        resources_item, pos = _decode_describe_configs_resource_v0(buf, pos, budget)
+        resources.append(resources_item)
+    (include_synonyms,) = _unpack_t(buf, pos)
+    return DescribeConfigsRequest(resources, include_synonyms), pos + 1
+
+
+def _encode_describe_configs_request_v1(msg: DescribeConfigsRequest, out: WireBuffer) -> None:
+    if msg.include_documentation:
+        raise not_in_version("DescribeConfigsRequest.include_documentation")
+    out += _pack_i(len(msg.resources))
+    for resources_item in msg.resources:
+        _encode_describe_configs_resource_v0(resources_item, out)
+    out += _pack_t(msg.include_synonyms)
+
+
+def _decode_describe_configs_request_v3(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[DescribeConfigsRequest, int]:
+    (resources_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(resources_count, len(buf) - pos, 7, budget)
+    resources: list[DescribeConfigsResource] = []
+    for _ in range(resources_count):
+        resources_item, pos = _decode_describe_configs_resource_v0(buf, pos, budget)
+        resources.append(resources_item)
+    include_synonyms, include_documentation = _unpack_tt(buf, pos)
+    return DescribeConfigsRequest(resources, include_synonyms, include_documentation), pos + 2
+
+
+def _encode_describe_configs_request_v3(msg: DescribeConfigsRequest, out: WireBuffer) -> None:
+    out += _pack_i(len(msg.resources))
+    for resources_item in msg.resources:
+        _encode_describe_configs_resource_v0(resources_item, out)
+    out += _pack_tt(msg.include_synonyms, msg.include_documentation)
+
+
+def _decode_describe_configs_resource_result_v0(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[DescribeConfigsResourceResult, int]:
+    name, pos = read_string(buf, pos)
+    value, pos = read_nullable_string(buf, pos)
+    read_only, is_default, is_sensitive = _unpack_ttt(buf, pos)
+    return DescribeConfigsResourceResult(name, value, read_only, is_default, -1, is_sensitive), pos + 3
+
+
+def _encode_describe_configs_resource_result_v0(msg: DescribeConfigsResourceResult, out: WireBuffer) -> None:
+    write_string(msg.name, out)
+    write_nullable_string(msg.value, out)
+    out += _pack_ttt(msg.read_only, msg.is_default, msg.is_sensitive)
+
+
+def _decode_describe_configs_result_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[DescribeConfigsResult, int]:
+    error_code, error_message_length = _unpack_hh(buf, pos)
+    error_message, pos = take_nullable_string(buf, pos + 4, error_message_length)
+    resource_type, resource_name_length = _unpack_bh(buf, pos)
+    resource_name, pos = take_string(buf, pos + 3, resource_name_length)
+    (configs_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(configs_count, len(buf) - pos, 7, budget)
+    configs: list[DescribeConfigsResourceResult] = []
+    for _ in range(configs_count):
+        configs_item, pos = _decode_describe_configs_resource_result_v0(buf, pos, budget)
+        configs.append(configs_item)
+    return DescribeConfigsResult(error_code, error_message, resource_type, resource_name, configs), pos
+
+
+def _encode_describe_configs_result_v0(msg: DescribeConfigsResult, out: WireBuffer) -> None:
+    out += _pack_h(msg.error_code)
+    write_nullable_string(msg.error_message, out)
+    resource_name_bytes = msg.resource_name.encode()
+    out += _pack_bh(msg.resource_type, len(resource_name_bytes))
+    out += resource_name_bytes
+    out += _pack_i(len(msg.configs))
+    for configs_item in msg.configs:
+        _encode_describe_configs_resource_result_v0(configs_item, out)
+
+
+def _decode_describe_configs_response_v0(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[DescribeConfigsResponse, int]:
+    throttle_time_ms, results_count = _unpack_ii(buf, pos)
+    pos += 8
+    check_count(results_count, len(buf) - pos, 11, budget)
+    results: list[DescribeConfigsResult] = []
+    for _ in range(results_count):
+        results_item, pos = _decode_describe_configs_result_v0(buf, pos, budget)
+        results.append(results_item)
+    return DescribeConfigsResponse(throttle_time_ms, results), pos
+
+
+def _encode_describe_configs_response_v0(msg: DescribeConfigsResponse, out: WireBuffer) -> None:
+    out += _pack_ii(msg.throttle_time_ms, len(msg.results))
+    for results_item in msg.results:
+        _encode_describe_configs_result_v0(results_item, out)
+
+
+def _decode_describe_configs_synonym_v1(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[DescribeConfigsSynonym, int]:
+    name, pos = read_string(buf, pos)
+    value, pos = read_nullable_string(buf, pos)
+    (source,) = _unpack_b(buf, pos)
+    return DescribeConfigsSynonym(name, value, source), pos + 1
+
+
+def _encode_describe_configs_synonym_v1(msg: DescribeConfigsSynonym, out: WireBuffer) -> None:
+    write_string(msg.name, out)
+    write_nullable_string(msg.value, out)
+    out += _pack_b(msg.source)
+
+
+def _decode_describe_configs_resource_result_v1(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[DescribeConfigsResourceResult, int]:
+    name, pos = read_string(buf, pos)
+    value, pos = read_nullable_string(buf, pos)
+    read_only, config_source, is_sensitive, synonyms_count = _unpack_tbti(buf, pos)
+    pos += 7
+    check_count(synonyms_count, len(buf) - pos, 5, budget)
+    synonyms: list[DescribeConfigsSynonym] = []
+    for _ in range(synonyms_count):
+        synonyms_item, pos = _decode_describe_configs_synonym_v1(buf, pos, budget)
+        synonyms.append(synonyms_item)
+    return DescribeConfigsResourceResult(name, value, read_only, False, config_source, is_sensitive, synonyms), pos
+
+
+def _encode_describe_configs_resource_result_v1(msg: DescribeConfigsResourceResult, out: WireBuffer) -> None:
+    if msg.is_default:
+        raise not_in_version("DescribeConfigsResourceResult.is_default")
+    write_string(msg.name, out)
+    write_nullable_string(msg.value, out)
+    out += _pack_tbti(msg.read_only, msg.config_source, msg.is_sensitive, len(msg.synonyms))
+    for synonyms_item in msg.synonyms:
+        _encode_describe_configs_synonym_v1(synonyms_item, out)
+
+
+def _decode_describe_configs_result_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[DescribeConfigsResult, int]:
+    error_code, error_message_length = _unpack_hh(buf, pos)
+    error_message, pos = take_nullable_string(buf, pos + 4, error_message_length)
+    resource_type, resource_name_length = _unpack_bh(buf, pos)
+    resource_name, pos = take_string(buf, pos + 3, resource_name_length)
+    (configs_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(configs_count, len(buf) - pos, 11, budget)
+    configs: list[DescribeConfigsResourceResult] = []
+    for _ in range(configs_count):
+        configs_item, pos = _decode_describe_configs_resource_result_v1(buf, pos, budget)
+        configs.append(configs_item)
+    return DescribeConfigsResult(error_code, error_message, resource_type, resource_name, configs), pos
+
+
+def _encode_describe_configs_result_v1(msg: DescribeConfigsResult, out: WireBuffer) -> None:
+    out += _pack_h(msg.error_code)
+    write_nullable_string(msg.error_message, out)
+    resource_name_bytes = msg.resource_name.encode()
+    out += _pack_bh(msg.resource_type, len(resource_name_bytes))
+    out += resource_name_bytes
+    out += _pack_i(len(msg.configs))
+    for configs_item in msg.configs:
+        _encode_describe_configs_resource_result_v1(configs_item, out)
+
+
+def _decode_describe_configs_response_v1(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[DescribeConfigsResponse, int]:
+    throttle_time_ms, results_count = _unpack_ii(buf, pos)
+    pos += 8
+    check_count(results_count, len(buf) - pos, 11, budget)
+    results: list[DescribeConfigsResult] = []
+    for _ in range(results_count):
+        results_item, pos = _decode_describe_configs_result_v1(buf, pos, budget)
+        results.append(results_item)
+    return DescribeConfigsResponse(throttle_time_ms, results), pos
+
+
+def _encode_describe_configs_response_v1(msg: DescribeConfigsResponse, out: WireBuffer) -> None:
+    out += _pack_ii(msg.throttle_time_ms, len(msg.results))
+    for results_item in msg.results:
+        _encode_describe_configs_result_v1(results_item, out)
+
+
+def _decode_describe_configs_resource_result_v3(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[DescribeConfigsResourceResult, int]:
+    name, pos = read_string(buf, pos)
+    value, pos = read_nullable_string(buf, pos)
+    read_only, config_source, is_sensitive, synonyms_count = _unpack_tbti(buf, pos)
+    pos += 7
+    check_count(synonyms_count, len(buf) - pos, 5, budget)
+    synonyms: list[DescribeConfigsSynonym] = []
+    for _ in range(synonyms_count):
+        synonyms_item, pos = _decode_describe_configs_synonym_v1(buf, pos, budget)
+        synonyms.append(synonyms_item)
+    config_type, documentation_length = _unpack_bh(buf, pos)
+    documentation, pos = take_nullable_string(buf, pos + 3, documentation_length)
+    return DescribeConfigsResourceResult(
+        name, value, read_only, False, config_source, is_sensitive, synonyms, config_type, documentation
+    ), pos
+
+
+def _encode_describe_configs_resource_result_v3(msg: DescribeConfigsResourceResult, out: WireBuffer) -> None:
+    if msg.is_default:
+        raise not_in_version("DescribeConfigsResourceResult.is_default")
+    write_string(msg.name, out)
+    write_nullable_string(msg.value, out)
+    out += _pack_tbti(msg.read_only, msg.config_source, msg.is_sensitive, len(msg.synonyms))
+    for synonyms_item in msg.synonyms:
+        _encode_describe_configs_synonym_v1(synonyms_item, out)
+    out += _pack_b(msg.config_type)
+    write_nullable_string(msg.documentation, out)
+
+
+def _decode_describe_configs_result_v3(buf: memoryview, pos: int, budget: Budget) -> tuple[DescribeConfigsResult, int]:
+    error_code, error_message_length = _unpack_hh(buf, pos)
+    error_message, pos = take_nullable_string(buf, pos + 4, error_message_length)
+    resource_type, resource_name_length = _unpack_bh(buf, pos)
+    resource_name, pos = take_string(buf, pos + 3, resource_name_length)
+    (configs_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(configs_count, len(buf) - pos, 14, budget)
+    configs: list[DescribeConfigsResourceResult] = []
+    for _ in range(configs_count):
+        configs_item, pos = _decode_describe_configs_resource_result_v3(buf, pos, budget)
+        configs.append(configs_item)
+    return DescribeConfigsResult(error_code, error_message, resource_type, resource_name, configs), pos
+
+
+def _encode_describe_configs_result_v3(msg: DescribeConfigsResult, out: WireBuffer) -> None:
+    out += _pack_h(msg.error_code)
+    write_nullable_string(msg.error_message, out)
+    resource_name_bytes = msg.resource_name.encode()
+    out += _pack_bh(msg.resource_type, len(resource_name_bytes))
+    out += resource_name_bytes
+    out += _pack_i(len(msg.configs))
+    for configs_item in msg.configs:
+        _encode_describe_configs_resource_result_v3(configs_item, out)
+
+
+def _decode_describe_configs_response_v3(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[DescribeConfigsResponse, int]:
+    throttle_time_ms, results_count = _unpack_ii(buf, pos)
+    pos += 8
+    check_count(results_count, len(buf) - pos, 11, budget)
+    results: list[DescribeConfigsResult] = []
+    for _ in range(results_count):
+        results_item, pos = _decode_describe_configs_result_v3(buf, pos, budget)
+        results.append(results_item)
+    return DescribeConfigsResponse(throttle_time_ms, results), pos
+
+
+def _encode_describe_configs_response_v3(msg: DescribeConfigsResponse, out: WireBuffer) -> None:
+    out += _pack_ii(msg.throttle_time_ms, len(msg.results))
+    for results_item in msg.results:
+        _encode_describe_configs_result_v3(results_item, out)
+
+
+DescribeConfigsRequest.DECODERS = (
+    _decode_describe_configs_request_v0,
+    _decode_describe_configs_request_v1,
+    _decode_describe_configs_request_v1,
+    _decode_describe_configs_request_v3,
+)
+
+DescribeConfigsRequest.ENCODERS = (
+    _encode_describe_configs_request_v0,
+    _encode_describe_configs_request_v1,
+    _encode_describe_configs_request_v1,
+    _encode_describe_configs_request_v3,
+)
+
+DescribeConfigsResponse.DECODERS = (
+    _decode_describe_configs_response_v0,
+    _decode_describe_configs_response_v1,
+    _decode_describe_configs_response_v1,
+    _decode_describe_configs_response_v3,
+)
+
+DescribeConfigsResponse.ENCODERS = (
+    _encode_describe_configs_response_v0,
+    _encode_describe_configs_response_v1,
+    _encode_describe_configs_response_v1,
+    _encode_describe_configs_response_v3,
+)

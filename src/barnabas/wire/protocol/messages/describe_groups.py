@@ -1,0 +1,548 @@
+"""DescribeGroups (API key 15): request and response.
+
+Generated from the DescribeGroups schemas by scripts/generate.
+
+Source: protocol guide, the API's section.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from struct import Struct
+from typing import ClassVar
+
+from barnabas.wire.protocol.wire import (
+    Budget,
+    Message,
+    Part,
+    REQUEST_ELEMENT_LIMIT,
+    WireBuffer,
+    check_count,
+    not_in_version,
+    read_bytes,
+    read_compact_bytes,
+    read_compact_count,
+    read_compact_nullable_string,
+    read_compact_string,
+    read_nullable_string,
+    read_string,
+    skip_tagged_fields,
+    take_string,
+    write_bytes,
+    write_compact_bytes,
+    write_compact_nullable_string,
+    write_compact_string,
+    write_nullable_string,
+    write_string,
+    write_uvarint,
+)
+
+_pack_h = Struct(">h").pack
+_pack_hh = Struct(">hh").pack
+_pack_i = Struct(">i").pack
+_pack_iB = Struct(">iB").pack
+_pack_ii = Struct(">ii").pack
+_pack_t = Struct(">?").pack
+_pack_tB = Struct(">?B").pack
+_unpack_h = Struct(">h").unpack_from
+_unpack_hh = Struct(">hh").unpack_from
+_unpack_i = Struct(">i").unpack_from
+_unpack_ii = Struct(">ii").unpack_from
+_unpack_t = Struct(">?").unpack_from
+
+
+class DescribeGroupsRequest(Message):
+    """DescribeGroupsRequest (API key 15), versions 0-5."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "groups",
+        "include_authorized_operations",  # versions 3+
+    )
+    __slots__ = FIELDS
+
+    SCHEMA_NAME: ClassVar[str] = "DescribeGroupsRequest"
+    API_KEY: ClassVar[int] = 15
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 5
+    ELEMENT_LIMIT: ClassVar[int] = REQUEST_ELEMENT_LIMIT
+    DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[DescribeGroupsRequest, int]] | None, ...]]
+    ENCODERS: ClassVar[tuple[Callable[[DescribeGroupsRequest, WireBuffer], None] | None, ...]]
+
+    def __init__(
+        self,
+        groups: list[str] | None = None,
+        include_authorized_operations: bool = False,
+    ) -> None:
+        self.groups: list[str] = [] if groups is None else groups
+        self.include_authorized_operations = include_authorized_operations
+
+
+class DescribedGroupMember(Part):
+    """Part of DescribeGroupsResponse."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "member_id",
+        "group_instance_id",  # versions 4+
+        "client_id",
+        "client_host",
+        "member_metadata",
+        "member_assignment",
+    )
+    __slots__ = FIELDS
+
+    def __init__(
+        self,
+        member_id: str = "",
+        group_instance_id: str | None = None,
+        client_id: str = "",
+        client_host: str = "",
+        member_metadata: bytes = b"",
+        member_assignment: bytes = b"",
+    ) -> None:
+        self.member_id = member_id
+        self.group_instance_id = group_instance_id
+        self.client_id = client_id
+        self.client_host = client_host
+        self.member_metadata = member_metadata
+        self.member_assignment = member_assignment
+
+
+class DescribedGroup(Part):
+    """Part of DescribeGroupsResponse."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "error_code",
+        "group_id",
+        "group_state",
+        "protocol_type",
+        "protocol_data",
+        "members",
+        "authorized_operations",  # versions 3+
+    )
+    __slots__ = FIELDS
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        group_id: str = "",
+        group_state: str = "",
+        protocol_type: str = "",
+        protocol_data: str = "",
+        members: list[DescribedGroupMember] | None = None,
+        authorized_operations: int = -2147483648,
+    ) -> None:
+        self.error_code = error_code
+        self.group_id = group_id
+        self.group_state = group_state
+        self.protocol_type = protocol_type
+        self.protocol_data = protocol_data
+        self.members: list[DescribedGroupMember] = [] if members is None else members
+        self.authorized_operations = authorized_operations
+
+
+class DescribeGroupsResponse(Message):
+    """DescribeGroupsResponse (API key 15), versions 0-5."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "throttle_time_ms",  # versions 1+
+        "groups",
+    )
+    __slots__ = FIELDS
+
+    SCHEMA_NAME: ClassVar[str] = "DescribeGroupsResponse"
+    API_KEY: ClassVar[int] = 15
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 5
+    DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[DescribeGroupsResponse, int]] | None, ...]]
+    ENCODERS: ClassVar[tuple[Callable[[DescribeGroupsResponse, WireBuffer], None] | None, ...]]
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        groups: list[DescribedGroup] | None = None,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.groups: list[DescribedGroup] = [] if groups is None else groups
+
+
+def _decode_describe_groups_request_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[DescribeGroupsRequest, int]:
+    (groups_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(groups_count, len(buf) - pos, 2, budget)
+    groups: list[str] = []
+    for _ in range(groups_count):
+        groups_item, pos = read_string(buf, pos)
+        groups.append(groups_item)
+    return DescribeGroupsRequest(groups), pos
+
+
+def _encode_describe_groups_request_v0(msg: DescribeGroupsRequest, out: WireBuffer) -> None:
+    if msg.include_authorized_operations:
+        raise not_in_version("DescribeGroupsRequest.include_authorized_operations")
+    out += _pack_i(len(msg.groups))
+    for groups_item in msg.groups:
+        write_string(groups_item, out)
+
+
+def _decode_describe_groups_request_v3(buf: memoryview, pos: int, budget: Budget) -> tuple[DescribeGroupsRequest, int]:
+    (groups_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(groups_count, len(buf) - pos, 2, budget)
+    groups: list[str] = []
+    for _ in range(groups_count):
+        groups_item, pos = read_string(buf, pos)
+        groups.append(groups_item)
+    (include_authorized_operations,) = _unpack_t(buf, pos)
+    return DescribeGroupsRequest(groups, include_authorized_operations), pos + 1
+
+
+def _encode_describe_groups_request_v3(msg: DescribeGroupsRequest, out: WireBuffer) -> None:
+    out += _pack_i(len(msg.groups))
+    for groups_item in msg.groups:
+        write_string(groups_item, out)
+    out += _pack_t(msg.include_authorized_operations)
+
+
+def _decode_describe_groups_request_v5(buf: memoryview, pos: int, budget: Budget) -> tuple[DescribeGroupsRequest, int]:
+    groups_count, pos = read_compact_count(buf, pos, 1, budget)
+    groups: list[str] = []
+    for _ in range(groups_count):
+        groups_item, pos = read_compact_string(buf, pos)
+        groups.append(groups_item)
+    (include_authorized_operations,) = _unpack_t(buf, pos)
+    pos += 2
+    if buf[pos - 1]:
+        pos = skip_tagged_fields(buf, pos - 1, budget)
+    return DescribeGroupsRequest(groups, include_authorized_operations), pos
+
+
+def _encode_describe_groups_request_v5(msg: DescribeGroupsRequest, out: WireBuffer) -> None:
+    write_uvarint(len(msg.groups) + 1, out)
+    for groups_item in msg.groups:
+        write_compact_string(groups_item, out)
+    out += _pack_tB(msg.include_authorized_operations, 0)
+
+
+def _decode_described_group_member_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[DescribedGroupMember, int]:
+    member_id, pos = read_string(buf, pos)
+    client_id, pos = read_string(buf, pos)
+    client_host, pos = read_string(buf, pos)
+    member_metadata, pos = read_bytes(buf, pos)
+    member_assignment, pos = read_bytes(buf, pos)
+    return DescribedGroupMember(member_id, None, client_id, client_host, member_metadata, member_assignment), pos
+
+
+def _encode_described_group_member_v0(msg: DescribedGroupMember, out: WireBuffer) -> None:
+    write_string(msg.member_id, out)
+    write_string(msg.client_id, out)
+    write_string(msg.client_host, out)
+    write_bytes(msg.member_metadata, out)
+    write_bytes(msg.member_assignment, out)
+
+
+def _decode_described_group_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[DescribedGroup, int]:
+    error_code, group_id_length = _unpack_hh(buf, pos)
+    group_id, pos = take_string(buf, pos + 4, group_id_length)
+    group_state, pos = read_string(buf, pos)
+    protocol_type, pos = read_string(buf, pos)
+    protocol_data, pos = read_string(buf, pos)
+    (members_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(members_count, len(buf) - pos, 14, budget)
+    members: list[DescribedGroupMember] = []
+    for _ in range(members_count):
+        members_item, pos = _decode_described_group_member_v0(buf, pos, budget)
+        members.append(members_item)
+    return DescribedGroup(error_code, group_id, group_state, protocol_type, protocol_data, members), pos
+
+
+def _encode_described_group_v0(msg: DescribedGroup, out: WireBuffer) -> None:
+    if msg.authorized_operations != -2147483648:
+        raise not_in_version("DescribedGroup.authorized_operations")
+    group_id_bytes = msg.group_id.encode()
+    out += _pack_hh(msg.error_code, len(group_id_bytes))
+    out += group_id_bytes
+    write_string(msg.group_state, out)
+    write_string(msg.protocol_type, out)
+    write_string(msg.protocol_data, out)
+    out += _pack_i(len(msg.members))
+    for members_item in msg.members:
+        _encode_described_group_member_v0(members_item, out)
+
+
+def _decode_describe_groups_response_v0(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[DescribeGroupsResponse, int]:
+    (groups_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(groups_count, len(buf) - pos, 14, budget)
+    groups: list[DescribedGroup] = []
+    for _ in range(groups_count):
+        groups_item, pos = _decode_described_group_v0(buf, pos, budget)
+        groups.append(groups_item)
+    return DescribeGroupsResponse(0, groups), pos
+
+
+def _encode_describe_groups_response_v0(msg: DescribeGroupsResponse, out: WireBuffer) -> None:
+    out += _pack_i(len(msg.groups))
+    for groups_item in msg.groups:
+        _encode_described_group_v0(groups_item, out)
+
+
+def _decode_describe_groups_response_v1(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[DescribeGroupsResponse, int]:
+    throttle_time_ms, groups_count = _unpack_ii(buf, pos)
+    pos += 8
+    check_count(groups_count, len(buf) - pos, 14, budget)
+    groups: list[DescribedGroup] = []
+    for _ in range(groups_count):
+        groups_item, pos = _decode_described_group_v0(buf, pos, budget)
+        groups.append(groups_item)
+    return DescribeGroupsResponse(throttle_time_ms, groups), pos
+
+
+def _encode_describe_groups_response_v1(msg: DescribeGroupsResponse, out: WireBuffer) -> None:
+    out += _pack_ii(msg.throttle_time_ms, len(msg.groups))
+    for groups_item in msg.groups:
+        _encode_described_group_v0(groups_item, out)
+
+
+def _decode_described_group_v3(buf: memoryview, pos: int, budget: Budget) -> tuple[DescribedGroup, int]:
+    error_code, group_id_length = _unpack_hh(buf, pos)
+    group_id, pos = take_string(buf, pos + 4, group_id_length)
+    group_state, pos = read_string(buf, pos)
+    protocol_type, pos = read_string(buf, pos)
+    protocol_data, pos = read_string(buf, pos)
+    (members_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(members_count, len(buf) - pos, 14, budget)
+    members: list[DescribedGroupMember] = []
+    for _ in range(members_count):
+        members_item, pos = _decode_described_group_member_v0(buf, pos, budget)
+        members.append(members_item)
+    (authorized_operations,) = _unpack_i(buf, pos)
+    return DescribedGroup(
+        error_code, group_id, group_state, protocol_type, protocol_data, members, authorized_operations
+    ), pos + 4
+
+
+def _encode_described_group_v3(msg: DescribedGroup, out: WireBuffer) -> None:
+    group_id_bytes = msg.group_id.encode()
+    out += _pack_hh(msg.error_code, len(group_id_bytes))
+    out += group_id_bytes
+    write_string(msg.group_state, out)
+    write_string(msg.protocol_type, out)
+    write_string(msg.protocol_data, out)
+    out += _pack_i(len(msg.members))
+    for members_item in msg.members:
+        _encode_described_group_member_v0(members_item, out)
+    out += _pack_i(msg.authorized_operations)
+
+
+def _decode_describe_groups_response_v3(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[DescribeGroupsResponse, int]:
+    throttle_time_ms, groups_count = _unpack_ii(buf, pos)
+    pos += 8
+    check_count(groups_count, len(buf) - pos, 18, budget)
+    groups: list[DescribedGroup] = []
+    for _ in range(groups_count):
+        groups_item, pos = _decode_described_group_v3(buf, pos, budget)
+        groups.append(groups_item)
+    return DescribeGroupsResponse(throttle_time_ms, groups), pos
+
+
+def _encode_describe_groups_response_v3(msg: DescribeGroupsResponse, out: WireBuffer) -> None:
+    out += _pack_ii(msg.throttle_time_ms, len(msg.groups))
+    for groups_item in msg.groups:
+        _encode_described_group_v3(groups_item, out)
+
+
+def _decode_described_group_member_v4(buf: memoryview, pos: int, budget: Budget) -> tuple[DescribedGroupMember, int]:
+    member_id, pos = read_string(buf, pos)
+    group_instance_id, pos = read_nullable_string(buf, pos)
+    client_id, pos = read_string(buf, pos)
+    client_host, pos = read_string(buf, pos)
+    member_metadata, pos = read_bytes(buf, pos)
+    member_assignment, pos = read_bytes(buf, pos)
+    return DescribedGroupMember(
+        member_id, group_instance_id, client_id, client_host, member_metadata, member_assignment
+    ), pos
+
+
+def _encode_described_group_member_v4(msg: DescribedGroupMember, out: WireBuffer) -> None:
+    write_string(msg.member_id, out)
+    write_nullable_string(msg.group_instance_id, out)
+    write_string(msg.client_id, out)
+    write_string(msg.client_host, out)
+    write_bytes(msg.member_metadata, out)
+    write_bytes(msg.member_assignment, out)
+
+
+def _decode_described_group_v4(buf: memoryview, pos: int, budget: Budget) -> tuple[DescribedGroup, int]:
+    error_code, group_id_length = _unpack_hh(buf, pos)
+    group_id, pos = take_string(buf, pos + 4, group_id_length)
+    group_state, pos = read_string(buf, pos)
+    protocol_type, pos = read_string(buf, pos)
+    protocol_data, pos = read_string(buf, pos)
+    (members_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(members_count, len(buf) - pos, 16, budget)
+    members: list[DescribedGroupMember] = []
+    for _ in range(members_count):
+        members_item, pos = _decode_described_group_member_v4(buf, pos, budget)
+        members.append(members_item)
+    (authorized_operations,) = _unpack_i(buf, pos)
+    return DescribedGroup(
+        error_code, group_id, group_state, protocol_type, protocol_data, members, authorized_operations
+    ), pos + 4
+
+
+def _encode_described_group_v4(msg: DescribedGroup, out: WireBuffer) -> None:
+    group_id_bytes = msg.group_id.encode()
+    out += _pack_hh(msg.error_code, len(group_id_bytes))
+    out += group_id_bytes
+    write_string(msg.group_state, out)
+    write_string(msg.protocol_type, out)
+    write_string(msg.protocol_data, out)
+    out += _pack_i(len(msg.members))
+    for members_item in msg.members:
+        _encode_described_group_member_v4(members_item, out)
+    out += _pack_i(msg.authorized_operations)
+
+
+def _decode_describe_groups_response_v4(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[DescribeGroupsResponse, int]:
+    throttle_time_ms, groups_count = _unpack_ii(buf, pos)
+    pos += 8
+    check_count(groups_count, len(buf) - pos, 18, budget)
+    groups: list[DescribedGroup] = []
+    for _ in range(groups_count):
+        groups_item, pos = _decode_described_group_v4(buf, pos, budget)
+        groups.append(groups_item)
+    return DescribeGroupsResponse(throttle_time_ms, groups), pos
+
+
+def _encode_describe_groups_response_v4(msg: DescribeGroupsResponse, out: WireBuffer) -> None:
+    out += _pack_ii(msg.throttle_time_ms, len(msg.groups))
+    for groups_item in msg.groups:
+        _encode_described_group_v4(groups_item, out)
+
+
+def _decode_described_group_member_v5(buf: memoryview, pos: int, budget: Budget) -> tuple[DescribedGroupMember, int]:
+    member_id, pos = read_compact_string(buf, pos)
+    group_instance_id, pos = read_compact_nullable_string(buf, pos)
+    client_id, pos = read_compact_string(buf, pos)
+    client_host, pos = read_compact_string(buf, pos)
+    member_metadata, pos = read_compact_bytes(buf, pos)
+    member_assignment, pos = read_compact_bytes(buf, pos)
+    pos += 1
+    if buf[pos - 1]:
+        pos = skip_tagged_fields(buf, pos - 1, budget)
+    return DescribedGroupMember(
+        member_id, group_instance_id, client_id, client_host, member_metadata, member_assignment
+    ), pos
+
+
+def _encode_described_group_member_v5(msg: DescribedGroupMember, out: WireBuffer) -> None:
+    write_compact_string(msg.member_id, out)
+    write_compact_nullable_string(msg.group_instance_id, out)
+    write_compact_string(msg.client_id, out)
+    write_compact_string(msg.client_host, out)
+    write_compact_bytes(msg.member_metadata, out)
+    write_compact_bytes(msg.member_assignment, out)
+    out.append(0)
+
+
+def _decode_described_group_v5(buf: memoryview, pos: int, budget: Budget) -> tuple[DescribedGroup, int]:
+    (error_code,) = _unpack_h(buf, pos)
+    group_id, pos = read_compact_string(buf, pos + 2)
+    group_state, pos = read_compact_string(buf, pos)
+    protocol_type, pos = read_compact_string(buf, pos)
+    protocol_data, pos = read_compact_string(buf, pos)
+    members_count, pos = read_compact_count(buf, pos, 7, budget)
+    members: list[DescribedGroupMember] = []
+    for _ in range(members_count):
+        members_item, pos = _decode_described_group_member_v5(buf, pos, budget)
+        members.append(members_item)
+    (authorized_operations,) = _unpack_i(buf, pos)
+    pos += 5
+    if buf[pos - 1]:
+        pos = skip_tagged_fields(buf, pos - 1, budget)
+    return DescribedGroup(
+        error_code, group_id, group_state, protocol_type, protocol_data, members, authorized_operations
+    ), pos
+
+
+def _encode_described_group_v5(msg: DescribedGroup, out: WireBuffer) -> None:
+    out += _pack_h(msg.error_code)
+    write_compact_string(msg.group_id, out)
+    write_compact_string(msg.group_state, out)
+    write_compact_string(msg.protocol_type, out)
+    write_compact_string(msg.protocol_data, out)
+    write_uvarint(len(msg.members) + 1, out)
+    for members_item in msg.members:
+        _encode_described_group_member_v5(members_item, out)
+    out += _pack_iB(msg.authorized_operations, 0)
+
+
+def _decode_describe_groups_response_v5(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[DescribeGroupsResponse, int]:
+    (throttle_time_ms,) = _unpack_i(buf, pos)
+    groups_count, pos = read_compact_count(buf, pos + 4, 12, budget)
+    groups: list[DescribedGroup] = []
+    for _ in range(groups_count):
+        groups_item, pos = _decode_described_group_v5(buf, pos, budget)
+        groups.append(groups_item)
+    pos += 1
+    if buf[pos - 1]:
+        pos = skip_tagged_fields(buf, pos - 1, budget)
+    return DescribeGroupsResponse(throttle_time_ms, groups), pos
+
+
+def _encode_describe_groups_response_v5(msg: DescribeGroupsResponse, out: WireBuffer) -> None:
+    out += _pack_i(msg.throttle_time_ms)
+    write_uvarint(len(msg.groups) + 1, out)
+    for groups_item in msg.groups:
+        _encode_described_group_v5(groups_item, out)
+    out.append(0)
+
+
+DescribeGroupsRequest.DECODERS = (
+    _decode_describe_groups_request_v0,
+    _decode_describe_groups_request_v0,
+    _decode_describe_groups_request_v0,
+    _decode_describe_groups_request_v3,
+    _decode_describe_groups_request_v3,
+    _decode_describe_groups_request_v5,
+)
+
+DescribeGroupsRequest.ENCODERS = (
+    _encode_describe_groups_request_v0,
+    _encode_describe_groups_request_v0,
+    _encode_describe_groups_request_v0,
+    _encode_describe_groups_request_v3,
+    _encode_describe_groups_request_v3,
+    _encode_describe_groups_request_v5,
+)
+
+DescribeGroupsResponse.DECODERS = (
+    _decode_describe_groups_response_v0,
+    _decode_describe_groups_response_v1,
+    _decode_describe_groups_response_v1,
+    _decode_describe_groups_response_v3,
+    _decode_describe_groups_response_v4,
+    _decode_describe_groups_response_v5,
+)
+
+DescribeGroupsResponse.ENCODERS = (
+    _encode_describe_groups_response_v0,
+    _encode_describe_groups_response_v1,
+    _encode_describe_groups_response_v1,
+    _encode_describe_groups_response_v3,
+    _encode_describe_groups_response_v4,
+    _encode_describe_groups_response_v5,
+)

@@ -1,0 +1,389 @@
+"""IncrementalAlterConfigs (API key 44): request and response.
+
+Generated from the IncrementalAlterConfigs schemas by scripts/generate.
+
+Source: protocol guide, the API's section.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from struct import Struct
+from typing import ClassVar
+
+from barnabas.wire.protocol.wire import (
+    Budget,
+    Message,
+    Part,
+    REQUEST_ELEMENT_LIMIT,
+    WireBuffer,
+    check_count,
+    read_compact_count,
+    read_compact_nullable_string,
+    read_compact_string,
+    read_string,
+    skip_tagged_fields,
+    take_nullable_string,
+    take_string,
+    write_compact_nullable_string,
+    write_compact_string,
+    write_nullable_string,
+    write_string,
+    write_uvarint,
+)
+
+_pack_b = Struct(">b").pack
+_pack_bh = Struct(">bh").pack
+_pack_h = Struct(">h").pack
+_pack_i = Struct(">i").pack
+_pack_ii = Struct(">ii").pack
+_pack_t = Struct(">?").pack
+_pack_tB = Struct(">?B").pack
+_unpack_b = Struct(">b").unpack_from
+_unpack_bh = Struct(">bh").unpack_from
+_unpack_h = Struct(">h").unpack_from
+_unpack_hh = Struct(">hh").unpack_from
+_unpack_i = Struct(">i").unpack_from
+_unpack_ii = Struct(">ii").unpack_from
+_unpack_t = Struct(">?").unpack_from
+
+
+class AlterableConfig(Part):
+    """Part of IncrementalAlterConfigsRequest."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "name",
+        "config_operation",
+        "value",
+    )
+    __slots__ = FIELDS
+
+    def __init__(
+        self,
+        name: str = "",
+        config_operation: int = 0,
+        value: str | None = "",
+    ) -> None:
+        self.name = name
+        self.config_operation = config_operation
+        self.value = value
+
+
+class AlterConfigsResource(Part):
+    """Part of IncrementalAlterConfigsRequest."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "resource_type",
+        "resource_name",
+        "configs",
+    )
+    __slots__ = FIELDS
+
+    def __init__(
+        self,
+        resource_type: int = 0,
+        resource_name: str = "",
+        configs: list[AlterableConfig] | None = None,
+    ) -> None:
+        self.resource_type = resource_type
+        self.resource_name = resource_name
+        self.configs: list[AlterableConfig] = [] if configs is None else configs
+
+
+class IncrementalAlterConfigsRequest(Message):
+    """IncrementalAlterConfigsRequest (API key 44), versions 0-1."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "resources",
+        "validate_only",
+    )
+    __slots__ = FIELDS
+
+    SCHEMA_NAME: ClassVar[str] = "IncrementalAlterConfigsRequest"
+    API_KEY: ClassVar[int] = 44
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 1
+    ELEMENT_LIMIT: ClassVar[int] = REQUEST_ELEMENT_LIMIT
+    DECODERS: ClassVar[
+        tuple[Callable[[memoryview, int, Budget], tuple[IncrementalAlterConfigsRequest, int]] | None, ...]
+    ]
+    ENCODERS: ClassVar[tuple[Callable[[IncrementalAlterConfigsRequest, WireBuffer], None] | None, ...]]
+
+    def __init__(
+        self,
+        resources: list[AlterConfigsResource] | None = None,
+        validate_only: bool = False,
+    ) -> None:
+        self.resources: list[AlterConfigsResource] = [] if resources is None else resources
+        self.validate_only = validate_only
+
+
+class AlterConfigsResourceResponse(Part):
+    """Part of IncrementalAlterConfigsResponse."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "error_code",
+        "error_message",
+        "resource_type",
+        "resource_name",
+    )
+    __slots__ = FIELDS
+
+    def __init__(
+        self,
+        error_code: int = 0,
+        error_message: str | None = "",
+        resource_type: int = 0,
+        resource_name: str = "",
+    ) -> None:
+        self.error_code = error_code
+        self.error_message = error_message
+        self.resource_type = resource_type
+        self.resource_name = resource_name
+
+
+class IncrementalAlterConfigsResponse(Message):
+    """IncrementalAlterConfigsResponse (API key 44), versions 0-1."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "throttle_time_ms",
+        "responses",
+    )
+    __slots__ = FIELDS
+
+    SCHEMA_NAME: ClassVar[str] = "IncrementalAlterConfigsResponse"
+    API_KEY: ClassVar[int] = 44
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 1
+    DECODERS: ClassVar[
+        tuple[Callable[[memoryview, int, Budget], tuple[IncrementalAlterConfigsResponse, int]] | None, ...]
+    ]
+    ENCODERS: ClassVar[tuple[Callable[[IncrementalAlterConfigsResponse, WireBuffer], None] | None, ...]]
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        responses: list[AlterConfigsResourceResponse] | None = None,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.responses: list[AlterConfigsResourceResponse] = [] if responses is None else responses
+
+
+def _decode_alterable_config_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[AlterableConfig, int]:
+    name, pos = read_string(buf, pos)
+    config_operation, value_length = _unpack_bh(buf, pos)
+    value, pos = take_nullable_string(buf, pos + 3, value_length)
+    return AlterableConfig(name, config_operation, value), pos
+
+
+def _encode_alterable_config_v0(msg: AlterableConfig, out: WireBuffer) -> None:
+    write_string(msg.name, out)
+    out += _pack_b(msg.config_operation)
+    write_nullable_string(msg.value, out)
+
+
+def _decode_alter_configs_resource_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[AlterConfigsResource, int]:
+    resource_type, resource_name_length = _unpack_bh(buf, pos)
+    resource_name, pos = take_string(buf, pos + 3, resource_name_length)
+    (configs_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(configs_count, len(buf) - pos, 5, budget)
+    configs: list[AlterableConfig] = []
+    for _ in range(configs_count):
+        configs_item, pos = _decode_alterable_config_v0(buf, pos, budget)
+        configs.append(configs_item)
+    return AlterConfigsResource(resource_type, resource_name, configs), pos
+
+
+def _encode_alter_configs_resource_v0(msg: AlterConfigsResource, out: WireBuffer) -> None:
+    resource_name_bytes = msg.resource_name.encode()
+    out += _pack_bh(msg.resource_type, len(resource_name_bytes))
+    out += resource_name_bytes
+    out += _pack_i(len(msg.configs))
+    for configs_item in msg.configs:
+        _encode_alterable_config_v0(configs_item, out)
+
+
+def _decode_incremental_alter_configs_request_v0(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[IncrementalAlterConfigsRequest, int]:
+    (resources_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(resources_count, len(buf) - pos, 7, budget)
+    resources: list[AlterConfigsResource] = []
+    for _ in range(resources_count):
+        resources_item, pos = _decode_alter_configs_resource_v0(buf, pos, budget)
+        resources.append(resources_item)
+    (validate_only,) = _unpack_t(buf, pos)
+    return IncrementalAlterConfigsRequest(resources, validate_only), pos + 1
+
+
+def _encode_incremental_alter_configs_request_v0(msg: IncrementalAlterConfigsRequest, out: WireBuffer) -> None:
+    out += _pack_i(len(msg.resources))
+    for resources_item in msg.resources:
+        _encode_alter_configs_resource_v0(resources_item, out)
+    out += _pack_t(msg.validate_only)
+
+
+def _decode_alterable_config_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[AlterableConfig, int]:
+    name, pos = read_compact_string(buf, pos)
+    (config_operation,) = _unpack_b(buf, pos)
+    value, pos = read_compact_nullable_string(buf, pos + 1)
+    pos += 1
+    if buf[pos - 1]:
+        pos = skip_tagged_fields(buf, pos - 1, budget)
+    return AlterableConfig(name, config_operation, value), pos
+
+
+def _encode_alterable_config_v1(msg: AlterableConfig, out: WireBuffer) -> None:
+    write_compact_string(msg.name, out)
+    out += _pack_b(msg.config_operation)
+    write_compact_nullable_string(msg.value, out)
+    out.append(0)
+
+
+def _decode_alter_configs_resource_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[AlterConfigsResource, int]:
+    (resource_type,) = _unpack_b(buf, pos)
+    resource_name, pos = read_compact_string(buf, pos + 1)
+    configs_count, pos = read_compact_count(buf, pos, 4, budget)
+    configs: list[AlterableConfig] = []
+    for _ in range(configs_count):
+        configs_item, pos = _decode_alterable_config_v1(buf, pos, budget)
+        configs.append(configs_item)
+    pos += 1
+    if buf[pos - 1]:
+        pos = skip_tagged_fields(buf, pos - 1, budget)
+    return AlterConfigsResource(resource_type, resource_name, configs), pos
+
+
+def _encode_alter_configs_resource_v1(msg: AlterConfigsResource, out: WireBuffer) -> None:
+    out += _pack_b(msg.resource_type)
+    write_compact_string(msg.resource_name, out)
+    write_uvarint(len(msg.configs) + 1, out)
+    for configs_item in msg.configs:
+        _encode_alterable_config_v1(configs_item, out)
+    out.append(0)
+
+
+def _decode_incremental_alter_configs_request_v1(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[IncrementalAlterConfigsRequest, int]:
+    resources_count, pos = read_compact_count(buf, pos, 4, budget)
+    resources: list[AlterConfigsResource] = []
+    for _ in range(resources_count):
+        resources_item, pos = _decode_alter_configs_resource_v1(buf, pos, budget)
+        resources.append(resources_item)
+    (validate_only,) = _unpack_t(buf, pos)
+    pos += 2
+    if buf[pos - 1]:
+        pos = skip_tagged_fields(buf, pos - 1, budget)
+    return IncrementalAlterConfigsRequest(resources, validate_only), pos
+
+
+def _encode_incremental_alter_configs_request_v1(msg: IncrementalAlterConfigsRequest, out: WireBuffer) -> None:
+    write_uvarint(len(msg.resources) + 1, out)
+    for resources_item in msg.resources:
+        _encode_alter_configs_resource_v1(resources_item, out)
+    out += _pack_tB(msg.validate_only, 0)
+
+
+def _decode_alter_configs_resource_response_v0(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[AlterConfigsResourceResponse, int]:
+    error_code, error_message_length = _unpack_hh(buf, pos)
+    error_message, pos = take_nullable_string(buf, pos + 4, error_message_length)
+    resource_type, resource_name_length = _unpack_bh(buf, pos)
+    resource_name, pos = take_string(buf, pos + 3, resource_name_length)
+    return AlterConfigsResourceResponse(error_code, error_message, resource_type, resource_name), pos
+
+
+def _encode_alter_configs_resource_response_v0(msg: AlterConfigsResourceResponse, out: WireBuffer) -> None:
+    out += _pack_h(msg.error_code)
+    write_nullable_string(msg.error_message, out)
+    resource_name_bytes = msg.resource_name.encode()
+    out += _pack_bh(msg.resource_type, len(resource_name_bytes))
+    out += resource_name_bytes
+
+
+def _decode_incremental_alter_configs_response_v0(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[IncrementalAlterConfigsResponse, int]:
+    throttle_time_ms, responses_count = _unpack_ii(buf, pos)
+    pos += 8
+    check_count(responses_count, len(buf) - pos, 7, budget)
+    responses: list[AlterConfigsResourceResponse] = []
+    for _ in range(responses_count):
+        responses_item, pos = _decode_alter_configs_resource_response_v0(buf, pos, budget)
+        responses.append(responses_item)
+    return IncrementalAlterConfigsResponse(throttle_time_ms, responses), pos
+
+
+def _encode_incremental_alter_configs_response_v0(msg: IncrementalAlterConfigsResponse, out: WireBuffer) -> None:
+    out += _pack_ii(msg.throttle_time_ms, len(msg.responses))
+    for responses_item in msg.responses:
+        _encode_alter_configs_resource_response_v0(responses_item, out)
+
+
+def _decode_alter_configs_resource_response_v1(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[AlterConfigsResourceResponse, int]:
+    (error_code,) = _unpack_h(buf, pos)
+    error_message, pos = read_compact_nullable_string(buf, pos + 2)
+    (resource_type,) = _unpack_b(buf, pos)
+    resource_name, pos = read_compact_string(buf, pos + 1)
+    pos += 1
+    if buf[pos - 1]:
+        pos = skip_tagged_fields(buf, pos - 1, budget)
+    return AlterConfigsResourceResponse(error_code, error_message, resource_type, resource_name), pos
+
+
+def _encode_alter_configs_resource_response_v1(msg: AlterConfigsResourceResponse, out: WireBuffer) -> None:
+    out += _pack_h(msg.error_code)
+    write_compact_nullable_string(msg.error_message, out)
+    out += _pack_b(msg.resource_type)
+    write_compact_string(msg.resource_name, out)
+    out.append(0)
+
+
+def _decode_incremental_alter_configs_response_v1(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[IncrementalAlterConfigsResponse, int]:
+    (throttle_time_ms,) = _unpack_i(buf, pos)
+    responses_count, pos = read_compact_count(buf, pos + 4, 6, budget)
+    responses: list[AlterConfigsResourceResponse] = []
+    for _ in range(responses_count):
+        responses_item, pos = _decode_alter_configs_resource_response_v1(buf, pos, budget)
+        responses.append(responses_item)
+    pos += 1
+    if buf[pos - 1]:
+        pos = skip_tagged_fields(buf, pos - 1, budget)
+    return IncrementalAlterConfigsResponse(throttle_time_ms, responses), pos
+
+
+def _encode_incremental_alter_configs_response_v1(msg: IncrementalAlterConfigsResponse, out: WireBuffer) -> None:
+    out += _pack_i(msg.throttle_time_ms)
+    write_uvarint(len(msg.responses) + 1, out)
+    for responses_item in msg.responses:
+        _encode_alter_configs_resource_response_v1(responses_item, out)
+    out.append(0)
+
+
+IncrementalAlterConfigsRequest.DECODERS = (
+    _decode_incremental_alter_configs_request_v0,
+    _decode_incremental_alter_configs_request_v1,
+)
+
+IncrementalAlterConfigsRequest.ENCODERS = (
+    _encode_incremental_alter_configs_request_v0,
+    _encode_incremental_alter_configs_request_v1,
+)
+
+IncrementalAlterConfigsResponse.DECODERS = (
+    _decode_incremental_alter_configs_response_v0,
+    _decode_incremental_alter_configs_response_v1,
+)
+
+IncrementalAlterConfigsResponse.ENCODERS = (
+    _encode_incremental_alter_configs_response_v0,
+    _encode_incremental_alter_configs_response_v1,
+)

@@ -1,0 +1,572 @@
+"""JoinGroup (API key 11): request and response.
+
+Generated from the JoinGroup schemas by scripts/generate.
+
+Source: protocol guide, the API's section.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from struct import Struct
+from typing import ClassVar
+
+from barnabas.wire.protocol.wire import (
+    Budget,
+    Message,
+    Part,
+    REQUEST_ELEMENT_LIMIT,
+    WireBuffer,
+    check_count,
+    not_in_version,
+    not_nullable,
+    read_bytes,
+    read_compact_bytes,
+    read_compact_count,
+    read_compact_nullable_string,
+    read_compact_string,
+    read_nullable_string,
+    read_string,
+    skip_tagged_fields,
+    take_string,
+    write_bytes,
+    write_compact_bytes,
+    write_compact_nullable_string,
+    write_compact_string,
+    write_nullable_string,
+    write_string,
+    write_uvarint,
+)
+
+_pack_hih = Struct(">hih").pack
+_pack_i = Struct(">i").pack
+_pack_ih = Struct(">ih").pack
+_pack_ihi = Struct(">ihi").pack
+_pack_ihih = Struct(">ihih").pack
+_pack_ii = Struct(">ii").pack
+_pack_iih = Struct(">iih").pack
+_unpack_hih = Struct(">hih").unpack_from
+_unpack_i = Struct(">i").unpack_from
+_unpack_ih = Struct(">ih").unpack_from
+_unpack_ihi = Struct(">ihi").unpack_from
+_unpack_ihih = Struct(">ihih").unpack_from
+_unpack_ii = Struct(">ii").unpack_from
+_unpack_iih = Struct(">iih").unpack_from
+
+
+class JoinGroupRequestProtocol(Part):
+    """Part of JoinGroupRequest."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "name",
+        "metadata",
+    )
+    __slots__ = FIELDS
+
+    def __init__(
+        self,
+        name: str = "",
+        metadata: bytes = b"",
+    ) -> None:
+        self.name = name
+        self.metadata = metadata
+
+
+class JoinGroupRequest(Message):
+    """JoinGroupRequest (API key 11), versions 0-7."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "group_id",
+        "session_timeout_ms",
+        "rebalance_timeout_ms",  # versions 1+
+        "member_id",
+        "group_instance_id",  # versions 5+
+        "protocol_type",
+        "protocols",
+    )
+    __slots__ = FIELDS
+
+    SCHEMA_NAME: ClassVar[str] = "JoinGroupRequest"
+    API_KEY: ClassVar[int] = 11
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 7
+    ELEMENT_LIMIT: ClassVar[int] = REQUEST_ELEMENT_LIMIT
+    DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[JoinGroupRequest, int]] | None, ...]]
+    ENCODERS: ClassVar[tuple[Callable[[JoinGroupRequest, WireBuffer], None] | None, ...]]
+
+    def __init__(
+        self,
+        group_id: str = "",
+        session_timeout_ms: int = 0,
+        rebalance_timeout_ms: int = -1,
+        member_id: str = "",
+        group_instance_id: str | None = None,
+        protocol_type: str = "",
+        protocols: list[JoinGroupRequestProtocol] | None = None,
+    ) -> None:
+        self.group_id = group_id
+        self.session_timeout_ms = session_timeout_ms
+        self.rebalance_timeout_ms = rebalance_timeout_ms
+        self.member_id = member_id
+        self.group_instance_id = group_instance_id
+        self.protocol_type = protocol_type
+        self.protocols: list[JoinGroupRequestProtocol] = [] if protocols is None else protocols
+
+
+class JoinGroupResponseMember(Part):
+    """Part of JoinGroupResponse."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "member_id",
+        "group_instance_id",  # versions 5+
+        "metadata",
+    )
+    __slots__ = FIELDS
+
+    def __init__(
+        self,
+        member_id: str = "",
+        group_instance_id: str | None = None,
+        metadata: bytes = b"",
+    ) -> None:
+        self.member_id = member_id
+        self.group_instance_id = group_instance_id
+        self.metadata = metadata
+
+
+class JoinGroupResponse(Message):
+    """JoinGroupResponse (API key 11), versions 0-7."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "throttle_time_ms",  # versions 2+
+        "error_code",
+        "generation_id",
+        "protocol_type",  # versions 7+
+        "protocol_name",
+        "leader",
+        "member_id",
+        "members",
+    )
+    __slots__ = FIELDS
+
+    SCHEMA_NAME: ClassVar[str] = "JoinGroupResponse"
+    API_KEY: ClassVar[int] = 11
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 7
+    DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[JoinGroupResponse, int]] | None, ...]]
+    ENCODERS: ClassVar[tuple[Callable[[JoinGroupResponse, WireBuffer], None] | None, ...]]
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        error_code: int = 0,
+        generation_id: int = -1,
+        protocol_type: str | None = None,
+        protocol_name: str | None = "",
+        leader: str = "",
+        member_id: str = "",
+        members: list[JoinGroupResponseMember] | None = None,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.error_code = error_code
+        self.generation_id = generation_id
+        self.protocol_type = protocol_type
+        self.protocol_name = protocol_name
+        self.leader = leader
+        self.member_id = member_id
+        self.members: list[JoinGroupResponseMember] = [] if members is None else members
+
+
+def _decode_join_group_request_protocol_v0(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[JoinGroupRequestProtocol, int]:
+    name, pos = read_string(buf, pos)
+    metadata, pos = read_bytes(buf, pos)
+    return JoinGroupRequestProtocol(name, metadata), pos
+
+
+def _encode_join_group_request_protocol_v0(msg: JoinGroupRequestProtocol, out: WireBuffer) -> None:
+    write_string(msg.name, out)
+    write_bytes(msg.metadata, out)
+
+
+def _decode_join_group_request_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[JoinGroupRequest, int]:
+    group_id, pos = read_string(buf, pos)
+    session_timeout_ms, member_id_length = _unpack_ih(buf, pos)
+    member_id, pos = take_string(buf, pos + 6, member_id_length)
+    protocol_type, pos = read_string(buf, pos)
+    (protocols_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(protocols_count, len(buf) - pos, 6, budget)
+    protocols: list[JoinGroupRequestProtocol] = []
+    for _ in range(protocols_count):
+        protocols_item, pos = _decode_join_group_request_protocol_v0(buf, pos, budget)
+        protocols.append(protocols_item)
+    return JoinGroupRequest(group_id, session_timeout_ms, -1, member_id, None, protocol_type, protocols), pos
+
+
+def _encode_join_group_request_v0(msg: JoinGroupRequest, out: WireBuffer) -> None:
+    if msg.group_instance_id is not None:
+        raise not_in_version("JoinGroupRequest.group_instance_id")
+    write_string(msg.group_id, out)
+    member_id_bytes = msg.member_id.encode()
+    out += _pack_ih(msg.session_timeout_ms, len(member_id_bytes))
+    out += member_id_bytes
+    write_string(msg.protocol_type, out)
+    out += _pack_i(len(msg.protocols))
+    for protocols_item in msg.protocols:
+        _encode_join_group_request_protocol_v0(protocols_item, out)
+
+
+def _decode_join_group_request_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[JoinGroupRequest, int]:
+    group_id, pos = read_string(buf, pos)
+    session_timeout_ms, rebalance_timeout_ms, member_id_length = _unpack_iih(buf, pos)
+    member_id, pos = take_string(buf, pos + 10, member_id_length)
+    protocol_type, pos = read_string(buf, pos)
+    (protocols_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(protocols_count, len(buf) - pos, 6, budget)
+    protocols: list[JoinGroupRequestProtocol] = []
+    for _ in range(protocols_count):
+        protocols_item, pos = _decode_join_group_request_protocol_v0(buf, pos, budget)
+        protocols.append(protocols_item)
+    return JoinGroupRequest(
+        group_id, session_timeout_ms, rebalance_timeout_ms, member_id, None, protocol_type, protocols
+    ), pos
+
+
+def _encode_join_group_request_v1(msg: JoinGroupRequest, out: WireBuffer) -> None:
+    if msg.group_instance_id is not None:
+        raise not_in_version("JoinGroupRequest.group_instance_id")
+    write_string(msg.group_id, out)
+    member_id_bytes = msg.member_id.encode()
+    out += _pack_iih(msg.session_timeout_ms, msg.rebalance_timeout_ms, len(member_id_bytes))
+    out += member_id_bytes
+    write_string(msg.protocol_type, out)
+    out += _pack_i(len(msg.protocols))
+    for protocols_item in msg.protocols:
+        _encode_join_group_request_protocol_v0(protocols_item, out)
+
+
+def _decode_join_group_request_v5(buf: memoryview, pos: int, budget: Budget) -> tuple[JoinGroupRequest, int]:
+    group_id, pos = read_string(buf, pos)
+    session_timeout_ms, rebalance_timeout_ms, member_id_length = _unpack_iih(buf, pos)
+    member_id, pos = take_string(buf, pos + 10, member_id_length)
+    group_instance_id, pos = read_nullable_string(buf, pos)
+    protocol_type, pos = read_string(buf, pos)
+    (protocols_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(protocols_count, len(buf) - pos, 6, budget)
+    protocols: list[JoinGroupRequestProtocol] = []
+    for _ in range(protocols_count):
+        protocols_item, pos = _decode_join_group_request_protocol_v0(buf, pos, budget)
+        protocols.append(protocols_item)
+    return JoinGroupRequest(
+        group_id, session_timeout_ms, rebalance_timeout_ms, member_id, group_instance_id, protocol_type, protocols
+    ), pos
+
+
+def _encode_join_group_request_v5(msg: JoinGroupRequest, out: WireBuffer) -> None:
+    write_string(msg.group_id, out)
+    member_id_bytes = msg.member_id.encode()
+    out += _pack_iih(msg.session_timeout_ms, msg.rebalance_timeout_ms, len(member_id_bytes))
+    out += member_id_bytes
+    write_nullable_string(msg.group_instance_id, out)
+    write_string(msg.protocol_type, out)
+    out += _pack_i(len(msg.protocols))
+    for protocols_item in msg.protocols:
+        _encode_join_group_request_protocol_v0(protocols_item, out)
+
+
+def _decode_join_group_request_protocol_v6(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[JoinGroupRequestProtocol, int]:
+    name, pos = read_compact_string(buf, pos)
+    metadata, pos = read_compact_bytes(buf, pos)
+    pos += 1
+    if buf[pos - 1]:
+        pos = skip_tagged_fields(buf, pos - 1, budget)
+    return JoinGroupRequestProtocol(name, metadata), pos
+
+
+def _encode_join_group_request_protocol_v6(msg: JoinGroupRequestProtocol, out: WireBuffer) -> None:
+    write_compact_string(msg.name, out)
+    write_compact_bytes(msg.metadata, out)
+    out.append(0)
+
+
+def _decode_join_group_request_v6(buf: memoryview, pos: int, budget: Budget) -> tuple[JoinGroupRequest, int]:
+    group_id, pos = read_compact_string(buf, pos)
+    session_timeout_ms, rebalance_timeout_ms = _unpack_ii(buf, pos)
+    member_id, pos = read_compact_string(buf, pos + 8)
+    group_instance_id, pos = read_compact_nullable_string(buf, pos)
+    protocol_type, pos = read_compact_string(buf, pos)
+    protocols_count, pos = read_compact_count(buf, pos, 3, budget)
+    protocols: list[JoinGroupRequestProtocol] = []
+    for _ in range(protocols_count):
+        protocols_item, pos = _decode_join_group_request_protocol_v6(buf, pos, budget)
+        protocols.append(protocols_item)
+    pos += 1
+    if buf[pos - 1]:
+        pos = skip_tagged_fields(buf, pos - 1, budget)
+    return JoinGroupRequest(
+        group_id, session_timeout_ms, rebalance_timeout_ms, member_id, group_instance_id, protocol_type, protocols
+    ), pos
+
+
+def _encode_join_group_request_v6(msg: JoinGroupRequest, out: WireBuffer) -> None:
+    write_compact_string(msg.group_id, out)
+    out += _pack_ii(msg.session_timeout_ms, msg.rebalance_timeout_ms)
+    write_compact_string(msg.member_id, out)
+    write_compact_nullable_string(msg.group_instance_id, out)
+    write_compact_string(msg.protocol_type, out)
+    write_uvarint(len(msg.protocols) + 1, out)
+    for protocols_item in msg.protocols:
+        _encode_join_group_request_protocol_v6(protocols_item, out)
+    out.append(0)
+
+
+def _decode_join_group_response_member_v0(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[JoinGroupResponseMember, int]:
+    member_id, pos = read_string(buf, pos)
+    metadata, pos = read_bytes(buf, pos)
+    return JoinGroupResponseMember(member_id, None, metadata), pos
+
+
+def _encode_join_group_response_member_v0(msg: JoinGroupResponseMember, out: WireBuffer) -> None:
+    write_string(msg.member_id, out)
+    write_bytes(msg.metadata, out)
+
+
+def _decode_join_group_response_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[JoinGroupResponse, int]:
+    error_code, generation_id, protocol_name_length = _unpack_hih(buf, pos)
+    protocol_name, pos = take_string(buf, pos + 8, protocol_name_length)
+    leader, pos = read_string(buf, pos)
+    member_id, pos = read_string(buf, pos)
+    (members_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(members_count, len(buf) - pos, 6, budget)
+    members: list[JoinGroupResponseMember] = []
+    for _ in range(members_count):
+        members_item, pos = _decode_join_group_response_member_v0(buf, pos, budget)
+        members.append(members_item)
+    return JoinGroupResponse(0, error_code, generation_id, None, protocol_name, leader, member_id, members), pos
+
+
+def _encode_join_group_response_v0(msg: JoinGroupResponse, out: WireBuffer) -> None:
+    protocol_name = msg.protocol_name
+    if protocol_name is None:
+        raise not_nullable("JoinGroupResponse.protocol_name")
+    protocol_name_bytes = protocol_name.encode()
+    out += _pack_hih(msg.error_code, msg.generation_id, len(protocol_name_bytes))
+    out += protocol_name_bytes
+    write_string(msg.leader, out)
+    write_string(msg.member_id, out)
+    out += _pack_i(len(msg.members))
+    for members_item in msg.members:
+        _encode_join_group_response_member_v0(members_item, out)
+
+
+def _decode_join_group_response_v2(buf: memoryview, pos: int, budget: Budget) -> tuple[JoinGroupResponse, int]:
+    throttle_time_ms, error_code, generation_id, protocol_name_length = _unpack_ihih(buf, pos)
+    protocol_name, pos = take_string(buf, pos + 12, protocol_name_length)
+    leader, pos = read_string(buf, pos)
+    member_id, pos = read_string(buf, pos)
+    (members_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(members_count, len(buf) - pos, 6, budget)
+    members: list[JoinGroupResponseMember] = []
+    for _ in range(members_count):
+        members_item, pos = _decode_join_group_response_member_v0(buf, pos, budget)
+        members.append(members_item)
+    return JoinGroupResponse(
+        throttle_time_ms, error_code, generation_id, None, protocol_name, leader, member_id, members
+    ), pos
+
+
+def _encode_join_group_response_v2(msg: JoinGroupResponse, out: WireBuffer) -> None:
+    protocol_name = msg.protocol_name
+    if protocol_name is None:
+        raise not_nullable("JoinGroupResponse.protocol_name")
+    protocol_name_bytes = protocol_name.encode()
+    out += _pack_ihih(msg.throttle_time_ms, msg.error_code, msg.generation_id, len(protocol_name_bytes))
+    out += protocol_name_bytes
+    write_string(msg.leader, out)
+    write_string(msg.member_id, out)
+    out += _pack_i(len(msg.members))
+    for members_item in msg.members:
+        _encode_join_group_response_member_v0(members_item, out)
+
+
+def _decode_join_group_response_member_v5(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[JoinGroupResponseMember, int]:
+    member_id, pos = read_string(buf, pos)
+    group_instance_id, pos = read_nullable_string(buf, pos)
+    metadata, pos = read_bytes(buf, pos)
+    return JoinGroupResponseMember(member_id, group_instance_id, metadata), pos
+
+
+def _encode_join_group_response_member_v5(msg: JoinGroupResponseMember, out: WireBuffer) -> None:
+    write_string(msg.member_id, out)
+    write_nullable_string(msg.group_instance_id, out)
+    write_bytes(msg.metadata, out)
+
+
+def _decode_join_group_response_v5(buf: memoryview, pos: int, budget: Budget) -> tuple[JoinGroupResponse, int]:
+    throttle_time_ms, error_code, generation_id, protocol_name_length = _unpack_ihih(buf, pos)
+    protocol_name, pos = take_string(buf, pos + 12, protocol_name_length)
+    leader, pos = read_string(buf, pos)
+    member_id, pos = read_string(buf, pos)
+    (members_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(members_count, len(buf) - pos, 8, budget)
+    members: list[JoinGroupResponseMember] = []
+    for _ in range(members_count):
+        members_item, pos = _decode_join_group_response_member_v5(buf, pos, budget)
+        members.append(members_item)
+    return JoinGroupResponse(
+        throttle_time_ms, error_code, generation_id, None, protocol_name, leader, member_id, members
+    ), pos
+
+
+def _encode_join_group_response_v5(msg: JoinGroupResponse, out: WireBuffer) -> None:
+    protocol_name = msg.protocol_name
+    if protocol_name is None:
+        raise not_nullable("JoinGroupResponse.protocol_name")
+    protocol_name_bytes = protocol_name.encode()
+    out += _pack_ihih(msg.throttle_time_ms, msg.error_code, msg.generation_id, len(protocol_name_bytes))
+    out += protocol_name_bytes
+    write_string(msg.leader, out)
+    write_string(msg.member_id, out)
+    out += _pack_i(len(msg.members))
+    for members_item in msg.members:
+        _encode_join_group_response_member_v5(members_item, out)
+
+
+def _decode_join_group_response_member_v6(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[JoinGroupResponseMember, int]:
+    member_id, pos = read_compact_string(buf, pos)
+    group_instance_id, pos = read_compact_nullable_string(buf, pos)
+    metadata, pos = read_compact_bytes(buf, pos)
+    pos += 1
+    if buf[pos - 1]:
+        pos = skip_tagged_fields(buf, pos - 1, budget)
+    return JoinGroupResponseMember(member_id, group_instance_id, metadata), pos
+
+
+def _encode_join_group_response_member_v6(msg: JoinGroupResponseMember, out: WireBuffer) -> None:
+    write_compact_string(msg.member_id, out)
+    write_compact_nullable_string(msg.group_instance_id, out)
+    write_compact_bytes(msg.metadata, out)
+    out.append(0)
+
+
+def _decode_join_group_response_v6(buf: memoryview, pos: int, budget: Budget) -> tuple[JoinGroupResponse, int]:
+    throttle_time_ms, error_code, generation_id = _unpack_ihi(buf, pos)
+    protocol_name, pos = read_compact_string(buf, pos + 10)
+    leader, pos = read_compact_string(buf, pos)
+    member_id, pos = read_compact_string(buf, pos)
+    members_count, pos = read_compact_count(buf, pos, 4, budget)
+    members: list[JoinGroupResponseMember] = []
+    for _ in range(members_count):
+        members_item, pos = _decode_join_group_response_member_v6(buf, pos, budget)
+        members.append(members_item)
+    pos += 1
+    if buf[pos - 1]:
+        pos = skip_tagged_fields(buf, pos - 1, budget)
+    return JoinGroupResponse(
+        throttle_time_ms, error_code, generation_id, None, protocol_name, leader, member_id, members
+    ), pos
+
+
+def _encode_join_group_response_v6(msg: JoinGroupResponse, out: WireBuffer) -> None:
+    protocol_name = msg.protocol_name
+    if protocol_name is None:
+        raise not_nullable("JoinGroupResponse.protocol_name")
+    out += _pack_ihi(msg.throttle_time_ms, msg.error_code, msg.generation_id)
+    write_compact_string(protocol_name, out)
+    write_compact_string(msg.leader, out)
+    write_compact_string(msg.member_id, out)
+    write_uvarint(len(msg.members) + 1, out)
+    for members_item in msg.members:
+        _encode_join_group_response_member_v6(members_item, out)
+    out.append(0)
+
+
+def _decode_join_group_response_v7(buf: memoryview, pos: int, budget: Budget) -> tuple[JoinGroupResponse, int]:
+    throttle_time_ms, error_code, generation_id = _unpack_ihi(buf, pos)
+    protocol_type, pos = read_compact_nullable_string(buf, pos + 10)
+    protocol_name, pos = read_compact_nullable_string(buf, pos)
+    leader, pos = read_compact_string(buf, pos)
+    member_id, pos = read_compact_string(buf, pos)
+    members_count, pos = read_compact_count(buf, pos, 4, budget)
+    members: list[JoinGroupResponseMember] = []
+    for _ in range(members_count):
+        members_item, pos = _decode_join_group_response_member_v6(buf, pos, budget)
+        members.append(members_item)
+    pos += 1
+    if buf[pos - 1]:
+        pos = skip_tagged_fields(buf, pos - 1, budget)
+    return JoinGroupResponse(
+        throttle_time_ms, error_code, generation_id, protocol_type, protocol_name, leader, member_id, members
+    ), pos
+
+
+def _encode_join_group_response_v7(msg: JoinGroupResponse, out: WireBuffer) -> None:
+    out += _pack_ihi(msg.throttle_time_ms, msg.error_code, msg.generation_id)
+    write_compact_nullable_string(msg.protocol_type, out)
+    write_compact_nullable_string(msg.protocol_name, out)
+    write_compact_string(msg.leader, out)
+    write_compact_string(msg.member_id, out)
+    write_uvarint(len(msg.members) + 1, out)
+    for members_item in msg.members:
+        _encode_join_group_response_member_v6(members_item, out)
+    out.append(0)
+
+
+JoinGroupRequest.DECODERS = (
+    _decode_join_group_request_v0,
+    _decode_join_group_request_v1,
+    _decode_join_group_request_v1,
+    _decode_join_group_request_v1,
+    _decode_join_group_request_v1,
+    _decode_join_group_request_v5,
+    _decode_join_group_request_v6,
+    _decode_join_group_request_v6,
+)
+
+JoinGroupRequest.ENCODERS = (
+    _encode_join_group_request_v0,
+    _encode_join_group_request_v1,
+    _encode_join_group_request_v1,
+    _encode_join_group_request_v1,
+    _encode_join_group_request_v1,
+    _encode_join_group_request_v5,
+    _encode_join_group_request_v6,
+    _encode_join_group_request_v6,
+)
+
+JoinGroupResponse.DECODERS = (
+    _decode_join_group_response_v0,
+    _decode_join_group_response_v0,
+    _decode_join_group_response_v2,
+    _decode_join_group_response_v2,
+    _decode_join_group_response_v2,
+    _decode_join_group_response_v5,
+    _decode_join_group_response_v6,
+    _decode_join_group_response_v7,
+)
+
+JoinGroupResponse.ENCODERS = (
+    _encode_join_group_response_v0,
+    _encode_join_group_response_v0,
+    _encode_join_group_response_v2,
+    _encode_join_group_response_v2,
+    _encode_join_group_response_v2,
+    _encode_join_group_response_v5,
+    _encode_join_group_response_v6,
+    _encode_join_group_response_v7,
+)

@@ -1,0 +1,538 @@
+"""TxnOffsetCommit (API key 28): request and response.
+
+Generated from the TxnOffsetCommit schemas by scripts/generate.
+
+Source: protocol guide, the API's section.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from struct import Struct
+from typing import ClassVar
+
+from barnabas.wire.protocol.wire import (
+    Budget,
+    Message,
+    Part,
+    REQUEST_ELEMENT_LIMIT,
+    WireBuffer,
+    check_count,
+    not_in_version,
+    read_compact_count,
+    read_compact_nullable_string,
+    read_compact_string,
+    read_string,
+    skip_tagged_fields,
+    take_nullable_string,
+    write_compact_nullable_string,
+    write_compact_string,
+    write_nullable_string,
+    write_string,
+    write_uvarint,
+)
+
+_pack_i = Struct(">i").pack
+_pack_ih = Struct(">ih").pack
+_pack_ihB = Struct(">ihB").pack
+_pack_ii = Struct(">ii").pack
+_pack_iq = Struct(">iq").pack
+_pack_iqi = Struct(">iqi").pack
+_pack_qhi = Struct(">qhi").pack
+_unpack_i = Struct(">i").unpack_from
+_unpack_ih = Struct(">ih").unpack_from
+_unpack_ii = Struct(">ii").unpack_from
+_unpack_iqh = Struct(">iqh").unpack_from
+_unpack_iqi = Struct(">iqi").unpack_from
+_unpack_iqih = Struct(">iqih").unpack_from
+_unpack_qhi = Struct(">qhi").unpack_from
+
+
+class TxnOffsetCommitRequestPartition(Part):
+    """Part of TxnOffsetCommitRequest."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "partition_index",
+        "committed_offset",
+        "committed_leader_epoch",  # versions 2+
+        "committed_metadata",
+    )
+    __slots__ = FIELDS
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        committed_offset: int = 0,
+        committed_leader_epoch: int = -1,
+        committed_metadata: str | None = "",
+    ) -> None:
+        self.partition_index = partition_index
+        self.committed_offset = committed_offset
+        self.committed_leader_epoch = committed_leader_epoch
+        self.committed_metadata = committed_metadata
+
+
+class TxnOffsetCommitRequestTopic(Part):
+    """Part of TxnOffsetCommitRequest."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "name",
+        "partitions",
+    )
+    __slots__ = FIELDS
+
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[TxnOffsetCommitRequestPartition] | None = None,
+    ) -> None:
+        self.name = name
+        self.partitions: list[TxnOffsetCommitRequestPartition] = [] if partitions is None else partitions
+
+
+class TxnOffsetCommitRequest(Message):
+    """TxnOffsetCommitRequest (API key 28), versions 0-3."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "transactional_id",
+        "group_id",
+        "producer_id",
+        "producer_epoch",
+        "generation_id",  # versions 3+
+        "member_id",  # versions 3+
+        "group_instance_id",  # versions 3+
+        "topics",
+    )
+    __slots__ = FIELDS
+
+    SCHEMA_NAME: ClassVar[str] = "TxnOffsetCommitRequest"
+    API_KEY: ClassVar[int] = 28
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 3
+    ELEMENT_LIMIT: ClassVar[int] = REQUEST_ELEMENT_LIMIT
+    DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[TxnOffsetCommitRequest, int]] | None, ...]]
+    ENCODERS: ClassVar[tuple[Callable[[TxnOffsetCommitRequest, WireBuffer], None] | None, ...]]
+
+    def __init__(
+        self,
+        transactional_id: str = "",
+        group_id: str = "",
+        producer_id: int = 0,
+        producer_epoch: int = 0,
+        generation_id: int = -1,
+        member_id: str = "",
+        group_instance_id: str | None = None,
+        topics: list[TxnOffsetCommitRequestTopic] | None = None,
+    ) -> None:
+        self.transactional_id = transactional_id
+        self.group_id = group_id
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.generation_id = generation_id
+        self.member_id = member_id
+        self.group_instance_id = group_instance_id
+        self.topics: list[TxnOffsetCommitRequestTopic] = [] if topics is None else topics
+
+
+class TxnOffsetCommitResponsePartition(Part):
+    """Part of TxnOffsetCommitResponse."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "partition_index",
+        "error_code",
+    )
+    __slots__ = FIELDS
+
+    def __init__(
+        self,
+        partition_index: int = 0,
+        error_code: int = 0,
+    ) -> None:
+        self.partition_index = partition_index
+        self.error_code = error_code
+
+
+class TxnOffsetCommitResponseTopic(Part):
+    """Part of TxnOffsetCommitResponse."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "name",
+        "partitions",
+    )
+    __slots__ = FIELDS
+
+    def __init__(
+        self,
+        name: str = "",
+        partitions: list[TxnOffsetCommitResponsePartition] | None = None,
+    ) -> None:
+        self.name = name
+        self.partitions: list[TxnOffsetCommitResponsePartition] = [] if partitions is None else partitions
+
+
+class TxnOffsetCommitResponse(Message):
+    """TxnOffsetCommitResponse (API key 28), versions 0-3."""
+
+    FIELDS: ClassVar[tuple[str, ...]] = (
+        "throttle_time_ms",
+        "topics",
+    )
+    __slots__ = FIELDS
+
+    SCHEMA_NAME: ClassVar[str] = "TxnOffsetCommitResponse"
+    API_KEY: ClassVar[int] = 28
+    MIN_VERSION: ClassVar[int] = 0
+    MAX_VERSION: ClassVar[int] = 3
+    DECODERS: ClassVar[tuple[Callable[[memoryview, int, Budget], tuple[TxnOffsetCommitResponse, int]] | None, ...]]
+    ENCODERS: ClassVar[tuple[Callable[[TxnOffsetCommitResponse, WireBuffer], None] | None, ...]]
+
+    def __init__(
+        self,
+        throttle_time_ms: int = 0,
+        topics: list[TxnOffsetCommitResponseTopic] | None = None,
+    ) -> None:
+        self.throttle_time_ms = throttle_time_ms
+        self.topics: list[TxnOffsetCommitResponseTopic] = [] if topics is None else topics
+
+
+def _decode_txn_offset_commit_request_partition_v0(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[TxnOffsetCommitRequestPartition, int]:
+    partition_index, committed_offset, committed_metadata_length = _unpack_iqh(buf, pos)
+    committed_metadata, pos = take_nullable_string(buf, pos + 14, committed_metadata_length)
+    return TxnOffsetCommitRequestPartition(partition_index, committed_offset, -1, committed_metadata), pos
+
+
+def _encode_txn_offset_commit_request_partition_v0(msg: TxnOffsetCommitRequestPartition, out: WireBuffer) -> None:
+    out += _pack_iq(msg.partition_index, msg.committed_offset)
+    write_nullable_string(msg.committed_metadata, out)
+
+
+def _decode_txn_offset_commit_request_topic_v0(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[TxnOffsetCommitRequestTopic, int]:
+    name, pos = read_string(buf, pos)
+    (partitions_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(partitions_count, len(buf) - pos, 14, budget)
+    partitions: list[TxnOffsetCommitRequestPartition] = []
+    for _ in range(partitions_count):
+        partitions_item, pos = _decode_txn_offset_commit_request_partition_v0(buf, pos, budget)
+        partitions.append(partitions_item)
+    return TxnOffsetCommitRequestTopic(name, partitions), pos
+
+
+def _encode_txn_offset_commit_request_topic_v0(msg: TxnOffsetCommitRequestTopic, out: WireBuffer) -> None:
+    write_string(msg.name, out)
+    out += _pack_i(len(msg.partitions))
+    for partitions_item in msg.partitions:
+        _encode_txn_offset_commit_request_partition_v0(partitions_item, out)
+
+
+def _decode_txn_offset_commit_request_v0(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[TxnOffsetCommitRequest, int]:
+    transactional_id, pos = read_string(buf, pos)
+    group_id, pos = read_string(buf, pos)
+    producer_id, producer_epoch, topics_count = _unpack_qhi(buf, pos)
+    pos += 14
+    check_count(topics_count, len(buf) - pos, 6, budget)
+    topics: list[TxnOffsetCommitRequestTopic] = []
+    for _ in range(topics_count):
+        topics_item, pos = _decode_txn_offset_commit_request_topic_v0(buf, pos, budget)
+        topics.append(topics_item)
+    return TxnOffsetCommitRequest(transactional_id, group_id, producer_id, producer_epoch, -1, "", None, topics), pos
+
+
+def _encode_txn_offset_commit_request_v0(msg: TxnOffsetCommitRequest, out: WireBuffer) -> None:
+    if msg.generation_id != -1:
+        raise not_in_version("TxnOffsetCommitRequest.generation_id")
+    if msg.member_id != "":
+        raise not_in_version("TxnOffsetCommitRequest.member_id")
+    if msg.group_instance_id is not None:
+        raise not_in_version("TxnOffsetCommitRequest.group_instance_id")
+    write_string(msg.transactional_id, out)
+    write_string(msg.group_id, out)
+    out += _pack_qhi(msg.producer_id, msg.producer_epoch, len(msg.topics))
+    for topics_item in msg.topics:
+        _encode_txn_offset_commit_request_topic_v0(topics_item, out)
+
+
+def _decode_txn_offset_commit_request_partition_v2(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[TxnOffsetCommitRequestPartition, int]:
+    partition_index, committed_offset, committed_leader_epoch, committed_metadata_length = _unpack_iqih(buf, pos)
+    committed_metadata, pos = take_nullable_string(buf, pos + 18, committed_metadata_length)
+    return TxnOffsetCommitRequestPartition(
+        partition_index, committed_offset, committed_leader_epoch, committed_metadata
+    ), pos
+
+
+def _encode_txn_offset_commit_request_partition_v2(msg: TxnOffsetCommitRequestPartition, out: WireBuffer) -> None:
+    out += _pack_iqi(msg.partition_index, msg.committed_offset, msg.committed_leader_epoch)
+    write_nullable_string(msg.committed_metadata, out)
+
+
+def _decode_txn_offset_commit_request_topic_v2(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[TxnOffsetCommitRequestTopic, int]:
+    name, pos = read_string(buf, pos)
+    (partitions_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(partitions_count, len(buf) - pos, 18, budget)
+    partitions: list[TxnOffsetCommitRequestPartition] = []
+    for _ in range(partitions_count):
+        partitions_item, pos = _decode_txn_offset_commit_request_partition_v2(buf, pos, budget)
+        partitions.append(partitions_item)
+    return TxnOffsetCommitRequestTopic(name, partitions), pos
+
+
+def _encode_txn_offset_commit_request_topic_v2(msg: TxnOffsetCommitRequestTopic, out: WireBuffer) -> None:
+    write_string(msg.name, out)
+    out += _pack_i(len(msg.partitions))
+    for partitions_item in msg.partitions:
+        _encode_txn_offset_commit_request_partition_v2(partitions_item, out)
+
+
+def _decode_txn_offset_commit_request_v2(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[TxnOffsetCommitRequest, int]:
+    transactional_id, pos = read_string(buf, pos)
+    group_id, pos = read_string(buf, pos)
+    producer_id, producer_epoch, topics_count = _unpack_qhi(buf, pos)
+    pos += 14
+    check_count(topics_count, len(buf) - pos, 6, budget)
+    topics: list[TxnOffsetCommitRequestTopic] = []
+    for _ in range(topics_count):
+        topics_item, pos = _decode_txn_offset_commit_request_topic_v2(buf, pos, budget)
+        topics.append(topics_item)
+    return TxnOffsetCommitRequest(transactional_id, group_id, producer_id, producer_epoch, -1, "", None, topics), pos
+
+
+def _encode_txn_offset_commit_request_v2(msg: TxnOffsetCommitRequest, out: WireBuffer) -> None:
+    if msg.generation_id != -1:
+        raise not_in_version("TxnOffsetCommitRequest.generation_id")
+    if msg.member_id != "":
+        raise not_in_version("TxnOffsetCommitRequest.member_id")
+    if msg.group_instance_id is not None:
+        raise not_in_version("TxnOffsetCommitRequest.group_instance_id")
+    write_string(msg.transactional_id, out)
+    write_string(msg.group_id, out)
+    out += _pack_qhi(msg.producer_id, msg.producer_epoch, len(msg.topics))
+    for topics_item in msg.topics:
+        _encode_txn_offset_commit_request_topic_v2(topics_item, out)
+
+
+def _decode_txn_offset_commit_request_partition_v3(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[TxnOffsetCommitRequestPartition, int]:
+    partition_index, committed_offset, committed_leader_epoch = _unpack_iqi(buf, pos)
+    committed_metadata, pos = read_compact_nullable_string(buf, pos + 16)
+    pos += 1
+    if buf[pos - 1]:
+        pos = skip_tagged_fields(buf, pos - 1, budget)
+    return TxnOffsetCommitRequestPartition(
+        partition_index, committed_offset, committed_leader_epoch, committed_metadata
+    ), pos
+
+
+def _encode_txn_offset_commit_request_partition_v3(msg: TxnOffsetCommitRequestPartition, out: WireBuffer) -> None:
+    out += _pack_iqi(msg.partition_index, msg.committed_offset, msg.committed_leader_epoch)
+    write_compact_nullable_string(msg.committed_metadata, out)
+    out.append(0)
+
+
+def _decode_txn_offset_commit_request_topic_v3(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[TxnOffsetCommitRequestTopic, int]:
+    name, pos = read_compact_string(buf, pos)
+    partitions_count, pos = read_compact_count(buf, pos, 18, budget)
+    partitions: list[TxnOffsetCommitRequestPartition] = []
+    for _ in range(partitions_count):
+        partitions_item, pos = _decode_txn_offset_commit_request_partition_v3(buf, pos, budget)
+        partitions.append(partitions_item)
+    pos += 1
+    if buf[pos - 1]:
+        pos = skip_tagged_fields(buf, pos - 1, budget)
+    return TxnOffsetCommitRequestTopic(name, partitions), pos
+
+
+def _encode_txn_offset_commit_request_topic_v3(msg: TxnOffsetCommitRequestTopic, out: WireBuffer) -> None:
+    write_compact_string(msg.name, out)
+    write_uvarint(len(msg.partitions) + 1, out)
+    for partitions_item in msg.partitions:
+        _encode_txn_offset_commit_request_partition_v3(partitions_item, out)
+    out.append(0)
+
+
+def _decode_txn_offset_commit_request_v3(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[TxnOffsetCommitRequest, int]:
+    transactional_id, pos = read_compact_string(buf, pos)
+    group_id, pos = read_compact_string(buf, pos)
+    producer_id, producer_epoch, generation_id = _unpack_qhi(buf, pos)
+    member_id, pos = read_compact_string(buf, pos + 14)
+    group_instance_id, pos = read_compact_nullable_string(buf, pos)
+    topics_count, pos = read_compact_count(buf, pos, 3, budget)
+    topics: list[TxnOffsetCommitRequestTopic] = []
+    for _ in range(topics_count):
+        topics_item, pos = _decode_txn_offset_commit_request_topic_v3(buf, pos, budget)
+        topics.append(topics_item)
+    pos += 1
+    if buf[pos - 1]:
+        pos = skip_tagged_fields(buf, pos - 1, budget)
+    return TxnOffsetCommitRequest(
+        transactional_id, group_id, producer_id, producer_epoch, generation_id, member_id, group_instance_id, topics
+    ), pos
+
+
+def _encode_txn_offset_commit_request_v3(msg: TxnOffsetCommitRequest, out: WireBuffer) -> None:
+    write_compact_string(msg.transactional_id, out)
+    write_compact_string(msg.group_id, out)
+    out += _pack_qhi(msg.producer_id, msg.producer_epoch, msg.generation_id)
+    write_compact_string(msg.member_id, out)
+    write_compact_nullable_string(msg.group_instance_id, out)
+    write_uvarint(len(msg.topics) + 1, out)
+    for topics_item in msg.topics:
+        _encode_txn_offset_commit_request_topic_v3(topics_item, out)
+    out.append(0)
+
+
+def _decode_txn_offset_commit_response_partition_v0(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[TxnOffsetCommitResponsePartition, int]:
+    partition_index, error_code = _unpack_ih(buf, pos)
+    return TxnOffsetCommitResponsePartition(partition_index, error_code), pos + 6
+
+
+def _encode_txn_offset_commit_response_partition_v0(msg: TxnOffsetCommitResponsePartition, out: WireBuffer) -> None:
+    out += _pack_ih(msg.partition_index, msg.error_code)
+
+
+def _decode_txn_offset_commit_response_topic_v0(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[TxnOffsetCommitResponseTopic, int]:
+    name, pos = read_string(buf, pos)
+    (partitions_count,) = _unpack_i(buf, pos)
+    pos += 4
+    check_count(partitions_count, len(buf) - pos, 6, budget)
+    partitions: list[TxnOffsetCommitResponsePartition] = []
+    for _ in range(partitions_count):
+        partitions_item, pos = _decode_txn_offset_commit_response_partition_v0(buf, pos, budget)
+        partitions.append(partitions_item)
+    return TxnOffsetCommitResponseTopic(name, partitions), pos
+
+
+def _encode_txn_offset_commit_response_topic_v0(msg: TxnOffsetCommitResponseTopic, out: WireBuffer) -> None:
+    write_string(msg.name, out)
+    out += _pack_i(len(msg.partitions))
+    for partitions_item in msg.partitions:
+        _encode_txn_offset_commit_response_partition_v0(partitions_item, out)
+
+
+def _decode_txn_offset_commit_response_v0(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[TxnOffsetCommitResponse, int]:
+    throttle_time_ms, topics_count = _unpack_ii(buf, pos)
+    pos += 8
+    check_count(topics_count, len(buf) - pos, 6, budget)
+    topics: list[TxnOffsetCommitResponseTopic] = []
+    for _ in range(topics_count):
+        topics_item, pos = _decode_txn_offset_commit_response_topic_v0(buf, pos, budget)
+        topics.append(topics_item)
+    return TxnOffsetCommitResponse(throttle_time_ms, topics), pos
+
+
+def _encode_txn_offset_commit_response_v0(msg: TxnOffsetCommitResponse, out: WireBuffer) -> None:
+    out += _pack_ii(msg.throttle_time_ms, len(msg.topics))
+    for topics_item in msg.topics:
+        _encode_txn_offset_commit_response_topic_v0(topics_item, out)
+
+
+def _decode_txn_offset_commit_response_partition_v3(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[TxnOffsetCommitResponsePartition, int]:
+    partition_index, error_code = _unpack_ih(buf, pos)
+    pos += 7
+    if buf[pos - 1]:
+        pos = skip_tagged_fields(buf, pos - 1, budget)
+    return TxnOffsetCommitResponsePartition(partition_index, error_code), pos
+
+
+def _encode_txn_offset_commit_response_partition_v3(msg: TxnOffsetCommitResponsePartition, out: WireBuffer) -> None:
+    out += _pack_ihB(msg.partition_index, msg.error_code, 0)
+
+
+def _decode_txn_offset_commit_response_topic_v3(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[TxnOffsetCommitResponseTopic, int]:
+    name, pos = read_compact_string(buf, pos)
+    partitions_count, pos = read_compact_count(buf, pos, 7, budget)
+    partitions: list[TxnOffsetCommitResponsePartition] = []
+    for _ in range(partitions_count):
+        partitions_item, pos = _decode_txn_offset_commit_response_partition_v3(buf, pos, budget)
+        partitions.append(partitions_item)
+    pos += 1
+    if buf[pos - 1]:
+        pos = skip_tagged_fields(buf, pos - 1, budget)
+    return TxnOffsetCommitResponseTopic(name, partitions), pos
+
+
+def _encode_txn_offset_commit_response_topic_v3(msg: TxnOffsetCommitResponseTopic, out: WireBuffer) -> None:
+    write_compact_string(msg.name, out)
+    write_uvarint(len(msg.partitions) + 1, out)
+    for partitions_item in msg.partitions:
+        _encode_txn_offset_commit_response_partition_v3(partitions_item, out)
+    out.append(0)
+
+
+def _decode_txn_offset_commit_response_v3(
+    buf: memoryview, pos: int, budget: Budget
+) -> tuple[TxnOffsetCommitResponse, int]:
+    (throttle_time_ms,) = _unpack_i(buf, pos)
+    topics_count, pos = read_compact_count(buf, pos + 4, 3, budget)
+    topics: list[TxnOffsetCommitResponseTopic] = []
+    for _ in range(topics_count):
+        topics_item, pos = _decode_txn_offset_commit_response_topic_v3(buf, pos, budget)
+        topics.append(topics_item)
+    pos += 1
+    if buf[pos - 1]:
+        pos = skip_tagged_fields(buf, pos - 1, budget)
+    return TxnOffsetCommitResponse(throttle_time_ms, topics), pos
+
+
+def _encode_txn_offset_commit_response_v3(msg: TxnOffsetCommitResponse, out: WireBuffer) -> None:
+    out += _pack_i(msg.throttle_time_ms)
+    write_uvarint(len(msg.topics) + 1, out)
+    for topics_item in msg.topics:
+        _encode_txn_offset_commit_response_topic_v3(topics_item, out)
+    out.append(0)
+
+
+TxnOffsetCommitRequest.DECODERS = (
+    _decode_txn_offset_commit_request_v0,
+    _decode_txn_offset_commit_request_v0,
+    _decode_txn_offset_commit_request_v2,
+    _decode_txn_offset_commit_request_v3,
+)
+
+TxnOffsetCommitRequest.ENCODERS = (
+    _encode_txn_offset_commit_request_v0,
+    _encode_txn_offset_commit_request_v0,
+    _encode_txn_offset_commit_request_v2,
+    _encode_txn_offset_commit_request_v3,
+)
+
+TxnOffsetCommitResponse.DECODERS = (
+    _decode_txn_offset_commit_response_v0,
+    _decode_txn_offset_commit_response_v0,
+    _decode_txn_offset_commit_response_v0,
+    _decode_txn_offset_commit_response_v3,
+)
+
+TxnOffsetCommitResponse.ENCODERS = (
+    _encode_txn_offset_commit_response_v0,
+    _encode_txn_offset_commit_response_v0,
+    _encode_txn_offset_commit_response_v0,
+    _encode_txn_offset_commit_response_v3,
+)

@@ -1,0 +1,54 @@
+"""For long computations in a thread: so that the event loop, which needs the interpreter too, does not wait for them.
+
+The interpreter changes threads between the instructions of Python functions, never inside of one call into C: a copy of
+128 MiB is one such call, and so is everything that a compiled walk does. This module is not compiled.
+
+Source: docs/adr/0004; CPython, `sys.setswitchinterval`.
+"""
+
+from io import BytesIO
+
+from barnabas.wire.records.batch import Buffer
+
+WALK_RECORDS = 1 << 15
+"""After so many records a walk offers a turn: a millisecond where it is compiled."""
+
+PIECE_BYTES = 1 << 20
+"""What is larger is copied in pieces of this size."""
+
+
+def offer_turn() -> None:
+    """Let another thread run if one waits: the interpreter looks whenever a Python function begins."""
+
+
+def extend(buffer: bytearray, data: Buffer) -> None:
+    """Put all of the data behind what the buffer holds, piece by piece."""
+    if len(data) <= PIECE_BYTES:
+        buffer += data
+        return
+    view = memoryview(data)
+    for start in range(0, len(view), PIECE_BYTES):
+        buffer += view[start : start + PIECE_BYTES]
+
+
+def copied(data: Buffer) -> bytes:
+    """All of the data, copied piece by piece."""
+    if len(data) <= PIECE_BYTES:
+        return bytes(data)
+    view = memoryview(data)
+    out = BytesIO()
+    for start in range(0, len(view), PIECE_BYTES):
+        out.write(view[start : start + PIECE_BYTES])
+    # Not a copy: what it holds is handed out.
+    return out.getvalue()
+
+
+def joined(parts: list[bytes]) -> bytes:
+    """All parts as one, copied part by part; each is let go as soon as it is copied, so the list is empty then."""
+    if len(parts) <= 1:
+        return parts.pop() if parts else b""
+    out = BytesIO()
+    parts.reverse()
+    while parts:
+        out.write(parts.pop())
+    return out.getvalue()

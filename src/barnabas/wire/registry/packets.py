@@ -1,0 +1,36 @@
+"""Cuts many operations into transactions that ZooKeeper takes. Pure.
+
+ZooKeeper closes the connection on a packet of more than jute.maxbuffer, 1 MB if nobody set it. What stays below half of
+that also fits with a long chroot and the access list of each node.
+
+Source: ZooKeeper administrator's guide, jute.maxbuffer.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from barnabas.wire.registry.store import CreateOp, Op, SetOp
+
+MOST_OPS = 500
+MOST_BYTES = 400_000
+_OP_BYTES = 64
+
+
+def in_packets(ops: Iterable[Op], most_ops: int = MOST_OPS, most_bytes: int = MOST_BYTES) -> Iterator[list[Op]]:
+    """The operations in their order, as many at a time as fit; one that is too large by itself comes alone."""
+    packet: list[Op] = []
+    size = 0
+    for op in ops:
+        op_bytes = size_of(op)
+        if packet and (len(packet) == most_ops or size + op_bytes > most_bytes):
+            yield packet
+            packet, size = [], 0
+        packet.append(op)
+        size += op_bytes
+    if packet:
+        yield packet
+
+
+def size_of(op: Op) -> int:
+    """What an operation takes in a packet, in bytes and about."""
+    data = op.data if isinstance(op, CreateOp | SetOp) else None
+    return _OP_BYTES + len(op.path.encode(errors="replace")) + len(data or b"")

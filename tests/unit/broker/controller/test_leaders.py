@@ -1,0 +1,211 @@
+"""Elections and reassignments that an administrator asks for."""
+
+import pytest
+
+from barnabas.broker.administration.leadership import LeadershipAdmin
+from barnabas.broker.administration.topic_rules import NewTopic
+from barnabas.broker.controller.leaders import Election, elected_state
+from barnabas.broker.controller.reassignment import Moving
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.types import TopicPartition
+from barnabas.wire.protocol.messages.leader_and_isr import LeaderAndIsrRequest
+from barnabas.wire.protocol.messages.stop_replica import StopReplicaRequest
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.store import SetOp
+from barnabas.wire.registry.znodes.topics import (
+    PartitionStateNode,
+    TopicAssignment,
+    decode_assignment,
+    encode_assignment,
+    encode_partition_state,
+)
+from tests.unit.broker.controller.harness import Cluster, play, settle, until
+
+E = ErrorCode
+T0 = TopicPartition("t", 0)
+P, U = Election.PREFERRED, Election.UNCLEAN
+
+
+def admin_of(cluster: Cluster) -> LeadershipAdmin:
+    return LeadershipAdmin(cluster.view, cluster.controller, cluster.clock)
+
+
+async def assignment(cluster: Cluster) -> TopicAssignment:
+    data, _ = await cluster.registry.get(paths.topic("t"))
+    return decode_assignment(data)
+
+
+@pytest.mark.parametrize(
+    ("current", "replicas", "live", "election", "leader", "isr"),
+    [
+        ((1, (0, 1)), [0, 1], {0, 1}, P, 0, (0, 1)),
+        ((1, (1,)), [0, 1], {0, 1}, P, None, None),
+        ((1, (0, 1)), [0, 1], {1}, P, None, None),
+        ((0, (0, 1)), [0, 1], {0, 1}, P, None, None),
+        ((-1, (9,)), [9, 0], {0}, P, None, None),
+        ((-1, (9,)), [9, 0], {0}, U, 0, (0,)),
+        ((-1, (9, 1)), [9, 0, 1], {0, 1}, U, 1, (1,)),
+        ((-1, (9,)), [9], {0}, U, None, None),
+    ],
+)
+def test_who_is_elected(current, replicas, live, election, leader, isr) -> None:
+    state = elected_state(PartitionStateNode(current[0], 4, current[1], 1), replicas, live, 2, election)
+    assert state == (None if leader is None else PartitionStateNode(leader, 5, isr, 2))
+
+
+def test_the_preferred_leader_leads_again() -> None:
+    async def story(cluster: Cluster) -> None:
+        await cluster.add_broker(1)
+        await cluster.topics.create([NewTopic("t", -1, -1, [(0, [1, 0])])], 1000)
+        # As its leader would write it, were there replication: both in sync, and broker 0 leads.
+        state = encode_partition_state(PartitionStateNode(0, 3, (0, 1), 1))
+        await cluster.registry.multi([SetOp(paths.partition_state("t", 0), state)])
+        results = await admin_of(cluster).elect([T0, TopicPartition("t", 1)], P, 1000)
+        # What the controller knew was older: it leads already.
+        assert [each.error_code for each in results.values()] == [E.ELECTION_NOT_NEEDED, E.UNKNOWN_TOPIC_OR_PARTITION]
+
+    async def anew(cluster: Cluster) -> None:
+        results = await admin_of(cluster).elect([T0], P, 1000)
+        assert results[T0].error_code == E.NONE
+        assert (await cluster.state("t", 0)).leader == 1
+        known = cluster.view.image.partition("t", 0)
+        assert known is not None
+        assert known.leader == 1
+        assert any(isinstance(each, LeaderAndIsrRequest) for each in cluster.links[1].requests)
+
+    play(story, anew)
+
+
+def test_a_replica_that_is_not_in_sync_leads_where_that_is_asked_for() -> None:
+    async def story(cluster: Cluster) -> None:
+        await cluster.add_broker(1)
+        await cluster.topics.create([NewTopic("t", -1, -1, [(0, [1, 0])])], 1000)
+        await cluster.registry.set(
+            paths.partition_state("t", 0), encode_partition_state(PartitionStateNode(1, 0, (1,), 1))
+        )
+
+        await cluster.remove_broker(1)
+
+    async def anew(cluster: Cluster) -> None:
+        admin = admin_of(cluster)
+        assert (await cluster.state("t", 0)).leader == -1
+        results = await admin.elect([T0], P, 1000)
+        assert results[T0].error_code == E.PREFERRED_LEADER_NOT_AVAILABLE
+        waiting = cluster.spawner.spawn(admin.elect([T0], U, 1000))
+        await until(lambda: waiting.is_done)
+        assert waiting.value[T0].error_code == E.NONE
+        state = await cluster.state("t", 0)
+        assert (state.leader, state.isr) == (0, (0,))
+        assert (await admin.elect([T0], U, 1000))[T0].error_code == E.ELECTION_NOT_NEEDED
+
+    play(story, anew)
+
+
+def test_an_election_that_takes_too_long_is_told_of() -> None:
+    async def story(cluster: Cluster) -> None:
+        await cluster.add_broker(1)
+        await cluster.topics.create([NewTopic("t", -1, -1, [(0, [1])])], 1000)
+        await cluster.remove_broker(1)
+        assert (await admin_of(cluster).reassign({T0: [0]}))[T0].error_code == E.NONE
+        await settle()
+        cluster.replicas.is_holding = True
+        waiting = cluster.spawner.spawn(admin_of(cluster).elect([T0], U, 1000))
+        await settle()
+        cluster.clock.advance(1000)
+        await until(lambda: waiting.is_done)
+        assert waiting.value[T0].error_code == E.REQUEST_TIMED_OUT
+        cluster.replicas.release()
+        await until(lambda: cluster.view.image.has_leaders("t", 1))
+
+    play(story)
+
+
+def test_a_partition_whose_brokers_are_gone_comes_to_this_one() -> None:
+    async def story(cluster: Cluster) -> None:
+        await cluster.add_broker(9)
+        await cluster.topics.create([NewTopic("t", -1, -1, [(0, [9]), (1, [9])])], 1000)
+        await cluster.remove_broker(9)
+        admin = admin_of(cluster)
+        assert (await admin.reassign({T0: [0]}))[T0].error_code == E.NONE
+        # It can't end: nobody has what broker 9 had.
+        assert admin.reassignments() == {T0: Moving([0, 9], [0], [9])}
+        assert await assignment(cluster) == TopicAssignment({0: [0, 9], 1: [9]}, {0: [0]}, {0: [9]})
+        await settle()
+        (told,) = [each for each in cluster.replicas.requests if isinstance(each, LeaderAndIsrRequest)]
+        (partition,) = told.topic_states[0].partition_states
+        assert (partition.replicas, partition.adding_replicas, partition.removing_replicas) == ([0, 9], [0], [9])
+
+    async def cancelled(cluster: Cluster) -> None:
+        # It goes on after a restart.
+        admin = admin_of(cluster)
+        assert admin.reassignments() == {T0: Moving([0, 9], [0], [9])}
+        assert (await admin.reassign({T0: None}))[T0].error_code == E.NONE
+        await settle()
+        assert await assignment(cluster) == TopicAssignment({0: [9], 1: [9]})
+        assert (admin.reassignments(), (await cluster.state("t", 0)).leader) == ({}, -1)
+        stop = cluster.replicas.requests[-1]
+        assert isinstance(stop, StopReplicaRequest)
+        assert stop.topic_states[0].partition_states[0].delete_partition
+        assert (await admin.reassign({T0: None}))[T0].error_code == E.NO_REASSIGNMENT_IN_PROGRESS
+
+    async def ended(cluster: Cluster) -> None:
+        admin = admin_of(cluster)
+        await admin.reassign({T0: [0]})
+        assert (await admin.elect([T0], U, 1000))[T0].error_code == E.NONE
+        await settle()
+        assert await assignment(cluster) == TopicAssignment({0: [0], 1: [9]})
+        state = await cluster.state("t", 0)
+        assert (state.leader, state.isr, admin.reassignments()) == (0, (0,), {})
+
+    play(story, cancelled, ended)
+
+
+def test_replicas_that_are_left_out_are_dropped_where_they_live() -> None:
+    async def story(cluster: Cluster) -> None:
+        await cluster.add_broker(1)
+        await cluster.topics.create([NewTopic("t", -1, -1, [(0, [1, 0])])], 1000)
+        results = await admin_of(cluster).reassign({T0: [0]})
+        assert results[T0].error_code == E.NONE
+        await settle()
+        assert await assignment(cluster) == TopicAssignment({0: [0]})
+        state = await cluster.state("t", 0)
+        assert (state.leader, state.leader_epoch, state.isr) == (0, 1, (0,))
+        (stop,) = cluster.links[1].of(StopReplicaRequest)
+        assert [each.partition_index for each in stop.topic_states[0].partition_states] == [0]
+        known = cluster.view.image.partition("t", 0)
+        assert known is not None
+        assert (known.leader, known.replicas) == (0, (0,))
+
+    play(story)
+
+
+def test_partitions_that_were_added_meanwhile_are_not_lost() -> None:
+    async def story(cluster: Cluster) -> None:
+        await cluster.add_broker(9)
+        await cluster.topics.create([NewTopic("t", -1, -1, [(0, [9, 0])])], 1000)
+        await cluster.remove_broker(9)
+        moving = cluster.spawner.spawn(admin_of(cluster).reassign({T0: [0]}))
+        await cluster.registry.set(paths.topic("t"), encode_assignment(TopicAssignment({0: [9, 0], 1: [0]})))
+        await until(lambda: moving.is_done and cluster.view.image.partition_count("t") == 2)
+        await settle()
+        assert await assignment(cluster) == TopicAssignment({0: [0], 1: [0]})
+
+    play(story)
+
+
+def test_nobody_but_the_controller_does_it() -> None:
+    async def story(cluster: Cluster) -> None:
+        admin = admin_of(cluster)
+        await cluster.topics.create([NewTopic("t", 1, 1)], 1000)
+        waiting = cluster.spawner.spawn(admin.elect([T0], P, 1000))
+        # Another controller was elected before this one comes to it.
+        await cluster.registry.set(paths.CONTROLLER_EPOCH, b"9")
+        await cluster.registry.delete(paths.CONTROLLER)
+        await until(lambda: waiting.is_done)
+        assert waiting.value[T0].error_code in (E.NOT_CONTROLLER, E.ELECTION_NOT_NEEDED)
+        await cluster.controller.close()
+        assert (await admin.elect([T0], P, 1000))[T0].error_code == E.NOT_CONTROLLER
+        assert await admin.reassign({T0: [0]}) is None
+        assert not admin.is_controller
+
+    play(story)

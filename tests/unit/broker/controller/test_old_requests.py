@@ -1,0 +1,130 @@
+"""Elections and reassignments that old tools ask for by nodes."""
+
+import pytest
+
+from barnabas.core.types import TopicPartition
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.znodes.admin_requests import decode_election, decode_reassignment, encode_reassignment
+from barnabas.wire.registry.znodes.payload import MalformedError
+from barnabas.wire.registry.znodes.topics import PartitionStateNode
+from tests.unit.broker.controller.harness import Cluster, play, settle, until
+from tests.unit.broker.controller.test_controller import put_topic
+
+ELECTION = b'{"version":1,"partitions":[{"topic":"t","partition":0},{"topic":"none","partition":7}]}'
+
+
+async def gone(cluster: Cluster, path: str) -> None:
+    for _ in range(20):
+        await settle()
+        if await cluster.registry.exists(path) is None:
+            return
+    raise AssertionError(f"{path} is still there")
+
+
+async def led_by_1(cluster: Cluster) -> None:
+    """Topic t, whose preferred leader 0 does not lead."""
+    await cluster.add_broker(1)
+    await put_topic(cluster, "t", {0: [0, 1]})
+    await until(lambda: cluster.view.image.has_leaders("t", 1))
+    await cluster.controller.carry_out(_let_1_lead)
+    assert (await cluster.state("t", 0)).leader == 1
+
+
+async def _let_1_lead(registry, state):
+    from barnabas.broker.controller.partitions import change_state
+    from barnabas.broker.controller.work import Outcome
+
+    partition = TopicPartition("t", 0)
+    await change_state(registry, state, partition, lambda now: PartitionStateNode(1, now.leader_epoch + 1, now.isr, 1))
+    return Outcome(None, [partition])
+
+
+def test_preferred_leaders_are_elected_and_the_request_is_gone() -> None:
+    async def story(cluster: Cluster) -> None:
+        await led_by_1(cluster)
+        for _ in range(2):
+            # Again, too: the second one finds nothing to do.
+            await cluster.registry.create(paths.PREFERRED_ELECTION, ELECTION)
+            await gone(cluster, paths.PREFERRED_ELECTION)
+            assert (await cluster.state("t", 0)).leader == 0
+        await until(lambda: cluster.view.image.topics["t"][0].leader == 0)
+
+    play(story)
+
+
+def test_what_was_asked_for_while_nobody_was_controller_is_done_at_the_start() -> None:
+    async def first(cluster: Cluster) -> None:
+        await put_topic(cluster, "t", {0: [0]})
+        await until(lambda: cluster.view.image.has_leaders("t", 1))
+        await cluster.controller.close()
+        await cluster.registry.create(paths.PREFERRED_ELECTION, ELECTION)
+        await cluster.registry.create(paths.REASSIGNMENT, encode_reassignment({TopicPartition("t", 0): [0]}))
+
+    async def second(cluster: Cluster) -> None:
+        await gone(cluster, paths.PREFERRED_ELECTION)
+        await gone(cluster, paths.REASSIGNMENT)
+
+    play(first, second)
+
+
+def test_a_reassignment_is_carried_out_and_what_is_refused_is_dropped(caplog: pytest.LogCaptureFixture) -> None:
+    async def story(cluster: Cluster) -> None:
+        await cluster.add_broker(1)
+        await put_topic(cluster, "t", {0: [0, 1], 1: [0]})
+        await until(lambda: cluster.view.image.has_leaders("t", 2))
+        wanted = {TopicPartition("t", 0): [1], TopicPartition("t", 1): [9], TopicPartition("none", 0): [0]}
+        await cluster.registry.create(paths.REASSIGNMENT, encode_reassignment(wanted))
+        await gone(cluster, paths.REASSIGNMENT)
+        assert (await cluster.state("t", 0)).leader == 1
+        assert (await cluster.state("t", 1)).leader == 0
+
+    play(story)
+    assert "asks for partition t-1: Replica assignment has brokers that are not alive" in caplog.text
+    assert "asks for partition none-0: The partition does not exist." in caplog.text
+
+
+def test_a_reassignment_that_goes_on_stays_and_is_not_begun_twice() -> None:
+    async def story(cluster: Cluster) -> None:
+        await cluster.add_broker(1)
+        await put_topic(cluster, "t", {0: [0], 1: [0]})
+        await until(lambda: cluster.view.image.has_leaders("t", 2))
+        # Broker 1 is never in sync: nobody replicates here.
+        there = TopicPartition("t", 0)
+        wanted = {there: [1], TopicPartition("t", 1): [0]}
+        await cluster.registry.create(paths.REASSIGNMENT, encode_reassignment(wanted))
+        await until(lambda: there in cluster.controller.reassignments())
+        await settle()
+        data, _ = await cluster.registry.get(paths.REASSIGNMENT)
+        assert decode_reassignment(data) == {there: [1]}
+        before = (await cluster.registry.get(paths.topic("t")))[1].version
+        await cluster.registry.set(paths.REASSIGNMENT, data)
+        await settle()
+        assert (await cluster.registry.get(paths.topic("t")))[1].version == before
+
+    play(story)
+
+
+@pytest.mark.parametrize("path", [paths.PREFERRED_ELECTION, paths.REASSIGNMENT])
+@pytest.mark.parametrize("data", [None, b"", b"nonsense", b"[]", b"{}", b'{"partitions":7}'])
+def test_what_makes_no_sense_is_dropped(path: str, data: bytes | None, caplog: pytest.LogCaptureFixture) -> None:
+    async def story(cluster: Cluster) -> None:
+        await cluster.registry.create(path, data)
+        await gone(cluster, path)
+        await put_topic(cluster, "t", {0: [0]})
+        await until(lambda: cluster.view.image.has_leaders("t", 1))
+
+    play(story)
+    assert f"{path} is dropped" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "entry",
+    ["7", "{}", '{"topic":"t"}', '{"topic":"t","partition":"0"}', '{"topic":"t","partition":true}', '{"partition":0}'],
+)
+def test_an_entry_that_is_none_is_refused(entry: str) -> None:
+    data = f'{{"partitions":[{entry}]}}'.encode()
+    for decode in (decode_election, decode_reassignment):
+        with pytest.raises(MalformedError):
+            decode(data)
+    with pytest.raises(MalformedError, match="the replicas of t-0 are no brokers"):
+        decode_reassignment(b'{"partitions":[{"topic":"t","partition":0,"replicas":["x"]}]}')

@@ -1,0 +1,145 @@
+"""Deleting old segments."""
+
+import os
+
+import pytest
+
+from barnabas.broker.log.retention import apply_retention
+from barnabas.testing.manual_executor import ManualExecutor
+
+SEGMENTS = 5
+
+
+@pytest.fixture
+def fill(open_partition_log, make_batch):
+    def filled(**overrides):
+        log = open_partition_log(segment_bytes=len(make_batch()), **overrides)
+        for index in range(SEGMENTS):
+            log.append(make_batch(timestamp_ms=1_000_000 * index), leader_epoch=index)
+        return log
+
+    return filled
+
+
+def bases(log):
+    return [segment.base_offset for segment in log.segments]
+
+
+def test_by_time(fill, clock):
+    log = fill(retention_ms=1000)
+    assert apply_retention(log, 5, now_ms=2_001_000) == 2
+    assert (bases(log), log.log_start_offset) == ([2, 3, 4], 2)
+    assert log.epochs.entries[0] == (2, 2)
+
+
+def test_all_by_time_rolls_a_new_segment(fill):
+    log = fill(retention_ms=1000)
+    assert apply_retention(log, 5, now_ms=9_000_000) == 5
+    assert (bases(log), log.log_start_offset, log.log_end_offset) == ([5], 5, 5)
+    assert apply_retention(log, 5, now_ms=99_000_000) == 0
+
+
+def test_by_size(fill, make_batch):
+    log = fill(retention_ms=-1, retention_bytes=2 * len(make_batch()) + 1)
+    assert apply_retention(log, 5, now_ms=9_000_000) == 2
+    assert bases(log) == [2, 3, 4]
+
+
+def test_nothing_at_or_above_the_high_watermark(fill):
+    log = fill(retention_ms=1000)
+    assert apply_retention(log, 2, now_ms=9_000_000) == 2
+    assert bases(log) == [2, 3, 4]
+
+
+def test_limits_can_be_off(fill):
+    log = fill(retention_ms=-1)
+    assert apply_retention(log, 5, now_ms=10**15) == 0
+
+
+def test_below_the_log_start_whatever_the_policy(fill):
+    log = fill(cleanup_policy="compact")
+    log.increment_log_start_offset(3)
+    assert apply_retention(log, 5, now_ms=10**15) == 3
+    assert bases(log) == [3, 4]
+
+
+def test_records_without_timestamps_go_by_the_file_time(open_partition_log, make_batch, directory):
+    log = open_partition_log(segment_bytes=len(make_batch()), retention_ms=1000)
+    for _ in range(2):
+        log.append(make_batch(timestamp_ms=-1), 0)
+    os.utime(log.segments[0].path, (5, 5))
+
+    assert apply_retention(log, 2, now_ms=6001) == 1
+
+
+def test_files_are_renamed_then_removed(fill, clock, directory):
+    log = fill(retention_ms=1000, file_delete_delay_ms=500)
+    apply_retention(log, 5, now_ms=1_001_000)
+    deleted = [name for name in os.listdir(directory) if name.endswith(".deleted")]
+    assert sorted(deleted) == [f"{0:020d}{suffix}.deleted" for suffix in (".index", ".log", ".timeindex")]
+    clock.advance(500)
+
+    assert not [name for name in os.listdir(directory) if name.endswith(".deleted")]
+
+
+class TestFilesFollow:
+    """The log changes at once, its files when the executor comes to it."""
+
+    @pytest.fixture
+    def executor(self, env):
+        env.executor = ManualExecutor()
+        return env.executor
+
+    @pytest.fixture
+    def log(self, executor, fill):
+        log = fill(retention_ms=1000, file_delete_delay_ms=500)
+        executor.run_all()
+        return log
+
+    def test_readers_see_the_log_as_it_will_be(self, log, executor, directory, clock):
+        held = log.read(0, 1_000, 5)
+        before = held.read()
+        assert apply_retention(log, 5, now_ms=2_001_000) == 2
+        assert (bases(log), log.log_start_offset) == ([2, 3, 4], 2)
+        assert (directory / "00000000000000000001.log").exists()
+        executor.run_all()
+        assert not (directory / "00000000000000000001.log").exists()
+        assert (directory / "00000000000000000001.log.deleted").exists()
+        assert held.read() == before
+        clock.advance(500)
+        executor.run_all()
+        assert not (directory / "00000000000000000001.log.deleted").exists()
+
+    @pytest.mark.parametrize("done_count", range(4))
+    def test_a_kill_leaves_a_log_without_gaps(self, log, executor, disk, open_partition_log, done_count):
+        apply_retention(log, 5, now_ms=2_001_000)
+        for _ in range(min(done_count, executor.waiting_count)):
+            executor.run_next()
+        log.release()
+        disk.kill()
+        opened = open_partition_log(recovery_point=5)
+        assert bases(opened) == ([0, 1, 2, 3, 4] if done_count == 0 else [2, 3, 4])
+        assert opened.log_end_offset == 5
+
+    @pytest.fixture
+    def short(self, executor, open_partition_log, make_batch):
+        """A log whose only segment is not half full."""
+        log = open_partition_log(segment_bytes=5 * len(make_batch()), retention_ms=1000)
+        log.append(make_batch(timestamp_ms=0), 0)
+        executor.run_all()
+        return log
+
+    def test_all_go_once_there_is_a_new_segment(self, short, executor, env):
+        on_loop = []
+        env.on_loop = on_loop.append
+        assert apply_retention(short, 1, now_ms=9_000) == 1
+        assert bases(short) == [0]
+        executor.run_all()
+        assert (bases(short), short.log_start_offset, on_loop) == ([1], 1, [])
+
+    def test_what_is_appended_while_the_new_segment_is_made_stays(self, short, executor, make_batch):
+        apply_retention(short, 1, now_ms=9_000)
+        short.append(make_batch(timestamp_ms=9_000), 0)
+        executor.run_all()
+        assert bases(short) == [0]
+        assert apply_retention(short, 2, now_ms=9_000) == 0

@@ -1,0 +1,133 @@
+"""What a start says of transactions that nobody ended."""
+
+import asyncio
+import logging
+
+import pytest
+
+from barnabas.broker.log.manager import LogManager
+from barnabas.broker.log.producers.open_transactions import MOST_WARNINGS, OpenTransaction, open_transactions
+from barnabas.broker.transactions.loading import coordinated_transactions
+from barnabas.broker.transactions.storage import transition_batch
+from barnabas.broker.transactions.transaction import TransactionState
+from barnabas.core.config import BrokerConfig, TopicConfig
+from barnabas.core.executor import InlineExecutor
+from barnabas.core.types import TopicPartition
+from barnabas.wire.records.control import EndTransactionMarker, MarkerType, build_marker
+from tests.unit.broker.transactions.test_storage import transition
+
+
+def begin(log, make_batch, producer_id, sequence=0, **settings):
+    batch = make_batch(producer_id=producer_id, producer_epoch=3, base_sequence=sequence, is_transactional=True)
+    log.append(batch, 0)
+
+
+def end(log, clock, producer_id):
+    marker = EndTransactionMarker(MarkerType.COMMIT, 0)
+    log.append(memoryview(build_marker(producer_id, 3, marker, clock.now_ms())), 0, is_client=False)
+
+
+@pytest.fixture
+def start(tmp_path, clock, disk, failures):
+    """Start a broker's logs on one directory, as often as wanted."""
+
+    def started():
+        config = BrokerConfig.from_properties({"log.dirs": str(tmp_path / "data")}, None, "test")
+        manager = LogManager(
+            config,
+            clock,
+            clock,
+            InlineExecutor(),
+            lambda _: TopicConfig.from_broker(config),
+            failures.append,
+            files=disk,
+            read_coordinated=coordinated_transactions,
+        )
+
+        async def story():
+            await manager.lock()
+            await manager.load("abc", 1)
+
+        asyncio.run(story())
+        return manager
+
+    return started
+
+
+def make(manager, name, partition=0):
+    return manager.get_or_create(TopicPartition(name, partition)).value
+
+
+def warnings(caplog):
+    return [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+
+
+@pytest.mark.parametrize("is_clean", [True, False])
+def test_a_start_names_each_partition(start, clock, make_batch, disk, caplog, is_clean):
+    manager = start()
+    stuck, ended, groups = make(manager, "stuck"), make(manager, "ended"), make(manager, "__consumer_offsets", 7)
+    stuck.append(make_batch(5), 0)
+    begin(stuck, make_batch, 40)
+    clock.advance(60_000)
+    begin(stuck, make_batch, 40, sequence=1)
+    begin(stuck, make_batch, 41)
+    begin(ended, make_batch, 40)
+    end(ended, clock, 40)
+    begin(groups, make_batch, 42)
+    assert warnings(caplog) == []
+    if is_clean:
+        asyncio.run(manager.close())
+    else:
+        disk.kill()
+    start()
+    said = sorted(line for line in warnings(caplog) if "transaction" in line)
+    assert len(said) == 2
+    assert said[0].startswith(
+        "__consumer_offsets-7: the offsets that were committed in it do not count: "
+        "producer 42 (epoch 3) has a transaction open since 2020-09-13 12:27:40 UTC; no coordinator knows of it"
+    )
+    assert said[1].startswith(
+        "stuck-0: readers with isolation.level=read_committed get nothing from offset 5 on: "
+        "producer 40 (epoch 3) has a transaction open since 2020-09-13 12:26:40 UTC, and 1 more producers have; "
+    )
+
+
+def test_what_a_coordinator_will_end_is_not_warned_of(start, make_batch, disk, caplog):
+    manager = start()
+    known = transition(TransactionState.ONGOING, frozenset((TopicPartition("t", 0),)))._replace(producer_id=40)
+    make(manager, "__transaction_state", 3).append(memoryview(transition_batch("tx", known, 0)), 0, is_client=False)
+    begin(make(manager, "t", 0), make_batch, 40)
+    # Not added to the transaction.
+    begin(make(manager, "t", 1), make_batch, 40)
+    begin(make(manager, "t", 0), make_batch, 41)
+    disk.kill()
+    start()
+    said = sorted(line for line in warnings(caplog) if "transaction" in line)
+    assert [line.partition(": ")[0] for line in said] == ["t-0", "t-1"]
+    assert "producer 41 (epoch 3)" in said[0]
+    assert "more producers" not in said[0]
+
+
+def test_the_lines_are_bounded(start, make_batch, caplog):
+    manager = start()
+    for partition in range(MOST_WARNINGS + 5):
+        begin(make(manager, "t", partition), make_batch, 40)
+    asyncio.run(manager.close())
+    start()
+    said = [line for line in warnings(caplog) if "transaction" in line]
+    assert len(said) == MOST_WARNINGS + 1
+    assert said[-1] == (
+        "5 more partitions have open transactions that no coordinator knows of: "
+        "`barnabas transactions hanging` names them"
+    )
+
+
+def test_when_it_began_is_not_known_where_its_records_are_gone(open_partition_log, make_batch):
+    log = open_partition_log()
+    begin(log, make_batch, 40)
+    assert open_transactions(log)[0].since is not None
+    log.roll()
+    log.append(make_batch(3), 0)
+    log.delete_oldest_segments(1)
+    assert open_transactions(log) == [OpenTransaction(40, 3, 0, -1)]
+    assert open_transactions(log)[0].since is None

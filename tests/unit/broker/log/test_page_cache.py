@@ -1,0 +1,106 @@
+"""The kernel's page cache, asked about real files on the disk of the temporary directory."""
+
+import os
+import sys
+from typing import Any
+
+import pytest
+
+from barnabas.broker.log.disk.files import LocalFileSystem
+from barnabas.broker.log.disk.page_cache import EverythingCached, LinuxPageCache, system_page_cache
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux can be asked")
+
+SIZE = 3 << 20
+
+
+@pytest.fixture
+def file(tmp_path):
+    made = LocalFileSystem().open_records(tmp_path / "records.log", is_new=True)
+    made.append(os.urandom(SIZE))
+    made.sync()
+    return made
+
+
+def drop(file, position=0, length=0):
+    os.posix_fadvise(file.fd, position, length, os.POSIX_FADV_DONTNEED)
+
+
+@pytest.fixture
+def dropped(file):
+    drop(file)
+    if LinuxPageCache().holds(file, 0, SIZE):
+        pytest.skip("this file system keeps its files in memory")
+    return file
+
+
+@pytest.fixture(params=["Cachestat", "Mincore"])
+def probe(request):
+    from barnabas.broker.log.disk import kernel_pages
+
+    return getattr(kernel_pages, request.param)()
+
+
+def holds(probe, file, position, length):
+    try:
+        return probe.holds(file.fd, position, length)
+    except OSError as error:
+        pytest.skip(f"this kernel does not tell: {error}")
+
+
+def test_what_was_written_is_there(probe, file):
+    assert holds(probe, file, 0, SIZE)
+    assert holds(probe, file, 4095, 2)
+    assert holds(probe, file, SIZE - 1, 1)
+
+
+def test_what_was_dropped_is_not(probe, dropped):
+    assert not holds(probe, dropped, 0, 1)
+    assert not holds(probe, dropped, 5000, SIZE - 5000)
+
+
+def test_a_part_is_not_enough(probe, dropped):
+    dropped.warm(0, 1 << 20)
+    assert holds(probe, dropped, 0, 1 << 20)
+    assert not holds(probe, dropped, 0, SIZE)
+    assert not holds(probe, dropped, (1 << 20) - 1, 2 << 20)
+
+
+def test_warming_brings_all_of_it(probe, dropped):
+    dropped.warm(100, SIZE)
+    assert holds(probe, dropped, 100, SIZE - 100)
+
+
+def test_nothing_is_always_there(dropped):
+    assert LinuxPageCache().holds(dropped, 0, 0)
+
+
+def test_a_kernel_that_refuses_is_not_asked_again(file):
+    cache = LinuxPageCache()
+    os.close(os.dup(file.fd))
+
+    class Closed:
+        fd = 1_000_000
+
+    closed: Any = Closed()
+    assert cache.holds(closed, 0, 1)
+    # All probes are gone: everything counts as there.
+    drop(file)
+    assert cache.holds(file, 0, SIZE)
+
+
+def test_an_answer_that_contradicts_what_was_just_read_is_the_last(dropped):
+    cache = LinuxPageCache()
+    assert not cache.holds(dropped, 0, 1)
+    cache.check_read(dropped, 0, 1)
+    # mincore says the same, and is believed.
+    cache.check_read(dropped, 0, 1)
+    assert not cache.holds(dropped, 0, 1)
+
+
+def test_elsewhere_everything_counts_as_cached(dropped, monkeypatch):
+    monkeypatch.setattr(sys, "platform", "darwin")
+    cache = system_page_cache()
+    assert isinstance(cache, EverythingCached)
+    assert cache.holds(dropped, 0, SIZE)
+    cache.check_read(dropped, 0, SIZE)

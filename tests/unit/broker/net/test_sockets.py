@@ -1,0 +1,49 @@
+"""What is said of an address that cannot be listened on, before a socket is asked."""
+
+import errno
+import os
+import re
+
+import pytest
+
+from barnabas.broker.net.channel import SocketOptions
+from barnabas.broker.net.sockets import SocketNetwork, _bind_failure, _may_be_a_name, _peer_host
+from barnabas.core.errors import StartupError
+
+
+@pytest.mark.parametrize("host", ["", "localhost", "localhost.", "10.1.2.3", "::1", "a-b.example", "x" * 63])
+def test_what_may_be_a_host(host):
+    assert _may_be_a_name(host)
+
+
+@pytest.mark.parametrize("host", [".", "a..b", ".a", "x" * 64, "bücher.example", "a.\u0661"])
+def test_what_can_be_none_is_refused_before_the_resolver_is_asked(host):
+    assert not _may_be_a_name(host)
+    with pytest.raises(StartupError, match="is no host name"):
+        SocketNetwork(None).bind(host, 9092, SocketOptions())
+
+
+@pytest.mark.parametrize(
+    ("host", "number", "text"),
+    [
+        ("one", errno.EADDRINUSE, "one:9092 is in use: .* choose another port"),
+        ("", errno.EACCES, "0.0.0.0:9092 needs more rights"),
+        ("one", errno.EADDRNOTAVAIL, f"one:9092 can't be listened on: {os.strerror(errno.EADDRNOTAVAIL)}"),
+    ],
+)
+def test_why_an_address_cannot_be_had(host, number, text):
+    failure = _bind_failure(host, 9092, OSError(number, os.strerror(number)))
+    assert re.fullmatch(f"{text}.*", failure)
+
+
+@pytest.mark.parametrize(
+    ("name", "host"),
+    [
+        (("10.1.2.3", 5), "10.1.2.3"),
+        (("::ffff:10.1.2.3", 5, 0, 0), "10.1.2.3"),
+        (("::1", 5, 0, 0), "0:0:0:0:0:0:0:1"),
+        (("fe80::1", 5, 0, 2), "fe80:0:0:0:0:0:0:1%2"),
+    ],
+)
+def test_a_peer_is_called_by_the_one_form_of_its_address(name, host):
+    assert _peer_host(*name) == host

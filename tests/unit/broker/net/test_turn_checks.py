@@ -1,0 +1,85 @@
+"""What is done at the end of a turn of the loop: checks, then tasks, each once, none at the cost of another."""
+
+import pytest
+
+from barnabas.broker.net.turns import Turns
+
+
+class Loop:
+    """Runs what was put off, a turn at a time."""
+
+    def __init__(self):
+        self.deferred = []
+        self.turns = Turns(self.deferred.append, lambda: 1)
+
+    def turn(self):
+        deferred, self.deferred[:] = list(self.deferred), []
+        for run in deferred:
+            run()
+
+
+@pytest.fixture
+def loop():
+    return Loop()
+
+
+def test_an_answer_that_a_check_gives_leaves_in_the_same_turn(loop):
+    done = []
+
+    def check():
+        done.append("check")
+        loop.turns.add(lambda: done.append("answer"))
+
+    loop.turns.add_check(check)
+    loop.turn()
+    assert done == ["check", "answer"]
+    assert not loop.deferred
+
+
+def test_checks_come_before_tasks_and_each_in_its_order(loop):
+    done = []
+    loop.turns.add(lambda: done.append("first task"))
+    loop.turns.add_check(lambda: done.append("first check"))
+    loop.turns.add(lambda: done.append("second task"))
+    loop.turns.add_check(lambda: done.append("second check"))
+    assert len(loop.turns) == 4
+    assert len(loop.deferred) == 1
+    loop.turn()
+    assert done == ["first check", "second check", "first task", "second task"]
+    loop.turn()
+    assert len(done) == 4
+
+
+@pytest.mark.parametrize(("kind", "more"), [("add", "add"), ("add", "add_check"), ("add_check", "add_check")])
+def test_what_comes_of_one_of_them_waits_for_the_next_turn(loop, kind, more):
+    done = []
+
+    def one():
+        done.append("one")
+        getattr(loop.turns, more)(lambda: done.append("two"))
+
+    getattr(loop.turns, kind)(one)
+    loop.turn()
+    assert done == ["one"]
+    assert len(loop.deferred) == 1
+    loop.turn()
+    assert done == ["one", "two"]
+    assert not loop.deferred
+
+
+@pytest.mark.parametrize("kind", ["add", "add_check"])
+def test_one_that_raises_costs_the_others_nothing(loop, kind, caplog):
+    done = []
+    getattr(loop.turns, kind)(lambda: 1 // 0)
+    getattr(loop.turns, kind)(lambda: done.append("other"))
+    loop.turn()
+    assert done == ["other"]
+    assert "ZeroDivisionError" in caplog.text
+
+
+def test_at_the_end_all_of_it_runs_and_all_that_comes_of_it(loop):
+    done = []
+    loop.turns.add(lambda: loop.turns.add_check(lambda: loop.turns.add(lambda: done.append("last"))))
+    loop.turns.finish()
+    assert done == ["last"]
+    assert len(loop.turns) == 0

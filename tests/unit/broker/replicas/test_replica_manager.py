@@ -1,0 +1,496 @@
+"""The replica manager over real logs: what the controller may change, what is kept over a restart."""
+
+import asyncio
+from operator import call
+
+import pytest
+
+from barnabas.broker.log.manager import LogManager
+from barnabas.broker.replicas.manager import ReplicaManager
+from barnabas.core.config import BrokerConfig, TopicConfig
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.executor import InlineExecutor
+from barnabas.core.purgatory import Purgatory
+from barnabas.core.types import TopicPartition
+from barnabas.testing.faulty_disk import FaultyDisk
+from barnabas.testing.manual_clock import ManualClock
+from barnabas.testing.manual_executor import ManualExecutor
+from barnabas.wire.protocol.messages.leader_and_isr import (
+    LeaderAndIsrPartitionState2,
+    LeaderAndIsrRequest,
+    LeaderAndIsrTopicState,
+)
+from barnabas.wire.protocol.messages.stop_replica import (
+    StopReplicaPartitionState,
+    StopReplicaRequest,
+    StopReplicaTopicState,
+)
+from barnabas.wire.records.builder import BatchBuilder
+
+BROKER_ID = 1
+PARTITION = TopicPartition("t", 0)
+
+
+class HoldingExecutor(ManualExecutor):
+    """Does the work at once; while it is holding, when the test says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_holding = False
+
+    def run(self, work, then, failed):
+        if self.is_holding:
+            super().run(work, then, failed)
+        else:
+            InlineExecutor().run(work, then, failed)
+
+    def release(self) -> None:
+        self.is_holding = False
+        self.run_all()
+
+
+@pytest.fixture
+def clock():
+    return ManualClock()
+
+
+@pytest.fixture
+def disk():
+    return FaultyDisk()
+
+
+@pytest.fixture
+def executor():
+    return HoldingExecutor()
+
+
+@pytest.fixture
+def failures():
+    """What the broker was told of its disk."""
+    return []
+
+
+@pytest.fixture
+def config(tmp_path):
+    return BrokerConfig.from_properties({"log.dirs": str(tmp_path)}, None, "test")
+
+
+@pytest.fixture
+def topic_config(config):
+    return TopicConfig.from_broker(config)
+
+
+@pytest.fixture
+def load_logs(config, clock, disk, executor, failures, topic_config):
+    def load() -> LogManager:
+        made = LogManager(config, clock, clock, executor, lambda _: topic_config, failures.append, files=disk)
+
+        async def start() -> None:
+            await made.lock()
+            await made.load("cluster", BROKER_ID)
+
+        asyncio.run(start())
+        return made
+
+    return load
+
+
+@pytest.fixture
+def logs(load_logs):
+    return load_logs()
+
+
+@pytest.fixture
+def heard():
+    """What the listener for leadership was told."""
+    return []
+
+
+@pytest.fixture
+def make_replicas(clock, topic_config, heard):
+    def make(logs: LogManager) -> ReplicaManager:
+        fetches = Purgatory(clock, lambda callback, *args: callback(*args))
+        made = ReplicaManager(BROKER_ID, logs, fetches, lambda topic: topic_config, InlineExecutor(), call)
+        made.on_leadership = lambda led, resigned: heard.append(
+            ([each.topic_partition for each in led], list(resigned))
+        )
+        return made
+
+    return make
+
+
+@pytest.fixture
+def replicas(make_replicas, logs):
+    return make_replicas(logs)
+
+
+def leaders(*, partition=0, leader=BROKER_ID, epoch=0, controller_epoch=1, replicas=(BROKER_ID,), isr=None):
+    state = LeaderAndIsrPartitionState2(
+        partition_index=partition,
+        controller_epoch=controller_epoch,
+        leader=leader,
+        leader_epoch=epoch,
+        isr=list(replicas if isr is None else isr),
+        replicas=list(replicas),
+    )
+    topic = LeaderAndIsrTopicState("t", partition_states=[state])
+    return LeaderAndIsrRequest(controller_epoch=controller_epoch, topic_states=[topic])
+
+
+def errors(pending):
+    assert pending.is_done
+    return pending.value.error_code, [each.error_code for each in pending.value.partition_errors]
+
+
+def batch(count=1):
+    builder = BatchBuilder()
+    for _ in range(count):
+        builder.append(1_600_000_000_000, b"key", b"value")
+    return builder.build()
+
+
+def test_a_partition_is_led_once_its_log_is_open(replicas, executor, heard):
+    executor.is_holding = True
+    pending = replicas.leader_and_isr(leaders())
+    assert not pending.is_done
+    assert replicas.partition(PARTITION) is None
+    executor.release()
+    assert errors(pending) == (0, [0])
+    assert replicas.partition(PARTITION).is_leader
+    assert heard == [([PARTITION], [])]
+    assert replicas.partition_count == 1
+
+
+def test_a_log_that_cant_be_made_costs_its_partition_and_is_told(replicas, tmp_path, failures, heard, caplog):
+    (tmp_path / "t-0").write_text("no directory")
+    assert errors(replicas.leader_and_isr(leaders())) == (0, [ErrorCode.KAFKA_STORAGE_ERROR])
+    assert replicas.partition(PARTITION) is None
+    assert not any(led for led, _ in heard)
+    # What stands in its place is no fault of the disk: the directory goes on.
+    assert failures == []
+    assert f"{tmp_path / 't-0'} can't be opened, its partition is offline" in caplog.text
+
+
+@pytest.mark.parametrize("epoch", [4, 5])
+def test_an_epoch_that_is_not_newer_is_stale(replicas, epoch):
+    replicas.leader_and_isr(leaders(epoch=5))
+    assert errors(replicas.leader_and_isr(leaders(epoch=epoch, leader=2, replicas=(1, 2)))) == (
+        0,
+        [ErrorCode.STALE_CONTROLLER_EPOCH],
+    )
+    assert replicas.partition(PARTITION).is_leader
+
+
+def test_who_is_no_replica_says_so(replicas):
+    assert errors(replicas.leader_and_isr(leaders(replicas=(2, 3), leader=2))) == (
+        0,
+        [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION],
+    )
+    assert replicas.partition(PARTITION) is None
+
+
+def test_an_older_controller_changes_nothing(replicas):
+    replicas.leader_and_isr(leaders(controller_epoch=5))
+    assert errors(replicas.leader_and_isr(leaders(controller_epoch=4, epoch=9))) == (
+        ErrorCode.STALE_CONTROLLER_EPOCH,
+        [],
+    )
+    stop = StopReplicaRequest(controller_epoch=4, topic_states=[])
+    assert errors(replicas.stop_replica(stop)) == (ErrorCode.STALE_CONTROLLER_EPOCH, [])
+
+
+def test_resigning_stops_appends(replicas, heard):
+    replicas.leader_and_isr(leaders())
+    replicas.leader_and_isr(leaders(epoch=1, leader=2, replicas=(1, 2)))
+    result = replicas.append(PARTITION, batch(), -1, 1_000).value
+    assert result.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert heard[-1] == ([], [PARTITION])
+
+
+def test_a_new_epoch_begins_at_the_log_end(replicas):
+    replicas.leader_and_isr(leaders())
+    replicas.append(PARTITION, batch(3), -1, 1_000)
+    replicas.leader_and_isr(leaders(epoch=2))
+    partition = replicas.partition(PARTITION)
+    assert partition.log.end_offset_for_epoch(1) == (0, 3)
+    assert partition.log.end_offset_for_epoch(2) == (2, 3)
+
+
+def test_own_appends_move_the_high_watermark(replicas):
+    replicas.leader_and_isr(leaders())
+    assert replicas.append(PARTITION, batch(3), -1, 1_000).value.error_code == 0
+    assert replicas.high_watermarks() == {PARTITION: 3}
+    unknown = replicas.append(TopicPartition("u", 0), batch(), -1, 1_000).value
+    assert unknown.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def flush_each_message(replicas, topic_config) -> None:
+    replicas.leader_and_isr(leaders())
+    config = topic_config.with_overrides({"flush.messages": "1"})
+    replicas.partition(PARTITION).log.update_config(config)
+
+
+def test_own_appends_are_answered_once_flush_messages_is_kept(replicas, topic_config, executor):
+    flush_each_message(replicas, topic_config)
+    executor.is_holding = True
+    answer = replicas.append(PARTITION, batch(), -1, 1_000)
+    assert not answer.is_done
+    executor.release()
+    assert answer.value.error_code == ErrorCode.NONE
+
+
+def test_own_appends_whose_fsync_fails_say_so(replicas, topic_config, executor, disk, failures):
+    flush_each_message(replicas, topic_config)
+    executor.is_holding = True
+    answer = replicas.append(PARTITION, batch(), -1, 1_000)
+    disk.fails_to_sync = True
+    executor.release()
+    assert answer.value.error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    assert failures
+
+
+def test_own_appends_that_are_not_on_disk_in_time_say_so(replicas, topic_config, executor, clock):
+    flush_each_message(replicas, topic_config)
+    executor.is_holding = True
+    answer = replicas.append(PARTITION, batch(), -1, 1_000)
+    clock.advance(999)
+    assert not answer.is_done
+    clock.advance(1)
+    assert answer.value.error_code == ErrorCode.REQUEST_TIMED_OUT
+    executor.release()
+    assert answer.value.error_code == ErrorCode.REQUEST_TIMED_OUT
+
+
+def test_with_followers_in_sync_the_high_watermark_waits(replicas):
+    replicas.leader_and_isr(leaders(replicas=(1, 2)))
+    replicas.append(PARTITION, batch(3), 1, 1_000)
+    assert replicas.high_watermarks() == {PARTITION: 0}
+    # When the follower leaves the in-sync replicas, this broker alone decides.
+    replicas.leader_and_isr(leaders(epoch=1, replicas=(1, 2), isr=(1,)))
+    assert replicas.high_watermarks() == {PARTITION: 3}
+
+
+@pytest.mark.parametrize(("checkpointed", "taken_up"), [(2, 2), (5, 5), (50, 5)])
+def test_the_high_watermark_of_the_last_run_is_taken_up(
+    logs, load_logs, make_replicas, disk, tmp_path, checkpointed, taken_up
+):
+    before = make_replicas(logs)
+    before.leader_and_isr(leaders())
+    before.append(PARTITION, batch(5), -1, 1_000)
+    asyncio.run(logs.close())
+    (tmp_path / "replication-offset-checkpoint").write_text(f"0\n1\nt 0 {checkpointed}\n")
+    disk.kill()
+    replicas = make_replicas(load_logs())
+    replicas.leader_and_isr(leaders(epoch=1, replicas=(1, 2)))
+    assert replicas.high_watermarks() == {PARTITION: taken_up}
+
+
+def test_a_full_disk_is_told_to_who_appends_and_to_the_broker(replicas, disk, failures):
+    replicas.leader_and_isr(leaders())
+    disk.free_bytes = 5
+    assert replicas.append(PARTITION, batch(), -1, 1_000).value.error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    result = replicas.append_now(replicas.partition(PARTITION), memoryview(batch()), 1)
+    assert result.error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    assert len(failures) == 2
+    assert replicas.high_watermarks() == {PARTITION: 0}
+
+
+def stop(epoch, *, is_deleted=True):
+    state = StopReplicaPartitionState(0, leader_epoch=epoch, delete_partition=is_deleted)
+    return StopReplicaRequest(controller_epoch=1, topic_states=[StopReplicaTopicState("t", [state])])
+
+
+@pytest.mark.parametrize("epoch", [-2, -1, 6])
+def test_a_partition_is_stopped_and_deleted(replicas, logs, tmp_path, heard, epoch):
+    replicas.leader_and_isr(leaders(epoch=5))
+    assert errors(replicas.stop_replica(stop(epoch))) == (0, [0])
+    assert replicas.partition(PARTITION) is None
+    assert logs.get(PARTITION) is None
+    (renamed,) = tmp_path.glob("t-0*")
+    assert renamed.name.endswith("-delete")
+    assert heard[-1] == ([], [PARTITION])
+
+
+@pytest.mark.parametrize("epoch", [0, 5])
+def test_an_epoch_that_is_not_newer_stops_nothing(replicas, logs, epoch):
+    replicas.leader_and_isr(leaders(epoch=5))
+    assert errors(replicas.stop_replica(stop(epoch))) == (0, [ErrorCode.FENCED_LEADER_EPOCH])
+    assert replicas.partition(PARTITION).is_leader
+    assert logs.get(PARTITION) is not None
+
+
+def test_a_stopped_partition_may_keep_its_log(replicas, logs):
+    replicas.leader_and_isr(leaders())
+    replicas.stop_replica(stop(-1, is_deleted=False))
+    assert replicas.partition(PARTITION) is None
+    assert logs.get(PARTITION) is not None
+
+
+# --- what comes while a log is being opened
+
+
+def test_a_stop_that_comes_while_the_log_is_opened_wins(replicas, logs, executor, tmp_path, heard):
+    executor.is_holding = True
+    pending = replicas.leader_and_isr(leaders())
+    stopped = replicas.stop_replica(stop(-2))
+    # A start after a kill would find the log that is on its way.
+    assert not stopped.is_done
+    executor.release()
+    assert errors(stopped) == (0, [0])
+    assert errors(pending) == (0, [0]), "as if it had been done before the stop"
+    assert replicas.partition(PARTITION) is None
+    assert replicas.absence_of(PARTITION) == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert logs.get(PARTITION) is None
+    assert not (tmp_path / "t-0").exists()
+    assert heard == [([], [PARTITION])]
+
+
+def test_a_stop_that_keeps_the_log_wins_too(replicas, logs, executor):
+    executor.is_holding = True
+    replicas.leader_and_isr(leaders())
+    replicas.stop_replica(stop(-1, is_deleted=False))
+    executor.release()
+    assert replicas.partition(PARTITION) is None
+    assert not logs.get(PARTITION).is_closed
+
+
+def many_leaders(count):
+    request = leaders()
+    (topic,) = request.topic_states
+    topic.partition_states = [leaders(partition=each).topic_states[0].partition_states[0] for each in range(count)]
+    return request
+
+
+def test_the_logs_of_very_many_partitions_are_opened_some_at_a_time(replicas, executor):
+    executor.is_holding = True
+    pending = replicas.leader_and_isr(many_leaders(250))
+    assert executor.waiting_count == 100
+    executor.run_next()
+    # Beside the 100 waits that the first one's leader epoch is written.
+    assert executor.waiting_count == 101, "when one is open the next one begins"
+    executor.release()
+    assert errors(pending) == (0, [0] * 250)
+    assert replicas.partition_count == 250
+
+
+def test_the_logs_of_very_many_partitions_are_deleted_some_at_a_time(replicas, executor):
+    replicas.leader_and_isr(many_leaders(250))
+    request = stop(-2)
+    request.topic_states[0].partition_states = [StopReplicaPartitionState(index, -2, True) for index in range(250)]
+    executor.is_holding = True
+    pending = replicas.stop_replica(request)
+    assert (executor.waiting_count, replicas.partition_count) == (100, 150)
+    executor.run_next()
+    assert (executor.waiting_count, replicas.partition_count) == (100, 149), "when one is gone the next one begins"
+    executor.release()
+    assert errors(pending) == (0, [0] * 250)
+    assert replicas.partition_count == 0
+
+
+def test_a_stop_wins_over_logs_that_were_not_begun_to_be_opened(replicas, logs, executor, tmp_path):
+    executor.is_holding = True
+    pending = replicas.leader_and_isr(many_leaders(101))
+    last = stop(-2)
+    last.topic_states[0].partition_states[0].partition_index = 100
+    assert errors(replicas.stop_replica(last)) == (0, [0])
+    executor.release()
+    assert errors(pending) == (0, [0] * 101)
+    assert replicas.partition_count == 100
+    assert not (tmp_path / "t-100").exists()
+
+
+def test_a_topic_that_comes_again_gets_a_log_of_its_own(replicas, logs, executor, tmp_path, heard):
+    executor.is_holding = True
+    first = replicas.leader_and_isr(leaders(epoch=3))
+    replicas.stop_replica(stop(-2))
+    second = replicas.leader_and_isr(leaders(epoch=0))
+    executor.run_next()
+    assert errors(first) == (0, [0])
+    assert not second.is_done, "the first log is gone, the second is still to be made"
+    executor.release()
+    assert errors(second) == (0, [0])
+    partition = replicas.partition(PARTITION)
+    assert (partition.is_leader, partition.leader_epoch) == (True, 0)
+    assert partition.log is logs.get(PARTITION)
+    assert not partition.log.is_closed
+    assert replicas.append(PARTITION, batch(2), -1, 1_000).value.error_code == ErrorCode.NONE
+    assert sorted(path.name.split(".")[0] for path in tmp_path.glob("t-0*")) == ["t-0", "t-0"]
+    assert heard == [([], [PARTITION]), ([PARTITION], [])]
+
+
+def test_deleted_twice_while_it_is_opened(replicas, logs, executor, tmp_path):
+    executor.is_holding = True
+    pendings = [replicas.leader_and_isr(leaders(epoch=3))]
+    replicas.stop_replica(stop(-2))
+    pendings.append(replicas.leader_and_isr(leaders(epoch=0)))
+    replicas.stop_replica(stop(-2))
+    executor.release()
+    assert [errors(each) for each in pendings] == [(0, [0])] * 2
+    assert (replicas.partition(PARTITION), logs.get(PARTITION)) == (None, None)
+    assert not (tmp_path / "t-0").exists()
+
+
+def test_of_two_that_wait_for_a_log_the_newer_counts(replicas, executor):
+    executor.is_holding = True
+    newer = replicas.leader_and_isr(leaders(epoch=5))
+    older = replicas.leader_and_isr(leaders(epoch=4, leader=2, replicas=(1, 2)))
+    assert errors(older) == (0, [ErrorCode.STALE_CONTROLLER_EPOCH])
+    newest = replicas.leader_and_isr(leaders(epoch=6, leader=2, replicas=(1, 2)))
+    executor.release()
+    assert (errors(newer), errors(newest)) == ((0, [0]), (0, [0]))
+    partition = replicas.partition(PARTITION)
+    assert (partition.leader, partition.leader_epoch) == (2, 6)
+
+
+def test_a_stop_of_an_older_epoch_does_not_stop_what_waits(replicas, executor):
+    executor.is_holding = True
+    replicas.leader_and_isr(leaders(epoch=5))
+    assert errors(replicas.stop_replica(stop(5))) == (0, [ErrorCode.FENCED_LEADER_EPOCH])
+    executor.release()
+    assert replicas.partition(PARTITION).is_leader
+
+
+def test_leadership_that_is_over_is_not_told_later(replicas, executor, heard):
+    """Partition 0 is led at once, and stopped before the log of partition 1 is open."""
+    replicas.leader_and_isr(leaders())
+    executor.is_holding = True
+    states = [leaders(partition=index, epoch=1).topic_states[0].partition_states[0] for index in (0, 1)]
+    request = LeaderAndIsrRequest(
+        controller_epoch=1, topic_states=[LeaderAndIsrTopicState("t", partition_states=states)]
+    )
+    pending = replicas.leader_and_isr(request)
+    assert replicas.partition(PARTITION).leader_epoch == 1
+    replicas.stop_replica(stop(-1, is_deleted=False))
+    executor.release()
+    assert errors(pending) == (0, [0, 0])
+    assert heard[1:] == [([], [PARTITION]), ([TopicPartition("t", 1)], [])]
+
+
+def test_settings_that_topics_inherit_are_taken_over_by_all_partitions_some_in_a_turn(replicas, monkeypatch) -> None:
+    monkeypatch.setattr("barnabas.broker.replicas.manager._UPDATES_PER_TURN", 2)
+    for partition in range(5):
+        replicas.leader_and_isr(leaders(partition=partition))
+
+    def taken_over() -> list[int]:
+        return [each.min_insync_replicas for each in replicas.partitions if each.log.config.retention_ms == 7]
+
+    async def story() -> None:
+        changed = TopicConfig.from_broker(BrokerConfig.from_properties({"log.retention.ms": "7"}))
+        changed.min_insync_replicas = 2
+        replicas._topic_config = lambda topic: changed
+        update = asyncio.ensure_future(replicas.update_all_configs())
+        await asyncio.sleep(0)
+        assert taken_over() == [2, 2]
+        await update
+        assert taken_over() == [2] * 5
+
+    asyncio.run(story())
+
+
+def test_settings_that_changed_while_a_log_was_opened_are_taken_over(replicas, executor) -> None:
+    executor.is_holding = True
+    replicas.leader_and_isr(leaders())
+    changed = TopicConfig.from_broker(BrokerConfig.from_properties({"log.retention.ms": "7"}))
+    replicas._topic_config = lambda topic: changed
+    executor.release()
+    assert replicas.partition(PARTITION).log.config.retention_ms == 7

@@ -1,0 +1,501 @@
+"""Requests that name very many partitions: others have their turns between, and the answers are the same."""
+
+import asyncio
+import struct
+from collections.abc import Callable
+
+import pytest
+
+from barnabas.broker.net.turns import Turns
+from barnabas.broker.requests.handlers import (
+    delete_records,
+    fetch,
+    list_offsets,
+    metadata,
+    offset_for_leader_epoch,
+    produce,
+)
+from barnabas.broker.requests.slices import MORE, MOST_ELEMENTS_AT_ONCE, SLICE_STEPS, Slices, Step, Steps
+from barnabas.broker.requests.table import Handler
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.executor import InlineExecutor
+from barnabas.core.pending import Pending
+from barnabas.wire.protocol.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsTopic,
+)
+from barnabas.wire.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from barnabas.wire.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from barnabas.wire.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from barnabas.wire.protocol.messages.offset_for_leader_epoch import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
+)
+from barnabas.wire.protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+from barnabas.wire.protocol.wire import Message, WireBuffer
+from tests.unit.broker.requests.test_fetch import batch
+from tests.unit.broker.requests.test_session import (  # noqa: F401  # play is a fixture
+    answering,
+    header,
+    heartbeat,
+    play,
+    until,
+)
+
+MANY = range(4 * MOST_ELEMENTS_AT_ONCE)
+LIMIT = 100_000
+
+
+class Loop:
+    """Turns of a loop that a test lets come, on a clock that goes on by some time with each look at it."""
+
+    def __init__(self, look_ns: int = 0) -> None:
+        self._due: list[Callable[[], object]] = []
+        self._look_ns = look_ns
+        self._now_ns = 0
+        self.slices = Slices(Turns(self._due.append, self.now_ns), self.now_ns, InlineExecutor())
+
+    def now_ns(self) -> int:
+        self._now_ns += self._look_ns
+        return self._now_ns
+
+    def turn(self) -> bool:
+        """One turn; whether there was anything to do."""
+        due, self._due[:] = list(self._due), []
+        for task in due:
+            task()
+        return bool(due)
+
+
+def counting(name: str, done: list[str], count: int) -> Steps[str]:
+    for _ in range(count):
+        done.append(name)
+        yield MORE
+    yield f"{name} is done"
+
+
+def test_a_slice_is_bounded_by_its_steps():
+    loop, done = Loop(), []
+    pending = loop.slices.run(counting("a", done, 3 * SLICE_STEPS))
+    for number in (1, 2, 3):
+        assert loop.turn()
+        assert len(done) == number * SLICE_STEPS
+    loop.turn()
+    assert pending.value == "a is done"
+    assert not loop.turn()
+
+
+def test_a_slice_is_bounded_by_its_time():
+    loop, done = Loop(look_ns=30_000), []
+    loop.slices.run(counting("a", done, 1_000))
+    loop.turn()
+    assert len(done) == 4
+
+
+def test_all_large_requests_share_one_slice_a_turn():
+    loop, done = Loop(), []
+    pendings = [loop.slices.run(counting(name, done, 2 * SLICE_STEPS)) for name in "abc"]
+    turns = []
+    while loop.turn():
+        turns.append("".join(sorted(set(done))))
+        done.clear()
+    assert turns == ["a", "b", "c", "a", "b", "c", "", "", ""]
+    assert [each.value for each in pendings] == ["a is done", "b is done", "c is done"]
+
+
+def test_a_small_request_is_answered_at_once():
+    loop = Loop()
+    assert loop.slices.answer(counting("a", [], 0)) == "a is done"
+    assert not loop.turn()
+
+
+def test_an_exception_costs_nobody_else_anything():
+    def failing() -> Steps[str]:
+        yield MORE
+        raise ZeroDivisionError("a bug")
+
+    loop = Loop()
+    failed, other = loop.slices.run(failing()), loop.slices.run(counting("b", [], 5))
+    while loop.turn():
+        pass
+    assert isinstance(failed.error, ZeroDivisionError)
+    assert other.value == "b is done"
+
+
+def test_who_is_waited_for_no_longer_goes_no_further():
+    loop, done = Loop(), []
+    pending = loop.slices.run(counting("a", done, 10 * SLICE_STEPS))
+    loop.turn()
+    pending.cancel()
+    while loop.turn():
+        pass
+    assert len(done) == SLICE_STEPS
+
+
+@pytest.mark.parametrize("is_failing", [False, True])
+def test_a_step_may_wait_for_something(is_failing):
+    awaited: Pending[int] = Pending()
+
+    def waiting() -> Steps[str]:
+        yield Step(awaited)
+        yield f"got {awaited.value}"
+
+    loop = Loop()
+    pending = loop.slices.answer(waiting())
+    assert isinstance(pending, Pending)
+    assert not loop.turn()
+    if is_failing:
+        awaited.fail(ZeroDivisionError("a bug"))
+    else:
+        awaited.complete(7)
+    loop.turn()
+    assert isinstance(pending.error, ZeroDivisionError) if is_failing else pending.value == "got 7"
+
+
+def test_who_leaves_gives_up_what_is_waited_for():
+    awaited: Pending[int] = Pending()
+
+    def waiting() -> Steps[str]:
+        yield Step(awaited)
+        yield "never"
+
+    loop = Loop()
+    pending = loop.slices.answer(waiting())
+    assert isinstance(pending, Pending)
+    pending.cancel()
+    assert awaited.is_done
+    assert not loop.turn()
+
+
+def test_an_answer_may_be_one_that_comes_later():
+    later: Pending[str] = Pending()
+
+    def steps() -> Steps[str]:
+        yield MORE
+        yield later
+
+    loop = Loop()
+    pending = loop.slices.run(steps())
+    loop.turn()
+    assert not pending.is_done
+    later.complete("late")
+    assert pending.value == "late"
+
+
+# --- the handlers: all partitions but the first do not exist
+
+
+def _fetch(**changes) -> FetchRequest:
+    values = {"max_wait_ms": 0, "min_bytes": 1, "max_bytes": 1 << 24, "replica_id": -1} | changes
+    partitions = [FetchPartition(each, fetch_offset=0, partition_max_bytes=1 << 20) for each in MANY]
+    return FetchRequest(topics=[FetchTopic("t", partitions=partitions)], **values)
+
+
+def _produce() -> ProduceRequest:
+    data = [PartitionProduceData(each, bytes(batch())) for each in MANY]
+    return ProduceRequest(None, 1, 1_000, [TopicProduceData("t", data)])
+
+
+LARGE: list[tuple[Handler, int, Callable[[], Message]]] = [
+    (fetch.HANDLER, 11, _fetch),
+    (fetch.HANDLER, 4, _fetch),
+    (produce.HANDLER, 7, _produce),
+    (
+        list_offsets.HANDLER,
+        4,
+        lambda: ListOffsetsRequest(
+            -1, 0, [ListOffsetsTopic("t", [ListOffsetsPartition(each, timestamp=-1) for each in MANY])]
+        ),
+    ),
+    (
+        offset_for_leader_epoch.HANDLER,
+        3,
+        lambda: OffsetForLeaderEpochRequest(
+            -1, [OffsetForLeaderTopic("t", [OffsetForLeaderPartition(each) for each in MANY])]
+        ),
+    ),
+    (
+        delete_records.HANDLER,
+        1,
+        lambda: DeleteRecordsRequest(
+            [DeleteRecordsTopic("t", [DeleteRecordsPartition(each, 1) for each in MANY])], 1_000
+        ),
+    ),
+    (metadata.HANDLER, 5, lambda: MetadataRequest([MetadataRequestTopic(name=f"t{each}") for each in MANY])),
+]
+
+
+@pytest.mark.parametrize(
+    ("handler", "version", "make"), LARGE, ids=[f"{each[0].request_class.SCHEMA_NAME}-{each[1]}" for each in LARGE]
+)
+def test_a_large_request_is_handled_in_many_turns_and_answered_as_a_small_one(data_path, handler, version, make):
+    data_path.create("t")
+    data_path.produce("t", batch())
+    data_path.config.auto_create_topics_enable = False
+    large = data_path.begin(handler, version, make(), is_large=True)
+    assert isinstance(large, Pending)
+    assert data_path.run_due() >= len(MANY) // SLICE_STEPS
+    small = data_path.call(handler, version, make())
+    answered = data_path.finish(handler, version, large)
+    if handler is produce.HANDLER:
+        assert [each.base_offset for each in answered.responses[0].partition_responses] == [1, *[-1] * (len(MANY) - 1)]
+        small.responses[0].partition_responses[0].base_offset -= 1
+    assert answered == small
+
+
+# --- a long poll of very many partitions
+
+TOPICS = [f"t{number}" for number in range(2 * SLICE_STEPS)]
+
+
+@pytest.fixture
+def waiting(data_path):
+    """A fetch of partitions that are all there, and hold nothing yet."""
+    for topic in TOPICS:
+        data_path.create(topic)
+    wanted = [FetchPartition(0, fetch_offset=0, partition_max_bytes=1 << 20)]
+    made = FetchRequest(
+        replica_id=-1,
+        max_wait_ms=500,
+        min_bytes=1,
+        max_bytes=1 << 24,
+        topics=[FetchTopic(topic, partitions=wanted) for topic in TOPICS],
+    )
+    return data_path.begin(fetch.HANDLER, 11, made, is_large=True)
+
+
+def fetched_topics(data_path, waiting) -> list[str]:
+    """The topics whose records are in the answer."""
+    answered = data_path.finish(fetch.HANDLER, 11, waiting)
+    assert [each.topic for each in answered.responses] == TOPICS
+    return [each.topic for each in answered.responses if each.partitions[0].records]
+
+
+def test_a_large_fetch_waits_and_is_told(data_path, waiting):
+    data_path.run_due()
+    assert not waiting.is_done
+    data_path.produce("t7", batch())
+    assert data_path.run_due() >= 2
+    assert fetched_topics(data_path, waiting) == ["t7"]
+    assert len(data_path.services.fetches) == 0
+    assert data_path.clock.timer_count == 0
+
+
+def test_what_comes_while_a_large_fetch_reads_is_not_missed(data_path, waiting):
+    # Two turns for what is named, and one for the first half of the partitions.
+    for _ in range(3):
+        data_path.run_one_turn()
+    assert len(data_path.services.fetches) == 1
+    data_path.produce("t7", batch())
+    data_path.run_due()
+    assert waiting.is_done
+    assert fetched_topics(data_path, waiting) == ["t7"]
+
+
+def test_a_large_fetch_ends_at_its_deadline(data_path, waiting):
+    data_path.run_due()
+    data_path.clock.advance(499)
+    data_path.run_due()
+    assert not waiting.is_done
+    data_path.clock.advance(1)
+    data_path.run_due()
+    assert fetched_topics(data_path, waiting) == []
+    assert data_path.clock.timer_count == 0
+
+
+def test_a_large_fetch_whose_client_leaves_is_forgotten(data_path, waiting):
+    for _ in range(3):
+        data_path.run_one_turn()
+    assert len(data_path.services.fetches) == 1
+    waiting.cancel()
+    data_path.run_due()
+    assert len(data_path.services.fetches) == 0
+    assert data_path.clock.timer_count == 0
+    assert data_path.errors == []
+
+
+# --- over a connection
+
+
+def large_produce(count: int = 2 * MOST_ELEMENTS_AT_ONCE) -> bytes:
+    out = WireBuffer(header(produce.HANDLER.api_key, 7))
+    data = [PartitionProduceData(each, bytes([each % 256]) * 100) for each in range(count)]
+    ProduceRequest(None, 1, 1_000, [TopicProduceData("t", data)]).encode(7, out)
+    return bytes(out)
+
+
+def metadata_handler(handle) -> Handler:
+    return Handler(MetadataRequest, 0, 9, handle, metadata.refuse)
+
+
+def large_metadata() -> bytes:
+    out = WireBuffer(header(metadata.HANDLER.api_key, 1))
+    MetadataRequest([MetadataRequestTopic(name=f"t{each}") for each in range(600)]).encode(1, out)
+    return bytes(out)
+
+
+def test_what_arrives_meanwhile_does_not_touch_a_large_request(play):  # noqa: F811
+    """Its records are handled where they arrived."""
+    seen = []
+
+    def handle(ctx, request):
+        seen.extend(bytes(each.records) for each in request.topic_data[0].partition_data)
+
+    async def story(wire):
+        # The next requests' bytes come with it, and after it.
+        await wire.send(large_produce(), heartbeat(8))
+        await until(lambda: wire.codec.waiting_count)
+        await wire.send(*[heartbeat(number) for number in range(9, 1_000)])
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert not wire.has_answer()
+        wire.codec.run_all()
+        for number in range(8, 1_000):
+            assert await wire.answer() == struct.pack(">ih", number, 0)
+
+    play(story, Handler(ProduceRequest, 0, 8, handle, produce.refuse), answering(), most_elements=LIMIT)
+    assert seen == [bytes([each % 256]) * 100 for each in range(2 * MOST_ELEMENTS_AT_ONCE)]
+
+
+def test_a_large_answer_is_encoded_elsewhere(play):  # noqa: F811
+    async def story(wire):
+        await wire.send(large_metadata(), heartbeat(8))
+        await until(lambda: wire.codec.waiting_count)
+        wire.codec.run_next()
+        await until(lambda: wire.codec.waiting_count)
+        assert not wire.has_answer()
+        wire.codec.run_next()
+        answer = memoryview(await wire.answer())
+        response, end = MetadataResponse.decode(1, answer, 4)
+        assert (response.controller_id, end) == (600, len(answer))
+        assert await wire.answer() == struct.pack(">ih", 8, 0)
+        assert wire.codec.waiting_count == 0
+
+    def handle(ctx, request):
+        return MetadataResponse(controller_id=len(request.topics))
+
+    play(story, metadata_handler(handle), answering(), most_elements=LIMIT)
+
+
+@pytest.mark.parametrize("where", ["handler", "step", "encoding"])
+def test_a_large_request_that_fails_is_answered(play, where):  # noqa: F811
+    def handle(ctx, request):
+        if where == "handler":
+            raise ZeroDivisionError("a bug")
+        return MetadataResponse(controller_id=1 << 40) if where == "encoding" else ctx.services.slices.run(steps())
+
+    def steps():
+        yield MORE
+        raise ZeroDivisionError("a bug")
+
+    async def story(wire):
+        await wire.send(large_metadata())
+        answering = asyncio.ensure_future(wire.answer())
+        while not answering.done():
+            wire.codec.run_all()
+            await asyncio.sleep(0)
+        response, _ = MetadataResponse.decode(1, memoryview(answering.result()), 4)
+        assert {each.error_code for each in response.topics} == {ErrorCode.UNKNOWN_SERVER_ERROR}
+        assert len(response.topics) == 600
+
+    play(story, metadata_handler(handle), most_elements=LIMIT)
+
+
+def test_a_large_frame_that_is_no_request_costs_the_connection(play):  # noqa: F811
+    async def story(wire):
+        await wire.send(large_produce()[:-1], heartbeat())
+        await until(lambda: wire.codec.waiting_count or wire.connection.is_closed)
+        wire.codec.run_all()
+        assert await wire.answer() == b""
+
+    play(
+        story,
+        Handler(ProduceRequest, 0, 8, lambda ctx, request: None, produce.refuse),
+        answering(),
+        most_elements=LIMIT,
+    )
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_a_large_request_that_changes_something_goes_on_when_its_peer_has_left(play, goes_on):  # noqa: F811
+    done = []
+
+    def handle(ctx, request):
+        return ctx.services.slices.run(counting("a", done, 300))
+
+    async def story(wire):
+        await wire.send(large_produce())
+        await until(lambda: wire.codec.waiting_count)
+        wire.client.close()
+        await until(lambda: wire.connection.is_closed)
+        wire.codec.run_all()
+        for _ in range(100):
+            await asyncio.sleep(0)
+
+    play(story, Handler(ProduceRequest, 0, 8, handle, produce.refuse, goes_on=goes_on), most_elements=LIMIT)
+    assert len(done) == (300 if goes_on else 0)
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+@pytest.mark.parametrize("when", ["decoding", "waiting", "failing", "in that turn", "encoding"])
+def test_the_memory_of_a_large_request_is_given_back_whenever_its_peer_leaves(play, when, goes_on):  # noqa: F811
+    waiting: list[Pending] = []
+
+    def handle(ctx, request):
+        waiting.append(Pending())
+        return waiting[-1]
+
+    async def story(wire):
+        await wire.send(large_produce())
+        await until(lambda: wire.codec.waiting_count)
+        assert wire.memory.used_bytes > 50_000
+        if when == "decoding":
+            wire.connection.close()
+        wire.codec.run_next()
+        if when in ("waiting", "failing"):
+            wire.connection.close()
+        for pending in waiting:
+            if when == "failing":
+                pending.fail(ZeroDivisionError("a bug"))
+            else:
+                pending.complete(ProduceResponse([]))
+        if when == "encoding":
+            await until(lambda: wire.codec.waiting_count)
+        wire.connection.close()
+        wire.codec.run_all()
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert wire.memory.used_bytes == 0
+
+    play(story, Handler(ProduceRequest, 0, 8, handle, produce.refuse, goes_on=goes_on), most_elements=LIMIT)
+
+
+def test_others_have_their_turns_meanwhile(play):  # noqa: F811
+    turn_count = 0
+
+    def handle(ctx, request):
+        return ctx.services.slices.answer(counting("a", [], 50 * SLICE_STEPS))
+
+    async def story(wire):
+        nonlocal turn_count
+        await wire.send(large_produce(), heartbeat(8))
+        answering = asyncio.ensure_future(wire.answer())
+        while not answering.done():
+            wire.codec.run_all()
+            await asyncio.sleep(0)
+            turn_count += 1
+
+    play(
+        story,
+        Handler(ProduceRequest, 0, 8, handle, produce.refuse),
+        answering(),
+        most_elements=LIMIT,
+    )
+    assert turn_count >= 50

@@ -1,0 +1,244 @@
+"""Delegation tokens over a registry in memory: what other brokers change, what is no token, and how tokens end."""
+
+import asyncio
+import logging
+from random import Random
+
+import pytest
+
+from barnabas.broker.registry.changes import NOTIFICATION_LIFETIME_MS
+from barnabas.broker.registry.embedded import EmbeddedRegistry
+from barnabas.broker.security.decoys import Decoys
+from barnabas.broker.security.tokens.manager import TokenManager
+from barnabas.broker.security.tokens.token import Token, TokenLimits, decode_token, encode_token
+from barnabas.core.executor import InlineExecutor
+from barnabas.core.pending import Spawner
+from barnabas.testing.manual_clock import ManualClock
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.bootstrap import bootstrap
+from barnabas.wire.registry.store import ConnectionLostError, EventType, WatchEvent
+from barnabas.wire.registry.znodes.payload import MalformedError
+from barnabas.wire.security.principals import Principal
+from barnabas.wire.security.sasl.mechanism import Identity
+from barnabas.wire.security.sasl.scram import SHA_256
+
+DECOYS = Decoys(b"secret")
+ALICE, BOB = Principal("User", "alice"), Principal("User", "bob:x y")
+DAY_MS = 86_400_000
+LIMITS = TokenLimits(7 * DAY_MS, DAY_MS)
+TOKEN = Token("id", ALICE, (BOB,), 1, 3, 2)
+STORED = (
+    b'{"version":1,"owner":"User%3Aalice","renewers":["User%3Abob%3Ax%20y"],"issueTimestamp":1,"maxTimestamp":3,'
+    b'"expiryTimestamp":2,"tokenId":"id"}'
+)
+
+
+def test_a_token_stands_as_kafka_writes_it():
+    assert encode_token(TOKEN) == STORED
+    assert decode_token(STORED) == TOKEN
+
+
+BAD = [
+    None,
+    b"",
+    b"{",
+    b"[]",
+    b"{}",
+    STORED.replace(b'"id"', b'""'),
+    STORED.replace(b'"id"', b"5"),
+    STORED.replace(b'["User%3Abob%3Ax%20y"]', b"5"),
+    STORED.replace(b'["User%3Abob%3Ax%20y"]', b"[5]"),
+    STORED.replace(b"User%3Aalice", b"alice"),
+    STORED.replace(b":1,", b":-1,"),
+    STORED.replace(b":1,", b":1.5,"),
+    STORED.replace(b":1,", b":true,"),
+    STORED.replace(b":1,", b":" + b"9" * 30 + b","),
+    STORED.replace(b'"maxTimestamp":3,', b""),
+]
+
+
+@pytest.mark.parametrize("data", BAD)
+def test_a_node_that_is_none(data):
+    with pytest.raises(MalformedError):
+        decode_token(data)
+
+
+class Cluster:
+    """A registry, and brokers with their tokens."""
+
+    def __init__(self, registry, clock, spawner):
+        self.registry = registry
+        self.clock = clock
+        self.spawner = spawner
+
+    async def broker(self, seed=1):
+        manager = TokenManager(
+            self.registry,
+            "key",
+            LIMITS,
+            self.clock,
+            self.clock,
+            self.spawner,
+            InlineExecutor(),
+            Random(seed),
+            DECOYS.token_salt,
+        )
+        await manager.start()
+        return manager
+
+    async def rest(self):
+        for _ in range(500):
+            await asyncio.sleep(0)
+
+    async def notify(self, data):
+        path = paths.child(paths.DELEGATION_TOKEN_CHANGES, paths.DELEGATION_TOKEN_CHANGE_PREFIX)
+        await self.registry.create(path, data, sequence=True)
+        await self.rest()
+
+
+def play(story):
+    errors: list[object] = []
+
+    async def run():
+        clock = ManualClock()
+        registry = await EmbeddedRegistry.open(None, clock, InlineExecutor())
+        await bootstrap(registry, Random(1))
+        await story(Cluster(registry, clock, Spawner(errors.append)))
+
+    asyncio.run(run())
+    assert errors == []
+
+
+def identity(manager, token):
+    found = manager.find("SCRAM-SHA-256", token.token_id)
+    return None if found is None else found.identity
+
+
+def test_every_broker_learns_of_every_change():
+    async def story(cluster):
+        one, two = await cluster.broker(1), await cluster.broker(2)
+        token = await one.create(ALICE, [BOB], -1)
+        await cluster.rest()
+        assert identity(two, token) == Identity("alice", token.token_id, token.expiry_ms)
+        end_ms = await two.renew(BOB, two.secret(token), 5)
+        await cluster.rest()
+        assert identity(one, token).expires_ms == end_ms
+        await one.expire(ALICE, one.secret(token), -1)
+        await cluster.rest()
+        assert identity(two, token) is None
+        assert two.visible(ALICE, None, lambda _: True) == []
+
+    play(story)
+
+
+def test_tokens_are_there_after_a_start():
+    async def story(cluster):
+        token = await (await cluster.broker(1)).create(ALICE, [], -1)
+        again = await cluster.broker(2)
+        assert again.visible(ALICE, None, lambda _: False) == [token]
+        assert identity(again, token) is not None
+
+    play(story)
+
+
+def test_a_token_has_the_salt_that_its_id_has_without_it():
+    async def story(cluster):
+        manager = await cluster.broker()
+        token = await manager.create(ALICE, (), -1)
+        known = manager.find("SCRAM-SHA-256", token.token_id).credential
+        nobody = DECOYS.token(SHA_256, token.token_id).credential
+        assert (known.salt, known.iterations) == (nobody.salt, nobody.iterations)
+        other = await cluster.broker(seed=2)
+        assert other.find("SCRAM-SHA-256", token.token_id).credential == known
+
+    play(story)
+
+
+def test_an_expired_token_logs_nobody_in_and_is_removed():
+    async def story(cluster):
+        manager = await cluster.broker()
+        short, long = await manager.create(ALICE, [], 1_000), await manager.create(ALICE, [], -1)
+        cluster.clock.advance(1_001)
+        assert identity(manager, short) is None
+        assert manager.visible(ALICE, None, lambda _: False) == [short, long]
+        await manager.remove_expired()
+        await cluster.rest()
+        assert manager.visible(ALICE, None, lambda _: False) == [long]
+        assert await cluster.registry.children(paths.DELEGATION_TOKENS) == [long.token_id]
+
+    play(story)
+
+
+@pytest.mark.parametrize("data", BAD)
+def test_a_node_that_is_none_is_passed_over_and_told_once(data, caplog):
+    caplog.set_level(logging.WARNING)
+
+    async def story(cluster):
+        manager = await cluster.broker()
+        token = await manager.create(ALICE, [], -1)
+        await cluster.registry.create(paths.delegation_token("id"), data)
+        await cluster.notify(b"id")
+        assert manager.visible(ALICE, None, lambda _: True) == [token]
+
+    play(story)
+    assert caplog.text.count("delegation token id") == 1
+
+
+@pytest.mark.parametrize("data", [None, b"", b"..", b"a/b", b"\xff", b"nobody"])
+def test_a_notification_that_names_no_token_changes_nothing(data):
+    async def story(cluster):
+        manager = await cluster.broker()
+        token = await manager.create(ALICE, [], -1)
+        await cluster.notify(data)
+        assert manager.visible(ALICE, None, lambda _: True) == [token]
+
+    play(story)
+
+
+def test_old_notifications_are_deleted():
+    async def story(cluster):
+        manager = await cluster.broker()
+        await manager.create(ALICE, [], -1)
+        cluster.clock.advance(NOTIFICATION_LIFETIME_MS + 1)
+        token = await manager.create(ALICE, [], -1)
+        await cluster.rest()
+        (left,) = await cluster.registry.children(paths.DELEGATION_TOKEN_CHANGES)
+        data, _ = await cluster.registry.get(paths.child(paths.DELEGATION_TOKEN_CHANGES, left))
+        assert data == token.token_id.encode()
+
+    play(story)
+
+
+def test_after_a_broken_session_everything_is_read_again():
+    async def story(cluster):
+        manager = await cluster.broker()
+        gone, kept = await manager.create(ALICE, [], -1), await manager.create(ALICE, [], -1)
+        await cluster.rest()
+        await cluster.registry.delete(paths.delegation_token(gone.token_id))
+        manager._changed(WatchEvent(EventType.NONE, ""))
+        await cluster.rest()
+        assert manager.visible(ALICE, None, lambda _: True) == [kept]
+
+    play(story)
+
+
+def test_what_can_not_be_read_is_read_later(caplog):
+    async def story(cluster):
+        manager, other = await cluster.broker(1), await cluster.broker(2)
+        get, failures = cluster.registry.get, [1]
+
+        async def failing(path, watch=None):
+            if failures and path.startswith(paths.DELEGATION_TOKENS):
+                failures.pop()
+                raise ConnectionLostError(path)
+            return await get(path, watch)
+
+        setattr(cluster.registry, "get", failing)  # noqa: B010  # mypy takes a method for read-only
+        token = await other.create(ALICE, [], -1)
+        await cluster.rest()
+        cluster.clock.advance(1_000)
+        await cluster.rest()
+        assert identity(manager, token) is not None
+        assert identity(other, token) is not None
+
+    play(story)

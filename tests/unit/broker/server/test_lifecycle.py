@@ -1,0 +1,42 @@
+"""What a broker tells whoever started it, once clients can connect."""
+
+import json
+import os
+from types import SimpleNamespace
+
+import pytest
+
+from barnabas.broker.server.lifecycle import _announce
+
+
+@pytest.fixture
+def node():
+    config = SimpleNamespace(log_dirs=["/one", "/two"])
+    return SimpleNamespace(
+        address=("10.1.2.3", 9092), broker_id=7, cluster_id="cluster", config=config, observation=None
+    )
+
+
+def test_one_line_for_people(node, capsys):
+    _announce(node, None)
+    assert capsys.readouterr().out == (
+        "barnabas broker 7 listens on 10.1.2.3:9092, cluster cluster, data in /one, /two\n"
+    )
+
+
+def test_one_line_for_programs_and_then_the_end(node, capsys):
+    reading_fd, ready_fd = os.pipe()
+    _announce(node, ready_fd)
+    with os.fdopen(reading_fd) as ready:
+        # Read to its end: the descriptor was closed.
+        assert [json.loads(line) for line in ready] == [
+            {"host": "10.1.2.3", "port": 9092, "cluster_id": "cluster", "broker_id": 7}
+        ]
+
+
+def test_programs_are_told_where_the_figures_are(node):
+    node.observation = SimpleNamespace(addresses=[("127.0.0.1", 9644)])
+    reading_fd, ready_fd = os.pipe()
+    _announce(node, ready_fd)
+    with os.fdopen(reading_fd) as ready:
+        assert json.loads(ready.readline())["http"] == ["127.0.0.1:9644"]

@@ -1,0 +1,184 @@
+"""A broker's registration: at the start, and in every session that follows."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from random import Random
+
+import pytest
+
+from barnabas.broker.cluster.image import ClusterView
+from barnabas.broker.registry.embedded import EmbeddedRegistry
+from barnabas.broker.server.membership import LOOK_AGAIN_MS, Membership
+from barnabas.core.config import Endpoint
+from barnabas.core.errors import StartupError
+from barnabas.core.executor import InlineExecutor
+from barnabas.testing.manual_clock import ManualClock
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.bootstrap import bootstrap
+from barnabas.wire.registry.znodes.brokers import BrokerRegistration, decode_registration
+from barnabas.wire.registry.znodes.cluster import encode_controller
+
+TIMEOUT_MS = 6_000
+
+
+class Place:
+    """A registry with a broker that is to join."""
+
+    def __init__(self, registry: EmbeddedRegistry, clock: ManualClock) -> None:
+        self.registry = registry
+        self.clock = clock
+        self.view = ClusterView("cluster")
+        self.port = 9092
+        self.membership = Membership(registry, clock, clock, self.view, self.registration, TIMEOUT_MS)
+
+    def registration(self) -> BrokerRegistration:
+        return BrokerRegistration(0, (Endpoint("PLAINTEXT", "here", self.port, "PLAINTEXT"),))
+
+    def expire(self) -> None:
+        """Begin another session; what the one before left stays for the test to remove."""
+        self.registry._session_id += 1
+
+    async def leave(self, path: str, data: bytes | None = None) -> None:
+        """Leave a node of another session."""
+        await self.registry.create(path, data, ephemeral=True)
+        self.expire()
+
+    async def joined(self) -> None:
+        """Join, while time goes by."""
+        joining = asyncio.ensure_future(self.membership.join())
+        for _ in range(200):
+            await asyncio.sleep(0)
+            self.clock.advance(LOOK_AGAIN_MS // 10)
+            if joining.done():
+                break
+        await joining
+
+    async def registered(self) -> tuple[int, int, int]:
+        """Port, epoch and owner."""
+        data, stat = await self.registry.get(paths.broker(0))
+        return decode_registration(0, data).endpoints[0].port, stat.czxid, stat.ephemeral_owner
+
+
+def play(story: Callable[[Place], Awaitable[None]]) -> None:
+    async def run() -> None:
+        clock = ManualClock()
+        registry = await EmbeddedRegistry.open(None, clock, InlineExecutor())
+        await bootstrap(registry, Random(1))
+        await story(Place(registry, clock))
+
+    asyncio.run(run())
+
+
+def test_a_start_registers_the_broker() -> None:
+    async def story(place: Place) -> None:
+        await place.joined()
+        assert await place.registered() == (9092, place.view.broker_epoch, place.registry.session_id)
+
+    play(story)
+
+
+def test_what_a_killed_broker_left_is_waited_for() -> None:
+    async def story(place: Place) -> None:
+        await place.leave(paths.CONTROLLER, encode_controller(0, 0))
+        await place.leave(paths.broker(0))
+        joining = asyncio.ensure_future(place.membership.join())
+        for path in (paths.CONTROLLER, paths.broker(0)):
+            for _ in range(10):
+                await asyncio.sleep(0)
+                place.clock.advance(LOOK_AGAIN_MS)
+            assert not joining.done()
+            await place.registry.delete(path)
+        for _ in range(20):
+            await asyncio.sleep(0)
+            place.clock.advance(LOOK_AGAIN_MS)
+        await joining
+        assert (await place.registered())[2] == place.registry.session_id
+
+    play(story)
+
+
+@pytest.mark.parametrize(
+    ("path", "data", "message"),
+    [
+        (paths.broker(0), None, "broker id 0 is taken by a broker that is alive"),
+        (paths.broker(7), None, "broker 7 is registered in this cluster, and several brokers can't work together yet"),
+        (paths.CONTROLLER, encode_controller(7, 0), "broker 7 is this cluster's controller, and it can't have two"),
+    ],
+)
+def test_another_broker_that_stays_ends_the_start(path: str, data: bytes | None, message: str) -> None:
+    async def story(place: Place) -> None:
+        await place.leave(path, data)
+        began_ms = place.clock.monotonic_ms()
+        joining = asyncio.ensure_future(place.membership.join())
+        while not joining.done():
+            await asyncio.sleep(0)
+            place.clock.advance(LOOK_AGAIN_MS)
+        with pytest.raises(StartupError, match=message):
+            await joining
+        assert place.clock.monotonic_ms() - began_ms > TIMEOUT_MS
+        if path != paths.broker(0):
+            assert await place.registry.exists(paths.broker(0)) is None
+
+    play(story)
+
+
+def test_another_session_is_registered_in_anew_with_what_is_so_then() -> None:
+    async def story(place: Place) -> None:
+        await place.joined()
+        first = place.view.broker_epoch
+        await place.membership.ensure()
+        assert (await place.registered())[1] == first
+        place.expire()
+        await place.registry.delete(paths.broker(0))
+        place.port = 9093
+        await place.membership.update()
+        assert await place.registry.exists(paths.broker(0)) is None
+        await place.membership.ensure()
+        assert place.view.broker_epoch > first
+        assert await place.registered() == (9093, place.view.broker_epoch, place.registry.session_id)
+
+    play(story)
+
+
+def test_what_ones_own_expired_session_left_is_made_anew() -> None:
+    async def story(place: Place) -> None:
+        await place.joined()
+        first = place.view.broker_epoch
+        place.expire()
+        await place.membership.ensure()
+        assert place.view.broker_epoch > first
+        assert await place.registered() == (9092, place.view.broker_epoch, place.registry.session_id)
+
+    play(story)
+
+
+def test_a_broker_that_comes_later_is_not_spoken_to_and_is_told_of_once(caplog: pytest.LogCaptureFixture) -> None:
+    async def story(place: Place) -> None:
+        assert [place.membership.admits(broker_id) for broker_id in (0, 7, 7)] == [True, False, False]
+
+    play(story)
+    assert caplog.text.count("broker 7 registered in this cluster") == 1
+
+
+def test_what_is_no_registration_is_passed_over() -> None:
+    async def story(place: Place) -> None:
+        # One that no session owns is no broker's, whatever it is called: also where this one's is to be.
+        for name in ("7", "0", "0/child", "00000000004", "x"):
+            await place.registry.create(f"{paths.BROKER_IDS}/{name}")
+        await place.leave(f"{paths.BROKER_IDS}/y")
+        await place.registry.create(paths.CONTROLLER, encode_controller(7, 0))
+        await place.joined()
+        assert (await place.registered())[2] == place.registry.session_id
+
+    play(story)
+
+
+def test_a_registration_that_somebody_deleted_is_made_anew() -> None:
+    async def story(place: Place) -> None:
+        await place.joined()
+        epoch = place.view.broker_epoch
+        await place.registry.delete(paths.broker(0))
+        await place.membership.ensure()
+        assert (await place.registered())[1] == place.view.broker_epoch > epoch
+
+    play(story)

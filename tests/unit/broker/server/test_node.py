@@ -1,0 +1,166 @@
+"""The order in which a broker comes up and goes down, and what is left of one that could not start."""
+
+import pytest
+
+from barnabas.broker.server.node import Node
+from barnabas.core.config import BrokerConfig
+from barnabas.core.errors import StartupError
+from barnabas.testing.simulation.world import DATA, PORT, BrokerHost, Simulation
+
+SETTINGS = {"listeners": f"PLAINTEXT://one:{PORT}", "log.dirs": str(DATA), "broker.id": "0"}
+
+
+class Watched:
+    """What is given to a node, with a note of what it does to it."""
+
+    def __init__(self, inner, note, **calls):
+        self._inner = inner
+        self._note = note
+        self._calls = calls
+
+    def __getattr__(self, name):
+        value = getattr(self._inner, name)
+        if name not in self._calls:
+            return value
+
+        def call(*args, **options):
+            self._note(self._calls[name])
+            return value(*args, **options)
+
+        return call
+
+
+class House:
+    """A machine in a simulation; `events` says what its broker did, in order."""
+
+    def __init__(self) -> None:
+        self.simulation = Simulation(7)
+        self.host = BrokerHost(self.simulation, "one", {})
+        self.events: list[str] = []
+        self.running: set[str] = set()
+
+    def node(self, **changes) -> Node:
+        env = self.host._environment()
+        note = self.events.append
+        new_executor, network = env.new_executor, env.network
+
+        def watched_executor(name, thread_count):
+            self.running.add(name)
+            return Watched(new_executor(name, thread_count), lambda _: self.running.discard(name), close=name)
+
+        class WatchedNetwork(Watched):
+            def bind(self, *args):
+                note("bind")
+                return Watched(network.bind(*args), note, listen="accept connections", close="refuse connections")
+
+        env.new_executor = watched_executor
+        env.network = WatchedNetwork(network, note)
+        env.files = Watched(self.host.disk, note, lock="lock")
+        env.registry = Watched(env.registry, note, open="open the registry")
+        env.limits = Watched(env.limits, note, close="let go of the machine")
+        for name, value in changes.items():
+            setattr(env, name, value)
+        return Node(env, BrokerConfig.single_broker(SETTINGS), note)
+
+    def run(self, story):
+        self.simulation.network.power_on("one")
+        return self.simulation.run(story)
+
+
+@pytest.fixture
+def house():
+    return House()
+
+
+def test_ports_come_first_then_the_directories_then_the_registry_and_clients_last(house):
+    async def story():
+        node = house.node()
+        assert (node.routes, node.failure) == (None, None)
+        await node.start()
+        assert house.events == ["bind", "lock", "open the registry", "accept connections"]
+        assert node.address == ("one", PORT)
+        assert node.routes is not None
+        assert {"registry", "log", "cleaner", "cold-read", "closing"} <= house.running
+        del house.events[:]
+        await node.stop()
+        assert house.events[0] == "refuse connections"
+        assert house.events[-1] == "let go of the machine"
+        assert house.running == set()
+        assert node.failure is None
+
+    house.run(story())
+
+
+def test_a_broker_that_stopped_in_order_can_be_started_again_with_its_identity(house):
+    async def story():
+        first = house.node()
+        await first.start()
+        await first.stop()
+        second = house.node()
+        await second.start()
+        assert (second.cluster_id, second.broker_id) == (first.cluster_id, 0)
+        await second.stop()
+
+    house.run(story())
+
+
+def test_a_port_in_use_costs_nothing_and_leaves_nothing(house):
+    class Taken:
+        def bind(self, host, port, options):
+            raise StartupError(f"{host}:{port} is in use")
+
+    async def story():
+        node = house.node(network=Taken())
+        with pytest.raises(StartupError, match="is in use"):
+            await node.start()
+        await node.stop()
+        assert house.running == set()
+        assert "lock" not in house.events
+
+    house.run(story())
+
+
+def test_a_registry_that_cannot_be_opened_lets_go_of_the_port_and_the_directories(house):
+    class Unreadable:
+        def holds(self, path):
+            return True
+
+        async def open(self, path, clock, executor):
+            raise StartupError(f"{path} can't be read")
+
+    async def story():
+        node = house.node(registry=Unreadable())
+        with pytest.raises(StartupError, match="can't be read"):
+            await node.start()
+        await node.stop()
+        assert house.running == set()
+        assert house.events.count("refuse connections") >= 1
+        assert "accept connections" not in house.events
+        # Another one can have them.
+        again = house.node()
+        await again.start()
+        await again.stop()
+
+    house.run(story())
+
+
+def test_a_node_that_was_never_started_stops(house):
+    async def story():
+        await house.node().stop()
+        assert house.running == set()
+
+    house.run(story())
+
+
+def test_a_disk_that_fails_is_the_reason_to_stop_and_the_first_one_is_told(house):
+    async def story():
+        node = house.node()
+        await node.start()
+        del house.events[:]
+        node._on_storage_failure(OSError("first"))
+        node._on_storage_failure(OSError("second"))
+        assert house.events == ["the disk failed: first"]
+        assert str(node.failure) == "the disk failed: first"
+        await node.stop()
+
+    house.run(story())

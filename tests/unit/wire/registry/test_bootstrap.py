@@ -1,0 +1,118 @@
+import asyncio
+import base64
+import re
+import uuid
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from barnabas.broker.registry.embedded import EmbeddedRegistry
+from barnabas.broker.registry.journal import Journal
+from barnabas.broker.registry.tree import Stage
+from barnabas.core.config import Endpoint
+from barnabas.core.dice import system_dice
+from barnabas.core.errors import StartupError
+from barnabas.core.executor import InlineExecutor
+from barnabas.testing.manual_clock import ManualClock
+from barnabas.wire.registry import paths
+from barnabas.wire.registry.bootstrap import (
+    bootstrap,
+    cluster_id,
+    create_with_parents,
+    ensure_cluster_id,
+    ensure_login_secret,
+    generate_broker_id,
+    new_cluster_id,
+    register_broker,
+)
+from barnabas.wire.registry.store import CreateOp, NodeExistsError
+from barnabas.wire.registry.znodes.brokers import BrokerRegistration, decode_registration
+
+BROKER = BrokerRegistration(0, (Endpoint("PLAINTEXT", "127.0.0.1", 9092, "PLAINTEXT"),), timestamp_ms=5)
+
+
+def test_brokers_share_a_login_secret() -> None:
+    async def run() -> None:
+        registry = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
+        first, second = await asyncio.gather(*(ensure_login_secret(registry, Random(seed)) for seed in (1, 2)))
+        assert first == second == await ensure_login_secret(registry, Random(3))
+        assert len(first) == 64
+        await registry.set(paths.LOGIN_SECRET, b"")
+        assert len(await ensure_login_secret(registry, Random(4))) == 64
+
+    asyncio.run(run())
+
+
+def test_a_cluster_id_is_a_random_uuid() -> None:
+    made = {new_cluster_id(system_dice()) for _ in range(20)}
+    assert len(made) == 20
+    for text in made:
+        value = uuid.UUID(bytes=base64.urlsafe_b64decode(text + "=="))
+        assert (value.variant, value.version) == (uuid.RFC_4122, 4)
+
+
+def test_a_start_creates_what_kafka_creates_and_keeps_it(tmp_path: Path) -> None:
+    async def story() -> None:
+        path = tmp_path / "registry.sqlite"
+        registry = await EmbeddedRegistry.open(path, ManualClock(), InlineExecutor())
+        assert await cluster_id(registry) is None
+        made = await bootstrap(registry, Random(1))
+        assert re.fullmatch(r"[A-Za-z0-9_-]{22}", made)
+        for wanted in paths.PERSISTENT:
+            assert (await registry.get(wanted))[0] is None
+        await registry.close()
+        registry = await EmbeddedRegistry.open(path, ManualClock(), InlineExecutor())
+        assert await bootstrap(registry, Random(1)) == made == await ensure_cluster_id(registry, Random(2))
+        await registry.close()
+        _, tree = Journal.open(path)
+        assert tree.zxid == 2
+
+    asyncio.run(story())
+
+
+def test_a_registration_has_version_1_and_its_transaction_is_the_epoch() -> None:
+    async def story() -> None:
+        registry = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
+        await bootstrap(registry, Random(1))
+        epoch = await register_broker(registry, BROKER)
+        data, stat = await registry.get("/brokers/ids/0")
+        assert decode_registration(0, data) == BROKER
+        assert (stat.version, stat.czxid, stat.ephemeral_owner) == (1, epoch, registry.session_id)
+        assert await register_broker(registry, BROKER) == epoch
+
+    asyncio.run(story())
+
+
+def test_a_broker_id_that_is_taken_is_refused() -> None:
+    async def story() -> None:
+        registry = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
+        await bootstrap(registry, Random(1))
+        other = Stage(registry._tree, 99)
+        other.apply([CreateOp("/brokers/ids/0", b"{}", is_ephemeral=True)], 0)
+        registry._tree.commit(other)
+        with pytest.raises(StartupError, match=r"broker id 0 is taken"):
+            await register_broker(registry, BROKER)
+
+    asyncio.run(story())
+
+
+def test_parents_are_created_on_the_way() -> None:
+    async def story() -> None:
+        registry = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
+        await create_with_parents(registry, "/a/b/c", b"x")
+        assert (await registry.get("/a/b/c"))[0] == b"x"
+        with pytest.raises(NodeExistsError):
+            await create_with_parents(registry, "/a/b/c")
+
+    asyncio.run(story())
+
+
+def test_generated_broker_ids_begin_above_the_reserved_ones() -> None:
+    async def story() -> None:
+        registry = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
+        await bootstrap(registry, Random(1))
+        assert [await generate_broker_id(registry, 1000) for _ in range(2)] == [1001, 1002]
+        assert (await registry.get("/brokers/seqid"))[0] == b""
+
+    asyncio.run(story())
