@@ -18,8 +18,6 @@ time is over all is looked at again. One of the accused has a limit of an operat
 Takes eight minutes on an idle machine. Exits with 1 where something was not as it must be.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

@@ -10,8 +10,6 @@ of what they held at the same time (looked at four times a second). On a busy ma
 several. The first run of all may download Spark's jars.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import subprocess

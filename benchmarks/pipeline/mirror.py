@@ -6,8 +6,6 @@ cores for Spark: exactly once), in turn. The rate is from the first record in th
 of the mirror's processes, and beside it of both brokers. What a start costs is in the figures from the start on.
 """
 
-from __future__ import annotations
-
 import argparse
 import subprocess
 import sys

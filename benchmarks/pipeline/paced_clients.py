@@ -10,8 +10,6 @@ What a client could not send because the answer before was late, it does not mak
 times: the broker alone holds it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import select

@@ -8,8 +8,6 @@ when the copy has grown by a number of records drawn at random; the draws come f
 gone, and may then never connect again to one that is back within a second: its handle of it stays "terminating".
 """
 
-from __future__ import annotations
-
 import random
 import threading
 import time

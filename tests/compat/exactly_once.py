@@ -6,8 +6,6 @@ started, whether they are committed or not. The draws come from one seed, which 
 Each trial is run against any broker; `BARNABAS_COMPAT_TARGET=kafka` shows that Kafka 2.7.2 passes.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import subprocess

@@ -3,8 +3,6 @@
 What was killed together with its answer may be there twice; it is known by its id.
 """
 
-from __future__ import annotations
-
 import asyncio
 import random
 import subprocess

@@ -3,8 +3,6 @@
 What `barnabas pipeline mirror` does is done here by hand, a transaction at a time, so that each case is what it says.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading

@@ -1,7 +1,5 @@
 """Who mirrors a source: one process for each mirror and cluster, whatever it calls it, and the latest one at that."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack

@@ -1,7 +1,5 @@
 """A mirror's offset table is read behind transactions that are still open, and without those that were aborted."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Iterator

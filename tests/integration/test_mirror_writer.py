@@ -1,7 +1,5 @@
 """A mirror's writer of one partition: what it says in the table of offsets is where its records stand in the target."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, closing, suppress

@@ -38,7 +38,7 @@ def frames_of(spark: SparkSession, job: Job, events: Iterable[Event], directory:
 
 
 def _frame(spark: SparkSession, event_type: EventType, path: Path) -> DataFrame:
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     records = spark.read.schema("value STRING, offset BIGINT").json(str(path))
     return records.select(

@@ -5,8 +5,6 @@
 It says `committed N` after each commit. Commit N has the rows from `ROW_COUNT` * (N - 1) on.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from pathlib import Path

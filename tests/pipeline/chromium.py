@@ -4,8 +4,6 @@ Source: Chrome DevTools Protocol (https://chromedevtools.github.io/devtools-prot
 messages are JSON with a NUL behind each, in at descriptor 3, out at 4.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import os

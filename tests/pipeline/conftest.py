@@ -3,8 +3,6 @@
 `BARNABAS_COMPAT_TARGET=kafka` runs the same tests against Kafka 2.7.2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Says one JSON object a line: `ready`, then `batch` after each. With `kill_after_
 after the data's Nth commit, before Spark's checkpoint hears of it; with `kill_before_commit` right before.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

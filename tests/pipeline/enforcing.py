@@ -4,8 +4,6 @@ Enforces the given verdicts, then none, so that all is lifted again. With `kill_
 before the Nth thing that it does to the cluster: a write to the audit topic, or a change of limits.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -4,8 +4,6 @@ A load's table must hold each record of the topic once, by its partition and off
 must be, in its table and in its topic, what one uninterrupted run makes of the same topics.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

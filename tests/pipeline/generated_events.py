@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def inputs_from(spark: SparkSession, job: Job, directory: Path) -> dict[str, DataFrame]:
     """Give what `transform` is given, from what `sources.social.write_jsonl` wrote without broken records."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     frames = {}
     for each in job.inputs:

@@ -1,7 +1,5 @@
 """Runs `append_commits.py` and kills it: what is common to the tests of several kinds of table."""
 
-from __future__ import annotations
-
 import os
 import random
 import subprocess

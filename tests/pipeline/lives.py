@@ -4,8 +4,6 @@ Every choice comes from one seed. A life ends by SIGKILL, some time after its Sp
 fall into a batch; the JVM dies with it. Then the next one starts.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -4,8 +4,6 @@ Says one JSON object a line, as `driver.py` does. `mirrors` is a list of what a 
 run in one session: name, alias, source and target (addresses), topics, prefix.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import tempfile

@@ -5,8 +5,6 @@ New ones of all kinds come between the lives. A group that moves over in mid-str
 first record that it has not committed.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import subprocess

@@ -6,8 +6,6 @@ with new records of all kinds between, and in a last life each of the brokers. W
 moves over in mid-stream. Prints a line for each.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import subprocess

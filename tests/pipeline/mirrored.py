@@ -1,7 +1,5 @@
 """What is mirrored while mirrors are killed: records of all kinds, and both sides as read_committed shows them."""
 
-from __future__ import annotations
-
 import random
 import string
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """A PostgreSQL server of a test's own: Debian's programs, a directory that goes with it, a free port of 127.0.0.1."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

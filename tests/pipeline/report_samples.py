@@ -1,7 +1,5 @@
 """Data for the report's tests: everything that it can show, a log's worth; and the same with text that means harm."""
 
-from __future__ import annotations
-
 import math
 from datetime import date, datetime, timedelta
 

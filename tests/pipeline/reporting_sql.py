@@ -5,8 +5,6 @@ windows and arrays is counted here with joins and distinct counts. Events other 
 `others` of literal rows; where there is none it is empty.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

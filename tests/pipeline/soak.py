@@ -6,8 +6,6 @@ and the broker is killed during one. A sixth is a load on a standalone cluster w
 for each.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import subprocess

@@ -1,7 +1,5 @@
 """A Spark standalone cluster on this machine: a master and workers, each a process of its own."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal

@@ -1,7 +1,5 @@
 """`barnabas pipeline` as a person uses it: from a log to a report, each command a process; what it says to mistakes."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

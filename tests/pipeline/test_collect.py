@@ -1,7 +1,5 @@
 """From brokers to an alert: what `barnabas pipeline collect --broker-metrics` finds out, of our broker and of Kafka."""
 
-from __future__ import annotations
-
 import asyncio
 import subprocess
 import sys

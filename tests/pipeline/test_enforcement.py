@@ -1,7 +1,5 @@
 """Verdicts become limits that expire: at a broker, from the job to a client that is held, and in killed processes."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

@@ -4,8 +4,6 @@ Here are the short forms, of which a load to Delta is always run; `scripts/soak 
 each.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

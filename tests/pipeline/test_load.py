@@ -1,7 +1,5 @@
 """The load: many topics in one run, a table each; columns grow, and what does not fit is put aside with a reason."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 from typing import Any

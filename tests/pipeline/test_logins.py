@@ -3,8 +3,6 @@
 `BARNABAS_COMPAT_TARGET=kafka` runs the same against Kafka 2.7.2.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator, Mapping
 from pathlib import Path

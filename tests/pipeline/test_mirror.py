@@ -1,7 +1,5 @@
 """Mirroring on Spark: what stays of a record, loops, several sources, growth, restarts, losses; each record once."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

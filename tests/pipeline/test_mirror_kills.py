@@ -3,8 +3,6 @@
 Here is the short form; `scripts/soak --mirror` kills 20 drivers and 5 executors, both ways and with Kafka.
 """
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 How close to a limit they come is told by `benchmarks/pipeline/pacing.py`, and in simulated time by `test_pace.py`.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading

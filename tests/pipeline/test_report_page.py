@@ -1,7 +1,5 @@
 """What a browser draws of the report: all of it visible, readable and true, and nothing asked of the network."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -202,7 +202,7 @@ def in_topics(spark: SparkSession, events: list[dict[str, Any]], seed: int) -> d
 
 def plain_rows(rows: DataFrame) -> Rows:
     """Give rows with their times as UTC without a zone, whatever the session's zone is."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     times = {field.name for field in rows.schema.fields if field.dataType.simpleString() == "timestamp"}
     found = rows.select(*(F.unix_micros(name).alias(name) if name in times else name for name in rows.columns))

@@ -1,7 +1,5 @@
 """Running a job: its batches, dead letters, derived tables and topics, limits, its end; what it does with losses."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -366,7 +364,7 @@ def test_a_job_that_writes_topics_alone_goes_on_where_it_stopped(site: Site):
 
 
 def per_minute(inputs, parameters):
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     minutes = inputs["views"].groupBy(F.window("time", "1 minute"), "page").count()
     return {"minutes": minutes.selectExpr("window.start AS minute", "page", "count")}

@@ -286,7 +286,7 @@ NO_SIGN_OF: tuple[dict[str, object], ...] = (
 
 
 def test_each_sign_of_a_crawler_holds_for_what_it_says_alone(spark: SparkSession):
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     cases = [(name, {**PERSON, **change}) for name, change in SIGNS_OF.items()]
     cases += [("", {**PERSON, **change}) for change in NO_SIGN_OF]
@@ -301,7 +301,7 @@ def test_each_sign_of_a_crawler_holds_for_what_it_says_alone(spark: SparkSession
 
 def test_spark_reads_agents_as_python_does(spark: SparkSession):
     from crawleruseragents import CRAWLER_USER_AGENTS_DATA
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     agents = sorted({agent for entry in CRAWLER_USER_AGENTS_DATA for agent in entry["instances"][:1]} | {BROWSER, ""})
     rows = spark.createDataFrame([(agent,) for agent in agents], "agent STRING")

@@ -1,7 +1,5 @@
 """A load on a standalone cluster of two workers: executors and a worker are killed, and each row is there once."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 import sys

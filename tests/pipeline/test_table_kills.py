@@ -3,8 +3,6 @@
 BARNABAS_KILLS says how often (for a soak); BARNABAS_SEED repeats a run's choices, as far as the machine does.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import signal

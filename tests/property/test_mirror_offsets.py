@@ -1,7 +1,5 @@
 """Offsets that the table of a mirror translates, against a list of what was mirrored where."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

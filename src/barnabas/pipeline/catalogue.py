@@ -1,7 +1,5 @@
 """Finds jobs: those of `barnabas.pipeline.jobs`, and any Python file that declares one as `JOB`."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import pkgutil

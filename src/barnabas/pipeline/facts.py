@@ -31,7 +31,7 @@ def is_shown() -> Column:
 
     What a browser loads by itself with a page (images, styles, scripts) is none.
     """
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     status = F.col("status")
     is_answered = status.between(200, 299) | (status == 304)
@@ -40,7 +40,7 @@ def is_shown() -> Column:
 
 def page_of(target: str) -> Column:
     """Give the page of the request's target in a column: without query and fragment."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     return F.regexp_extract(target, r"^[^?#]*", 0)
 
@@ -51,7 +51,7 @@ def latest_micros(facts: DataFrame) -> int:
     An event that claims to be later than its record by more than `SKEW_S` does not count: one wrong clock would else
     make all other events old, and empty what is computed from the last hours or days.
     """
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     latest = F.max(F.least(F.unix_micros("time"), F.unix_micros("_timestamp") + SKEW_S * MICROS))
     row = facts.agg(latest.alias("latest")).first()
@@ -60,7 +60,7 @@ def latest_micros(facts: DataFrame) -> int:
 
 def between(facts: DataFrame, start_micros: int, end_micros: int) -> DataFrame:
     """Keep the facts after `start_micros`, up to and with `end_micros`; files without any are not read."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     start, end = (F.timestamp_micros(F.lit(micros)) for micros in (start_micros, end_micros))
     return facts.where((F.col("time") > start) & (F.col("time") <= end))
@@ -69,7 +69,7 @@ def between(facts: DataFrame, start_micros: int, end_micros: int) -> DataFrame:
 def once(facts: DataFrame) -> DataFrame:
     """Drop repeats: of the facts of one kind and id, the one that stood first stays."""
     from pyspark.sql import Window
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     copies = Window.partitionBy("kind", "id").orderBy("_topic", "_partition", "_offset")
     return facts.withColumn("_copy", F.row_number().over(copies)).where("_copy = 1").drop("_copy", *PLACE)
@@ -78,7 +78,7 @@ def once(facts: DataFrame) -> DataFrame:
 def last_of(facts: DataFrame, *key: str) -> DataFrame:
     """Keep the last fact of each key by time, and by id where the times are the same."""
     from pyspark.sql import Window
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     newest_first = Window.partitionBy(*key).orderBy(F.desc("time"), F.desc("id"))
     return facts.withColumn("_age", F.row_number().over(newest_first)).where("_age = 1").drop("_age")

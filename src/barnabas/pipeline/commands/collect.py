@@ -1,7 +1,5 @@
 """`barnabas pipeline collect`: this host's figures, and those of brokers, into topics, until stopped."""
 
-from __future__ import annotations
-
 import argparse
 import platform
 import signal

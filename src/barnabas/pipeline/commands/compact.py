@@ -4,8 +4,6 @@ A run does it by itself every so many batches (`run --compact-every`), except fo
 table between two steps (docs/pipeline/tables.md); stop the run before you compact that.
 """
 
-from __future__ import annotations
-
 import argparse
 
 from barnabas.pipeline.catalogue import find_job

@@ -1,7 +1,5 @@
 """`barnabas pipeline demo`: a broker, a replayed access log, Spark jobs, tables and a report, from one command."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

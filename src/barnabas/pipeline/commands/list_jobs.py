@@ -1,7 +1,5 @@
 """`barnabas pipeline list`: the jobs that there are, or all about one."""
 
-from __future__ import annotations
-
 import argparse
 import json
 

@@ -3,8 +3,6 @@
 Exit codes: 0 done, 1 failed (trying again may help), 2 can't be done as asked, 130 stopped.
 """
 
-from __future__ import annotations
-
 import argparse
 import logging
 import sys

@@ -4,8 +4,6 @@ Keys, headers, timestamps and partitions stay. Where it stands is in the target,
 nothing on this machine that could be lost (docs/pipeline/mirror.md). Exit codes are those of `run`.
 """
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Options that several commands have, and what they mean."""
 
-from __future__ import annotations
-
 import argparse
 import re
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """What commands that go on until they are stopped share: how they are stopped, and what they say."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import signal

@@ -1,7 +1,5 @@
 """`barnabas pipeline status`: what the runs of a checkpoint directory are doing, without starting Spark."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import time

@@ -7,8 +7,6 @@ for each half of its time that it is renewed.
 Source: Kafka's topic settings `cleanup.policy`, `retention.ms`, `retention.bytes`.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterable
 

@@ -8,8 +8,6 @@ no "if it is still so".
 Source: AlterClientQuotas, DescribeClientQuotas (KIP-546).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 

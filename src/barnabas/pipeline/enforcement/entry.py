@@ -15,8 +15,6 @@ changed; its value is a JSON object:
 | verdict | subject_kind, subject, what, score, why, last_seen, until, evidence |
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -243,7 +243,7 @@ def read_verdicts(verdicts: DataFrame, policy: Policy) -> list[Verdict]:
         verdicts: Columns as in docs/pipeline/security.md.
         policy: Which ones.
     """
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     counts = (
         F.col("subject_kind").isin(*policy.entities)

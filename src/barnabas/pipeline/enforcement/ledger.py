@@ -25,8 +25,6 @@ Over are lifted and closed; kept, once the operator's limit is gone; failed, onc
 whose limits have expired limits again once its subject was seen again, later than then: the same deeds count once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 

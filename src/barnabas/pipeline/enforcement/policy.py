@@ -1,7 +1,5 @@
 """What a run enforces: which verdicts count, whom they are about for Kafka, and what these are limited to."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

@@ -17,8 +17,6 @@ version (`Field.since`).
 Source: Apache Avro 1.12.0, specification: Single-object encoding, Schema fingerprints, Logical types.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from io import BytesIO

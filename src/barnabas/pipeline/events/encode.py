@@ -9,8 +9,6 @@ Invariants: the same fields always give the same bytes; what is encoded is read 
 Source: RFC 8259; RFC 3339.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping

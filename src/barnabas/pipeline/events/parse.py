@@ -53,7 +53,7 @@ def parsed(records: DataFrame, event: EventType, format: Format = "json") -> Dat
         The same columns; `event`, a struct with all of the event's fields, null where the record is bad; and `reason`,
         why it is bad, null where it is good. What is selected or filtered by them does not parse a record again.
     """
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     steps = parsing_steps("event", F.lit(True), event, format)
     reason = F.col(reason_of("event")).alias("reason")
@@ -83,7 +83,7 @@ def parsing_steps(name: str, is_own: Column, event: EventType, format: Format = 
 
 
 def _json_steps(name: str, is_own: Column, event: EventType) -> Steps:
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     text, read, time = F.col(f"_{name}_text"), F.col(f"_{name}_read"), F.col(f"_{name}_time")
     is_doubtful, raw, reason = F.col(f"_{name}_doubt"), F.col(f"_{name}_raw"), F.col(reason_of(name))
@@ -135,14 +135,14 @@ def _json_type(field: Field) -> str:
 
 
 def _is_finite(number: Column) -> Column:
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     return F.abs(number) < float("inf")
 
 
 def _may_be_no_text(found: Column) -> Column:
     """Whether from_json may have found something else than text in a text field; a pattern only where it must be."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     return (
         F.when(found.between("0", "9~") | found.startswith("-"), found.rlike(_NUMBER)).otherwise(F.lit(False))
@@ -158,7 +158,7 @@ def _has_time_shape(text: Column) -> Column:
 
     Compares single characters, as a pattern would take a third as long as all of the parsing.
     """
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     zone = text.endswith("Z") | (F.substring(text, -6, 1).isin("+", "-") & (F.substring(text, -3, 1) == ":"))
     separators = F.substring(text, 11, 1).isin("T", " ") & (F.substring(text, 17, 1) == ":")
@@ -167,7 +167,7 @@ def _has_time_shape(text: Column) -> Column:
 
 def _reason(text: Column, wrapped: Column, raw: Column, found: Column, event: EventType) -> Column:
     """Say what is wrong with a doubtful record; null where nothing is."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     value = F.col("value")
     first = F.get(raw["event"], F.lit(0))
@@ -189,7 +189,7 @@ def _reason(text: Column, wrapped: Column, raw: Column, found: Column, event: Ev
 
 
 def _field_reason(field: Field, raw: Column, found: Column, event: EventType) -> Column:
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     typed = found[field.name]
     shown = F.to_json(raw)
@@ -219,6 +219,6 @@ def _field_reason(field: Field, raw: Column, found: Column, event: EventType) ->
 
 
 def _shown(what: str, value: Column) -> Column:
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     return F.concat(F.lit(what + ": "), F.coalesce(F.substring(value, 1, SHOWN_CHARACTERS), F.lit("")))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def avro_steps(name: str, is_own: Column, event: EventType) -> Steps:
     """Give what reads events, as `parse.parsing_steps` does."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
     from pyspark.sql.avro.functions import from_avro
 
     options = {"mode": "PERMISSIVE", "avroSchema": json.dumps(reader_schema(event))}

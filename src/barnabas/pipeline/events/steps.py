@@ -34,6 +34,6 @@ def is_here() -> Column:
 
     There records would be parsed once more for the filter.
     """
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     return F.spark_partition_id() >= 0

@@ -13,8 +13,6 @@ What stays in order is keyed: the record's key is the value of the type's `key` 
 user's votes, a host's figures stand in one partition in the order in which they were sent.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import Enum
 

@@ -57,7 +57,7 @@ NAMED_ACTORS = 3
 
 def transform(inputs: Frames, parameters: Parameters) -> Frames:
     """Make the facts (id, time, kind, user, item, value, place) of one batch; a follow's item is who is followed."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     item, parent = F.col("item"), F.col("parent")
     views = inputs["page_view"].where(is_shown() & F.col("user").isNotNull())
@@ -86,7 +86,7 @@ def refresh(tables: Frames, parameters: Parameters) -> Frames:
 
 def summarize(tables: Frames, parameters: Parameters) -> list[Summary]:
     """Show the newest entries of the fullest feeds, one a user."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     fullest = tables["feed"].withColumn("entry_count", F.size("entries")).orderBy(F.desc("entry_count"), "user")
     newest = F.col("entries")[0]
@@ -103,7 +103,7 @@ def summarize(tables: Frames, parameters: Parameters) -> list[Summary]:
 
 
 def _facts(events: DataFrame, kind: str, item: Column, value: Column | None = None) -> DataFrame:
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     number = (F.lit(None) if value is None else value).cast("INT")
     return events.select(
@@ -113,7 +113,7 @@ def _facts(events: DataFrame, kind: str, item: Column, value: Column | None = No
 
 def _follows(facts: DataFrame) -> DataFrame:
     """Give (user, actor) where the user follows the actor in the end."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     # Repeats of an event need not be dropped: the last one says the same.
     return (
@@ -126,7 +126,7 @@ def _follows(facts: DataFrame) -> DataFrame:
 def _doings(facts: DataFrame, newest_per_user: int) -> DataFrame:
     """Give (actor, verb, item, time): what each user did, once, the newest of it."""
     from pyspark.sql import Window
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     voted = last_of(facts.where("kind = 'voted for'"), "user", "item").where("value > 0")
     done = facts.where("kind <> 'voted for'").unionByName(voted)
@@ -145,7 +145,7 @@ def _doings(facts: DataFrame, newest_per_user: int) -> DataFrame:
 def _feeds(follows: DataFrame, doings: DataFrame, parameters: Parameters) -> DataFrame:
     """Give (user, entries) of all users whose followed people did something."""
     from pyspark.sql import Window
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     is_view = F.col("verb") == "viewed"
     newest_actors_first = F.sort_array(F.collect_list(F.struct(-F.unix_micros("time"), "actor")))

@@ -13,8 +13,6 @@ Beside a running load another run of this job may fill in what is older (`--as b
 own progress in the tables.
 """
 
-from __future__ import annotations
-
 from barnabas.pipeline.job import Frames, Job, Parameters, TableOutput, TopicInput
 
 

@@ -59,7 +59,7 @@ _COUNTS = ("views", "clicks", "votes_for", "votes_against")
 
 def transform(inputs: Frames, parameters: Parameters) -> Frames:
     """Make the facts (id, time, kind, item, query, user, value, place) of one batch."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     query = F.nullif(F.lower(F.trim(F.regexp_replace("query", r"\s+", " "))), F.lit(""))
     views = _facts(inputs["page_view"].where(is_shown()), "view", item=page_of("page"))
@@ -83,7 +83,7 @@ def refresh(tables: Frames, parameters: Parameters) -> Frames:
 def summarize(tables: Frames, parameters: Parameters) -> list[Summary]:
     """Show the best items, and the best one for each of the most frequent queries."""
     from pyspark.sql import Window
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     items = tables["ranking"].orderBy(F.desc("score"), "item").limit(20)
     best_first = Window.partitionBy("query").orderBy(F.desc("click_through_rate"), F.desc("clicks"), "item")
@@ -99,7 +99,7 @@ def summarize(tables: Frames, parameters: Parameters) -> list[Summary]:
 
 def _facts(events: DataFrame, kind: str, **columns: Column) -> DataFrame:
     """Give facts of one kind; of the columns that are not given there is none."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     types = {"item": "STRING", "query": "STRING", "user": "STRING", "value": "INT"}
     return events.select(
@@ -113,7 +113,7 @@ def _facts(events: DataFrame, kind: str, **columns: Column) -> DataFrame:
 
 def _weight(latest: int, half_life_hours: float) -> Column:
     """Give what a fact weighs by its age in whole hours, in millionths."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     age_hours = F.lit(latest // MICROS // HOUR_S) - F.floor(F.unix_seconds("time") / HOUR_S)
     return F.round(F.pow(F.lit(0.5), age_hours / half_life_hours) * ONE).cast("BIGINT")
@@ -121,7 +121,7 @@ def _weight(latest: int, half_life_hours: float) -> Column:
 
 def _by_item(facts: DataFrame, by_query: DataFrame, parameters: Parameters) -> DataFrame:
     """Give (item, counts, click_through_rate, score) of every item to which something happened."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     voted = last_of(facts.where("kind = 'vote'"), "user", "item").where("value <> 0")
     happened = facts.where("kind IN ('view', 'click')").unionByName(voted)
@@ -155,7 +155,7 @@ def _by_query(facts: DataFrame, parameters: Parameters) -> DataFrame:
 
     Beside these stands `_searches`: the searches that are taken to have shown the item.
     """
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     searches = facts.where("kind = 'search'").groupBy("query").agg(F.count("*").alias("_asked"))
     clicks = facts.where("kind = 'click' AND query IS NOT NULL")
@@ -177,7 +177,7 @@ def _by_query(facts: DataFrame, parameters: Parameters) -> DataFrame:
 
 
 def _rate(clicks: Column, searches: Column, parameters: Parameters) -> Column:
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     smoothed = (clicks + F.lit(parameters["prior_clicks"])) / (searches + F.lit(parameters["prior_searches"]))
     return F.round(smoothed, 6).alias("click_through_rate")

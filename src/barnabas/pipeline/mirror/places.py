@@ -1,7 +1,5 @@
 """A partition's place after a transaction, and the segments that its older runs become. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """What a mirror was asked for: from which cluster into which, which topics, under what names, how fast."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 

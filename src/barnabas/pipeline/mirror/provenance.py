@@ -6,8 +6,6 @@ A record that has been in the target already is left out; one that comes from an
 its place among the others.
 """
 
-from __future__ import annotations
-
 PROVENANCE = "barnabas.provenance"
 
 # As a record has them, in order: names may come more than once, and a value may be null.

@@ -1,7 +1,5 @@
 """Where a source's mirror stands, as the target's table has it: whose it is, how far it is, what was lost meanwhile."""
 
-from __future__ import annotations
-
 import os
 import platform
 import time

@@ -1,7 +1,5 @@
 """The target's offset table as one process knows it: read on from where it was read last."""
 
-from __future__ import annotations
-
 import asyncio
 from types import TracebackType
 from typing import Self

@@ -1,7 +1,5 @@
 """The topics of the target: made as those of the source are, and grown with them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from barnabas.clients.mirror_offsets import TABLE_CONFIGS, TABLE_TOPIC

@@ -4,8 +4,6 @@ A partition's writer is kept in the Python worker from batch to batch, as a fres
 to any worker: the driver says which writer committed last (`Hint.token`), and any other one is stale.
 """
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

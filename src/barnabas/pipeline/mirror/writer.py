@@ -15,8 +15,6 @@ librdkafka is the producer: it has transactions and makes large batches without 
 Source: KIP-98; librdkafka's INTRODUCTION.md, "Transactional Producer".
 """
 
-from __future__ import annotations
-
 import time
 import uuid
 from collections.abc import Callable, Iterable, Sequence

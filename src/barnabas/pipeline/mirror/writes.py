@@ -1,7 +1,5 @@
 """The target's quota, as a mirror keeps to it: batches no larger than it lets through in their time, each paid for."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterable
 

@@ -71,7 +71,7 @@ def _days(data: ReportData, rows: DataFrame) -> ReportData:
 
 
 def _hours(data: ReportData, rows: DataFrame) -> ReportData:
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     latest = rows.orderBy(F.desc("hour")).limit(_MOST_HOURS).selectExpr("*", *_micros("hour"))
     found = [
@@ -105,21 +105,21 @@ def _crawlers(data: ReportData, rows: DataFrame) -> ReportData:
 
 
 def _funnel(data: ReportData, rows: DataFrame) -> ReportData:
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     steps = rows.groupBy("step", "name").agg(F.sum("visitors").alias("visitors")).orderBy("step", "name").collect()
     return replace(data, funnel=tuple(Counted(row["name"], row["visitors"]) for row in steps))
 
 
 def _depth(data: ReportData, rows: DataFrame) -> ReportData:
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     steps = rows.groupBy("pages_at_least").agg(F.sum("sessions").alias("sessions")).orderBy("pages_at_least").collect()
     return replace(data, depth=tuple(Counted(str(row["pages_at_least"]), row["sessions"]) for row in steps))
 
 
 def _verdicts(data: ReportData, rows: DataFrame) -> ReportData:
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     strangers = rows.where("NOT is_declared")
     first = strangers.orderBy(F.desc("score"), "subject_kind", "subject").limit(_MOST_VERDICTS)
@@ -132,7 +132,7 @@ def _verdicts(data: ReportData, rows: DataFrame) -> ReportData:
 
 
 def _alerts(data: ReportData, rows: DataFrame) -> ReportData:
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     latest = rows.orderBy(F.col("resolved_at").isNotNull(), F.desc("since"), "alert", "subject").limit(_MOST_ALERTS)
     found = latest.selectExpr("*", *_micros("since", "resolved_at")).collect()
@@ -144,7 +144,7 @@ def _alerts(data: ReportData, rows: DataFrame) -> ReportData:
 
 
 def _items(data: ReportData, rows: DataFrame) -> ReportData:
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     best = rows.orderBy(F.desc("score"), "item").limit(_TOP).collect()
     items = tuple(
@@ -172,7 +172,7 @@ _READERS: dict[str, Callable[[ReportData, DataFrame], ReportData]] = {
 
 def _ranking(rows: DataFrame, name: str, count: str) -> Ranking:
     """Add up the days, and give the names with the most."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     counts = rows.groupBy(name).agg(F.sum(count).alias("_count")).where("_count > 0")
     top = counts.orderBy(F.desc("_count"), name).limit(_TOP).collect()

@@ -4,8 +4,6 @@ A part that is None was not asked for and does not appear; one that is empty app
 aware or naive alike; they are shown as they stand. Text may be anything: the page makes it harmless.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import date, datetime
 

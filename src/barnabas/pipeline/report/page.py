@@ -5,8 +5,6 @@ opened anywhere. It follows the reader's system (dark or light), and is as wide 
 one on a phone.
 """
 
-from __future__ import annotations
-
 from html import escape
 
 from barnabas.pipeline.report import sections, text

@@ -4,8 +4,6 @@ A bar stands in a table's row, under its name: the table is the plot, so that a 
 and a long name has room to break.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape

@@ -1,7 +1,5 @@
 """The sections of the page, in their order: each gives its card, or None where its data was not asked for."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from datetime import datetime, time, timedelta
 from html import escape

@@ -4,8 +4,6 @@ Invariant: whatever comes out of `plain` is visible, ends where it seems to end,
 comes out of `shown` is HTML, too.
 """
 
-from __future__ import annotations
-
 import html
 import re
 from datetime import UTC, date, datetime

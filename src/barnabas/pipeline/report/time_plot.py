@@ -11,8 +11,6 @@ Invariants: heights are proportional to values, from a baseline at zero; labels 
 page's font at about its size; no text of users comes in here, only numbers and times.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta

@@ -170,7 +170,7 @@ class BatchRunner:
 
 def _count(parsed: DataFrame) -> _Counted:
     """Count a batch's records, in one pass that also puts it into the cache."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     mark = mark_of("_offset", "_timestamp")
     rows = (

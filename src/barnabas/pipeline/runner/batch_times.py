@@ -8,8 +8,6 @@ Where reading is waiting for most of its time, what is left of a batch is its wo
 batch gets as much time as makes it a small part.
 """
 
-from __future__ import annotations
-
 from collections import deque
 
 from barnabas.pipeline.runner.batch import BatchReport

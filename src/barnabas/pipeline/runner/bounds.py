@@ -1,7 +1,5 @@
 """Offsets that a `Bound` means, in partitions as they are now."""
 
-from __future__ import annotations
-
 from barnabas.pipeline.runner.cluster import Cluster
 from barnabas.pipeline.runner.plan import Bound
 from barnabas.pipeline.runner.positions import Extents

@@ -36,7 +36,7 @@ class DeadLetters:
 
     def write(self, records: DataFrame) -> None:
         """Write refused records: columns `key`, `value`, `_reason` and those of the place."""
-        from pyspark.sql import functions as F  # noqa: N812
+        from pyspark.sql import functions as F
 
         def header(name: str, text: str) -> str:
             return f"struct('{name}' AS key, CAST({text} AS BINARY) AS value)"

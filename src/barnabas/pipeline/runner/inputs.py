@@ -121,7 +121,7 @@ class RecordParser:
         return [declared.name for declared in self._inputs.values() if declared.event is not None]
 
     def _new_steps(self) -> Steps:
-        from pyspark.sql import functions as F  # noqa: N812
+        from pyspark.sql import functions as F
 
         of_inputs = [
             parsing_steps(declared.name, F.col("_topic") == topic, declared.event, self._event_format)
@@ -154,7 +154,7 @@ def at_or_after(rows: DataFrame, starts: Mapping[str, Mapping[int, int]]) -> Dat
 
 
 def _is_before(offsets: Mapping[str, Mapping[int, int]]) -> Column:
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     result: Column = F.lit(False)
     for topic, partitions in offsets.items():

@@ -14,8 +14,6 @@ The last is what DStreams' `spark.streaming.kafka.maxRatePerPartition` meant.
  Of several limits the strictest holds.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 # Of a record as the broker stores it, beside key and value: offsets, lengths, its share of the batch.

@@ -95,7 +95,7 @@ class TopicWriter:
 
     def write(self, rows: DataFrame, gone: DataFrame | None = None) -> None:
         """Write rows as JSON objects under their keys; those of `gone` as tombstones."""
-        from pyspark.sql import functions as F  # noqa: N812
+        from pyspark.sql import functions as F
 
         key = F.concat_ws(" ", *(F.col(name).cast("string") for name in self.declared.key)).alias("key")
         value = F.to_json(F.struct(*(F.col(f"`{name}`") for name in rows.columns if not name.startswith("_"))))

@@ -15,8 +15,6 @@ Every number of bytes that comes in is an estimate; times the correction it is w
 Source: docs/quotas.md, what a limit does in time.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from math import inf
 from typing import NamedTuple

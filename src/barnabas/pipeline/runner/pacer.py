@@ -7,8 +7,6 @@ Why hold at all: a broker that has to do it holds connections, for seconds and w
 their cores, other requests on the connection are late, and a hold beyond `request.timeout.ms` becomes an error.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What a run was asked for: which job, from where to where, how fast, and what to do when something is lost."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -11,8 +11,6 @@ What can have happened to a partition while nobody read it:
 | OTHER_CLUSTER | the cluster has another id: it was replaced, or another one is read | unknown |
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum

@@ -1,7 +1,5 @@
 """What all that runs a streaming query shares: how it is told that one has failed, and which topics it takes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 

@@ -4,8 +4,6 @@ Kafka closes the connection where it is asked to explain quotas, and complains o
 closes it, too. So who has never explained any, and refuses some times in a row, is taken for Kafka.
 """
 
-from __future__ import annotations
-
 _MOST_REFUSALS = 3
 # Rights that are missing are seldom given within seconds, and each refusal stands in the broker's log.
 _DENIED_S = 180.0

@@ -7,8 +7,6 @@ cluster), and the first of the eight levels that is set is found here; what was 
 Source: docs/quotas.md; Kafka 2.7.2, ClientQuotaManager.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 

@@ -7,8 +7,6 @@ Invariants: nothing here stops a run: what is not told is warned of once, and wh
 quotas hold says so each time, and is counted by the broker as one that keeps to its limit by itself.
 """
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time

@@ -8,8 +8,6 @@ Under a quota a batch is read evenly in the time that its other work leaves: wha
 part of the quota has to be left free.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterable, Iterator

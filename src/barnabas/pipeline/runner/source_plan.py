@@ -16,8 +16,6 @@ is made to last: a fetch asks for more than it may have, which a broker answers 
 `fetch.max.wait.ms` is over. (What lies in an older segment is answered at once: there the batch is a burst again.)
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil

@@ -1,7 +1,5 @@
 """Where a run stands: what a batch adds to its progress, and the file that keeps it where no table does."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

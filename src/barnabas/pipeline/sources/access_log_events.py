@@ -21,8 +21,6 @@ A line that is no request is refused, with the reason. Ids: `<log>:<line>` of th
 `:site-search`, `:login` behind it of the others.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator

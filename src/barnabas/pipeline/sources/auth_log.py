@@ -32,8 +32,6 @@ is in the plan's.
 Source: OpenSSH's auth.c (`auth_log`, `auth_maxtries_exceeded`), packet.c, Linux-PAM's pam_unix; RFC 3164, RFC 5424.
 """
 
-from __future__ import annotations
-
 import re
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator

@@ -13,8 +13,6 @@ bounded number of series.
 Source: docs/metrics.md, docs/quotas.md; Kafka's protocol guide: ListGroups, OffsetFetch, ListOffsets, Metadata.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 from urllib.parse import urlsplit

@@ -14,8 +14,6 @@ Source: docs/quotas.md; `barnabas.broker.quotas.explain` for the answers' shape;
 Metadata.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any

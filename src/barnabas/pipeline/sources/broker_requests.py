@@ -5,8 +5,6 @@ Invariant: each question has `_TIMEOUT_S`, however many requests it takes; after
 Source: docs/monitoring.md; docs/quotas.md; Kafka's protocol guide.
 """
 
-from __future__ import annotations
-
 import asyncio
 import http.client
 import urllib.request

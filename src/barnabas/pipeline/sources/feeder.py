@@ -16,8 +16,6 @@ gaps that starts no later than one past what was there when it looked.
 Source: Kafka's default partitioner; KIP-98 for idempotence.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field

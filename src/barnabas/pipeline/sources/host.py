@@ -13,8 +13,6 @@ What is a difference is missing the first time, and when a counter has gone back
 Source: psutil's documentation: cpu_times, virtual_memory, disk_usage, net_io_counters.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -9,8 +9,6 @@ content where it is there from the start, of the first line (its line feed left 
 stream: that stays what it is, and is the same when it is read again.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import time

@@ -17,8 +17,6 @@ lines are part of the message. A message of more than `LONGEST_MESSAGE` characte
 A record's number is that of its first line. No line is refused: there is none that a service may not write.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator

@@ -3,8 +3,6 @@
 Ids: `<name>@<start in ms>:<tick>` and what was measured, so each start of a collector is a log of its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from itertools import count

@@ -7,8 +7,6 @@ who appends looks at the last records again.
 Source: Kafka's protocol guide: CreateTopics, Metadata, Produce, ListOffsets, Fetch.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -71,7 +71,7 @@ def with_all_columns(rows: DataFrame, schema: StructType) -> DataFrame:
     missing = [field for field in schema.fields if field.name.lower() not in there]
     if not missing:
         return rows
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     return rows.select("*", *(F.lit(None).cast(field.dataType).alias(field.name) for field in missing))
 

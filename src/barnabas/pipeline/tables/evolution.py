@@ -62,7 +62,7 @@ def conform(values: DataFrame, table: StructType | None, reserved: Sequence[str]
         table: The table's columns; None when it is not there yet.
         reserved: The table's columns that are not the records'; a field of such a name gets a column with `_` behind.
     """
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     shaped = values.withColumn(_SHAPE, _shape())
     counted = shaped.groupBy(_SHAPE).count().orderBy(F.desc("count"), _SHAPE).limit(_MAXIMUM_SHAPE_COUNT + 1).collect()
@@ -102,7 +102,7 @@ def _judged(shaped: DataFrame, misfits: Sequence[tuple[str, str, str]], shapes: 
         misfits: Shapes that do not fit, why, and the path of the field.
         shapes: All shapes that were looked at, and one more where there are still others.
     """
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     spark = shaped.sparkSession
     reason = (
@@ -129,7 +129,7 @@ def _shape() -> Column:
 
     The parser stops behind the first value, whatever comes then; so it is given an array that must have one element.
     """
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     array = F.try_parse_json(F.concat(F.lit("["), F.try_validate_utf8("value"), F.lit("]")))
     one = F.try_variant_get(array, "$[0]", "variant")
@@ -139,7 +139,7 @@ def _shape() -> Column:
 
 def _parse(columns: Columns, is_told_by_shape: bool) -> Column:
     """Give the fields of a record that fits; one that can't be read although its shape fits ends the batch."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
     from pyspark.sql.types import StringType, StructField, StructType
 
     fields = [StructField(columns.field_of(field.name), field.dataType) for field in columns.schema.fields]

@@ -112,7 +112,7 @@ class ParquetTable:
         raise self._busy()
 
     def cut(self, offsets: Mapping[str, Mapping[int, int]], progress: Progress) -> int:
-        from pyspark.sql import functions as F  # noqa: N812
+        from pyspark.sql import functions as F
 
         for _ in range(_TRIES):
             snapshot = self._commits.snapshot()

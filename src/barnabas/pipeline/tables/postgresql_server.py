@@ -1,7 +1,5 @@
 """Where a table of PostgreSQL is, and connections to its server."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

@@ -135,7 +135,7 @@ def as_lines(rows: DataFrame) -> DataFrame:
 
     The work is done in Spark's JVM: Python has only to hand the lines on.
     """
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     texts: dict[str, tuple[Column, Column]] = {}
     for field in rows.schema.fields:
@@ -165,7 +165,7 @@ def as_lines(rows: DataFrame) -> DataFrame:
 
 def restored(rows: DataFrame, schema: StructType) -> DataFrame:
     """Give rows as they were written, from what a query gives: jsonb as text, and `_nul` where the table has it."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
     from pyspark.sql.types import StringType
 
     kept = F.from_json(F.col(NUL_COLUMN), "MAP<STRING, STRING>") if NUL_COLUMN in rows.columns else None
@@ -189,7 +189,7 @@ def _is_nested(kind: DataType) -> bool:
 
 def _text_and_stored(column: Column, field: StructField) -> tuple[Column, Column] | None:
     """Give a text or JSON column as it is, and as PostgreSQL takes it; None for any other."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
     from pyspark.sql.types import StringType
 
     if isinstance(field.dataType, StringType):
@@ -204,7 +204,7 @@ def _text_and_stored(column: Column, field: StructField) -> tuple[Column, Column
 
 def _plain(column: Column, kind: DataType) -> Column:
     """Give a value in which nothing has to be escaped."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     match kind.typeName():
         case "binary":
@@ -218,7 +218,7 @@ def _plain(column: Column, kind: DataType) -> Column:
 
 
 def _escaped(column: Column) -> Column:
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     for character, escape in (("\\", "\\\\"), ("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t")):
         column = F.replace(column, F.lit(character), F.lit(escape))

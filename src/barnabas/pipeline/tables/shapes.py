@@ -112,7 +112,7 @@ def parse_shape(shape: str) -> DataType:
 
 def has_types_of_json(data_type: DataType) -> bool:
     """Whether a column's type is one that JSON values have by themselves, so that a record's shape tells if it fits."""
-    from pyspark.sql import types as T  # noqa: N812
+    from pyspark.sql import types as T
 
     if isinstance(data_type, T.StructType):
         return all(has_types_of_json(field.dataType) for field in data_type.fields)
@@ -122,7 +122,7 @@ def has_types_of_json(data_type: DataType) -> bool:
 
 
 def _parse(tokens: list[tuple[str | None, str | None, str | None]], start: int) -> tuple[DataType, int]:
-    from pyspark.sql import types as T  # noqa: N812
+    from pyspark.sql import types as T
 
     word = tokens[start][1]
     if word == "ARRAY":
@@ -163,7 +163,7 @@ def _extend(table: DataType | None, now: DataType | None, found: DataType, path:
         found: The value's type.
         path: Its name and those of the objects that it is in.
     """
-    from pyspark.sql import types as T  # noqa: N812
+    from pyspark.sql import types as T
 
     if isinstance(found, T.NullType):
         return now
@@ -230,7 +230,7 @@ def _fits(column: DataType, found: DataType) -> bool:
 
 
 def _described(found: DataType) -> str:
-    from pyspark.sql import types as T  # noqa: N812
+    from pyspark.sql import types as T
 
     if isinstance(found, T.StructType):
         return "an object"

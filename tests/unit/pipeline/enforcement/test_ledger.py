@@ -1,7 +1,5 @@
 """What enforcement decides, step by step and then at random: whoever is killed when, an operator's limit stays his."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field, replace
 

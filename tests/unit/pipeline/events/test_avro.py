@@ -1,7 +1,5 @@
 """Events as Avro: the layout of a value, and its schema's fingerprint."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from io import BytesIO
 

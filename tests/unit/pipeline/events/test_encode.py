@@ -1,7 +1,5 @@
 """Events as JSON: what is sent, and what is refused."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from barnabas.pipeline.mirror.plan import MirrorPlan, check_clusters, is_mirrored, of_aliases, parse_sources

@@ -1,7 +1,5 @@
 """Events out of an access log: what a line gives, and that every line gives something or is refused."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """OpenSSH's lines: which are logins, whose, from where; and that each line gives something, nothing, or is refused."""
 
-from __future__ import annotations
-
 import os
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path

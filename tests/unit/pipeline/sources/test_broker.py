@@ -1,7 +1,5 @@
 """Looking at brokers: what is asked, what is bounded, and what is said where something can't be asked."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What requests tell of a cluster, made figures: who is held by what, who lags, which partitions fail."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A broker's page of figures: what is read of it, and how counters become figures."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

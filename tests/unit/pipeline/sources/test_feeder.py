@@ -1,7 +1,5 @@
 """The feeder: in order, without a gap, and on from where each partition ends, whatever went wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 

@@ -1,7 +1,5 @@
 """A host's figures: levels at once, rates from differences."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import UTC, datetime
 

@@ -1,7 +1,5 @@
 """Lines of logs: numbers and names, a file that grows and is rotated, streams."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """A service's log lines: shapes, levels, times, and traces that belong to the line before them."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest

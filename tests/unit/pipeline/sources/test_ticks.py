@@ -1,7 +1,5 @@
 """What is looked at again and again: a line a tick, with ids that are no one else's."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 

@@ -63,7 +63,7 @@ _COLUMNS = {
 
 def transform(inputs: Frames, parameters: Parameters) -> Frames:
     """Make the facts of one batch: of hosts, brokers and services what they say, of views how they were answered."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     told = {
         "page_view": {name: F.col(name) for name in ("status", "bytes", "latency_ms")},
@@ -88,7 +88,7 @@ def transform(inputs: Frames, parameters: Parameters) -> Frames:
 
 def refresh(tables: Frames, parameters: Parameters) -> Frames:
     """Compute figures and alerts from all facts."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     facts = tables["operations_facts"]
     if "detail" not in facts.columns:
@@ -108,7 +108,7 @@ def refresh(tables: Frames, parameters: Parameters) -> Frames:
 
 def summarize(tables: Frames, parameters: Parameters) -> list[Summary]:
     """Show the alerts, those that fire first, and the last hour of each figure."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     told = tables["alerts"].orderBy(F.col("state") != FIRING, F.desc("since"), "alert", "subject").limit(20)
     minutes = tables["figures_per_minute"]
@@ -130,7 +130,7 @@ def summarize(tables: Frames, parameters: Parameters) -> list[Summary]:
 
 
 def _facts(events: DataFrame, kind: str, columns: dict[str, Column]) -> DataFrame:
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     own = (columns.get(name, F.lit(None)).cast(spark_type).alias(name) for name, spark_type in _COLUMNS.items())
     return events.select("id", "time", F.lit(kind).alias("kind"), *own, *PLACE)

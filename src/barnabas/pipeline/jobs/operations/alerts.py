@@ -32,7 +32,7 @@ def alerts(judged: DataFrame) -> DataFrame:
         Rows (alert, subject, state, since, fired_at, resolved_at, value, threshold, times_fired, detail, sentence), one
         for each alert and subject; `value` is the worst while it fired, `detail` what else was known then.
     """
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     is_start, state, is_bad = F.col("is_start"), F.col("state"), F.col("is_bad")
     by_incident = _with_incidents(_with_states(judged)).groupBy("alert", "subject", "incident")
@@ -70,7 +70,7 @@ def alerts(judged: DataFrame) -> DataFrame:
 def _with_states(judged: DataFrame) -> DataFrame:
     """Tell of each minute where its run began (`run_start`) and what the alert is by then (`state`, first null)."""
     from pyspark.sql import Window
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     minutes = Window.partitionBy("alert", "subject").orderBy("minute")
     runs = Window.partitionBy("alert", "subject", "_run").orderBy("minute")
@@ -92,7 +92,7 @@ def _with_incidents(minutes: DataFrame) -> DataFrame:
     An incident begins with the first minute of the run (`is_starting`) that makes the alert fire (`is_start`).
     """
     from pyspark.sql import Window
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     in_order = Window.partitionBy("alert", "subject").orderBy("minute")
     run = Window.partitionBy("alert", "subject", "_run")
@@ -105,7 +105,7 @@ def _with_incidents(minutes: DataFrame) -> DataFrame:
 
 def _sentence() -> Column:
     """Say in words what happened: for the one whom it wakes."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     known = F.concat(F.lit(" ("), "detail", F.lit(")"))
     what = F.lit(None)
@@ -136,6 +136,6 @@ def _template(rule: Rule) -> str:
 
 
 def _time(minute: str) -> Column:
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     return F.timestamp_seconds(F.col(minute) * MINUTE_S)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def of_broker() -> dict[str, Column]:
     """Give the columns of a fact, by name, from those of a `broker_metric`."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     is_hold, is_lag = F.col("metric") == "throttle_ms", F.col("metric") == "lag"
     subject = F.when(F.col("broker") == CLUSTER, CLUSTER).otherwise(F.concat(F.lit("broker "), "broker"))
@@ -41,7 +41,7 @@ def of_broker() -> dict[str, Column]:
 
 def _limit() -> Column:
     """Say which limit it is that holds a client, as far as it is known; null where nothing is."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     def amount(name: str) -> Column:
         return F.concat_ws(" ", in_words(name, is_grouped=True), "quota_unit")

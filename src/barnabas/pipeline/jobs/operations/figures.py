@@ -52,7 +52,7 @@ def figures(facts: DataFrame, last_minute: int) -> DataFrame:
         facts: Distinct ones (kind, topic, subject, instance, figure, value, status, bytes, latency_ms, detail, time).
         last_minute: Since 1970; the last one that is complete.
     """
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     told = _aggregated(facts).select("minute", F.inline(_told()))
     # Of a service there is a row for each level, of a host for each metric: counts add up, all else stands alone.
@@ -63,7 +63,7 @@ def figures(facts: DataFrame, last_minute: int) -> DataFrame:
 
 
 def _aggregated(facts: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     minute = F.floor(F.unix_seconds("time") / MINUTE_S).alias("minute")
     percentiles = F.array(F.lit(0.5), F.lit(0.95))
@@ -85,7 +85,7 @@ def _aggregated(facts: DataFrame) -> DataFrame:
 
 def _told() -> Column:
     """Give what a row of `_aggregated` tells: an array of (subject, figure, value, count, detail)."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     kind, count, errors, level = (F.col(name) for name in ("kind", "count", "errors", "figure"))
     subject, site, topic = F.col("subject"), F.lit(SITE), F.concat(F.lit("topic "), "topic")
@@ -126,7 +126,7 @@ def _told() -> Column:
 
 def _worst() -> Column:
     """Give the worst of a minute, by what the figure is."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     figure = F.col("figure")
     since_last_look = F.when(figure.isin(*SINCE_LAST_LOOK), F.col("total"))
@@ -134,7 +134,7 @@ def _worst() -> Column:
 
 
 def _row(subject: Column, figure: Column, value: Column, count: Column, detail: Column | None = None) -> Column:
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     return F.struct(
         subject.alias("subject"),
@@ -148,7 +148,7 @@ def _row(subject: Column, figure: Column, value: Column, count: Column, detail: 
 def _without_gaps(told: DataFrame, last_minute: int) -> DataFrame:
     """Put a 0 into each minute in which nothing came of a subject's figure that is 0 then, from its first one on."""
     from pyspark.sql import Window
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     in_order = Window.partitionBy("subject", "figure").orderBy("minute")
     following = F.coalesce(F.lead("minute").over(in_order), F.lit(last_minute + 1))

@@ -175,7 +175,7 @@ PARAMETERS = (
 
 def judged(figures: DataFrame, parameters: Parameters) -> DataFrame:
     """Judge each minute by each rule, all in one pass: figures are dear, and rules are many."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     rules = F.array(*(_as_column(rule, parameters) for rule in RULES))
     own = F.filter(
@@ -221,7 +221,7 @@ _COLUMNS = ("kind", "alert", "subjects", "figure", "limit", "least", "least_hits
 
 def _as_column(rule: Rule, parameters: Parameters) -> Column:
     """Give a rule as a struct of `_COLUMNS`; `least` is of the count for a limit, of the value for the others."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     match rule:
         case Limit():
@@ -243,7 +243,7 @@ def _as_column(rule: Rule, parameters: Parameters) -> Column:
 def _with_baseline(minutes: DataFrame) -> DataFrame:
     """Put the hour before beside the minutes that are judged by it: `baseline_minutes`, `median`, `distance`."""
     from pyspark.sql import Window
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     before = Window.partitionBy("alert", "subject").orderBy("minute").rangeBetween(-BASELINE_MINUTES, -1)
     # What is null is not collected: other rules need no baseline.
@@ -256,7 +256,7 @@ def _with_baseline(minutes: DataFrame) -> DataFrame:
 
 def _beyond(parameters: Parameters) -> Column:
     """Give the value beyond which a change is one."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     median, factor = F.col("median"), F.lit(float(parameters["change_factor"]))
     floor = F.when(F.col("is_count"), F.sqrt("median")).otherwise(median * 0.1)
@@ -272,7 +272,7 @@ def _with_growth(minutes: DataFrame, parameters: Parameters) -> DataFrame:
     Null where it was not told in each minute since, and in rules that are none of growth.
     """
     from pyspark.sql import Window
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     within = max(int(parameters[rule.within]) for rule in RULES if isinstance(rule, Growth))
     in_order = Window.partitionBy("alert", "subject").orderBy("minute")
@@ -290,7 +290,7 @@ def _with_silence(minutes: DataFrame, parameters: Parameters) -> DataFrame:
     These are `silent_minutes` and `needed_minutes`, which is null where too little was heard to say.
     """
     from pyspark.sql import Window
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     in_order = Window.partitionBy("alert", "subject").orderBy("minute")
     is_heard = F.col("value") > 0
@@ -310,7 +310,7 @@ def _with_silence(minutes: DataFrame, parameters: Parameters) -> DataFrame:
 
 def _median(values: Column) -> Column:
     """Give the middle one of an array, or the mean of the two in the middle; null where it is empty."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     ordered, size = F.sort_array(values), F.size(values)
     low, high = F.floor((size - 1) / 2).cast("INT"), F.floor(size / 2).cast("INT")

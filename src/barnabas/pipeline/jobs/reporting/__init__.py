@@ -5,8 +5,6 @@ result tables from all of them: anew each time, so that late and repeated events
 has nothing to lose.
 """
 
-from __future__ import annotations
-
 from barnabas.pipeline.facts import ASSETS
 from barnabas.pipeline.job import Job, Mode, Parameter, TableOutput, TopicInput
 from barnabas.pipeline.jobs.reporting import funnel

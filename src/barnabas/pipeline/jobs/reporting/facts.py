@@ -63,7 +63,7 @@ def keep_facts(frames: Frames, parameters: Parameters) -> dict[str, DataFrame]:
 
 
 def _facts_of(type_name: str, events: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     nothing = F.lit(None)
     subject, query, host, status, size = nothing, nothing, nothing, nothing, nothing
@@ -99,20 +99,20 @@ def _facts_of(type_name: str, events: DataFrame) -> DataFrame:
 
 
 def _without_query(page: Column) -> Column:
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     return F.regexp_extract(page, "^[^?#]*", 0)
 
 
 def _plain(query: Column) -> Column:
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     return F.lower(F.trim(F.regexp_replace(query, _BLANKS, " ")))
 
 
 def _host(referrer: Column) -> Column:
     """Cut the host out of a URL; "" where there is none."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     authority = F.regexp_extract(referrer, "^[A-Za-z][A-Za-z0-9+.-]*://([^/?#]*)", 1)
     host = F.regexp_replace(F.regexp_replace(authority, "^.*@", ""), ":[0-9]*$", "")

@@ -66,7 +66,7 @@ def funnel(activity: DataFrame, steps: tuple[Step, ...]) -> DataFrame:
     Returns:
         Rows (day, step from 1, name, visitors), all steps for each day with an event that has an address.
     """
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     # Of the first step the earliest time will do: the others' are few where the first is every view.
     moments = [F.when(_fits(step), F.unix_micros("time")) for step in steps]
@@ -95,13 +95,13 @@ def funnel(activity: DataFrame, steps: tuple[Step, ...]) -> DataFrame:
 
 
 def _fits(step: Step) -> Column:
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     fits = F.col("type").isin(*step.types)
     return fits & F.coalesce("subject", F.lit("")).rlike(step.pattern) if step.pattern else fits
 
 
 def _not_before(reached: str) -> Callable[[Column], Column]:
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     return lambda moment: moment >= F.col(reached)

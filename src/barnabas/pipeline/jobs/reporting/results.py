@@ -43,7 +43,7 @@ def compute_results(frames: Frames, parameters: Parameters) -> dict[str, DataFra
     Raises:
         ValueError: the parameter `funnel` can't be read.
     """
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     steps = funnel.parse(str(parameters["funnel"]))
     activity = _activity(frames[FACTS], parameters).localCheckpoint()
@@ -68,7 +68,7 @@ def compute_results(frames: Frames, parameters: Parameters) -> dict[str, DataFra
 def _activity(rows: DataFrame, parameters: Parameters) -> DataFrame:
     """Leave out repeats; add day, is_crawler and is_asset."""
     from pyspark.sql import Window
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     first = Window.partitionBy("type", "id").orderBy("_topic", "_partition", "_offset")
     distinct = rows.withColumn("_n", F.row_number().over(first)).where("_n = 1").drop("_n", "id", "_timestamp")
@@ -82,14 +82,14 @@ def _activity(rows: DataFrame, parameters: Parameters) -> DataFrame:
 
 def _matches(column: str, pattern: str) -> Column:
     """Whether a text has the pattern in it; no text and no pattern: it has not."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     return F.coalesce(F.col(column).rlike(pattern), F.lit(False)) if pattern else F.lit(False)
 
 
 def _traffic() -> list[Column]:
     """Counts over facts of any type, named."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     is_view = F.col("type") == "page_view"
     return [
@@ -103,7 +103,7 @@ def _traffic() -> list[Column]:
 
 
 def _others() -> list[Column]:
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     kind = F.col("type")
     return [
@@ -122,7 +122,7 @@ _OTHER_SUMS = ("clicks", "searches", "votes", "posts", "logins", "failed_logins"
 
 def _per_visitor_sums() -> list[Column]:
     """Add up rows of one visitor each; counts no visitor of whom there is no view."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     def total(name: str) -> Column:
         return F.coalesce(F.sum(name), F.lit(0)).alias(name)
@@ -138,7 +138,7 @@ def _per_visitor_sums() -> list[Column]:
 
 
 def _visit_sums() -> list[Column]:
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     bounces = F.count_if(F.col("pages") == 1)
     return [
@@ -160,7 +160,7 @@ def _days(activity: DataFrame, visits: DataFrame) -> DataFrame:
 
 def _totals(rows: DataFrame, activity: DataFrame, visits: DataFrame) -> DataFrame:
     """One row over all days; visitors are counted once, on however many days they came."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     per_visitor = activity.groupBy("address", "agent", "is_crawler").agg(
         *_traffic(), *_others(), F.count("*").alias("events"), F.min("time").alias("first"), F.max("time").alias("last")
@@ -181,7 +181,7 @@ def _totals(rows: DataFrame, activity: DataFrame, visits: DataFrame) -> DataFram
 
 
 def _hours(views: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     second = F.unix_seconds("time")
     hour = F.timestamp_seconds(second - F.pmod(second, F.lit(_SECONDS_PER_HOUR))).alias("hour")
@@ -200,7 +200,7 @@ def _hours(views: DataFrame) -> DataFrame:
 
 
 def _pages(views: DataFrame, visits: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     per_visitor = views.groupBy("day", F.col("subject").alias("page"), "is_asset", "address", "agent").agg(
         F.count("*").alias("views"),
@@ -228,7 +228,7 @@ def _pages(views: DataFrame, visits: DataFrame) -> DataFrame:
 
 
 def _referrers(views: DataFrame, own_hosts: str) -> DataFrame:
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     own = [host.strip().lower() for host in own_hosts.split(",") if host.strip()]
     host = F.col("referrer_host").alias("host")
@@ -238,7 +238,7 @@ def _referrers(views: DataFrame, own_hosts: str) -> DataFrame:
 
 
 def _crawlers(views: DataFrame) -> DataFrame:
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     return views.groupBy("day", "agent").agg(
         F.count("*").alias("views"), F.coalesce(F.sum("bytes"), F.lit(0)).alias("bytes")
@@ -247,7 +247,7 @@ def _crawlers(views: DataFrame) -> DataFrame:
 
 def _searches(activity: DataFrame) -> DataFrame:
     """Searches by query, and the clicks on their results."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     is_search = F.col("type") == "search"
     asked = activity.where("type IN ('search', 'click') AND query IS NOT NULL")

@@ -33,7 +33,7 @@ def sessions(views: DataFrame, gap_s: int) -> DataFrame:
         `length_s` is from the first view to the last, in whole seconds: 0 for a session of one view.
     """
     from pyspark.sql import Window
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     visitor = ["address", "agent"]
     order = ["time", "_topic", "_partition", "_offset"]
@@ -73,7 +73,7 @@ def depth(visits: DataFrame) -> DataFrame:
     Returns:
         Rows (day, pages_at_least, sessions), one for each day with a session and each of `DEPTHS`.
     """
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     steps = F.explode(F.array(*(F.lit(depth) for depth in DEPTHS))).alias("pages_at_least")
     return (

@@ -19,7 +19,7 @@ def summarize(frames: Frames, parameters: Parameters) -> list[Summary]:
         frames: The job's result tables by name.
         parameters: None is used.
     """
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     pages = frames["report_pages"].groupBy("page", "is_asset").agg(F.sum("views").alias("views"), F.sum("missing"))
     pages = pages.withColumnRenamed("sum(missing)", "missing")

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 def refresh(frames: Frames, parameters: Parameters) -> Frames:
     """Judge all that the facts tell of."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     facts = _recent(frames[FACTS], int(parameters["lookback_days"]))
     views = distinct_of(facts, "page_view")
@@ -66,7 +66,7 @@ def _once(figures: DataFrame) -> DataFrame:
 
 
 def _recent(facts: DataFrame, lookback_days: int) -> DataFrame:
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     if lookback_days <= 0:
         return facts
@@ -76,7 +76,7 @@ def _recent(facts: DataFrame, lookback_days: int) -> DataFrame:
 
 def _not_allowed(verdicts: DataFrame, allowed: str) -> DataFrame:
     """Leave out addresses, agents and users that are not to be judged: one's own probes."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     names = [name.strip() for name in allowed.split(",") if name.strip()]
     for column in ("address", "agent", "user") if names else ():
@@ -86,7 +86,7 @@ def _not_allowed(verdicts: DataFrame, allowed: str) -> DataFrame:
 
 def summarize(frames: Frames, parameters: Parameters) -> list[Summary]:
     """Show how many there are of each kind, and the surest of those that don't say themselves what they are."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     verdicts = frames[VERDICTS]
     kinds = verdicts.groupBy("what", "subject_kind").agg(F.count("*").alias("verdicts")).orderBy("what", "subject_kind")

@@ -12,8 +12,6 @@ Python's and Java's regular expressions have in common:
 Source: https://github.com/monperrus/crawler-user-agents; RFC 9309, section 2.2.1.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 

@@ -169,7 +169,7 @@ def declared_bots(figures: DataFrame, declared: DataFrame, parameters: Parameter
         declared: What `declared_agents` gives.
         parameters: The job's.
     """
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     found = with_paces(with_shares(figures)).join(F.broadcast(declared), "agent", "left_semi")
     reason = F.concat(F.lit("its agent says so: "), F.col("agent"))
@@ -186,7 +186,7 @@ def declared_bots(figures: DataFrame, declared: DataFrame, parameters: Parameter
 
 def declared_agents(views: DataFrame) -> DataFrame:
     """Give each agent that declares itself, once: column agent."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     # Through an aggregate, not the key itself: Spark would move the filter on the key below, to every single view, and
     # the pattern is a long one.

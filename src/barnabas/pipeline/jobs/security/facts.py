@@ -122,6 +122,6 @@ def transform(frames: Frames, parameters: Parameters) -> Frames:
 
 def distinct_of(facts: DataFrame, *kinds: str) -> DataFrame:
     """Give the facts of some kinds, repeats of an event dropped: whichever comes first, as all are the same."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     return facts.where(F.col("kind").isin(*kinds)).dropDuplicates(["id"])

@@ -94,7 +94,7 @@ def judge(figures: DataFrame, rule: Rule, subject_kind: str, who: Sequence[str],
         who: Those of `WHO` that make up the subject.
         lapse_hours: How long after it was seen last a verdict holds.
     """
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     def each(of: str) -> list[Column]:
         return [F.when(F.expr(sign.holds), F.expr(getattr(sign, of))) for sign in rule.signs]
@@ -132,7 +132,7 @@ def shaped(
     lapse_hours: int,
 ) -> DataFrame:
     """Give rows of the table `verdicts`, from ones with `who`, why, first_seen, last_seen and some of `EVIDENCE`."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     # What is missing is null: its type is told, so that all rules' rows go into one table.
     evidence = F.struct(
@@ -159,7 +159,7 @@ def shaped(
 def strongest(verdicts: DataFrame) -> DataFrame:
     """Keep one verdict per subject: the surest, and of these a declaration first, then by name."""
     from pyspark.sql import Window
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     order = Window.partitionBy("subject_kind", "subject").orderBy(
         F.col("is_declared").desc(), F.col("score").desc(), "what"

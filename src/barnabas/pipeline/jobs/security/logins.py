@@ -29,7 +29,7 @@ def login_figures(logins: DataFrame, least_strange_names: int) -> DataFrame:
         A row for each address. `campaign_addresses` says how many strange addresses failed in the hour of its failures
         in which there were most, itself included; `campaign_names` how many names they tried in it.
     """
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     logins = logins.where("address IS NOT NULL").withColumn("user", F.coalesce("user", F.lit("")))
     failed = F.col("number") == 0

@@ -20,7 +20,7 @@ GAPS = ("gaps", "gap_ms_sum", "gap_ms2_sum", "near_gaps", "near_gap_ms_sum", "ne
 
 def gap_sums() -> list[Column]:
     """Give the sums over a column `gap_ms`, named as `GAPS` says; sums of them are sums again."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     # Decimals: sums of whole numbers are exact in whatever order they are added, and squares of months fit.
     gap = F.col("gap_ms").cast("decimal(15,0)")
@@ -34,7 +34,7 @@ def pace() -> tuple[Column, Column, Column]:
 
     Looked at are those within visits, but of who comes rarely, as feed readers do, all.
     """
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     is_near = F.col("near_gaps") * 2 >= F.col("gaps")
 

@@ -33,7 +33,7 @@ def user_figures(facts: DataFrame) -> DataFrame:
         are over any 60 minutes.
     """
     from pyspark.sql import Window
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     each = Window.partitionBy("user", "kind")
     hour = each.orderBy("second").rangeBetween(-3600, 0)
@@ -96,7 +96,7 @@ def ring_figures(votes: DataFrame, window_s: int, least_items: int) -> DataFrame
         A row for each user with partners: how many, and on how many items it met the one that it met most.
     """
     from pyspark.sql import Window
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     # A vote is for the item; one that is cast again, or taken back, is not another.
     cast = (

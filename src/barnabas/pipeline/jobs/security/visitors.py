@@ -31,7 +31,7 @@ def visitor_figures(views: DataFrame, actions: DataFrame) -> DataFrame:
         anything else. What is sent, by forms, is neither.
     """
     from pyspark.sql import Window
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     visitor = ["address", "agent"]
     views = views.select(
@@ -79,7 +79,7 @@ def visitor_figures(views: DataFrame, actions: DataFrame) -> DataFrame:
 
 def _sums_by_page(paced: DataFrame, visitor: list[str]) -> DataFrame:
     """Sum up by visitor and page, so that distinct pages need no set in memory."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     is_page = F.col("is_page")
     return paced.groupBy(*visitor, "target").agg(
@@ -101,7 +101,7 @@ def _sums_by_page(paced: DataFrame, visitor: list[str]) -> DataFrame:
 
 def with_shares(figures: DataFrame) -> DataFrame:
     """Add the shares that the signs ask for, of each subject and of the whole site."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     def share(part: str, whole: str) -> Column:
         return F.round(F.col(part) / F.when(F.col(whole) > 0, F.col(whole)), 3)
@@ -121,7 +121,7 @@ def with_shares(figures: DataFrame) -> DataFrame:
 
 def with_paces(figures: DataFrame) -> DataFrame:
     """Add what only one visitor's figures tell: which pages, at what pace and time of day, with what pauses."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     gaps, mean_s, variation = pace()
 
@@ -142,7 +142,7 @@ def with_paces(figures: DataFrame) -> DataFrame:
 
 def agent_figures(figures: DataFrame) -> DataFrame:
     """Sum up visitors by agent: what an agent did from all its addresses."""
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F
 
     sums = (
         "requests",

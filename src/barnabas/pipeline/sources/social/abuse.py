@@ -3,8 +3,6 @@
 Each actor has a strength of its own, from what no person could do to what some people do.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from random import Random
 

@@ -1,7 +1,5 @@
 """Who is to be told from whom: misbehaviour and its innocent look-alikes, with what they have done."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Records that no reader can take for an event, each spoilt in one way."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

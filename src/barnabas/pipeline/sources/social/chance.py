@@ -8,8 +8,6 @@ what is log-normal or exponential comes out of tables made here.
 Source: Python's documentation of `random`, "Notes on Reproducibility".
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Sequence
 from hashlib import sha256

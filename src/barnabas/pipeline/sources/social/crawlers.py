@@ -1,7 +1,5 @@
 """Machines that read the site: those that say so, and those that pretend to be people."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from random import Random
 

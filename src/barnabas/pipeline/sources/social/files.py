@@ -1,7 +1,5 @@
 """A made-up site's events in files: JSON lines by topic with the ground truth beside them, or an access log."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace

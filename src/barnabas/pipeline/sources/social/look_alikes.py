@@ -1,7 +1,5 @@
 """Innocents who look like misbehaviour: who calls them by its name raises a false alarm."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from random import Random
 

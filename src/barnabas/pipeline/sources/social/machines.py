@@ -1,7 +1,5 @@
 """The site's hosts and services: figures of their load, and what the services say."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random

@@ -4,8 +4,6 @@ All addresses are of ranges that belong to nobody: 10/8, the documentation range
 addresses of the same ranges as who does not.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from random import Random
 

@@ -1,7 +1,5 @@
 """Everybody and everything that makes events on a site, with about as many events as the plan asks for."""
 
-from __future__ import annotations
-
 from barnabas.pipeline.sources.social.abuse import credential_stuffing, mass_followers, spammers, vote_rings
 from barnabas.pipeline.sources.social.actors import Source
 from barnabas.pipeline.sources.social.crawlers import declared_crawlers, scrapers

@@ -1,7 +1,5 @@
 """The site itself: its items, searches and words, and how it answers a request."""
 
-from __future__ import annotations
-
 from collections import deque
 from random import Random
 from zlib import crc32

@@ -5,8 +5,6 @@ spoilt on the way. The number in an event's id is its place in the stream, from 
 the ids knows how far a stream has come.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """What really happened on a made-up site: what jobs are measured against."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime

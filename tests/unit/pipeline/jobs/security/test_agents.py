@@ -1,7 +1,5 @@
 """Which agents declare themselves."""
 
-from __future__ import annotations
-
 import pytest
 
 from barnabas.pipeline.jobs.security.agents import is_declared

@@ -1,7 +1,5 @@
 """The job's declaration, and that its page in the docs says the same."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
