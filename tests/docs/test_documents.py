@@ -35,6 +35,13 @@ def test_links_lead_somewhere(document: Path) -> None:
             assert anchor in anchors(linked), f"{target} names no heading"
 
 
+def test_the_index_names_every_page() -> None:
+    index = ROOT / "docs/README.md"
+    listed = {(index.parent / target).resolve() for target in re.findall(r"\]\(([^)\s]+)\)", index.read_text())}
+    pages = {path for path in (ROOT / "docs").rglob("*.md") if path != index and "adr" not in path.parts}
+    assert sorted(map(named, pages - listed)) == []
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=named)
 def test_scripts_that_are_named_exist(document: Path) -> None:
     for script in set(re.findall(r"\bscripts/[a-z]+\b", document.read_text())):
