@@ -1,10 +1,10 @@
-"""Writes every generated file: `python -m tools.codegen` from the repository's root."""
+"""Writes every generated module: `python -m tools.codegen` from the repository's root."""
 
 import subprocess
 import sys
 from pathlib import Path
 
-from tools.codegen import api_keys, error_codes, messages, protocol_docs
+from tools.codegen import api_keys, error_codes, messages
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def main() -> None:
     """Generate, format, and remove modules whose schema is gone."""
     files: dict[Path, str] = {}
-    for generator in (messages, api_keys, error_codes, protocol_docs):
+    for generator in (messages, api_keys, error_codes):
         files.update(generator.generate(ROOT))
     wanted = {ROOT / path for path in files} | {ROOT / messages.PACKAGE / "__init__.py"}
     for stale in set((ROOT / messages.PACKAGE).glob("*.py")) - wanted:

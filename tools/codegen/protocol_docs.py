@@ -1,17 +1,20 @@
-"""Writes docs/protocol.md: every API and record schema that the protocol package can read and write."""
+"""Writes docs/protocol.md: every API and record schema, what is read and written of it, and what a broker serves.
+
+Usage: python -m tools.codegen.protocol_docs
+"""
 
 from pathlib import Path
 
+from barnabas.broker.requests.handlers import HANDLERS
 from tools.codegen.api_keys import ApiFacts, load_apis
 from tools.codegen.schema import Message, load_messages, snake_case
 
 _HEAD = """# The protocol
 
-This page is generated from `schemas/` by `scripts/generate`.
+This page is generated from `schemas/` and the broker's handlers by `scripts/generate`.
 
 `barnabas.wire.protocol` reads and writes every message below in every version of the column *versions*: those of Kafka
-2.7, and no other. What a broker offers to clients is another matter: `ApiVersions` says it, and it never goes beyond
-this table. What is *private* is Barnabas's own, and `ApiVersions` does not name it: a client that knows of it asks, and
+2.7, and no other. *served* is what a broker offers to clients: its answer to `ApiVersions`. What is *private* is Barnabas's own, and `ApiVersions` does not name it: a client that knows of it asks, and
 Kafka closes the connection. *flexible* is the first version with tagged fields (KIP-482).
 
 A request other than Produce that holds more than 100,000 array elements is refused, and so is a count that cannot fit
@@ -19,8 +22,8 @@ into the bytes that are left.
 
 ## APIs
 
-| key | API | versions | flexible | spoken | module |
-| --: | --- | --- | --- | --- | --- |
+| key | API | versions | served | flexible | spoken | module |
+| --: | --- | --- | --- | --- | --- | --- |
 """
 
 _RECORDS = """
@@ -31,19 +34,28 @@ _RECORDS = """
 """
 
 
-def generate(root: Path) -> dict[Path, str]:
-    """The text of the page."""
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def page(root: Path) -> str:
+    """Return the text of the page."""
     messages = load_messages(root / "schemas/messages")
-    apis = "".join(_api_row(api) for api in load_apis(root))
+    served = {handler.api_key: _versions(handler.min_version, handler.max_version) for handler in HANDLERS}
+    apis = "".join(_api_row(api, served.get(api.key, "-")) for api in load_apis(root))
     others = [message for message in messages.values() if message.kind not in ("request", "response")]
-    return {Path("docs/protocol.md"): _HEAD + apis + _RECORDS + "".join(_record_row(message) for message in others)}
+    return _HEAD + apis + _RECORDS + "".join(_record_row(message) for message in others)
 
 
-def _api_row(api: ApiFacts) -> str:
+def _versions(first: int, last: int) -> str:
+    return str(first) if first == last else f"{first}-{last}"
+
+
+def _api_row(api: ApiFacts, served: str) -> str:
     cells = [
         str(api.key),
         api.message,
         str(api.request.versions),
+        served,
         _flexible(api.request),
         "between brokers" if api.is_inter_broker else "private" if api.is_private else "",
         f"`messages/{api.module}.py`",
@@ -65,3 +77,7 @@ def _record_row(message: Message) -> str:
 
 def _flexible(message: Message) -> str:
     return str(message.flexible.low) if message.flexible else "-"
+
+
+if __name__ == "__main__":
+    (ROOT / "docs/protocol.md").write_text(page(ROOT))
