@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from barnabas.testing import Broker
 from benchmarks.clients.load import CLIENTS
 from benchmarks.load import report
-from benchmarks.load.process import cpu_s
+from benchmarks.load.process import CPU, cpu
 
 Figures = dict[str, float]
 
@@ -44,13 +44,13 @@ def measure(broker: Broker, client: str, topic: str, count: int, size: int, batc
     # Made before: what is measured is how messages are sent.
     make = [sys.executable, "-m", "barnabas.cli.main", "topics", "--create", "--topic", topic, "--partitions", "1"]
     subprocess.run([*make, "--bootstrap-server", broker.bootstrap_servers], check=True, capture_output=True)
-    broker_before_s = cpu_s(broker.pid)
+    broker_before_s = cpu(broker.pid)
     arguments = [client, broker.bootstrap_servers, topic, str(count), str(size), str(batch)]
     done = subprocess.run([*with_topic, *arguments], capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
     if done.returncode:
         raise RuntimeError(f"{client}: {done.stderr}")
     figures: Figures = json.loads(done.stdout)
-    figures["broker_cpu_s"] = cpu_s(broker.pid) - broker_before_s
+    figures["broker_cpu"] = cpu(broker.pid) - broker_before_s
     return {f"{name}_{batch}": value for name, value in figures.items()}
 
 
@@ -58,7 +58,7 @@ def table(results: Mapping[str, Sequence[Figures]]) -> str:
     """The Markdown table: a row for each client, and what it comes to beside confluent-kafka used bare."""
     heading = ["client"]
     for batch in BATCHES:
-        heading += [f"{batch}: messages/s", "of bare", "CPU s", "broker's CPU s"]
+        heading += [f"{batch}: messages/s", "of bare", "CPU s", f"broker's {CPU}"]
     rows = [heading, ["---"] * len(heading)]
     for name, runs in results.items():
         row = [TITLES[name]]
@@ -67,7 +67,7 @@ def table(results: Mapping[str, Sequence[Figures]]) -> str:
             row.append(f"{statistics.median(rates):,.0f} ({min(rates):,.0f}–{max(rates):,.0f})")
             bare = results.get(REFERENCE)
             row.append(f"{statistics.median(rates) / _median(bare, f'messages_per_s_{batch}'):.2f}" if bare else "–")
-            row += [f"{_median(runs, f'{key}_{batch}'):.2f}" for key in ("cpu_s", "broker_cpu_s")]
+            row += [f"{_median(runs, f'{key}_{batch}'):.2f}" for key in ("cpu_s", "broker_cpu")]
         rows.append(row)
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 

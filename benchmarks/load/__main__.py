@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterable
 
 from benchmarks.load import report
-from benchmarks.load.lines import LOADS, Figures, measure
+from benchmarks.load.lines import LOADS, Figures, measure, measure_until_warm
 from benchmarks.load.targets import LACKING, TARGETS
 
 
@@ -45,7 +45,9 @@ def _options() -> argparse.Namespace:
 def main() -> int:
     options = _options()
     loads = list(LOADS) if options.only is None else [name for name in LOADS if name in options.only]
-    results: dict[str, list[Figures]] = {name: [] for name in options.target}
+    results: dict[str, list[Figures]] = {}
+    for name in options.target:
+        results |= {report.JUST_STARTED: [], name: []} if name == report.REFERENCE else {name: []}
     for run in range(1, options.runs + 1):
         for name in options.target:
 
@@ -54,7 +56,13 @@ def main() -> int:
 
             progress("start")
             with TARGETS[name]() as broker:
-                results[name].append(measure(broker, [load for load in loads if load not in LACKING[name]], progress))
+                wanted = [load for load in loads if load not in LACKING[name]]
+                if name == report.REFERENCE:
+                    started, warm = measure_until_warm(broker, wanted, progress)
+                    results[report.JUST_STARTED].append(started)
+                    results[name].append(warm)
+                else:
+                    results[name].append(measure(broker, wanted, progress))
     table = report.table(results)
     print(", ".join(f"{key} {value}" for key, value in report.machine().items()), end="\n\n")
     print(table)

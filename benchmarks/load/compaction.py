@@ -45,7 +45,7 @@ LINES = tuple(
     for codec in CODECS
     for line in (
         Line(f"{codec}_mb_per_s", f"{codec}: MB/s", 0, 1.0, is_lower_better=False),
-        Line(f"{codec}_cpu_s_per_gb", f"{codec}: CPU s of the cleaner per GB", 2),
+        Line(f"{codec}_cpu_per_gb", f"{codec}: CPU s of the cleaner per GB", 2),
     )
 )
 
@@ -157,7 +157,7 @@ def measure(cleaning: Cleaning, codecs: list[str]) -> Figures:
             if codec in codecs and f"{codec}_mb_per_s" not in figures:
                 before_s, used_s = used_s, cleaning.used_s()
                 figures[f"{codec}_mb_per_s"] = size_bytes / 1e6 / elapsed_s
-                figures[f"{codec}_cpu_s_per_gb"] = (used_s - before_s) / (size_bytes / 1e9)
+                figures[f"{codec}_cpu_per_gb"] = (used_s - before_s) / (size_bytes / 1e9)
         if all(f"{codec}_mb_per_s" in figures for codec in codecs):
             return figures
         time.sleep(_LOOK_S)

@@ -23,7 +23,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from benchmarks.load import raw, report
 from benchmarks.load.lines import Figures, Line
-from benchmarks.load.process import cpu_s
+from benchmarks.load.process import CPU, cpu
 from benchmarks.load.targets import TARGETS, Running
 from tools.kafka.java import compiled, die_with_parent, java_command
 
@@ -83,7 +83,7 @@ LINES = (
         for name in LOADS
         for line in (
             Line(f"{name}_mb_per_s", f"{TITLES[name]}: MB/s", 1, 1.0, is_lower_better=False),
-            Line(f"{name}_cpu_s_per_gb", f"{TITLES[name]}: CPU s per GB", 1),
+            Line(f"{name}_cpu_per_gb", f"{TITLES[name]}: {CPU} per GB", 1),
             Line(f"{name}_p99_us", f"{TITLES[name]}: p99 µs beside it", 0),
         )
     ),
@@ -133,7 +133,7 @@ def _create(address: str, topic: str, config: dict[str, str]) -> None:
 def _figures(name: str, size_bytes: float, elapsed_s: float, used_s: float, p99_us: float) -> Figures:
     return {
         f"{name}_mb_per_s": size_bytes / 1e6 / elapsed_s,
-        f"{name}_cpu_s_per_gb": used_s / (size_bytes / 1e9),
+        f"{name}_cpu_per_gb": used_s / (size_bytes / 1e9),
         f"{name}_p99_us": p99_us,
     }
 
@@ -151,11 +151,11 @@ def _run_java(broker: Running, jar_set: str, arguments: list[str], beside: Besid
         assert client.stdout is not None
         if client.stdout.readline() != "ready\n":
             raise RuntimeError(f"{' '.join(arguments)} does not work")
-        before_s = cpu_s(broker.pid)
+        before_s = cpu(broker.pid)
         client.stdin.write("\n")
         client.stdin.flush()
         p99_us = beside.p99_us(lambda: client.poll() is not None)
-        used_s = cpu_s(broker.pid) - before_s
+        used_s = cpu(broker.pid) - before_s
         text = client.stdout.readline()
         if client.returncode or not text:
             raise RuntimeError(f"{' '.join(arguments)} failed")
@@ -203,7 +203,7 @@ def _fetch_by_hand(broker: Running, name: str, topic: str, beside: Beside) -> Fi
         found = json.load(client.stdout)
     # What was answered is in magic 0; the values are what counts.
     value_bytes = found["received_bytes"] * _VALUE_BYTES / (_VALUE_BYTES + raw.MESSAGE_OVERHEAD)
-    return _figures(name, value_bytes, found["elapsed_s"], found["cpu_s"], p99_us)
+    return _figures(name, value_bytes, found["elapsed_s"], found["cpu"], p99_us)
 
 
 def measure(broker: Running, loads: list[str], sizes: Sizes, progress: Callable[[str], None]) -> Figures:

@@ -13,8 +13,8 @@
     python -m benchmarks.load.raw fetch-many HOST:PORT TOPIC COUNT SIZE CONNECTIONS
         COUNT seconds of Fetch v4 of SIZE partitions, one in flight on each connection
 
-Prints one JSON object: times in microseconds, `requests_per_s`, and `cpu_s` of the process named by `--pid` over the
-timed part alone.
+Prints one JSON object: times in microseconds, `requests_per_s`, and `cpu` and `kernel_cpu` of the process named by
+`--pid` (benchmarks/load/process.py) over the timed part alone.
 
 Source: protocol guide, Produce v7, Fetch v1 and v4; records page, batch v2.
 """
@@ -29,7 +29,7 @@ import time
 
 import crc32c
 
-from benchmarks.load.process import cpu_s
+from benchmarks.load.process import cpu, kernel_cpu
 
 _CLIENT_ID = b"raw"
 _FETCH_MAX_BYTES = 1 << 20
@@ -268,7 +268,7 @@ def main() -> None:
     parser.add_argument("connections", type=int, nargs="?", default=100)
     parser.add_argument("--pid", type=int, help="the broker's process, for its CPU time")
     options = parser.parse_args()
-    before = cpu_s(options.pid) if options.pid else 0.0
+    before = (cpu(options.pid), kernel_cpu(options.pid)) if options.pid else (0.0, 0.0)
     work = (options.address, options.topic, options.count, options.size)
     match options.mode:
         case "latency":
@@ -284,7 +284,7 @@ def main() -> None:
         case _:
             result = flood(*work, options.connections)
     if options.pid:
-        result["cpu_s"] = cpu_s(options.pid) - before
+        result["cpu"], result["kernel_cpu"] = cpu(options.pid) - before[0], kernel_cpu(options.pid) - before[1]
     print(json.dumps(result))
 
 

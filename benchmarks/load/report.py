@@ -18,9 +18,11 @@ from benchmarks.load.lines import LINES, Figures, Line
 
 RESULTS = Path(__file__).parents[1] / "results"
 REFERENCE = "kafka"
+JUST_STARTED = "kafka-started"
 SUBJECT = "barnabas"
 COMPILED = "barnabas-compiled"
 TITLES = {
+    "kafka-started": "Kafka 2.7.2, just started",
     "kafka": "Kafka 2.7.2",
     "barnabas": "Barnabas",
     "barnabas-compiled": "Barnabas, compiled",

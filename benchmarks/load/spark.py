@@ -9,10 +9,11 @@ each broker, which counts for nothing, warms up Spark and the broker. CPU is the
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,7 @@ from barnabas.pipeline.spark.session import KAFKA_CONNECTOR, spark_session
 from barnabas.pipeline.tables.places import requirements_of
 from benchmarks.load import report
 from benchmarks.load.lines import Figures, Line
-from benchmarks.load.process import cpu_s
+from benchmarks.load.process import CPU_MICRO, cpu
 from benchmarks.load.targets import TARGETS, Running
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ LINES = tuple(
     for name, title in TITLES.items()
     for line in (
         Line(f"{name}_records_per_s", f"{title}: records/s", 0, 1.0, is_lower_better=False),
-        Line(f"{name}_cpu_us", f"{title}: broker's CPU, µs per record", 1),
+        Line(f"{name}_cpu", f"{title}: broker's {CPU_MICRO} per record", 1),
     )
 )
 
@@ -101,6 +102,19 @@ LOADS: dict[str, Callable[[SparkSession, str, str, Path], int]] = {
 }
 
 
+@contextlib.contextmanager
+def session() -> Iterator[SparkSession]:
+    """A session that can read topics and write Delta tables."""
+    needed = requirements_of("delta")
+    packages = ",".join([KAFKA_CONNECTOR, *needed.packages])
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
+        place = Path(scratch)
+        with spark_session(
+            "bench", scratch=place / "spark", packages=packages, settings=needed.settings, log=place / "log"
+        ) as spark:
+            yield spark
+
+
 def measure(
     spark: SparkSession, broker: Running, count: int, names: list[str], progress: Callable[[str], None]
 ) -> Figures:
@@ -110,11 +124,11 @@ def measure(
     for name in names:
         progress(name)
         with tempfile.TemporaryDirectory(prefix="barnabas-bench-") as directory:
-            before_s, start_s = cpu_s(broker.pid), time.perf_counter()
+            before_s, start_s = cpu(broker.pid), time.perf_counter()
             read_count = LOADS[name](spark, broker.address, _SOURCE, Path(directory))
-            elapsed_s, used_s = time.perf_counter() - start_s, cpu_s(broker.pid) - before_s
+            elapsed_s, used_s = time.perf_counter() - start_s, cpu(broker.pid) - before_s
             assert read_count == count, f"{name}: {read_count} of {count} records"
-        figures |= {f"{name}_records_per_s": count / elapsed_s, f"{name}_cpu_us": used_s / count * 1e6}
+        figures |= {f"{name}_records_per_s": count / elapsed_s, f"{name}_cpu": used_s / count * 1e6}
     return figures
 
 
@@ -133,18 +147,7 @@ def main() -> int:
     options = parser.parse_args()
     names = options.only.split(",")
     results: dict[str, list[Figures]] = {name: [] for name in options.target.split(",")}
-    needed = requirements_of("delta")
-    packages = ",".join([KAFKA_CONNECTOR, *needed.packages])
-    with (
-        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch,
-        spark_session(
-            "bench",
-            scratch=Path(scratch) / "spark",
-            packages=packages,
-            settings=needed.settings,
-            log=Path(scratch) / "log",
-        ) as spark,
-    ):
+    with session() as spark:
         for run in range(options.runs + 1):
             for name, runs in results.items():
 

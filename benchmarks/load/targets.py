@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from tools.wheel import compiled_environment
 
 _HERE = Path(__file__).parent
 _API_VERSIONS_REQUEST = struct.pack(">ihhih", 10, 18, 0, 1, -1)
-_START_TIMEOUT_S = 60.0
+_START_TIMEOUT_S = 180.0
 
 
 class Running(NamedTuple):
@@ -97,6 +97,16 @@ def _process_on(directory: Path, command: Callable[[int, Path], list[str]]) -> I
 def barnabas_of(python: Path, *options: str) -> contextlib.AbstractContextManager[Running]:
     """The `barnabas broker` of an environment."""
     return _process(_broker(python, *options))
+
+
+def broker_of_sources(sources: Path, *, prefix: Sequence[str] = ()) -> contextlib.AbstractContextManager[Running]:
+    """The `barnabas broker` of a directory of sources, in this environment.
+
+    Args:
+        prefix: What it is started by, such as valgrind.
+    """
+    program = ["env", f"PYTHONPATH={sources}", *prefix, sys.executable, "-P", "-m", "barnabas.cli.main", "broker"]
+    return _process(lambda port, data: [*program, "--port", str(port), "--data-dir", str(data)])
 
 
 def _broker(python: Path, *options: str) -> Callable[[int, Path], list[str]]:

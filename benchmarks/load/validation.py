@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from barnabas.wire.records.builder import BatchBuilder
 from benchmarks.load import raw
-from benchmarks.load.process import cpu_s
+from benchmarks.load.process import CPU_MICRO, cpu
 from benchmarks.load.targets import Running, barnabas_of
 from tools.wheel import compiled_environment
 
@@ -49,15 +49,15 @@ def _request(shape: Shape) -> bytes:
     return raw.produce_request(_TOPIC, bytes(builder.build()))
 
 
-def _cpu_us(broker: Running, request: bytes, count: int) -> float:
+def _cpu_micro(broker: Running, request: bytes, count: int) -> float:
     with raw.prepare(broker.address, _TOPIC) as connection:
-        start_s = cpu_s(broker.pid)
+        start_s = cpu(broker.pid)
         for _ in range(count):
             connection.sendall(request)
             error = raw.produce_error(raw.receive(connection), _TOPIC)
             if error:
                 raise RuntimeError(f"the broker answers error {error}")
-        return (cpu_s(broker.pid) - start_s) / count * 1e6
+        return (cpu(broker.pid) - start_s) / count * 1e6
 
 
 def main() -> int:
@@ -75,10 +75,10 @@ def main() -> int:
             for setting in SETTINGS
         }
         for run, shape, setting in product(range(options.runs + 1), SHAPES, SETTINGS):
-            cpu_us = _cpu_us(brokers[setting], _request(shape), options.count)
+            cpu_us = _cpu_micro(brokers[setting], _request(shape), options.count)
             if run:  # the first one warms up
                 taken.setdefault((setting, shape), []).append(cpu_us)
-    print("| batch | build | headers: CPU µs | full: CPU µs | full / headers |")
+    print(f"| batch | build | headers: {CPU_MICRO} | full: {CPU_MICRO} | full / headers |")
     print("| --- | --- | --- | --- | --- |")
     for shape, build in product(SHAPES, pythons):
         headers, full = (statistics.median(taken[Setting(build, kind), shape]) for kind in ("headers", "full"))

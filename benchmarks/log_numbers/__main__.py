@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.load import report
+from benchmarks.load.process import CPU, CPU_MICRO
 from benchmarks.log_numbers.brokers import BROKERS
 from benchmarks.log_numbers.works import WORKS, Figures, Sizes, default_cold_gb
 
@@ -33,7 +34,7 @@ LINES = (
     Line("first_lookup_ms", "first offset by timestamp after a start, 1,000 segments: ms", 1),
     Line("lookup_p50_us", "offset by timestamp, 1,000 segments: p50 µs", 0),
     Line("lookup_p99_us", "offset by timestamp, 1,000 segments: p99 µs", 0),
-    Line("lookup_cpu_us", "offset by timestamp, 1,000 segments: CPU µs", 0),
+    Line("lookup_cpu", f"offset by timestamp, 1,000 segments: {CPU_MICRO}", 0),
     Line("alone_p50_us", "producer alone: p50 µs", 0),
     Line("alone_p99_us", "producer alone: p99 µs", 0),
     Line("beside_p50_us", "producer beside a cold consumer: p50 µs", 0),
@@ -42,7 +43,7 @@ LINES = (
     Line("beside_max_ms", "producer beside a cold consumer: longest ms", 1),
     Line("moved_p99", "p99 beside a cold consumer / alone", 2),
     Line("cold_mb_per_s", "cold consumer: MB/s", 0),
-    Line("cold_cpu_s", "cold consumer and producer: CPU s", 2),
+    Line("cold_cpu", f"cold consumer and producer: {CPU}", 2),
 )
 
 

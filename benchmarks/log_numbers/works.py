@@ -16,7 +16,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from benchmarks.load.process import cpu_s, resident_mb
+from benchmarks.load.process import cpu, resident_mb
 from benchmarks.log_numbers.brokers import Measured
 from benchmarks.log_numbers.wire import Wire, list_offsets, listed, produce, produce_error, wait_until_led
 from tools.kafka.java import die_with_parent
@@ -103,7 +103,7 @@ def _lookups(broker: Measured, topic: str, timestamps_ms: range) -> Figures:
         if number == _LOOKUP_COUNT:
             # The first half let the JVM compile what it runs.
             times_s.clear()
-            before_s = cpu_s(broker.pid)
+            before_s = cpu(broker.pid)
         request = list_offsets({topic: 1}, chosen.choice(timestamps_ms))
         start = time.perf_counter()
         answer = wire.ask(request)
@@ -111,13 +111,13 @@ def _lookups(broker: Measured, topic: str, timestamps_ms: range) -> Figures:
         ((error, offset),) = listed(answer)
         if error or offset < 0:
             raise RuntimeError(f"error {error}, offset {offset}")
-    used_s = cpu_s(broker.pid) - before_s
+    used_s = cpu(broker.pid) - before_s
     wire.close()
     times_s.sort()
     return {
         "lookup_p50_us": times_s[_LOOKUP_COUNT // 2] * 1e6,
         "lookup_p99_us": times_s[_LOOKUP_COUNT * 99 // 100] * 1e6,
-        "lookup_cpu_us": used_s / _LOOKUP_COUNT * 1e6,
+        "lookup_cpu": used_s / _LOOKUP_COUNT * 1e6,
     }
 
 
@@ -159,7 +159,7 @@ def cold(broker: Measured, sizes: Sizes) -> Figures:
     alone = sorted(_latencies_s(broker, _QUIET_S))
     _settle(broker)
     reader = ["kcat", "-b", broker.address, "-C", "-t", "cold", "-p", "0", "-o", "beginning", "-e", "-q"]
-    before_s, start = cpu_s(broker.pid), time.perf_counter()
+    before_s, start = cpu(broker.pid), time.perf_counter()
     with subprocess.Popen(reader, stdout=subprocess.DEVNULL, preexec_fn=die_with_parent) as process:
         beside = sorted(_latencies_s(broker, 600.0, lambda: process.poll() is not None))
         elapsed_s = time.perf_counter() - start
@@ -174,7 +174,7 @@ def cold(broker: Measured, sizes: Sizes) -> Figures:
         "beside_max_ms": beside[-1] * 1e3,
         "moved_p99": _quantile_us(beside, 0.99) / _quantile_us(alone, 0.99),
         "cold_mb_per_s": size_bytes / elapsed_s / 1e6,
-        "cold_cpu_s": cpu_s(broker.pid) - before_s,
+        "cold_cpu": cpu(broker.pid) - before_s,
     }
 
 

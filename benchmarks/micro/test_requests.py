@@ -1,7 +1,7 @@
 """The way of a request through connection, session and exchange, in one process: frames in, answers out.
 
 The channel is a list and the handler does nothing: what is left is what every request costs before and after its own
-work. benchmarks/load/beside.py measures the same with sockets and a whole broker.
+work. benchmarks/regressions.py measures the same with sockets and a whole broker.
 """
 
 import struct

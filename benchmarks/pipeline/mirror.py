@@ -21,7 +21,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from benchmarks.load import report
 from benchmarks.load.lines import Figures, Line
-from benchmarks.load.process import cpu_s
+from benchmarks.load.process import CPU_MICRO, cpu
 from benchmarks.load.spark import PARTITION_COUNT, fill
 from benchmarks.load.targets import TARGETS, Running
 from tools.kafka.java import die_with_parent, java_command
@@ -39,8 +39,8 @@ LINES = tuple(
     for kind, title in KINDS.items()
     for line in (
         Line(f"{kind}_records_per_s", f"{title}: records/s", 0, is_lower_better=False),
-        Line(f"{kind}_cpu_us", f"{title}: CPU of the mirror, µs per record", 1),
-        Line(f"{kind}_brokers_cpu_us", f"{title}: CPU of both brokers, µs per record", 1),
+        Line(f"{kind}_cpu", f"{title}: CPU of the mirror, µs per record", 1),
+        Line(f"{kind}_brokers_cpu", f"{title}: {CPU_MICRO} of both brokers per record", 1),
         Line(f"{kind}_whole_s", f"{title}: from the start to the last record, s", 1),
         Line(f"{kind}_whole_cpu_s", f"{title}: CPU of the mirror from the start on, s", 1),
     )
@@ -85,15 +85,15 @@ def measure(name: str, kind: str, source: Running, target: Running, count: int) 
         with _started(command, Path(directory)) as process, _counter(target, topic) as record_count:
             first_count = _wait(record_count, 1, process)
             first_s, first_cpu_s = time.perf_counter(), _tree_cpu_s(process.pid)
-            first_brokers_s = cpu_s(source.pid) + cpu_s(target.pid)
+            first_brokers_s = cpu(source.pid) + cpu(target.pid)
             # A transaction's marker counts as a record here: there is one for 16 MB.
             done_count = _wait(record_count, count, process) - first_count
             last_s, last_cpu_s = time.perf_counter(), _tree_cpu_s(process.pid)
-            brokers_s = cpu_s(source.pid) + cpu_s(target.pid) - first_brokers_s
+            brokers_s = cpu(source.pid) + cpu(target.pid) - first_brokers_s
     return {
         f"{kind}_records_per_s": done_count / (last_s - first_s),
-        f"{kind}_cpu_us": (last_cpu_s - first_cpu_s) / done_count * 1e6,
-        f"{kind}_brokers_cpu_us": brokers_s / done_count * 1e6,
+        f"{kind}_cpu": (last_cpu_s - first_cpu_s) / done_count * 1e6,
+        f"{kind}_brokers_cpu": brokers_s / done_count * 1e6,
         f"{kind}_whole_s": last_s - begin_s,
         f"{kind}_whole_cpu_s": last_cpu_s,
     }

@@ -12,7 +12,7 @@ from itertools import count
 from barnabas.wire.protocol.messages.create_acls import AclCreation, CreateAclsRequest
 from barnabas.wire.protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from benchmarks.load.lines import Line
-from benchmarks.load.process import cpu_s
+from benchmarks.load.process import CPU_MICRO, cpu
 from benchmarks.log_numbers.brokers import Measured
 from benchmarks.whole.wire import Peer
 
@@ -31,9 +31,9 @@ _WITH_RULES = {
 }
 
 LINES = (
-    Line("acl_check_us", f"a check with {_RULE_COUNT:,} access rules: CPU µs", 2, 1.0),
-    Line("acl_first_check_us", "the same of a topic that was never asked about: CPU µs", 2),
-    Line("acl_topic_us", "a topic of ListOffsets without access rules: CPU µs", 2),
+    Line("acl_check_us", f"a check with {_RULE_COUNT:,} access rules: {CPU_MICRO}", 2, 1.0),
+    Line("acl_first_check_us", f"the same of a topic that was never asked about: {CPU_MICRO}", 2),
+    Line("acl_topic_us", f"a topic of ListOffsets without access rules: {CPU_MICRO}", 2),
     Line("acl_create_ms", "creating an access rule, 500 in a request: ms", 2),
 )
 
@@ -94,10 +94,10 @@ def _topic_us(broker: Measured, requests: list[list[str]], warmup_count: int = _
     peer = Peer(broker.address)
     for _ in range(warmup_count):
         _ask(peer, requests[0])
-    before_s = cpu_s(broker.pid)
+    before_s = cpu(broker.pid)
     for names in requests:
         _ask(peer, names)
-    used_s = cpu_s(broker.pid) - before_s
+    used_s = cpu(broker.pid) - before_s
     peer.close()
     return used_s / sum(map(len, requests)) * 1e6
 

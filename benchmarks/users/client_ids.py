@@ -19,7 +19,7 @@ from barnabas.wire.protocol.messages.produce import PartitionProduceData, Produc
 from barnabas.wire.protocol.wire import WireBuffer
 from barnabas.wire.records.builder import BatchBuilder
 from benchmarks.load.lines import Line
-from benchmarks.load.process import cpu_s, resident_mb
+from benchmarks.load.process import CPU_MICRO, cpu, resident_mb
 from benchmarks.log_numbers.brokers import Measured
 from benchmarks.whole.wire import Peer
 
@@ -32,9 +32,9 @@ _UNREACHED = 1e12
 _KEYS = ("producer_byte_rate", "request_percentage")
 
 LINES = (
-    Line("client_ids_us", f"a small produce, {_CLIENT_COUNT:,} client ids in turn: CPU µs", 1, 1.0),
-    Line("client_ids_first_us", "the same, each client id for the first time: CPU µs", 1),
-    Line("client_ids_one_us", "the same of one client id: CPU µs", 1),
+    Line("client_ids_us", f"a small produce, {_CLIENT_COUNT:,} client ids in turn: {CPU_MICRO}", 1, 1.0),
+    Line("client_ids_first_us", f"the same, each client id for the first time: {CPU_MICRO}", 1),
+    Line("client_ids_one_us", f"the same of one client id: {CPU_MICRO}", 1),
     Line("client_ids_kb", "memory for each client id: KB", 2),
 )
 
@@ -88,8 +88,8 @@ def _frame(client_id: str) -> bytes:
 
 def _cpu_us(broker: Measured, peer: Peer, frames: Sequence[bytes]) -> float:
     """The broker's CPU for each request, in microseconds."""
-    before_s = cpu_s(broker.pid)
+    before_s = cpu(broker.pid)
     for frame in frames:
         peer.send(frame)
         peer.receive()
-    return (cpu_s(broker.pid) - before_s) / len(frames) * 1e6
+    return (cpu(broker.pid) - before_s) / len(frames) * 1e6

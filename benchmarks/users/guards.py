@@ -23,6 +23,7 @@ from barnabas.wire.protocol.messages.alter_client_quotas import (
 )
 from barnabas.wire.protocol.messages.create_acls import AclCreation, CreateAclsRequest
 from benchmarks.load.lines import Line
+from benchmarks.load.process import CPU_MICRO
 from benchmarks.log_numbers.brokers import Measured
 from benchmarks.whole.wire import Peer
 from tools.kafka.server import free_port
@@ -67,8 +68,8 @@ GUARDS = (
 _TITLES = {"rules": "access rules", "quotas": "quotas", "metrics": "metrics", "guarded": "all three"}
 
 LINES = (
-    Line("bare_cpu_us", "small produce, nothing switched on: CPU µs", 1, 0.5),
-    Line("guarded_cpu_us", "small produce, access rules, quotas and metrics: CPU µs", 1, 0.5),
+    Line("bare_cpu", f"small produce, nothing switched on: {CPU_MICRO}", 1, 0.5),
+    Line("guarded_cpu", f"small produce, access rules, quotas and metrics: {CPU_MICRO}", 1, 0.5),
     *(Line(f"{name}_share", f"what {title} add to its CPU, in parts of it", 3) for name, title in _TITLES.items()),
 )
 
@@ -105,7 +106,7 @@ def cost_of_guards(new_broker: Callable[[dict[str, str]], Measured], has_http: b
                 used_us[guard.name].append(_produce(running[guard.name], _COUNT))
     middle_us = {name: statistics.median(values) for name, values in used_us.items()}
     shares = {f"{name}_share": middle_us[name] / middle_us["bare"] - 1 for name in _TITLES if name in middle_us}
-    return {"bare_cpu_us": middle_us["bare"], "guarded_cpu_us": middle_us["guarded"], **shares}
+    return {"bare_cpu": middle_us["bare"], "guarded_cpu": middle_us["guarded"], **shares}
 
 
 def _produce(broker: Measured, count: int) -> float:
@@ -113,7 +114,7 @@ def _produce(broker: Measured, count: int) -> float:
     command = [sys.executable, "-m", "benchmarks.load.raw", "latency", broker.address, TOPIC, str(count)]
     command += [str(_RECORD_BYTES), "--pid", str(broker.pid)]
     text = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout
-    return float(json.loads(text)["cpu_s"]) / count * 1e6
+    return float(json.loads(text)["cpu"]) / count * 1e6
 
 
 def _allow(broker: Measured) -> None:

@@ -25,7 +25,7 @@ from barnabas.wire.protocol.messages.incremental_alter_configs import (
 from barnabas.wire.protocol.messages.sasl_authenticate import SaslAuthenticateRequest
 from barnabas.wire.protocol.messages.sasl_handshake import SaslHandshakeRequest
 from benchmarks.load.lines import Line
-from benchmarks.load.process import cpu_s
+from benchmarks.load.process import CPU_MICRO, cpu
 from benchmarks.log_numbers.brokers import Measured
 from benchmarks.whole.wire import Peer
 from tools.kafka.server import free_port
@@ -46,8 +46,8 @@ _CONFIG = {
 }
 
 LINES = (
-    Line("scram_256_us", "a login by SCRAM-SHA-256, with its connection: CPU µs", 0),
-    Line("scram_512_us", "the same by SCRAM-SHA-512: CPU µs", 0),
+    Line("scram_256_us", f"a login by SCRAM-SHA-256, with its connection: {CPU_MICRO}", 0),
+    Line("scram_512_us", f"the same by SCRAM-SHA-512: {CPU_MICRO}", 0),
     Line("scram_per_s", "logins by SCRAM-SHA-256, one after the other: per second", 0, None, False),
 )
 
@@ -65,11 +65,11 @@ def logins(new_broker: Callable[[dict[str, str]], Measured]) -> Figures:
             client.wait_until_known()
             for _ in range(_WARMUP_COUNT):
                 client.log_in()
-            before_s, start = cpu_s(broker.pid), time.perf_counter()
+            before_s, start = cpu(broker.pid), time.perf_counter()
             for _ in range(_COUNT):
                 client.log_in()
             key = f"scram_{hash_name.removeprefix('sha')}"
-            figures[f"{key}_us"] = (cpu_s(broker.pid) - before_s) / _COUNT * 1e6
+            figures[f"{key}_us"] = (cpu(broker.pid) - before_s) / _COUNT * 1e6
             if hash_name == "sha256":
                 figures["scram_per_s"] = _COUNT / (time.perf_counter() - start)
         return figures

@@ -15,7 +15,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from barnabas.testing import Broker
 from barnabas.testing.certificates import Authority
 from benchmarks.load.lines import Line
-from benchmarks.load.process import cpu_s
+from benchmarks.load.process import CPU, CPU_MILLI, cpu
 from tools.kafka.server import KafkaServer, free_port
 
 Figures = dict[str, float]
@@ -25,11 +25,11 @@ _HANDSHAKE_COUNT = 1_000
 _PASSWORD = "benchmark"
 
 LINES = (
-    Line("tls_produce_cpu_s", "produce over TLS: CPU s per GB", 2, 0.6),
-    Line("tls_consume_cpu_s", "consume over TLS: CPU s per GB", 2, 0.6),
-    Line("clear_produce_cpu_s", "the same in the clear: CPU s per GB", 2),
-    Line("clear_consume_cpu_s", "the same in the clear: CPU s per GB", 2),
-    Line("tls_handshake_cpu_ms", "a handshake (TLS 1.3, RSA 2048): CPU ms", 2),
+    Line("tls_produce_cpu", f"produce over TLS: {CPU} per GB", 2, 0.6),
+    Line("tls_consume_cpu", f"consume over TLS: {CPU} per GB", 2, 0.6),
+    Line("clear_produce_cpu", f"the same in the clear: {CPU} per GB", 2),
+    Line("clear_consume_cpu", f"the same in the clear: {CPU} per GB", 2),
+    Line("tls_handshake_cpu", f"a handshake (TLS 1.3, RSA 2048): {CPU_MILLI}", 2),
 )
 
 
@@ -65,18 +65,18 @@ def cost_of_tls(is_kafka: bool) -> Figures:
             _produce(settings, f"warm-{kind}", _WARMUP_COUNT)
             _consume(settings, f"warm-{kind}", _WARMUP_COUNT)
             gb = _COUNT * _RECORD_BYTES / 1e9
-            before_s = cpu_s(pid)
+            before_s = cpu(pid)
             _produce(settings, kind, _COUNT)
-            between_s = cpu_s(pid)
+            between_s = cpu(pid)
             _consume(settings, kind, _COUNT)
-            figures[f"{kind}_produce_cpu_s"] = (between_s - before_s) / gb
-            figures[f"{kind}_consume_cpu_s"] = (cpu_s(pid) - between_s) / gb
+            figures[f"{kind}_produce_cpu"] = (between_s - before_s) / gb
+            figures[f"{kind}_consume_cpu"] = (cpu(pid) - between_s) / gb
         address, pid = addresses["tls"]
         context = ssl.create_default_context(cafile=str(directory / "ca.pem"))
         _shake_hands(address, context, _HANDSHAKE_COUNT)
-        before_s = cpu_s(pid)
+        before_s = cpu(pid)
         _shake_hands(address, context, _HANDSHAKE_COUNT)
-        figures["tls_handshake_cpu_ms"] = (cpu_s(pid) - before_s) / _HANDSHAKE_COUNT * 1_000
+        figures["tls_handshake_cpu"] = (cpu(pid) - before_s) / _HANDSHAKE_COUNT * 1_000
     return figures
 
 

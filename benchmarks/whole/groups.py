@@ -22,7 +22,7 @@ from barnabas.wire.protocol.messages.offset_commit import (
 from barnabas.wire.protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestTopic
 from barnabas.wire.protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from barnabas.wire.protocol.wire import Message
-from benchmarks.load.process import cpu_s, resident_mb
+from benchmarks.load.process import cpu, resident_mb
 from benchmarks.log_numbers.brokers import Measured
 from benchmarks.whole.topics import create, produce_one_each
 from benchmarks.whole.wire import MEMBER_ID_REQUIRED, NONE, REBALANCE_IN_PROGRESS, Peer, ask_all, decoded, flood, frame
@@ -169,13 +169,13 @@ def rebalances(broker: Measured) -> Figures:
         for peer in fresh:
             peer.close()
     for count in _CONSUMER_COUNTS:
-        times_s, before_s = [], cpu_s(broker.pid)
+        times_s, before_s = [], cpu(broker.pid)
         for number in range(_ROUND_COUNT):
             times_s.append(_consume_first(fresh := [Peer(broker.address) for _ in range(count)], f"g-{count}-{number}"))
             for peer in fresh:
                 peer.close()
         figures[f"first_record_{count}_ms"] = statistics.median(times_s) * 1e3
-        figures[f"first_record_{count}_cpu_ms"] = (cpu_s(broker.pid) - before_s) / _ROUND_COUNT * 1e3
+        figures[f"first_record_{count}_cpu"] = (cpu(broker.pid) - before_s) / _ROUND_COUNT * 1e3
     return figures
 
 
@@ -188,13 +188,13 @@ def commits(broker: Measured) -> Figures:
     offsets = [OffsetCommitRequestTopic(_TOPIC, [OffsetCommitRequestPartition(0, 1)])]
     requests = [frame(OffsetCommitRequest(f"group-{number}", topics=offsets), 6) for number in range(len(peers))]
     flood(peers, requests, _COMMIT_COUNT // 2, error_at=2)
-    start, before_s = time.perf_counter(), cpu_s(broker.pid)
+    start, before_s = time.perf_counter(), cpu(broker.pid)
     times_s = flood(peers, requests, _COMMIT_COUNT, error_at=2)
     elapsed_s = time.perf_counter() - start
     return {
         "commits_per_s": _COMMIT_COUNT / elapsed_s,
         "commit_p50_us": statistics.median(times_s) * 1e6,
-        "commit_cpu_us": (cpu_s(broker.pid) - before_s) / _COMMIT_COUNT * 1e6,
+        "commit_cpu": (cpu(broker.pid) - before_s) / _COMMIT_COUNT * 1e6,
     }
 
 
@@ -218,16 +218,16 @@ def idle(broker: Measured) -> Figures:
     for connection in silent:
         connection.close()
     return {
-        "idle_cpu_ms_per_s": alone_s * 1e3,
-        "connected_cpu_ms_per_s": connected_s * 1e3,
-        "members_cpu_ms_per_s": beating_s * 1e3,
+        "idle_cpu_per_s": alone_s * 1e3,
+        "connected_cpu_per_s": connected_s * 1e3,
+        "members_cpu_per_s": beating_s * 1e3,
         "connection_kb": (after_mb - before_mb) * 1e3 / _IDLE_CONNECTIONS,
     }
 
 
 def _heartbeat_for(broker: Measured, members: Sequence[Peer], beats: Sequence[bytes], seconds: float) -> float:
     """Each member says so every three seconds, evenly over that time; the CPU seconds that the broker used."""
-    before_s, start = cpu_s(broker.pid), time.perf_counter()
+    before_s, start = cpu(broker.pid), time.perf_counter()
     number = 0
     while (elapsed_s := time.perf_counter() - start) < seconds:
         while members and number < elapsed_s / _HEARTBEAT_S * len(members):
@@ -237,4 +237,4 @@ def _heartbeat_for(broker: Measured, members: Sequence[Peer], beats: Sequence[by
                 raise RuntimeError("a heartbeat was refused")
             number += 1
         time.sleep(0.01)
-    return cpu_s(broker.pid) - before_s
+    return cpu(broker.pid) - before_s

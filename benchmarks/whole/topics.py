@@ -6,7 +6,7 @@ import time
 from barnabas.wire.protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from barnabas.wire.protocol.messages.metadata import MetadataRequest
 from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from benchmarks.load.process import cpu_s, resident_mb
+from benchmarks.load.process import cpu, cpu_s, resident_mb
 from benchmarks.load.raw import record_batch
 from benchmarks.log_numbers.brokers import Measured
 from benchmarks.log_numbers.wire import wait_until_led
@@ -50,18 +50,18 @@ def new_topics(broker: Measured) -> Figures:
     create(broker, {"warm": 1})
     before_s, start = cpu_s(broker.pid), time.perf_counter()
     create(broker, {f"topic-{number}": 1 for number in range(_NEW_TOPIC_COUNT)})
-    return {"new_topics_s": time.perf_counter() - start, "new_topics_cpu_s": cpu_s(broker.pid) - before_s}
+    return {"new_topics_s": time.perf_counter() - start, "new_topics_cpu": cpu(broker.pid) - before_s}
 
 
 def partitions(broker: Measured) -> Figures:
     """10,000 partitions are made, and asked about."""
     broker.start()
-    before_mb, before_s, start = resident_mb(broker.pid), cpu_s(broker.pid), time.perf_counter()
+    before_mb, before_s, start = resident_mb(broker.pid), cpu(broker.pid), time.perf_counter()
     for topic, count in _TOPICS.items():
         create(broker, {topic: count})
     figures = {
         "new_partitions_s": time.perf_counter() - start,
-        "new_partitions_cpu_s": cpu_s(broker.pid) - before_s,
+        "new_partitions_cpu": cpu(broker.pid) - before_s,
         "partition_kb": (resident_mb(broker.pid) - before_mb) * 1e3 / sum(_TOPICS.values()),
     }
     return figures | _metadata(broker)
@@ -89,11 +89,11 @@ def _metadata(broker: Measured) -> Figures:
     for number in range(_METADATA_WARMUP + _METADATA_COUNT):
         if number == _METADATA_WARMUP:
             times_s.clear()
-            before_s = cpu_s(broker.pid)
+            before_s = cpu(broker.pid)
         start = time.perf_counter()
         peer.send(request)
         peer.receive()
         times_s.append(time.perf_counter() - start)
     used_s = cpu_s(broker.pid) - before_s
     peer.close()
-    return {"metadata_ms": statistics.median(times_s) * 1e3, "metadata_cpu_ms": used_s / _METADATA_COUNT * 1e3}
+    return {"metadata_ms": statistics.median(times_s) * 1e3, "metadata_cpu": used_s / _METADATA_COUNT * 1e3}

@@ -14,7 +14,7 @@ from barnabas.wire.protocol.messages.end_txn import EndTxnRequest
 from barnabas.wire.protocol.messages.find_coordinator import FindCoordinatorRequest
 from barnabas.wire.protocol.messages.init_producer_id import InitProducerIdRequest
 from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from benchmarks.load.process import cpu_s
+from benchmarks.load.process import cpu
 from benchmarks.log_numbers.brokers import Measured
 from benchmarks.whole.topics import create
 from benchmarks.whole.wire import CONCURRENT_TRANSACTIONS, Peer, decoded, frame
@@ -135,12 +135,12 @@ def transactions(broker: Measured) -> Figures:
     _run(producers[:1], _ALONE_WARMUP)
     alone_s = _run(producers[:1], _ALONE_COUNT)
     _run(producers, _TOGETHER_COUNT // 3)
-    start, before_s = time.perf_counter(), cpu_s(broker.pid)
+    start, before_s = time.perf_counter(), cpu(broker.pid)
     together_s = _run(producers, _TOGETHER_COUNT)
     elapsed_s = time.perf_counter() - start
     return {
         "transaction_p50_ms": statistics.median(alone_s) * 1e3,
         "transactions_p50_ms": statistics.median(together_s) * 1e3,
         "transactions_per_s": _TOGETHER_COUNT / elapsed_s,
-        "transaction_cpu_us": (cpu_s(broker.pid) - before_s) / _TOGETHER_COUNT * 1e6,
+        "transaction_cpu": (cpu(broker.pid) - before_s) / _TOGETHER_COUNT * 1e6,
     }

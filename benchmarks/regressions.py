@@ -1,0 +1,381 @@
+"""`scripts/bench --regressions`: what this tree costs beside the commits that benchmarks/pinned.txt names; ten minutes.
+
+    small   one request in flight: a Produce of 100 bytes, a Fetch of one batch, a Fetch that waits with the Produce
+            that wakes it, an OffsetCommit: CPU of one
+    large   Kafka's ProducerPerformance with batches of 16 KB, librdkafka with large ones, kcat that reads them: CPU
+            per GB, memory before and after
+    spark   a batch and a stream of a topic: records/s, CPU of one
+    start   `barnabas broker` on an empty directory: CPU until the first answer
+
+The small works and the start are counted in instructions: by the machine's counters, or by callgrind where it has none
+and valgrind is installed. The builds are measured in turn; a ratio is the median of the rounds' ratios. Red is above
+1.02 of instructions, and above 1.1 of anything else, for which the spread is told.
+"""
+
+import argparse
+import contextlib
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from pathlib import Path
+from typing import NamedTuple
+
+from barnabas.wire.protocol.messages.find_coordinator import FindCoordinatorRequest
+from barnabas.wire.protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from benchmarks.load import lines, raw, spark
+from benchmarks.load.process import CPU, CPU_MICRO, IS_COUNTED, cpu, cpu_s, resident_mb
+from benchmarks.load.targets import Running, broker_of_sources
+from benchmarks.whole.wire import Peer, frame
+
+ROOT = Path(__file__).resolve().parents[1]
+PINNED = Path(__file__).with_name("pinned.txt")
+_HEAD = "this tree"
+_MOST_INSTRUCTIONS, _MOST = 1.02, 1.1
+_TOPIC, _RECORD_BYTES = "regressions", 100
+_WITHOUT_SESSION = (0, -1)
+# A broker looks more closely at the first 10,000 requests of an API.
+_WARMUP_COUNT, _IDLE_S = 10_500, 5.0
+
+Figures = dict[str, float]
+
+
+class Instrument(NamedTuple):
+    """What counts the CPU of a broker over a piece of work.
+
+    Attributes:
+        unit: Of what it counts.
+        is_exact: Whether it counts instructions.
+        request_count: How many are counted at a time.
+        rounds: How often.
+        parked_s: How long a request needs to be waiting at the broker.
+    """
+
+    unit: str
+    is_exact: bool
+    request_count: int
+    rounds: int
+    parked_s: float
+
+
+@cache
+def instrument() -> Instrument:
+    """Choose counters, else callgrind, else seconds."""
+    if IS_COUNTED:
+        return Instrument(CPU_MICRO, True, 2_000, 3, 0.0005)
+    if shutil.which("valgrind"):
+        return Instrument("k instructions (callgrind)", True, 200, 1, 0.03)
+    return Instrument(CPU_MICRO, False, 400, 60, 0.0005)
+
+
+def _is_callgrind() -> bool:
+    return "callgrind" in instrument().unit
+
+
+class Build(NamedTuple):
+    """Sources that a broker is started from."""
+
+    name: str
+    sources: Path
+
+
+def pinned() -> dict[str, str]:
+    """Return the commit for each kind of work."""
+    rows = (line.split() for line in PINNED.read_text().splitlines() if line and not line.startswith("#"))
+    return dict(row for row in rows if len(row) == 2)
+
+
+def checked_out(commit: str) -> Build:
+    """Return a commit's sources, in a work tree of their own that is kept in .cache."""
+    place = ROOT / ".cache" / "pinned" / commit
+    if not place.exists():
+        subprocess.run(["git", "worktree", "prune"], cwd=ROOT, check=True)
+        command = ["git", "worktree", "add", "--quiet", "--detach", str(place), commit]
+        if subprocess.run(command, cwd=ROOT, check=False).returncode:
+            sys.exit(f"scripts/bench: {commit} is not in this clone: git fetch --unshallow")
+    return Build(commit, place / "src")
+
+
+class Callgrind:
+    """Counts the instructions of a process that runs under valgrind, piece by piece."""
+
+    def __init__(self, directory: Path, pid: int) -> None:
+        self._directory, self._pid = directory, pid
+
+    @staticmethod
+    def command(directory: Path, from_start: bool) -> list[str]:
+        """Return what a program is to be started by."""
+        switch = f"--instr-atstart={'yes' if from_start else 'no'}"
+        return ["valgrind", "--tool=callgrind", "-q", switch, f"--callgrind-out-file={directory}/callgrind.%p"]
+
+    def _control(self, option: str) -> None:
+        subprocess.run(["callgrind_control", option, str(self._pid)], check=True, capture_output=True, timeout=60)
+
+    def counted(self, work: Callable[[], None]) -> float:
+        """Return the 10^9 instructions that a piece of work took."""
+        self._control("--instr=on")
+        work()
+        count = self.total()
+        self._control("--instr=off")
+        return count
+
+    def total(self) -> float:
+        """Return the 10^9 instructions since the last call, or since they are counted."""
+        self._control("--dump")
+        newest = max(self._directory.glob("callgrind.*.*"), key=lambda path: int(path.suffix[1:]))
+        found = re.findall(r"^(?:summary|totals): (\d+)", newest.read_text(), re.MULTILINE)
+        return int(found[-1]) / 1e9
+
+
+class Subject:
+    """A running broker, and a client that sends it one small request after the other."""
+
+    def __init__(self, broker: Running, directory: Path) -> None:
+        self._pid = broker.pid
+        self._callgrind = Callgrind(directory, broker.pid) if _is_callgrind() else None
+        self._producer = raw.prepare(broker.address, _TOPIC)
+        self._consumer = raw.connect(broker.address)
+        self._member = Peer(broker.address)
+        self._request = raw.produce_request(_TOPIC, raw.record_batch(_RECORD_BYTES))
+        self._member.ask_until(FindCoordinatorRequest("g"), 2, lambda answer: int(answer.error_code))
+        offsets = [OffsetCommitRequestTopic(_TOPIC, [OffsetCommitRequestPartition(0, 1)])]
+        self._commit = frame(OffsetCommitRequest("g", topics=offsets), 6)
+        self._idle_per_s = 0.0
+
+    def warm_up(self) -> None:
+        """Send enough of each request, then note what the broker does where nobody asks for anything."""
+        for work in ("produce", "fetch", "commit"):
+            _SMALL[work](self, _WARMUP_COUNT)
+        if self._callgrind:
+            self._idle_per_s = self._callgrind.counted(lambda: time.sleep(_IDLE_S)) / _IDLE_S
+
+    def close(self) -> None:
+        for connection in (self._producer, self._consumer, self._member.socket):
+            connection.close()
+
+    def cost(self, work: str) -> float:
+        """Return the CPU of one request, in the unit of the instrument."""
+        count = instrument().request_count
+        run = partial(_SMALL[work], self, count)
+        if self._callgrind:
+            # So slow a broker has its work of each second to do more often: that is not the request's.
+            started = time.perf_counter()
+            used = self._callgrind.counted(run)
+            return (used - self._idle_per_s * (time.perf_counter() - started)) / count * 1e6
+        before = cpu(self._pid)
+        run()
+        return (cpu(self._pid) - before) / count * 1e6
+
+    def _produce(self) -> bytes:
+        self._producer.sendall(self._request)
+        answer = raw.receive(self._producer)
+        if error := raw.produce_error(answer, _TOPIC):
+            raise RuntimeError(f"the broker answers error {error}")
+        return answer
+
+    def produce(self, count: int) -> None:
+        for _ in range(count):
+            self._produce()
+
+    def fetch(self, count: int) -> None:
+        for offset in range(count):
+            self._consumer.sendall(raw.session_fetch_request(_TOPIC, offset, _WITHOUT_SESSION))
+            raw.receive(self._consumer)
+
+    def poll(self, count: int) -> None:
+        offset = raw.base_offset(self._produce(), _TOPIC) + 1
+        for _ in range(count // 4):
+            self._consumer.sendall(raw.fetch_request(_TOPIC, offset))
+            time.sleep(instrument().parked_s)
+            self._produce()
+            raw.receive(self._consumer)
+            offset += 1
+
+    def commit(self, count: int) -> None:
+        for _ in range(count):
+            self._member.send(self._commit)
+            if self._member.receive()[-2:] != b"\0\0":
+                raise RuntimeError("a commit is refused")
+
+
+_SMALL: dict[str, Callable[[Subject, int], None]] = {
+    "produce": Subject.produce,
+    "fetch": Subject.fetch,
+    "poll": Subject.poll,
+    "commit": Subject.commit,
+}
+_TITLES = {
+    "produce": "small produce",
+    "fetch": "small fetch",
+    "poll": "a quarter of a long poll and the produce that wakes it",
+    "commit": "offset commit",
+}
+
+
+class Row(NamedTuple):
+    """A figure of the builds, round by round.
+
+    Attributes:
+        title: With the unit.
+        values: By build, one for each round.
+        is_exact: Whether it is a count of instructions.
+        is_lower_better: Whether more is worse.
+    """
+
+    title: str
+    values: dict[str, list[float]]
+    is_exact: bool = False
+    is_lower_better: bool = True
+
+    def ratio(self) -> float:
+        """Return how much worse this tree is, above 1, or better, below."""
+        (base,) = (name for name in self.values if name != _HEAD)
+        pairs = zip(self.values[_HEAD], self.values[base], strict=True)
+        return statistics.median(head / old if self.is_lower_better else old / head for head, old in pairs)
+
+    def is_red(self) -> bool:
+        return self.ratio() > (_MOST_INSTRUCTIONS if self.is_exact else _MOST)
+
+
+def small(builds: list[Build]) -> list[Row]:
+    """Small requests, one at a time, to brokers that run at once."""
+    tool = instrument()
+    taken = {work: {build.name: list[float]() for build in builds} for work in _SMALL}
+    with contextlib.ExitStack() as stack:
+        subjects = {}
+        for build in builds:
+            directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="barnabas-bench-")))
+            prefix = Callgrind.command(directory, from_start=False) if _is_callgrind() else []
+            broker = stack.enter_context(broker_of_sources(build.sources, prefix=prefix))
+            subjects[build.name] = stack.enter_context(contextlib.closing(Subject(broker, directory)))
+            subjects[build.name].warm_up()
+        for number in range(tool.rounds + 1):
+            for work in _SMALL:
+                # Forwards and backwards: who comes first has a cold cache.
+                for name, subject in list(subjects.items())[:: 1 if number % 2 else -1]:
+                    value = subject.cost(work)
+                    if number:
+                        taken[work][name].append(value)
+    return [Row(f"{_TITLES[work]}: {tool.unit}", values, tool.is_exact) for work, values in taken.items()]
+
+
+def large(builds: list[Build]) -> list[Row]:
+    """Large batches by the Java producer and librdkafka, each round on a broker of its own."""
+
+    def once(broker: Running) -> Figures:
+        time.sleep(1)
+        idle_mb = resident_mb(broker.pid)
+        found = lines.java_producer(broker) | lines.librdkafka_and_kcat(broker)
+        return found | {"idle_mb": idle_mb, "loaded_mb": resident_mb(broker.pid)}
+
+    taken = _in_turn(builds, 3, once)
+    titles = {
+        "java_cpu_per_gb": f"Java producer: {CPU} per GB",
+        "librdkafka_cpu_per_gb": f"librdkafka: {CPU} per GB",
+        "kcat_cpu_per_gb": f"kcat reads: {CPU} per GB",
+        "idle_mb": "memory idle, MB",
+        "loaded_mb": "memory after it, MB",
+    }
+    return [Row(title, _values(taken, key), IS_COUNTED and "cpu" in key) for key, title in titles.items()]
+
+
+def with_spark(builds: list[Build]) -> list[Row]:
+    """A batch and a stream by Spark's connector."""
+    names, count = ["batch", "nothing"], 150_000
+    with spark.session() as session:
+
+        def once(broker: Running) -> Figures:
+            return spark.measure(session, broker, count, names, lambda load: None)
+
+        _in_turn(builds, 1, once)
+        taken = _in_turn(builds, 3, once)
+    rows = []
+    for name in names:
+        title = spark.TITLES[name]
+        rows.append(Row(f"{title}: records/s", _values(taken, f"{name}_records_per_s"), is_lower_better=False))
+        rows.append(Row(f"{title}: {CPU_MICRO} per record", _values(taken, f"{name}_cpu"), IS_COUNTED))
+    return rows
+
+
+def start(builds: list[Build]) -> list[Row]:
+    """What a start on an empty directory costs."""
+    taken = {build.name: list[float]() for build in builds}
+    is_exact = shutil.which("valgrind") is not None
+    for _ in range(1 if is_exact else 10):
+        for build in builds:
+            with tempfile.TemporaryDirectory(prefix="barnabas-bench-") as name:
+                prefix = Callgrind.command(Path(name), from_start=True) if is_exact else []
+                with broker_of_sources(build.sources, prefix=prefix) as broker:
+                    used = Callgrind(Path(name), broker.pid).total() if is_exact else cpu_s(broker.pid)
+                    taken[build.name].append(used)
+    return [Row(f"start: {'G instructions (callgrind)' if is_exact else 'CPU s'}", taken, is_exact)]
+
+
+def _in_turn(builds: list[Build], rounds: int, once: Callable[[Running], Figures]) -> dict[str, list[Figures]]:
+    taken = {build.name: list[Figures]() for build in builds}
+    for number in range(rounds):
+        for build in builds[:: 1 if number % 2 else -1]:
+            with broker_of_sources(build.sources) as broker:
+                taken[build.name].append(once(broker))
+    return taken
+
+
+def _values(taken: dict[str, list[Figures]], key: str) -> dict[str, list[float]]:
+    return {name: [figures[key] for figures in rounds] for name, rounds in taken.items()}
+
+
+WORKS: dict[str, Callable[[list[Build]], list[Row]]] = {
+    "small": small,
+    "large": large,
+    "spark": with_spark,
+    "start": start,
+}
+
+
+def _cell(values: list[float]) -> str:
+    digits = 0 if max(values) >= 1_000 else 1 if max(values) >= 10 else 2
+    spread = f" ({min(values):,.{digits}f}–{max(values):,.{digits}f})" if len(values) > 1 else ""
+    return f"{statistics.median(values):,.{digits}f}{spread}"
+
+
+def _rows(commit: str, rows: list[Row]) -> Iterator[str]:
+    for row in rows:
+        verdict = "**red**" if row.is_red() else "ok"
+        old, head = _cell(row.values[commit]), _cell(row.values[_HEAD])
+        yield f"| {row.title} | {commit} | {old} | {head} | {row.ratio():.3f} | {verdict} |"
+
+
+def main() -> int:
+    """Measure what is named, print the table, and return 1 where something is red."""
+    parser = argparse.ArgumentParser(
+        prog="scripts/bench --regressions", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", default=",".join(WORKS), help="works by name, with commas")
+    parser.add_argument("--against", metavar="COMMIT", help="instead of those that are pinned")
+    options = parser.parse_args()
+    names = options.only.split(",")
+    if unknown := set(names) - set(WORKS):
+        parser.error(f"{', '.join(sorted(unknown))}: none of {', '.join(WORKS)}")
+    if instrument().is_exact is False:
+        print("This machine counts no instructions, and valgrind is not installed: CPU is in seconds.", file=sys.stderr)
+    print("| work | beside | it | this tree | ratio | |\n| --- | --- | --- | --- | --- | --- |", flush=True)
+    is_red = False
+    for name in names:
+        commit = options.against or pinned()[name]
+        rows = WORKS[name]([checked_out(commit), Build(_HEAD, ROOT / "src")])
+        print("\n".join(_rows(commit, rows)), flush=True)
+        is_red = is_red or any(row.is_red() for row in rows)
+    return 1 if is_red else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
