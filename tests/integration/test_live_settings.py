@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.broker.security.passwords import decode_passwords
 from barnabas.clients.admin import Admin, NewTopic
 from barnabas.clients.producer import Producer
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError
-from barnabas.core.passwords import decode_passwords
 from barnabas.wire.protocol.messages.metadata import MetadataRequest
 from barnabas.wire.protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from barnabas.wire.records.builder import BatchBuilder

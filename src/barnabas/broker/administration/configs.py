@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from barnabas.broker.administration import broker_loggers
 from barnabas.broker.administration.config_rules import ConfigChange, changed, check_changes
+from barnabas.broker.administration.live_config import LiveConfig
 from barnabas.broker.cluster.image import ClusterView
 from barnabas.broker.cluster.watcher import ConfigWatcher
+from barnabas.broker.security.passwords import decode_passwords, encode_passwords
 from barnabas.core.config import TopicConfig
 from barnabas.core.config.dynamic import Layer, only_settable
-from barnabas.core.config.live import LiveConfig
 from barnabas.core.config.settings import BROKER_SETTINGS, TOPIC_SETTINGS
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import ConfigError, ConfigValueError, KafkaError
-from barnabas.core.passwords import decode_passwords, encode_passwords
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.configs import update_config
 from barnabas.wire.registry.store import Registry

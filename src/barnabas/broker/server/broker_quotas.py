@@ -6,12 +6,12 @@ Source: semantics, quotas; Kafka 2.7.2, QuotaFactory, UserConfigHandler, ClientI
 import logging
 from collections.abc import Callable, Mapping
 
+from barnabas.broker.administration.live_config import LiveConfig
 from barnabas.broker.cluster.watcher import ConfigWatcher
 from barnabas.broker.quotas.bucket import Windows
 from barnabas.broker.quotas.manager import Quotas
 from barnabas.core.clock import Clock
 from barnabas.core.config import BrokerConfig
-from barnabas.core.config.live import LiveConfig
 from barnabas.core.timers import Timer, Timers
 from barnabas.wire.quotas.entities import Entity, entity_of_path
 from barnabas.wire.quotas.limits import MOST_LIMIT

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.administration.configs import ConfigAdmin
 from barnabas.broker.administration.leadership import LeadershipAdmin
+from barnabas.broker.administration.live_config import LiveConfig
 from barnabas.broker.administration.partitions import PartitionAdmin
 from barnabas.broker.administration.producer_ids import ProducerIds
 from barnabas.broker.administration.topics import TopicAdmin
@@ -59,7 +60,6 @@ from barnabas.broker.transactions.coordinator import TransactionCoordinator
 from barnabas.broker.transactions.loading import coordinated_transactions
 from barnabas.core.config import BrokerConfig
 from barnabas.core.config.dynamic import Layer
-from barnabas.core.config.live import LiveConfig
 from barnabas.core.config.settings import BROKER_SETTINGS, TOPIC_SETTINGS
 from barnabas.core.config.support import startup_warning
 from barnabas.core.config.versions import kafka_version

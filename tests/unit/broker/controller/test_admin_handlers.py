@@ -10,6 +10,7 @@ import pytest
 
 from barnabas.broker.administration.configs import ConfigAdmin
 from barnabas.broker.administration.leadership import LeadershipAdmin
+from barnabas.broker.administration.live_config import LiveConfig
 from barnabas.broker.administration.producer_ids import ProducerIds
 from barnabas.broker.administration.topic_rules import NewTopic
 from barnabas.broker.requests.context import ConnectionInfo, RequestContext
@@ -28,7 +29,6 @@ from barnabas.broker.requests.services import Services
 from barnabas.broker.requests.table import Handler
 from barnabas.core.config.documentation import TEXTS
 from barnabas.core.config.dynamic import Layer
-from barnabas.core.config.live import LiveConfig
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.executor import InlineExecutor
 from barnabas.core.pending import Pending

@@ -6,13 +6,13 @@ from random import Random
 
 import pytest
 
+from barnabas.broker.administration.live_config import LiveConfig
 from barnabas.broker.cluster.watcher import ConfigWatcher
 from barnabas.broker.quotas.manager import UNUSED_MS, Quotas
 from barnabas.broker.registry.embedded import EmbeddedRegistry
 from barnabas.broker.server.broker_quotas import QuotaUpkeep, quotas_of
 from barnabas.core.config import BrokerConfig
 from barnabas.core.config.dynamic import Layer
-from barnabas.core.config.live import LiveConfig
 from barnabas.core.executor import InlineExecutor
 from barnabas.core.pending import Spawner
 from barnabas.testing.manual_clock import ManualClock

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.broker.administration.live_config import LiveConfig
 from barnabas.core.config import BrokerConfig, TopicConfig
 from barnabas.core.config.describe import ConfigEntry, describe_broker, describe_broker_defaults, describe_topic
 from barnabas.core.config.dynamic import Layer
-from barnabas.core.config.live import LiveConfig
 
 GOLDEN = Path(__file__).parents[3] / "golden/described-live-configs.txt"
 # What tools/kafka starts a broker with, and what the recorded one was given beside.

@@ -1,4 +1,4 @@
-"""Passwords as they stand in the registry: encrypted with a key that is made of password.encoder.secret.
+"""Encrypt and decrypt passwords kept in the registry, with a key derived from password.encoder.secret.
 
     key:value, divided by commas, in any order
     encryptedPassword, initializationVector, salt     Base64
@@ -24,6 +24,7 @@ _KEY_FACTORY = "PBKDF2WithHmacSHA512"
 _KEY_FACTORIES = re.compile(r"PBKDF2WithHmac(SHA(?:1|224|256|384|512))")
 _KEY_BITS = (128, 192, 256)
 _SALT_BYTES = 256
+_BLOCK_BYTES = 16
 # What somebody may have written by hand must not hold up the loop.
 _MOST_ITERATIONS = 1_000_000
 
@@ -68,8 +69,6 @@ def decode_passwords(config: BrokerConfig, stored: Mapping[str, str]) -> tuple[d
 
 
 def _encode(config: BrokerConfig, text: str, random_bytes: Callable[[int], bytes]) -> str:
-    from barnabas.core.aes import BLOCK_BYTES, encrypt_cbc  # hardly any broker stores a password
-
     secret = config.password_encoder_secret
     if not secret:
         raise ConfigError(NO_SECRET)
@@ -80,12 +79,12 @@ def _encode(config: BrokerConfig, text: str, random_bytes: Callable[[int], bytes
         raise ConfigError(
             f"passwords are encrypted by {CIPHER} with a key of 128, 192 or 256 bits here, and not otherwise"
         )
-    salt, iv = random_bytes(_SALT_BYTES), random_bytes(BLOCK_BYTES)
+    salt, iv = random_bytes(_SALT_BYTES), random_bytes(_BLOCK_BYTES)
     key = _key(secret, factory, salt, iterations, bits)
     if key is None:
         raise ConfigError(f"no key can be made by {factory} and {iterations} iterations here")
     fields = {
-        "encryptedPassword": b64encode(encrypt_cbc(key, iv, text.encode())).decode(),
+        "encryptedPassword": b64encode(_encrypt(key, iv, text.encode())).decode(),
         "keyLength": str(bits),
         "cipherAlgorithm": CIPHER,
         "initializationVector": b64encode(iv).decode(),
@@ -99,8 +98,6 @@ def _encode(config: BrokerConfig, text: str, random_bytes: Callable[[int], bytes
 
 def _decode(secret: str, encoded: str) -> str | None:
     """The password; None: it was not encrypted with this secret, or not in a way that is known."""
-    from barnabas.core.aes import decrypt_cbc  # hardly any broker stores a password
-
     fields = dict(item.split(":", 1) for item in encoded.split(",") if ":" in item)
     try:
         if fields["cipherAlgorithm"] != CIPHER:
@@ -109,7 +106,7 @@ def _decode(secret: str, encoded: str) -> str | None:
         key = _key(secret, fields["keyFactoryAlgorithm"], salt, int(fields["iterations"]), int(fields["keyLength"]))
         if key is None:
             return None
-        text = decrypt_cbc(key, iv, b64decode(fields["encryptedPassword"])).decode()
+        text = _decrypt(key, iv, b64decode(fields["encryptedPassword"])).decode()
         return text if len(text) == int(fields["passwordLength"]) else None
     except (KeyError, ValueError):
         return None
@@ -122,3 +119,22 @@ def _key(secret: str, factory: str, salt: bytes, iterations: int, bits: int) -> 
     if match is None or not 1 <= iterations <= _MOST_ITERATIONS or bits not in _KEY_BITS:
         return None
     return pbkdf2_hmac(match[1], secret.encode(), salt, iterations, bits // 8)
+
+
+def _encrypt(key: bytes, iv: bytes, plain: bytes) -> bytes:
+    """Encrypt by AES in CBC mode, padded as PKCS#7 says."""
+    # Not at the top: hardly any broker stores a password.
+    from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+    from cryptography.hazmat.primitives.padding import PKCS7
+
+    padder, encryptor = PKCS7(_BLOCK_BYTES * 8).padder(), Cipher(algorithms.AES(key), modes.CBC(iv)).encryptor()
+    return encryptor.update(padder.update(plain) + padder.finalize()) + encryptor.finalize()
+
+
+def _decrypt(key: bytes, iv: bytes, data: bytes) -> bytes:
+    """Undo `_encrypt`. Raises ValueError: it was not encrypted so, or with another key."""
+    from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+    from cryptography.hazmat.primitives.padding import PKCS7
+
+    unpadder, decryptor = PKCS7(_BLOCK_BYTES * 8).unpadder(), Cipher(algorithms.AES(key), modes.CBC(iv)).decryptor()
+    return unpadder.update(decryptor.update(data) + decryptor.finalize()) + unpadder.finalize()

@@ -18,6 +18,7 @@ configuration page, updating broker configs.
 import logging
 from collections.abc import Callable, Collection, Mapping
 
+from barnabas.broker.security.passwords import decode_passwords
 from barnabas.core.config.broker import BrokerConfig
 from barnabas.core.config.dynamic import READ_ONLY, Layer, check_settable, has_known_value, is_possible, only_settable
 from barnabas.core.config.settings import (
@@ -29,7 +30,6 @@ from barnabas.core.config.settings import (
 from barnabas.core.config.support import HONOURED, PARTLY_HONOURED
 from barnabas.core.config.tables import PRECEDENCE
 from barnabas.core.errors import ConfigError
-from barnabas.core.passwords import decode_passwords
 
 _CHANGING = frozenset(name for name, setting in BROKER_SETTINGS.items() if setting.extra != READ_ONLY)
 LIVE_SETTINGS = (_CHANGING & {*HONOURED, *PARTLY_HONOURED}) | {"replica.alter.log.dirs.io.max.bytes.per.second"}
