@@ -15,7 +15,8 @@ from barnabas.clients.admin_quota_states import Limited, QuotaStateAdmin
 from barnabas.pipeline.events import EVENT_TYPES
 from barnabas.pipeline.job import Job, TableOutput, TopicInput
 from barnabas.pipeline.runner.cluster import KafkaOptions
-from barnabas.pipeline.runner.pacer import READ, Pacer
+from barnabas.pipeline.runner.quota import READ
+from barnabas.pipeline.runner.quota_client import QuotaClient
 from barnabas.testing.certificates import Authority
 from tests.compat.sasl_broker import MODULES, SaslBroker, sasl_broker
 from tests.pipeline.site import Site
@@ -120,10 +121,10 @@ def test_a_run_logs_in_and_is_told_its_own_quota(
         assert (done.figures.record_count, done.figures.lag_count) == (20, 0)
         assert len(site.rows(JOB, "facts", table_format="parquet")) == 20
         assert site.warnings == []
-    with Pacer(kafka, site.warnings.append) as pacer:
-        pacer.refresh()
+    with QuotaClient(kafka, site.warnings.append) as quotas:
+        quotas.ask()
         user = USER if mechanism else "ANONYMOUS"
-        assert f"5,000,000 B/s of user '{user}'" in pacer.owe(READ, {"t": {0: 1e9}}).limit
+        assert f"5,000,000 B/s of user '{user}'" in str(quotas.of(READ)[0])
     assert site.warnings == []
 
 
@@ -131,9 +132,9 @@ def test_a_wrong_password_is_told(secured: Secured) -> None:
     warnings: list[str] = []
     options = secured.options("SASL_SSL", "PLAIN")
     options["sasl.jaas.config"] = options["sasl.jaas.config"].replace(PASSWORD, "wrong")
-    with Pacer(KafkaOptions(secured.addresses["SASL_SSL"], options), warnings.append) as pacer:
-        pacer.refresh()
-        assert not pacer.has_quota(READ)
+    with QuotaClient(KafkaOptions(secured.addresses["SASL_SSL"], options), warnings.append) as quotas:
+        quotas.ask()
+        assert quotas.of(READ) == []
     (warning,) = warnings
     assert "refuses the login" in warning
     assert "wrong" not in warning

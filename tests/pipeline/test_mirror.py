@@ -351,12 +351,12 @@ def test_the_quota_of_the_target_is_kept(west: Cluster, east: Cluster, mirrors: 
         async with Pool(east.address, "observer") as pool:
             await QuotaStateAdmin(pool).alter_limits(limited, {"producer_byte_rate": rate})
 
-    asyncio.run(limit(100_000.0))
+    asyncio.run(limit(20_000.0))
     west.create(name, 2)
-    west.send(name, numbered(2, range(200), "x" * 1_000))
+    west.send(name, numbered(2, range(240), "x" * 1_000))
     target = KafkaOptions(east.address, {"client.id": limited.client_id or ""})
     (run,) = mirrors.run(replace(mirrors.plan(west, east, name), target=target))
     asyncio.run(limit(None))
     assert east.read(name) == west.read(name)
-    # A second's worth each, but for the first one's guess of the size of records; without a quota it is one batch.
-    assert run.figures.batch_count >= 3
+    # Ten seconds' worth may come at once; without a quota all of it is one batch.
+    assert run.figures.batch_count >= 2

@@ -60,15 +60,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     what.add_argument("--once", action="store_true", help="end when all is mirrored that is there now")
     pace = parser.add_argument_group("pace")
-    pace.add_argument(
-        "--trigger", type=float, metavar="S", help="seconds between batches (1; 0.5 where a quota holds what is read)"
-    )
+    pace.add_argument("--trigger", type=float, metavar="S", help="seconds between batches (1)")
     pace.add_argument("--max-bytes-per-s", type=float, default=0.0, metavar="N", help="of each source")
     pace.add_argument("--max-messages-per-s", type=float, default=0.0, metavar="N", help="of each source")
     pace.add_argument(
         "--ignore-quotas",
         action="store_true",
-        help="do not keep to the quotas of these users and client.ids: let brokers hold what is faster",
+        help="do not size batches by the quotas of these users and client.ids: brokers alone hold what is faster",
     )
     care = parser.add_argument_group("when something is wrong")
     care.add_argument(

@@ -81,9 +81,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     ends.add_argument("--until", metavar="WHERE", help="end when all before this is done")
     ends.add_argument("--once", action="store_true", help="end when all is done that is there now")
     pace = parser.add_argument_group("pace")
-    pace.add_argument(
-        "--trigger", type=float, metavar="S", help="seconds between batches (1; 0.5 to 4 where a quota holds the run)"
-    )
+    pace.add_argument("--trigger", type=float, metavar="S", help="seconds between batches (1)")
     pace.add_argument(
         "--refresh",
         type=float,
@@ -103,7 +101,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     pace.add_argument(
         "--ignore-quotas",
         action="store_true",
-        help="do not keep to the quotas of this user and client.id: let brokers hold what is faster",
+        help="do not size batches by the quotas of this user and client.id: brokers alone hold what is faster",
     )
     pace.add_argument(
         "--compact-every",
@@ -204,7 +202,7 @@ def session_for(
         own_packages, own_settings = requirements_of(arguments.format)
         packages += own_packages
         settings |= own_settings
-    # Tasks that wait for answers keep their cores: so each run has two of its own.
+    # Tasks that a quota holds keep their cores: so each run has two of its own.
     settings["spark.master"] = arguments.master or f"local[{2 * max(1, len(plans))}]"
     settings |= pairs(arguments.conf, "--conf")
     with ExitStack() as stack:

@@ -8,9 +8,8 @@ Spark's own checkpoint is made anew at each start and holds nothing of worth.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.mirror.plan import MirrorPlan, check_clusters, is_mirrored
@@ -20,39 +19,36 @@ from barnabas.pipeline.mirror.table import MirrorFencedError
 from barnabas.pipeline.mirror.targets import Targets
 from barnabas.pipeline.mirror.task import MirrorTask, TaskReport, mirror_partition
 from barnabas.pipeline.mirror.writer import Hint, PartitionWriter
-from barnabas.pipeline.mirror.writes import Writes
 from barnabas.pipeline.runner.batch import BatchReport
 from barnabas.pipeline.runner.bounds import start_offsets
 from barnabas.pipeline.runner.checkpoint import Files, planned_offsets
 from barnabas.pipeline.runner.cluster import Cluster, ClusterUnavailableError, NoSuchTopicError
 from barnabas.pipeline.runner.figures import Figures, Metrics
 from barnabas.pipeline.runner.inputs import read_stream
-from barnabas.pipeline.runner.limits import RECORD_OVERHEAD_BYTES
-from barnabas.pipeline.runner.pacer import Debt, Pacer
 from barnabas.pipeline.runner.plan import Bound, PlanError
-from barnabas.pipeline.runner.positions import Extents, lag_of, merged
-from barnabas.pipeline.runner.query import QueryStoppedError, first_line, matching_topics
-from barnabas.pipeline.runner.reading import Reading
-from barnabas.pipeline.runner.supervisor import pacer_of, supervise
+from barnabas.pipeline.runner.positions import Extents, merged
+from barnabas.pipeline.runner.query import QueryStoppedError, matching_topics
+from barnabas.pipeline.runner.query_run import QueryRun
+from barnabas.pipeline.runner.quota import READ, WRITE
+from barnabas.pipeline.runner.quota_client import QuotaClient
+from barnabas.pipeline.runner.reading import Allowance, Reading
+from barnabas.pipeline.runner.supervisor import quota_client_of, supervise
 from barnabas.pipeline.tables.table import Offsets
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.streaming.query import StreamingQuery
 
-_LAG_EVERY_S = 5.0
-_TOPICS_EVERY_S = 10.0
-_STATUS_EVERY_S = 2.0
-_STATUS_FILE = "status.json"
-# A batch has so long to end before it is interrupted.
-_STOP_S = 30.0
-_INTERRUPTED_S = 60.0
 # Of a batch without a limit: a few seconds' work, as progress is told, and a stop waited for, between two batches.
 _BATCH_OFFSETS = 100_000
 
 
-class MirrorRun:
-    """One source into the target. Everything happens in `poll`'s thread, but for the batches, which are Spark's."""
+class MirrorRun(QueryRun):
+    """One source into the target."""
+
+    _TOPICS_EVERY_S = 10.0
+    _INTERRUPTED_S = 60.0
+    # One that was fenced would fence the other in turn.
+    _FINAL_ERRORS = (MirrorFencedError, PlanError, ClusterUnavailableError)
 
     def __init__(
         self,
@@ -63,7 +59,7 @@ class MirrorRun:
         metrics: Metrics,
         report: Callable[[Figures], None],
         warn: Callable[[str], None],
-        pacers: tuple[Pacer | None, Pacer | None] = (None, None),
+        quotas: tuple[QuotaClient | None, QuotaClient | None] = (None, None),
     ) -> None:
         """Nothing is read or written yet.
 
@@ -75,34 +71,23 @@ class MirrorRun:
             metrics: Takes the figures.
             report: Called with the figures after each batch, in the batch's thread.
             warn: Told in one line what a person should know.
-            pacers: Keep to the quotas at the source and at the target; None: they are left to the brokers.
+            quotas: At the source and at the target; None: they are left to the brokers.
         """
+        allowances = [
+            Allowance(each, kind) for each, kind in zip(quotas, (READ, WRITE), strict=True) if each is not None
+        ]
+        reading = Reading(plan, allowances, most_offsets=_BATCH_OFFSETS)
+        super().__init__(plan.run, Files(spark, plan.own_checkpoint), source, reading, metrics, report, warn)
         self.plan = plan
-        self.figures = Figures(plan.run)
         self._spark = spark
-        self._source = source
-        self._metrics = metrics
-        self._report = report
-        self._warn = warn
         self._targets = Targets(plan, source, target, warn)
         self._target = target
         self._standing = Standing(plan, source, warn)
-        self._files = Files(spark, plan.own_checkpoint)
-        self._reading = Reading(plan, pacers[0], slot_count=spark.sparkContext.defaultParallelism)
-        self._writes = Writes(pacers[1])
-        self._query: StreamingQuery | None = None
-        self._failure: Exception | None = None
-        self._is_busy = False
-        # It is about to be started again, however long its batch takes: by then.
-        self._restarts_by_s: float | None = None
         self._target_id = ""
-        self._topics: list[str] = []
         self._starts: Offsets = {}
         # What the plan's start means, until it is in the table; None: not known yet.
         self._chosen: Offsets | None = None
         self._tokens: dict[tuple[str, int], str] = {}
-        self._extents: Extents = {}
-        self._next_lag_s = self._next_topics_s = self._next_status_s = 0.0
 
     def close(self) -> None:
         """Let go of the connections."""
@@ -113,18 +98,7 @@ class MirrorRun:
         """The source's own id; empty before the first `start`."""
         return self._standing.source_cluster_id
 
-    def start(self) -> None:
-        """Start the query where the target's table stands.
-
-        Raises:
-            MirrorFencedError: a later process mirrors the same source under the same name.
-            DataLossError: records are gone before they were mirrored, and the plan says to stop.
-            NoSuchTopicError: none of the topics is there.
-            ClusterUnavailableError: a cluster did not answer.
-            PlanError: it can't be as asked.
-        """
-        self._failure = None
-        self._restarts_by_s = None
+    def _start_queries(self) -> None:
         source_id, self._target_id = self._source.cluster_id(), self._target.cluster_id()
         check_clusters(self.plan, source_id, self._target_id)
         self._topics = self._find_topics()
@@ -135,65 +109,11 @@ class MirrorRun:
         self._targets.prepare(
             {topic: {number: each.end_offset for number, each in found.items()} for topic, found in extents.items()}
         )
-        self._reading.begin(self._topics)
-        self._writes.begin([self.plan.target_topic(topic) for topic in self._topics])
+        self._reading.begin()
         starts = self.figures.positions = self._find_starts(extents)
         self._extents = extents
         self._tokens.clear()
-        self._query = self._start_query(starts)
-        self._next_topics_s = time.monotonic() + _TOPICS_EVERY_S
-        self.figures.state = "running"
-
-    def poll(self) -> bool:
-        """Look after the query; True when it has come to its end.
-
-        Raises:
-            QueryStoppedError: the query has failed; `start` can be tried again.
-            MirrorFencedError: a later process mirrors the same source under the same name.
-            PlanError: it can't go on as asked.
-        """
-        if self._restarts_by_s is not None:
-            self._go_on_restarting(self._restarts_by_s)
-            return False
-        now = time.monotonic()
-        if now >= self._next_lag_s:
-            self._measure_lag()
-            self._next_lag_s = now + _LAG_EVERY_S
-        if now >= self._next_status_s:
-            self._files.write(_STATUS_FILE, self.figures.to_json())
-            self._next_status_s = now + _STATUS_EVERY_S
-        if self._query is None or not self._query.isActive:
-            self._raise_failure()
-            return True
-        if why := self._reading.reason_to_restart() or self._writes.reason_to_restart():
-            self._restart(why)
-        elif now >= self._next_topics_s:
-            self._next_topics_s = now + _TOPICS_EVERY_S
-            if self._find_topics() != self._topics:
-                self._restart("there are other topics than before")
-            elif self._reading.leaves_out(self._extents):
-                self._restart("topics have more partitions than before")
-        return False
-
-    def stop(self, timeout_s: float = _STOP_S) -> None:
-        """Stop the query, between two batches if the one under way ends in time."""
-        deadline = time.monotonic() + timeout_s
-        query, self._query = self._query, None
-        if query is not None:
-            while self._is_busy and time.monotonic() < deadline and query.isActive:
-                time.sleep(0.02)
-            self._reading.end()
-            query.stop()
-            # What was interrupted comes to its end: the next start asks the same table.
-            deadline = time.monotonic() + _INTERRUPTED_S
-            while self._is_busy and time.monotonic() < deadline:
-                time.sleep(0.02)
-        self.figures.state = "stopped"
-
-    def finish(self) -> None:
-        """Note how far it came."""
-        self._measure_lag()
-        self._files.write(_STATUS_FILE, self.figures.to_json())
+        self._start_query(starts)
 
     # Where it stands.
 
@@ -223,11 +143,8 @@ class MirrorRun:
 
     # The query.
 
-    def _start_query(self, starts: Offsets) -> StreamingQuery:
+    def _start_query(self, starts: Offsets) -> None:
         plans = self._reading.sources(starts)
-        trigger_s = self._reading.trigger_s()
-        most = self._writes.offsets_per_batch(trigger_s, self._reading.record_bytes, _BATCH_OFFSETS) // len(plans)
-        plans = [replace(each, max_offsets=max(1, min(each.max_offsets or most, most))) for each in plans]
         records = read_stream(self._spark, self.plan.source, plans, columns=COLUMNS)
         checkpoint = f"{self.plan.own_checkpoint}/batches"
         files = Files(self._spark, checkpoint)
@@ -236,28 +153,17 @@ class MirrorRun:
 
         def do_batch(batch: DataFrame, batch_id: int) -> None:
             # Where nothing is done Spark takes the batch for done: its checkpoint is nothing that anybody goes on from.
-            if not self._reading.begin_batch():
-                return
-            self._writes.begin_batch()
-            self._is_busy = True
-            try:
-                debts = self._do_batch(batch, batch_id, planned_offsets(files, batch_id))
-            except Exception as error:
-                # Spark would give on its text alone.
-                self._failure = error
-                raise
-            finally:
-                self._is_busy = False
-            self._reading.settle(debts[0])
-            self._writes.settle(debts[1], self._reading.stopped)
+            self._do_batch(lambda: self._mirror_batch(batch, batch_id, planned_offsets(files, batch_id)))
 
         writer = records.writeStream.foreachBatch(do_batch).queryName(self.plan.run)
         writer = writer.option("checkpointLocation", checkpoint)
         if self.plan.is_once:
-            return writer.trigger(availableNow=True).start()
-        return writer.trigger(processingTime=f"{round(trigger_s * 1000)} milliseconds").start()
+            writer = writer.trigger(availableNow=True)
+        else:
+            writer = writer.trigger(processingTime=f"{round(self._reading.trigger_s * 1000)} milliseconds")
+        self._queries.append(writer.start())
 
-    def _do_batch(self, records: DataFrame, batch_id: int, ends: Offsets) -> tuple[Debt | None, Debt | None]:
+    def _mirror_batch(self, records: DataFrame, batch_id: int, ends: Offsets) -> BatchReport:
         began_s = time.monotonic()
         self._targets.prepare(ends)
         self._standing.table.refresh()
@@ -267,29 +173,21 @@ class MirrorRun:
         def mirror(packed: Iterable[bytes]) -> Iterator[TaskReport]:
             return mirror_partition(task, packed)
 
-        read_from_s = time.monotonic()
-        with self._reading.while_read():
-            reports = packed_records(records).mapPartitions(mirror).collect()
-        read_s = time.monotonic() - read_from_s
+        reports = packed_records(records).mapPartitions(mirror).collect()
         for each in reports:
             if each.failure:
                 raise (MirrorFencedError if each.is_fenced else QueryStoppedError)(each.failure)
             self._tokens[each.topic, each.partition] = each.token
         self._pass_over(task, {(each.topic, each.partition) for each in reports})
         self._starts = merged(self._starts, ends)
-        return self._take(
-            BatchReport(
-                batch_id,
-                sum(each.record_count for each in reports),
-                0,
-                sum(each.payload_bytes for each in reports),
-                time.monotonic() - began_s,
-                ends,
-                sizes_of(reports),
-                read_from_s - began_s,
-                read_s,
-            ),
-            sum(each.skipped_count for each in reports),
+        self.figures.skipped_count += sum(each.skipped_count for each in reports)
+        return BatchReport(
+            batch_id,
+            sum(each.record_count for each in reports),
+            0,
+            sum(each.payload_bytes for each in reports),
+            time.monotonic() - began_s,
+            ends,
         )
 
     def _task(self, ends: Offsets) -> MirrorTask:
@@ -330,64 +228,6 @@ class MirrorRun:
                             writer.commit(hint.end_offset, None)
                     self._tokens.pop((topic, number), None)
 
-    # While it runs.
-
-    def _take(self, report: BatchReport, skipped_count: int) -> tuple[Debt | None, Debt | None]:
-        self.figures.add(report)
-        self.figures.skipped_count += skipped_count
-        self.figures.positions = merged(self.figures.positions, report.ends)
-        self._tell_lag()
-        read = self._reading.account(report)
-        written = self._writes.owe({self.plan.target_topic(topic): sizes for topic, sizes in report.sizes.items()})
-        self.figures.limited_by = (written.limit if written else "") or self._reading.limited_by
-        self._metrics.batch(self.plan.run, report)
-        self._report(self.figures)
-        return read, written
-
-    def _restart(self, why: str) -> None:
-        """Begin to start it again; `_go_on_restarting` does the rest."""
-        self._warn(f"{self.plan.run}: {why}; starting again")
-        self._reading.end()
-        self._restarts_by_s = time.monotonic() + _STOP_S
-
-    def _go_on_restarting(self, by_s: float) -> None:
-        """Start it again once the batch under way has ended; meanwhile other runs are looked after."""
-        if self._is_busy and time.monotonic() < by_s:
-            return
-        if self._failure is not None:
-            # One that was fenced would fence the other in turn.
-            self._raise_failure()
-        self.stop(0.0)
-        self.start()
-
-    def _raise_failure(self) -> None:
-        if isinstance(self._failure, (MirrorFencedError, PlanError, ClusterUnavailableError)):
-            raise self._failure
-        error = None if self._query is None else self._query.exception()
-        if error is not None:
-            raise QueryStoppedError(first_line(self._failure or error))
-
-    def _measure_lag(self) -> None:
-        try:
-            self._extents = self._source.extents(self._topics)
-        except ClusterUnavailableError:
-            # The query says so itself, if it lasts.
-            return
-        self._tell_lag()
-
-    def _tell_lag(self) -> None:
-        self.figures.lag = lag_of(self.figures.positions, self._extents)
-        self._metrics.lag(self.plan.run, self.figures.lag)
-
-
-def sizes_of(reports: Iterable[TaskReport]) -> Mapping[str, Mapping[int, int]]:
-    """Give the bytes of what was mirrored by topic and partition of the source, about as brokers store it."""
-    sizes: dict[str, dict[int, int]] = {}
-    for each in reports:
-        size = each.payload_bytes + RECORD_OVERHEAD_BYTES * each.record_count
-        sizes.setdefault(each.topic, {})[each.partition] = size
-    return sizes
-
 
 def run_mirrors(
     spark: SparkSession,
@@ -421,14 +261,14 @@ def run_mirrors(
             source, target = (
                 stack.enter_context(closing(Cluster(spark, options))) for options in (plan.source, plan.target)
             )
-            pacers = (
-                pacer_of(plan.source, source_ids, plan, warn),
-                pacer_of(plan.target, target_ids, plan, warn),
+            quotas = (
+                quota_client_of(plan.source, source_ids, plan, warn),
+                quota_client_of(plan.target, target_ids, plan, warn),
             )
-            for pacer in pacers:
-                if pacer is not None:
-                    stack.enter_context(pacer)
-            run = MirrorRun(spark, plan, source, target, metrics, report, warn, pacers)
+            for each in quotas:
+                if each is not None:
+                    stack.enter_context(each)
+            run = MirrorRun(spark, plan, source, target, metrics, report, warn, quotas)
             runs.append(stack.enter_context(closing(run)))
         supervise(runs, [plan.give_up_s for plan in plans], metrics, warn, is_stopped)
         return runs

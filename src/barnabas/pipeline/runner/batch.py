@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.events.parse import Format
@@ -14,7 +13,6 @@ from barnabas.pipeline.runner.cluster import mark_of
 from barnabas.pipeline.runner.dead_letters import DeadLetters
 from barnabas.pipeline.runner.evolving import conformed
 from barnabas.pipeline.runner.inputs import REASON, RecordParser, at_or_after, before, events_of
-from barnabas.pipeline.runner.limits import RECORD_OVERHEAD_BYTES
 from barnabas.pipeline.runner.outputs import TableWriter, TopicWriter, write_rows
 from barnabas.pipeline.runner.plan import Delivery
 from barnabas.pipeline.runner.positions import clamped
@@ -27,11 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BatchReport:
-    """What one batch was: counts of records and dead letters, bytes of keys and values, seconds.
-
-    `sizes` are the bytes of its records by topic and partition, with what a broker stores beside keys and values;
-    it was read in `read_s` of its seconds, from `read_from_s` on.
-    """
+    """What one batch was: counts of records and dead letters, bytes of keys and values, seconds."""
 
     batch_id: int
     record_count: int
@@ -39,9 +33,6 @@ class BatchReport:
     payload_bytes: int
     duration_s: float
     ends: Offsets
-    sizes: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
-    read_from_s: float = 0.0
-    read_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +41,6 @@ class _Counted:
     dead_letter_count: int
     payload_bytes: int
     marks: dict[str, dict[int, Mark]]
-    sizes: dict[str, dict[int, int]]
 
 
 class BatchRunner:
@@ -69,7 +59,6 @@ class BatchRunner:
         until: Offsets | None,
         delivery: Delivery,
         stand: Stand | None,
-        while_read: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
         """Describe what is to be done with each batch.
 
@@ -85,7 +74,6 @@ class BatchRunner:
             until: Offsets at which the run ends; None: none.
             delivery: How often a row may be there.
             stand: Where it is noted how far the run is, if no table says it.
-            while_read: What is entered while a batch is read, and left before it is written.
         """
         self._job = job
         self._parameters = parameters
@@ -98,7 +86,6 @@ class BatchRunner:
         self._until = until
         self._delivery = delivery
         self._stand = stand
-        self._while_read = while_read
 
     def run(self, records: DataFrame, batch_id: int, starts: Offsets, ends: Offsets) -> BatchReport:
         """Do one batch.
@@ -115,10 +102,7 @@ class BatchRunner:
             records = before(records, ends)
         parsed = self._parser.parse(records).persist()
         try:
-            read_from_s = time.monotonic()
-            with self._while_read():
-                counted = _count(parsed)
-            read_s = time.monotonic() - read_from_s
+            counted = _count(parsed)
             span = Span(starts, ends, counted.marks)
             frames, misfits = self._frames(parsed)
             misfit_count = sum(rows.count() for rows in misfits)
@@ -150,9 +134,6 @@ class BatchRunner:
             counted.payload_bytes,
             time.monotonic() - began_s,
             ends,
-            counted.sizes,
-            read_from_s - began_s,
-            read_s,
         )
 
     def _frames(self, parsed: DataFrame) -> tuple[dict[str, DataFrame], list[DataFrame]]:
@@ -184,15 +165,11 @@ def _count(parsed: DataFrame) -> _Counted:
         .collect()
     )
     marks: dict[str, dict[int, Mark]] = {}
-    sizes: dict[str, dict[int, int]] = {}
     for row in rows:
         marks.setdefault(row["_topic"], {})[row["_partition"]] = Mark(*row["mark"])
-        size = row["bytes"] + RECORD_OVERHEAD_BYTES * row["records"]
-        sizes.setdefault(row["_topic"], {})[row["_partition"]] = size
     return _Counted(
         sum(row["records"] for row in rows),
         sum(row["dead_letters"] for row in rows),
         sum(row["bytes"] for row in rows),
         marks,
-        sizes,
     )

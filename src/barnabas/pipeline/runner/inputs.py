@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 REASON = "_reason"
-_MOST_ANSWER_BYTES = 52_428_800
 RECORD = (
     "key",
     "value",
@@ -63,10 +62,6 @@ def _source(spark: SparkSession, kafka: KafkaOptions, plan: SourcePlan, columns:
     sizes: dict[str, int] = {}
     if plan.fetch_bytes is not None:
         sizes = {"kafka.max.partition.fetch.bytes": plan.fetch_bytes, "kafka.fetch.max.bytes": plan.fetch_bytes}
-    if plan.fetch_wait_ms is not None:
-        # It never has enough, so the broker lets it wait.
-        sizes["kafka.fetch.max.bytes"] = sizes["kafka.fetch.min.bytes"] = _MOST_ANSWER_BYTES
-        sizes["kafka.fetch.max.wait.ms"] = plan.fetch_wait_ms
     reader = (
         spark.readStream.format("kafka")
         # A broker that is restarted is back in a second or two: ask again soon, and give up soon enough to tell.

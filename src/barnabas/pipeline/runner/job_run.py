@@ -8,7 +8,7 @@ query for each of its outputs' rows, whose place and state are in Spark's checkp
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,18 +16,20 @@ from barnabas.pipeline.job import PLACE, Job, Mode, Parameters, TableInput, Tabl
 from barnabas.pipeline.runner.batch import BatchReport, BatchRunner
 from barnabas.pipeline.runner.bounds import start_offsets
 from barnabas.pipeline.runner.checkpoint import Files, committed_offsets, planned_offsets, query_id, reposition
-from barnabas.pipeline.runner.cluster import Cluster, ClusterUnavailableError, NoSuchTopicError
+from barnabas.pipeline.runner.cluster import Cluster, NoSuchTopicError
 from barnabas.pipeline.runner.dead_letters import DeadLetters
 from barnabas.pipeline.runner.figures import Figures, Metrics
 from barnabas.pipeline.runner.follower import Follower
 from barnabas.pipeline.runner.inputs import RecordParser, events_of, read_stream
 from barnabas.pipeline.runner.losses import DataLossError, find_losses, keep_losses, resume_offsets
 from barnabas.pipeline.runner.outputs import TableWriter, TopicWriter, open_tables
-from barnabas.pipeline.runner.pacer import Debt, Pacer
 from barnabas.pipeline.runner.plan import Bound, OnDataLoss, PlanError, RunPlan
-from barnabas.pipeline.runner.positions import Extents, earliest_of, is_reached, lag_of, merged
+from barnabas.pipeline.runner.positions import Extents, earliest_of, is_reached, merged
 from barnabas.pipeline.runner.query import QueryStoppedError, first_line, matching_topics
-from barnabas.pipeline.runner.reading import Reading
+from barnabas.pipeline.runner.query_run import QueryRun
+from barnabas.pipeline.runner.quota import READ
+from barnabas.pipeline.runner.quota_client import QuotaClient
+from barnabas.pipeline.runner.reading import Allowance, Reading
 from barnabas.pipeline.runner.refresh import refresh
 from barnabas.pipeline.runner.stand import Span, Stand
 from barnabas.pipeline.runner.writing import Writing, WritingStoppedError
@@ -36,25 +38,21 @@ from barnabas.pipeline.tables.table import Offsets, Progress, TableError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-_LAG_EVERY_S = 5.0
-_TOPICS_EVERY_S = 30.0
-_STATUS_FILE = "status.json"
-_STATUS_EVERY_S = 2.0
 _SETTLE_S = 30.0
-# A batch has so long to end before it is interrupted.
-_STOP_S = 30.0
-_INTERRUPTED_S = 5.0
 
 
 class _EndedError(Exception):
     """A batch was not begun, as its query ends."""
 
 
-class JobRun:
-    """One job in a session. Everything happens in `poll`'s thread, but for the batches, which are Spark's."""
+class JobRun(QueryRun):
+    """One job in a session."""
+
+    _TOPICS_EVERY_S = 30.0
+    _INTERRUPTED_S = 5.0
+    _FINAL_ERRORS = (TableError,)
 
     def __init__(
         self,
@@ -65,9 +63,8 @@ class JobRun:
         report: Callable[[Figures], None],
         warn: Callable[[str], None],
         follower: Follower | None = None,
-        pacer: Pacer | None = None,
+        quotas: QuotaClient | None = None,
         is_stopped: Callable[[], bool] = lambda: False,
-        run_count: int = 1,
     ) -> None:
         """Nothing is read or written yet.
 
@@ -79,109 +76,60 @@ class JobRun:
             report: Called with the figures after each batch, in the batch's thread.
             warn: Told in one line what a person should know.
             follower: Acts upon the derived tables; it is closed by whoever made it.
-            pacer: Keeps to the quotas of the run's user and client id; None: they are left to the brokers.
-            is_stopped: Asked while a write is held by a quota: whether the run is about to be stopped.
-            run_count: How many runs share the session's cores, this one included.
+            quotas: Of the run's user and client id; None: they are left to the brokers.
+            is_stopped: Asked while a write waits for a quota: whether the run is about to be stopped.
         """
+        allowances = [] if quotas is None else [Allowance(quotas, READ)]
+        reading = Reading(plan, allowances, is_divided=not plan.job.keeps_state)
+        super().__init__(plan.run, Files(spark, plan.job_checkpoint), cluster, reading, metrics, report, warn)
         self.plan = plan
-        self.figures = Figures(plan.run)
         self._spark = spark
         self._cluster = cluster
-        self._metrics = metrics
-        self._report = report
-        self._warn = warn
         self._follower = follower
         self._parameters: Parameters = {**plan.job.defaults(), **plan.parameters}
-        self._queries: list[StreamingQuery] = []
-        self._files = Files(spark, plan.job_checkpoint)
-        slot_count = max(1, spark.sparkContext.defaultParallelism // run_count)
-        stateless = not plan.job.keeps_state
-        self._reading = Reading(plan, pacer, is_divided=stateless, is_even=stateless, slot_count=slot_count)
-        self._writing = Writing(pacer, is_stopped)
-        self._failure: Exception | None = None
+        self._writing = Writing(quotas, is_stopped)
         self._cluster_id = ""
         self._until: Offsets | None = None
         self._is_stale = True
-        self._is_busy = False
-        # It is about to be started again, however long its batch takes: by then. Whether it is so for its pace alone.
-        self._restarts_by_s: float | None = None
-        self._is_going_on = False
         self._seen_batches: dict[str, int] = {}
-        self._next_lag_s = self._next_topics_s = self._next_status_s = 0.0
         self._last_refresh_s = 0.0
         self._job: Job = plan.job
         self._inputs: dict[str, TopicInput] = {}
-        self._extents: Extents = {}
         self._writers: dict[str, TableWriter] = {}
         self._derived: dict[str, TableWriter] = {}
 
     def start(self) -> None:
-        """Start the job's queries where the job stands.
-
-        Raises:
-            DataLossError: records are gone before they were read, and the plan says to stop.
-            NoSuchTopicError: no topic of the inputs is there.
-            ClusterUnavailableError: the cluster did not answer.
-            TableError: a table can't be opened.
-        """
-        self._failure = None
-        self._restarts_by_s = None
+        """Start the job's queries where the job stands, and what acts upon its tables."""
         if self._follower is not None:
             self._follower.start()
-        self._cluster_id = self._cluster.cluster_id()
-        self._inputs = self._find_inputs()
-        self._job = _expanded(self.plan.job, tuple(self._inputs))
-        self._open_outputs()
-        self._reading.begin(self._inputs)
-        extents = self._cluster.extents(self._inputs)
-        if self._until is None:
-            self._until = self._end_of(self.plan.until, extents)
-        if self._job.keeps_state:
-            self._start_with_state(extents)
-        else:
-            self._start_without_state(extents)
-        self._extents = extents
-        self._next_topics_s = time.monotonic() + _TOPICS_EVERY_S
-        self.figures.state = "running"
+        super().start()
 
     def poll(self) -> bool:
-        """Look after the job; True when it has come to its end.
-
-        Raises:
-            TableError: a table refused what it was given.
-            QueryStoppedError: a query has failed; `start` can be tried again.
-            Exception: the follower's, where it has one.
-        """
+        """Look after the job, and derive what is to be derived; True when it has come to its end."""
         if self._follower is not None:
             self._follower.poll()
-        if self._restarts_by_s is not None:
-            self._go_on_restarting(self._restarts_by_s)
-            return False
-        now = time.monotonic()
-        if now >= self._next_lag_s:
-            self._measure_lag()
-            self._next_lag_s = now + _LAG_EVERY_S
-        if now >= self._next_status_s:
-            self._take_late_rows()
-            self._write_status()
-            self._next_status_s = now + _STATUS_EVERY_S
-        if self._is_stale and now - self._last_refresh_s >= self.plan.refresh_s and not self.plan.is_once:
+        is_due = time.monotonic() - self._last_refresh_s >= self.plan.refresh_s and self._restarts_by_s is None
+        if self._is_stale and is_due and not self.plan.is_once:
             self.refresh()
-        self._raise_failure()
-        if not any(query.isActive for query in self._queries):
-            return True
-        if self._until is not None and is_reached(self.figures.positions, self._until):
-            return True
-        if why := self._reading.reason_to_restart():
-            self._is_going_on = True
-            self._restart(why)
-        elif now >= self._next_topics_s:
-            self._next_topics_s = now + _TOPICS_EVERY_S
-            if set(self._find_inputs()) != set(self._inputs):
-                self._restart("there are other topics than before")
-            elif self._reading.leaves_out(self._extents):
-                self._restart("topics have more partitions than before")
-        return False
+        return super().poll()
+
+    def _start_queries(self) -> None:
+        self._cluster_id = self._cluster.cluster_id()
+        self._inputs = self._find_inputs()
+        self._topics = tuple(self._inputs)
+        self._job = _expanded(self.plan.job, self._topics)
+        self._open_outputs()
+        self._reading.begin()
+        self._extents = self._cluster.extents(self._inputs)
+        if self._until is None:
+            self._until = self._end_of(self.plan.until, self._extents)
+        if self._job.keeps_state:
+            self._start_with_state(self._extents)
+        else:
+            self._start_without_state(self._extents)
+
+    def _is_at_end(self) -> bool:
+        return super()._is_at_end() or (self._until is not None and is_reached(self.figures.positions, self._until))
 
     def refresh(self) -> None:
         """Compute what is derived from the job's tables, if there is anything new in them.
@@ -222,29 +170,12 @@ class JobRun:
         self.figures.limited_by = self._writing.limited_by or self.figures.limited_by
         self._metrics.refresh(self.plan.run, self.figures.refresh_s)
 
-    def stop(self, timeout_s: float = _STOP_S) -> None:
-        """Stop the queries, between two batches if the one under way ends in time."""
-        deadline = time.monotonic() + timeout_s
-        while self._is_busy and time.monotonic() < deadline and any(query.isActive for query in self._queries):
-            time.sleep(0.02)
-        self._reading.end()
-        for query in self._queries:
-            query.stop()
-        # What was interrupted comes to its end here, too: Spark does not wait for it, and the next start begins anew.
-        deadline = time.monotonic() + _INTERRUPTED_S
-        while self._is_busy and time.monotonic() < deadline:
-            time.sleep(0.02)
-        self._take_late_rows()
-        self._queries = []
-        self.figures.state = "stopped"
-
     def finish(self) -> None:
         """Do what is left when the queries have ended: derive, act upon it, and note how far it came."""
         self.refresh()
         if self._follower is not None:
             self._follower.settle(_SETTLE_S)
-        self._measure_lag()
-        self._write_status()
+        super().finish()
 
     def rewind(self, is_dry: bool) -> list[str]:
         """Let the job go on from the plan's start when it is started again; gives what was done, a line each.
@@ -286,6 +217,9 @@ class JobRun:
         }
 
     # Inputs and outputs.
+
+    def _find_topics(self) -> Collection[str]:
+        return self._find_inputs()
 
     def _find_inputs(self) -> dict[str, TopicInput]:
         """Give the inputs by topic, of those topics that are there."""
@@ -420,13 +354,12 @@ class JobRun:
             self._until,
             self.plan.delivery,
             stand,
-            self._reading.while_read,
         )
         checkpoint = f"{self.plan.job_checkpoint}/batches"
         Files(self._spark, checkpoint).remove()
-        self._queries = [self._start_batches(starts, runner, checkpoint, self.plan.run)]
+        self._start_batches(starts, runner, checkpoint, self.plan.run)
 
-    def _start_batches(self, starts: Offsets, runner: BatchRunner, checkpoint: str, name: str) -> StreamingQuery:
+    def _start_batches(self, starts: Offsets, runner: BatchRunner, checkpoint: str, name: str) -> None:
         files = Files(self._spark, checkpoint)
         at = {"": starts}
 
@@ -437,9 +370,10 @@ class JobRun:
             return report
 
         def do_batch(records: DataFrame, batch_id: int) -> None:
-            self._do(lambda: run_batch(records, batch_id))
+            # Where nothing is done Spark takes the batch for done: its checkpoint is nothing that anybody goes on from.
+            self._do_batch(lambda: run_batch(records, batch_id))
 
-        return self._start_query(self._records(starts).writeStream.foreachBatch(do_batch), checkpoint, name)
+        self._start_query(self._records(starts).writeStream.foreachBatch(do_batch), checkpoint, name)
 
     def _start_with_state(self, extents: Extents) -> None:
         names = sorted({self._job.rows_of(output) for output in self._job.outputs if not self._is_derived(output)})
@@ -461,13 +395,10 @@ class JobRun:
         self.figures.positions = starts
         frames = self._job.transform({**self._event_streams(starts), **self._side_inputs()}, self._parameters)
         topics = self._topic_writers()
-        self._queries = [
-            self._start_stateful(name, frames[name], checkpoints[name], topics, merged(starts, places[name] or {}))
-            for name in names
-            if name in frames
-        ]
-        if len(self._queries) < len(names):
-            raise TableError(f"job {self._job.name} gives no rows for {', '.join(set(names) - set(frames))}")
+        if missing := set(names) - set(frames):
+            raise TableError(f"job {self._job.name} gives no rows for {', '.join(sorted(missing))}")
+        for name in names:
+            self._start_stateful(name, frames[name], checkpoints[name], topics)
         letters = BatchRunner(
             replace(self._job, outputs=(), transform=lambda frames, parameters: {}, keeps_state=False),
             self._parameters,
@@ -483,7 +414,7 @@ class JobRun:
         )
         checkpoint = f"{self.plan.job_checkpoint}/dead-letters/batches"
         Files(self._spark, checkpoint).remove()
-        self._queries.append(self._start_batches(starts, letters, checkpoint, f"{self.plan.run}/dead-letters"))
+        self._start_batches(starts, letters, checkpoint, f"{self.plan.run}/dead-letters")
 
     def _event_streams(self, starts: Offsets) -> dict[str, DataFrame]:
         """Give each input's good events as a stream of its own, with its watermark."""
@@ -495,9 +426,7 @@ class JobRun:
             frames[declared.name] = events.withWatermark("time", f"{declared.watermark_s} seconds")
         return frames
 
-    def _start_stateful(
-        self, name: str, rows: DataFrame, checkpoint: str, topics: Mapping[str, TopicWriter], starts: Offsets
-    ) -> StreamingQuery:
+    def _start_stateful(self, name: str, rows: DataFrame, checkpoint: str, topics: Mapping[str, TopicWriter]) -> None:
         files = Files(self._spark, checkpoint)
         tables = [writer for writer in self._writers.values() if self._job.rows_of(writer.declared) == name]
         own_topics = [topic for topic in topics.values() if self._job.rows_of(topic.declared) == name]
@@ -505,9 +434,8 @@ class JobRun:
             not tables and any(topic.declared.is_compacted for topic in own_topics)
         )
         opened: list[TableWriter] = []
-        at = {"": starts}
 
-        def do_batch(batch: DataFrame, batch_id: int) -> Debt | None:
+        def write_batch(batch: DataFrame, batch_id: int) -> None:
             if not opened:
                 # The state is the checkpoint's: another checkpoint is another writer.
                 for writer in tables:
@@ -523,99 +451,36 @@ class JobRun:
             finally:
                 batch.unpersist()
             self._is_stale = True
-            before, at[""] = at[""], merged(at[""], span.ends)
-            return self._reading.owe_offsets(before, span.ends)
 
-        writer = rows.writeStream.outputMode("update" if is_update else "append").foreachBatch(self._guarded(do_batch))
-        return self._start_query(writer, checkpoint, f"{self.plan.run}/{name}")
+        def do_batch(batch: DataFrame, batch_id: int) -> None:
+            if not self._do_batch(lambda: write_batch(batch, batch_id)):
+                raise _EndedError("the query is being stopped")
+
+        writer = rows.writeStream.outputMode("update" if is_update else "append").foreachBatch(do_batch)
+        self._start_query(writer, checkpoint, f"{self.plan.run}/{name}")
 
     def _records(self, starts: Offsets) -> DataFrame:
         return read_stream(self._spark, self.plan.kafka, self._reading.sources(starts))
 
-    def _start_query(self, writer: DataStreamWriter, checkpoint: str, name: str) -> StreamingQuery:
+    def _start_query(self, writer: DataStreamWriter, checkpoint: str, name: str) -> None:
         writer = writer.queryName(name).option("checkpointLocation", checkpoint)
         if self.plan.is_once:
             writer = writer.trigger(availableNow=True)
         else:
-            writer = writer.trigger(processingTime=f"{round(self._reading.trigger_s() * 1000)} milliseconds")
-        return writer.start()
+            writer = writer.trigger(processingTime=f"{round(self._reading.trigger_s * 1000)} milliseconds")
+        self._queries.append(writer.start())
 
     # While it runs.
 
-    def _guarded(self, do_batch: Callable[[DataFrame, int], Debt | None]) -> Callable[[DataFrame, int], None]:
-        """Keep what a batch raises: Spark would give on its text alone."""
-
-        def guarded(batch: DataFrame, batch_id: int) -> None:
-            if not self._reading.begin_batch():
-                raise _EndedError("the query is being stopped")
-            self._is_busy = True
-            try:
-                debt = do_batch(batch, batch_id)
-            except Exception as error:
-                self._failure = error
-                raise
-            finally:
-                self._is_busy = False
-            self._reading.settle(debt)
-
-        return guarded
-
-    def _do(self, run_batch: Callable[[], BatchReport]) -> None:
-        # Where nothing is done Spark takes the batch for done: its checkpoint is nothing that anybody goes on from.
-        if not self._reading.begin_batch():
-            return
-        self._is_busy = True
-        try:
-            report = run_batch()
-        except Exception as error:
-            if self._reading.is_wasted:
-                return
-            self._failure = error
-            raise
-        finally:
-            self._is_busy = False
-        self.figures.add(report)
-        self.figures.positions = merged(self.figures.positions, report.ends)
-        self._tell_lag()
-        debt = self._reading.account(report)
-        self.figures.limited_by = self._reading.limited_by
-        self._metrics.batch(self.plan.run, report)
+    def _take(self, report: BatchReport) -> None:
+        super()._take(report)
         self._is_stale = True
-        self._report(self.figures)
         if self.plan.compact_every and self.figures.batch_count % self.plan.compact_every == 0:
             # Here, between two batches, as no commit of this run is under way.
             for writer in self._writers.values():
                 writer.table.compact()
-        self._reading.settle(debt)
 
-    def _restart(self, why: str) -> None:
-        """Begin to start it again; `_go_on_restarting` does the rest."""
-        self._warn(f"{self.plan.run}: {why}; starting again")
-        self._reading.end()
-        self._restarts_by_s = time.monotonic() + _STOP_S
-
-    def _go_on_restarting(self, by_s: float) -> None:
-        """Start it again once the batch under way has ended; meanwhile other runs are looked after."""
-        if self._reading.wastes_a_batch():
-            self._reading.waste_batch()
-        elif self._is_busy and time.monotonic() < by_s:
-            return
-        try:
-            if self._failure is not None:
-                self._raise_failure()
-            self.stop(0.0)
-            self.start()
-        finally:
-            self._is_going_on = False
-
-    def _raise_failure(self) -> None:
-        if isinstance(self._failure, TableError):
-            raise self._failure
-        for query in self._queries:
-            if not query.isActive and (error := query.exception()) is not None:
-                raise QueryStoppedError(first_line(self._failure or error))
-
-    def _take_late_rows(self) -> None:
+    def _complete_figures(self) -> None:
         """Count what Spark's state has refused as too late."""
         if not self._job.keeps_state:
             return
@@ -630,22 +495,6 @@ class JobRun:
                 if late:
                     self.figures.late_row_count += late
                     self._metrics.late(self.plan.run, late)
-
-    def _measure_lag(self) -> None:
-        try:
-            extents = self._cluster.extents(self._inputs)
-        except ClusterUnavailableError:
-            # The query says so itself, if it lasts.
-            return
-        self._extents = extents
-        self._tell_lag()
-
-    def _tell_lag(self) -> None:
-        self.figures.lag = lag_of(self.figures.positions, self._extents)
-        self._metrics.lag(self.plan.run, self.figures.lag)
-
-    def _write_status(self) -> None:
-        self._files.write(_STATUS_FILE, self.figures.to_json())
 
 
 def _expanded(job: Job, topics: tuple[str, ...]) -> Job:

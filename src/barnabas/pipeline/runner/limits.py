@@ -1,6 +1,6 @@
 """How fast a run may read: limits in bytes, records, and records per partition, as offsets per trigger.
 
-These are the run's own, beside the quotas that brokers have for it (`pacer.py`). Spark's Kafka source paces itself by
+These are the run's own, beside the quotas that brokers have for it (`reading.py`). Spark's Kafka source paces itself by
 `maxOffsetsPerTrigger`: so many offsets at each trigger, over all partitions of the source, shared out by how much each
 has left. From that:
 

@@ -55,11 +55,11 @@ class RunPlan:
         start: Where a run that has come nowhere yet begins.
         until: Where it ends; None: it goes on.
         is_once: End when all is read that was there at the start.
-        trigger_s: Seconds between batches, at least; None: one, and half of one where a quota holds the run.
+        trigger_s: Seconds between batches, at least; None: one.
         refresh_s: Seconds between two computations of what is derived, at least.
         give_up_s: How long the cluster may be away.
         compact_every: How many batches there are from one compaction of the tables to the next; 0: none.
-        keeps_quotas: Keep to the quotas of its user and client id by itself, so that no broker has to hold it.
+        keeps_quotas: Size batches by the quotas of its user and client id, and say which one holds it.
     """
 
     job: Job

@@ -11,9 +11,9 @@ from barnabas.pipeline.runner.cluster import Cluster, ClusterUnavailableError, K
 from barnabas.pipeline.runner.figures import Figures, Metrics
 from barnabas.pipeline.runner.follower import Follower
 from barnabas.pipeline.runner.job_run import JobRun
-from barnabas.pipeline.runner.pacer import Pacer
 from barnabas.pipeline.runner.plan import RunPlan
 from barnabas.pipeline.runner.query import QueryStoppedError
+from barnabas.pipeline.runner.quota_client import QuotaClient
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -129,12 +129,12 @@ def run_jobs(
         client_ids = [plan.kafka.options.get("client.id", "") for plan in plans]
         runs = []
         for plan in plans:
-            pacer = pacer_of(plan.kafka, client_ids, plan, warn)
-            if pacer is not None:
-                stack.enter_context(pacer)
+            quotas = quota_client_of(plan.kafka, client_ids, plan, warn)
+            if quotas is not None:
+                stack.enter_context(quotas)
             cluster = stack.enter_context(closing(Cluster(spark, plan.kafka)))
             own = followers.get(plan.run)
-            runs.append(JobRun(spark, plan, cluster, metrics, report, warn, own, pacer, is_stopped, len(plans)))
+            runs.append(JobRun(spark, plan, cluster, metrics, report, warn, own, quotas, is_stopped))
         supervise(runs, [plan.give_up_s for plan in plans], metrics, warn, is_stopped)
         return runs
 
@@ -184,9 +184,11 @@ class KeepsQuotas(Protocol):
 
     @property
     def keeps_quotas(self) -> bool:
-        """Whether it keeps to them by itself."""
+        """Whether its batches are sized by them."""
 
 
-def pacer_of(kafka: KafkaOptions, peers: Sequence[str], plan: KeepsQuotas, warn: Callable[[str], None]) -> Pacer | None:
-    """Give what keeps a run to its quotas at one cluster; None where it is not to keep to them."""
-    return Pacer(kafka, lambda text: warn(f"{plan.run}: {text}"), peers) if plan.keeps_quotas else None
+def quota_client_of(
+    kafka: KafkaOptions, peers: Sequence[str], plan: KeepsQuotas, warn: Callable[[str], None]
+) -> QuotaClient | None:
+    """Return what asks for a run's quotas at one cluster; None where its batches are not to be sized by them."""
+    return QuotaClient(kafka, lambda text: warn(f"{plan.run}: {text}"), peers) if plan.keeps_quotas else None

@@ -1,9 +1,8 @@
-"""How a run writes records to topics: at once, or, where a quota holds its producers, in slices that are each paid for.
+"""Writes records to topics: at once, or, where a quota holds the run's producers, in slices of a second's worth.
 
 What is derived comes in bursts, a whole refresh at a time. A broker answers a producer that is over its quota and then
-reads nothing from it for as long as that takes; beyond `request.timeout.ms` that is an error, and beyond
-`delivery.timeout.ms` the records are lost to the producer and the job fails. So no slice is larger than what may be
-written in half a second.
+reads nothing from it for as long as that takes; what waits in the producer for longer than `delivery.timeout.ms` is
+lost to it, and the job fails. So it is written no faster than the quota allows.
 
 A run that is to stop does not wait for all slices: what is left is found and written again when it is started again.
 """
@@ -16,12 +15,13 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.runner.limits import RECORD_OVERHEAD_BYTES
-from barnabas.pipeline.runner.pacer import WRITE, Pacer
+from barnabas.pipeline.runner.quota import WRITE
+from barnabas.pipeline.runner.quota_client import QuotaClient
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_SLICE_S = 0.5
+_SLICE_S, _LOOK_S = 1.0, 0.1
 _MOST_SLICES = 10_000
 
 
@@ -36,13 +36,13 @@ class Writing:
         limited_by: The quota that held the last write; empty: none did.
     """
 
-    def __init__(self, pacer: Pacer | None, is_stopped: Callable[[], bool] = lambda: False) -> None:
+    def __init__(self, quotas: QuotaClient | None, is_stopped: Callable[[], bool] = lambda: False) -> None:
         """Args:
-        pacer: For the quotas of the run's user and client id; None: they are left to the brokers.
-        is_stopped: Asked again and again while a write is held: whether to leave it.
+        quotas: Of the run's user and client id; None: they are left to the brokers.
+        is_stopped: Asked again and again between slices: whether to leave the write.
         """
         self.limited_by = ""
-        self._pacer = pacer
+        self._quotas = quotas
         self._is_stopped = is_stopped
 
     def save(self, records: DataFrame, topic: str, options: Mapping[str, str]) -> None:
@@ -56,35 +56,42 @@ class Writing:
             WritingStoppedError: it was to stop between two slices.
         """
         self.limited_by = ""
-        pacer = self._pacer
-        if pacer is not None and pacer.has_quota(WRITE):
-            pacer.follow([topic])
-            self._save_paced(pacer, records.persist(), topic, options)
-        else:
+        rate = None
+        if self._quotas is not None:
+            self._quotas.ask(again=True)
+            rate = self._quotas.rate(WRITE)
+        if rate is None:
             _save(records, topic, options)
-
-    def wait(self, timeout: float) -> bool:
-        """Wait for so many seconds while a slice is held; whether the wait is to end (`pacer.Stopped`)."""
-        # No event, whose lock a signal's handler in this very thread would wait for.
-        time.sleep(timeout)
-        return self._is_stopped()
-
-    def _save_paced(self, pacer: Pacer, records: DataFrame, topic: str, options: Mapping[str, str]) -> None:
+            return
+        records = records.persist()
         try:
-            size = _size_of(records)
-            rate = min(pacer.rates(WRITE, _SLICE_S).values(), default=size)
-            slice_count = min(max(1, ceil(size / (_SLICE_S * rate))) if size else 1, _MOST_SLICES)
-            pacer.expect(WRITE, _SLICE_S, 0.0)
-            for number in range(slice_count):
-                if slice_count > 1 and self._is_stopped():
-                    raise WritingStoppedError(f"{number} of {slice_count} slices are in topic {topic}")
-                pacer.begin(WRITE)
-                _save(records.where(f"pmod(xxhash64(key), {slice_count}) = {number}"), topic, options)
-                partitions = pacer.leaders.get(topic) or {-1: -1}
-                used = {topic: dict.fromkeys(partitions, size / slice_count / len(partitions))}
-                self.limited_by = pacer.pay(WRITE, used, self).limit or self.limited_by
+            self._save_slices(records, topic, options, rate)
         finally:
             records.unpersist()
+
+    def _save_slices(self, records: DataFrame, topic: str, options: Mapping[str, str], rate: float) -> None:
+        slice_count = min(max(1, ceil(_size_of(records) / (_SLICE_S * rate))), _MOST_SLICES)
+        for number in range(slice_count):
+            until_s = time.monotonic() + _SLICE_S
+            _save(records.where(f"pmod(xxhash64(key), {slice_count}) = {number}"), topic, options)
+            if number + 1 < slice_count:
+                self._note_limited()
+                self._wait_until(until_s, f"{number + 1} of {slice_count} slices are in topic {topic}")
+
+    def _note_limited(self) -> None:
+        assert self._quotas is not None
+        self._quotas.note_limited(WRITE)
+        self._quotas.ask(again=True)
+        self.limited_by = min(map(str, self._quotas.of(WRITE)), default=self.limited_by)
+
+    def _wait_until(self, until_s: float, written: str) -> None:
+        while True:
+            if self._is_stopped():
+                raise WritingStoppedError(written)
+            if time.monotonic() >= until_s:
+                return
+            # No event, whose lock a signal's handler in this very thread would wait for.
+            time.sleep(_LOOK_S)
 
 
 def _save(records: DataFrame, topic: str, options: Mapping[str, str]) -> None:
@@ -92,7 +99,7 @@ def _save(records: DataFrame, topic: str, options: Mapping[str, str]) -> None:
 
 
 def _size_of(records: DataFrame) -> float:
-    """Give the bytes of records, about as a broker counts them, in one pass that also puts them into the cache."""
+    """Return the bytes of records, about as a broker counts them, in one pass that also puts them into the cache."""
     each = f"coalesce(length(key), 0) + coalesce(length(value), 0) + {RECORD_OVERHEAD_BYTES}"
     (row,) = records.selectExpr(f"coalesce(sum({each}), 0) AS size").collect()
     return float(row["size"])

@@ -1,8 +1,8 @@
 """A quota as it holds a run's client at one broker: what a broker tells of it, or what follows from all limits. Pure.
 
-Barnabas says which limit is in force for the connection that asks, and what was measured (ExplainQuotas); that takes no
-right. Kafka has no such request: there the limits of all are asked for (KIP-546, which takes DescribeConfigs on the
-cluster), and the first of the eight levels that is set is found here; what was measured stays unknown.
+Barnabas says which limit is in force for the connection that asks (ExplainQuotas); that takes no right. Kafka has no
+such request: there the limits of all are asked for (KIP-546, which takes DescribeConfigs on the cluster), and the first
+of the eight levels that is set is found here.
 
 Source: docs/quotas.md; Kafka 2.7.2, ClientQuotaManager.
 """
@@ -21,8 +21,6 @@ READ, WRITE = QuotaKind.FETCH, QuotaKind.PRODUCE
 """What a run is limited in: `consumer_byte_rate`, and `producer_byte_rate` where it writes topics."""
 KINDS = (READ, WRITE)
 
-# `quota.window.num` - 1 windows of `quota.window.size.seconds`: the least time that a rate is taken over, by default.
-DEFAULT_WINDOW_S = 10.0
 _ANONYMOUS = "ANONYMOUS"
 
 
@@ -33,12 +31,7 @@ class Quota:
     Attributes:
         limit: Bytes/s, on the wire, of all who share it.
         whose: Whose limit it is, for people.
-        sharer_count: How many runs keep to it by themselves, this one included.
-        window_s: The least time that the broker takes a rate over: so many seconds' worth may come at once.
-        used_total: Bytes that all who share it have used since the broker knows them; None: it does not say.
-        held_s: For how long it has held somebody for it, in all; 0 where it does not say.
-        window_total: Bytes that its windows hold now; None: it does not say.
-        measured_s: For how long these last.
+        sharer_count: How many runs use all that it allows, this one included.
     """
 
     kind: QuotaKind
@@ -46,11 +39,6 @@ class Quota:
     limit: float
     whose: str
     sharer_count: int = 1
-    window_s: float = DEFAULT_WINDOW_S
-    used_total: float | None = None
-    held_s: float = 0.0
-    window_total: float | None = None
-    measured_s: float = 0.0
 
     def __str__(self) -> str:
         shared = f", shared by {self.sharer_count} runs" if self.sharer_count > 1 else ""
@@ -58,7 +46,7 @@ class Quota:
 
 
 def explained(told: Told, kind: QuotaKind, is_counted: bool) -> Quota | None:
-    """Give the quota that a broker tells of; None where there is none.
+    """Return the quota that a broker tells of; None where there is none.
 
     Args:
         told: Its answer to ExplainQuotas.
@@ -68,18 +56,7 @@ def explained(told: Told, kind: QuotaKind, is_counted: bool) -> Quota | None:
     if entry["limit"] is None:
         return None
     whose = next(each["name"] for each in entry["levels"] if each["level"] == entry["level"])
-    return Quota(
-        kind,
-        told["broker_id"],
-        entry["limit"],
-        whose,
-        max(1, entry["pacer_count"] + (not is_counted)),
-        (told["window_count"] - 1) * told["window_ms"] / 1_000,
-        entry["used_total"],
-        entry.get("throttle_total_ms", 0) / 1_000,
-        entry["rate"] * entry["measured_ms"] / 1_000 if entry["is_measured"] else None,
-        entry["measured_ms"] / 1_000 if entry["is_measured"] else 0.0,
-    )
+    return Quota(kind, told["broker_id"], entry["limit"], whose, max(1, entry["pacer_count"] + (not is_counted)))
 
 
 def resolved(
@@ -90,7 +67,7 @@ def resolved(
     peers: Iterable[str],
     broker_ids: Iterable[int],
 ) -> list[Quota]:
-    """Give the quotas of a kind that follow from all limits of a cluster: one for each broker, or none.
+    """Return the quotas of a kind that follow from all limits of a cluster: one for each broker, or none.
 
     Args:
         user, client_id: Who the run is.
@@ -113,7 +90,7 @@ def _name(name: str | None) -> Name | None:
 
 
 def user_of(options: Mapping[str, str]) -> str | None:
-    """Name the user that a client with these options is to a broker; None where the broker alone knows.
+    """Return the user that a client with these options is to a broker; None where the broker alone knows.
 
     A certificate's user is what the broker's `ssl.principal.mapping.rules` make of it; a token's is what it holds.
     """
@@ -130,8 +107,3 @@ def user_of(options: Mapping[str, str]) -> str | None:
     if protocol == "SSL" and any(name.startswith("ssl.keystore.") for name in options):
         return None
     return _ANONYMOUS
-
-
-def longest_hold_s(limit: float, window_s: float, request_bytes: int) -> float:
-    """For how long a broker may hold a client that kept to its limit until one request of this size."""
-    return max(0.0, request_bytes / limit - window_s)

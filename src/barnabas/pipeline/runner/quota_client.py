@@ -1,0 +1,171 @@
+"""Asks a cluster which quotas hold a run's client.
+
+It has connections of its own, with the same user and client id as Spark's connector, as quotas go by these. Asking
+Barnabas about oneself takes no right. Kafka is asked for the limits of all, which takes DescribeConfigs on the cluster.
+
+Invariants: nothing here stops a run: what is not told is warned of once, and what was told last holds on. A run that
+uses all that a quota allows says so each time, and is counted by the broker as one of those that share it.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Self
+
+from barnabas.clients import Pool
+from barnabas.clients.admin_quota_states import QuotaStateAdmin, View
+from barnabas.clients.security import client_security
+from barnabas.core.error_code import ErrorCode
+from barnabas.core.errors import BarnabasError, ConfigError, KafkaError
+from barnabas.pipeline.runner.cluster import KafkaOptions
+from barnabas.pipeline.runner.quota import READ, WRITE, Quota, explained, resolved, user_of
+from barnabas.wire.quotas.limits import QuotaKind
+
+_EVERY_S = 2.0
+_TIMEOUT_MS = 5_000
+# Who has used all that he may in the last seconds shares the limit; a broker counts him for so long once he says so.
+_LIMITED_S, _COUNTED_S = 15.0, 6
+# Rights that are missing are seldom given within seconds, and each refusal stands in the broker's log.
+_DENIED_S = 180.0
+_VIEWS = {READ: View.PACE_READS, WRITE: View.PACE_WRITES}
+
+
+class QuotaClient:
+    """The quotas of one user and client id at one cluster; `ask` is called in one thread, the rest in any."""
+
+    def __init__(self, kafka: KafkaOptions, warn: Callable[[str], None], peers: Sequence[str] = ()) -> None:
+        """Nothing is asked yet, and nothing is limited before it is.
+
+        Args:
+            kafka: The cluster, and as whom: the same options as those of Spark's connector.
+            warn: Told in one line, and once, what is not told.
+            peers: Client ids of all runs that go on beside this one, its own included. It matters where the broker does
+                not say how many runs share a quota.
+        """
+        self._kafka = kafka
+        self._client_id = kafka.options.get("client.id", "")
+        self._peers = tuple(peers) or (self._client_id,)
+        self._warn = warn
+        self._warned: set[str] = set()
+        self._quotas: list[Quota] = []
+        self._next_ask_s = self._denied_until_s = 0.0
+        # Whether brokers explain quotas, as Barnabas does; None: not known yet.
+        self._explains: bool | None = None
+        # New runs say that they are there before they use anything.
+        self._limited_until_s = dict.fromkeys(_VIEWS, time.monotonic() + _LIMITED_S)
+        self._runner = asyncio.Runner()
+        self._pool: Pool | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._disconnect()
+        self._runner.close()
+
+    def of(self, kind: QuotaKind) -> list[Quota]:
+        """Return the quotas of one kind, one for each broker that has one."""
+        return [each for each in self._quotas if each.kind is kind]
+
+    def rate(self, kind: QuotaKind) -> float | None:
+        """Return the bytes/s that all brokers together allow this run as its part; None where none limits it."""
+        quotas = self.of(kind)
+        return sum(each.limit / each.sharer_count for each in quotas) if quotas else None
+
+    def note_limited(self, kind: QuotaKind) -> None:
+        """Let brokers count this run, which uses all that it may, among those that share the limit."""
+        self._limited_until_s[kind] = time.monotonic() + _LIMITED_S
+
+    def ask(self, *, again: bool = False) -> None:
+        """Ask brokers which quotas hold; keep what was told last where they do not tell.
+
+        Args:
+            again: Only where the last answer is some seconds old.
+        """
+        now_s = time.monotonic()
+        if now_s < self._denied_until_s or (again and now_s < self._next_ask_s):
+            return
+        try:
+            if self._pool is None:
+                self._pool = self._new_pool()
+            self._quotas = self._runner.run(self._ask(self._pool))
+        except ConfigError as error:
+            self._tell(f"quotas can't be asked for with these options: {error}")
+        except BarnabasError as error:
+            # Spark's own clients say it where the cluster is away for long.
+            self._tell_refusal(error)
+            self._disconnect()
+        self._next_ask_s = time.monotonic() + _EVERY_S
+
+    def _new_pool(self) -> Pool:
+        return Pool(
+            self._kafka.bootstrap_servers,
+            self._client_id,
+            connect_timeout_ms=_TIMEOUT_MS,
+            request_timeout_ms=_TIMEOUT_MS,
+            security=client_security(self._kafka.options),
+        )
+
+    def _disconnect(self) -> None:
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            self._runner.run(pool.close())
+
+    async def _ask(self, pool: Pool) -> list[Quota]:
+        admin = QuotaStateAdmin(pool, _TIMEOUT_MS)
+        if self._explains is not False:
+            try:
+                found = await self._explained(admin)
+            except KafkaError as error:
+                # Kafka closes the connection, as a broker that dies does.
+                if error.code is not ErrorCode.UNSUPPORTED_VERSION or self._explains:
+                    raise
+                self._explains = False
+            else:
+                self._explains = True
+                return found
+        return await self._resolved(admin)
+
+    async def _explained(self, admin: QuotaStateAdmin) -> list[Quota]:
+        found = []
+        for kind, view in _VIEWS.items():
+            is_limited = time.monotonic() < self._limited_until_s[kind]
+            told = await admin.pace(view, _COUNTED_S if is_limited else 0)
+            found += [quota for each in told if (quota := explained(each, kind, is_limited)) is not None]
+        return found
+
+    async def _resolved(self, admin: QuotaStateAdmin) -> list[Quota]:
+        user = user_of(self._kafka.options)
+        if user is None:
+            self._tell("the broker alone knows which user this login is: batches are not sized by its quotas")
+            return []
+        limits = await admin.limits()
+        brokers = (await admin.pool.metadata([])).brokers
+        return [
+            quota
+            for kind in _VIEWS
+            for quota in resolved(limits, kind, user, self._client_id, self._peers, sorted(brokers))
+        ]
+
+    def _tell_refusal(self, error: BarnabasError) -> None:
+        if not isinstance(error, KafkaError):
+            return
+        match error.code:
+            case ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
+                self._denied_until_s = time.monotonic() + _DENIED_S
+                self._tell(
+                    f"user {user_of(self._kafka.options)} may not ask for quotas, which on Kafka takes DescribeConfigs "
+                    "on the cluster: the run's own limits alone size batches"
+                )
+            case ErrorCode.UNSUPPORTED_VERSION:
+                self._tell("the broker has no request that tells quotas: the run's own limits alone size batches")
+            case ErrorCode.SASL_AUTHENTICATION_FAILED | ErrorCode.UNSUPPORTED_SASL_MECHANISM:
+                self._tell(f"quotas can't be asked for: {error}")
+
+    def _tell(self, text: str) -> None:
+        if text not in self._warned:
+            self._warned.add(text)
+            self._warn(text)
