@@ -7,10 +7,10 @@ table between two steps (docs/pipeline/tables.md); stop the run before you compa
 import argparse
 
 from barnabas.pipeline.catalogue import find_job
-from barnabas.pipeline.commands.options import add_spark_options, add_table_options
-from barnabas.pipeline.commands.run_jobs import absolute, session_for
+from barnabas.pipeline.commands.options import absolute, add_spark_options, add_table_options, session_options
 from barnabas.pipeline.job import TableOutput
 from barnabas.pipeline.runner.plan import PlanError
+from barnabas.pipeline.runner.session import session_for
 from barnabas.pipeline.tables.table import COMPACTED_FILE_BYTES, MEGABYTE
 
 NAME = "compact"
@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
         names = arguments.table
     elif unknown := set(arguments.table) - set(names):
         raise PlanError(f"job {job.name} has no table {', '.join(unknown)}; it has {', '.join(names)}")
-    with session_for(arguments, [], print) as (spark, _):
+    with session_for(session_options(arguments), [], print) as (spark, _):
         count = 0
         for name in arguments.table or names:
             location = table_location(absolute(arguments.tables), arguments.format, job.name, name)

@@ -9,12 +9,19 @@ from pathlib import Path
 
 from barnabas.core.config.properties import read_properties
 from barnabas.core.errors import ConfigError
-from barnabas.pipeline.commands.options import DEFAULT_DIRECTORY, add_spark_options, pairs, parse_bound
-from barnabas.pipeline.commands.run_jobs import absolute, session_for
+from barnabas.pipeline.commands.options import (
+    DEFAULT_DIRECTORY,
+    absolute,
+    add_spark_options,
+    pairs,
+    parse_bound,
+    session_options,
+)
 from barnabas.pipeline.commands.running import Stopper, add_seen_options, reporter, serve_metrics, tell
 from barnabas.pipeline.runner.cluster import KafkaOptions
 from barnabas.pipeline.runner.limits import Limits
 from barnabas.pipeline.runner.plan import Bound, OnDataLoss, PlanError
+from barnabas.pipeline.runner.session import session_for
 
 NAME = "mirror"
 HELP = "mirror topics into another cluster"
@@ -127,7 +134,8 @@ def run(arguments: argparse.Namespace) -> int:
     stopper = Stopper()
     if not arguments.json:
         print("starting Spark; the first time it downloads its packages", flush=True)
-    with session_for(arguments, plans, lambda text: tell(arguments, "warning", text=text)) as (spark, seconds):
+    session = session_for(session_options(arguments), plans, lambda text: tell(arguments, "warning", text=text))
+    with session as (spark, seconds):
         tell(arguments, "session", seconds=seconds)
         runs = run_mirrors(
             spark,

@@ -10,6 +10,7 @@ from barnabas.core.config.properties import read_properties
 from barnabas.core.errors import ConfigError
 from barnabas.pipeline.runner.cluster import KafkaOptions
 from barnabas.pipeline.runner.plan import Bound, PlanError, parse_offsets
+from barnabas.pipeline.runner.session import SessionOptions
 
 DEFAULT_DIRECTORY = "pipeline-data"
 FORMATS = ("delta", "iceberg", "parquet", "postgresql")
@@ -61,6 +62,23 @@ def add_spark_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE", help="a Spark setting")
     group.add_argument("--verbose", action="store_true", help="show what Spark's JVM says")
     group.add_argument("--scratch", type=Path, metavar="DIR", help="Spark's temporary files (a temporary directory)")
+
+
+def session_options(arguments: argparse.Namespace) -> SessionOptions:
+    """Return what the options of Spark, tables and events say of a session."""
+    return SessionOptions(
+        getattr(arguments, "format", None),
+        getattr(arguments, "event_format", "json"),
+        arguments.master,
+        pairs(arguments.conf, "--conf"),
+        arguments.scratch,
+        arguments.verbose,
+    )
+
+
+def absolute(place: str) -> str:
+    """Return a local path as an absolute one; places elsewhere as they are."""
+    return place if "://" in place else str(Path(place).absolute())
 
 
 def kafka_options(arguments: argparse.Namespace, client_id: str) -> KafkaOptions:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.catalogue import built_in_jobs
-from barnabas.pipeline.commands.options import add_spark_options, add_table_options
-from barnabas.pipeline.commands.run_jobs import absolute, session_for
+from barnabas.pipeline.commands.options import absolute, add_spark_options, add_table_options, session_options
 from barnabas.pipeline.job import TableOutput
 from barnabas.pipeline.runner.plan import PlanError
+from barnabas.pipeline.runner.session import session_for
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     from barnabas.pipeline.report.collect import collect
     from barnabas.pipeline.report.page import render
 
-    with session_for(arguments, [], print) as (spark, _):
+    with session_for(session_options(arguments), [], print) as (spark, _):
         tables = _tables(spark, absolute(arguments.tables), arguments.format)
         if not tables:
             raise PlanError(f"{arguments.tables} holds no {arguments.format} table of a job: run jobs first")

@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING
 
 from barnabas.pipeline.catalogue import find_job
 from barnabas.pipeline.commands.options import (
+    absolute,
     add_cluster_options,
     add_spark_options,
     add_table_options,
     kafka_options,
     pairs,
     parse_bound,
+    session_options,
 )
-from barnabas.pipeline.commands.run_jobs import absolute, session_for
 from barnabas.pipeline.runner.plan import PlanError, RunPlan
+from barnabas.pipeline.runner.session import session_for
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -65,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
         start=to,
         give_up_s=arguments.give_up,
     )
-    with session_for(arguments, [plan], print) as (spark, _):
+    with session_for(session_options(arguments), [plan], print) as (spark, _):
         return _rewind(spark, plan, arguments.dry_run)
 
 

@@ -7,23 +7,20 @@ were lost and the run is to stop then.
 from __future__ import annotations
 
 import argparse
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from barnabas.pipeline.catalogue import find_job
 from barnabas.pipeline.commands.enforcement import add_enforcement_options, enforcement_followers
 from barnabas.pipeline.commands.options import (
+    absolute,
     add_cluster_options,
     add_spark_options,
     add_table_options,
     kafka_options,
     pairs,
     parse_bound,
+    session_options,
 )
 from barnabas.pipeline.commands.running import Stopper, add_seen_options, reporter, serve_metrics, tell
 from barnabas.pipeline.job import Job
@@ -37,11 +34,11 @@ from barnabas.pipeline.runner.plan import (
     check_plan,
     parse_value,
 )
+from barnabas.pipeline.runner.session import session_for
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from barnabas.pipeline.mirror.plan import MirrorPlan
     from barnabas.pipeline.runner.follower import Follower
 
 NAME = "run"
@@ -146,7 +143,8 @@ def run(arguments: argparse.Namespace) -> int:
     stopper = Stopper()
     if not arguments.json:
         print("starting Spark; the first time it downloads its packages", flush=True)
-    with session_for(arguments, plans, lambda text: tell(arguments, "warning", text=text)) as (spark, seconds):
+    session = session_for(session_options(arguments), plans, lambda text: tell(arguments, "warning", text=text))
+    with session as (spark, seconds):
         tell(arguments, "session", seconds=seconds)
         return _run_in_session(arguments, spark, plans, stopper, followers)
 
@@ -184,53 +182,6 @@ def _run_in_session(
         for each in runs:
             print_summary(each.plan.job, each.tables(), {**each.plan.job.defaults(), **each.plan.parameters})
     return 0
-
-
-@contextmanager
-def session_for(
-    arguments: argparse.Namespace, plans: Sequence[RunPlan | MirrorPlan], warn: Callable[[str], None]
-) -> Iterator[tuple[SparkSession, float]]:
-    """Give a Spark session for runs, with their checkpoints locked, and the seconds that its start took."""
-    from barnabas.pipeline.spark.session import AVRO, KAFKA_CONNECTOR, checkpoint_lock, spark_session
-    from barnabas.pipeline.tables.places import requirements_of
-
-    began_s = time.monotonic()
-    packages, settings = [KAFKA_CONNECTOR], {"spark.scheduler.mode": "FAIR"}
-    if getattr(arguments, "event_format", "json") == "avro":
-        packages.append(AVRO)
-    if hasattr(arguments, "format"):
-        own_packages, own_settings = requirements_of(arguments.format)
-        packages += own_packages
-        settings |= own_settings
-    # Tasks that a quota holds keep their cores: so each run has two of its own.
-    settings["spark.master"] = arguments.master or f"local[{2 * max(1, len(plans))}]"
-    settings |= pairs(arguments.conf, "--conf")
-    with ExitStack() as stack:
-        locks = []
-        for plan in plans:
-            if "://" in plan.checkpoint:
-                continue
-            path = Path(plan.checkpoint).absolute() / f"{plan.run.replace('/', '-')}.lock"
-            waits = partial(warn, f"an earlier run of {plan.run} is about to end; waiting for it")
-            locks.append(stack.enter_context(checkpoint_lock(path, plan.give_up_s, waits)))
-        if arguments.scratch is None:
-            scratch = Path(stack.enter_context(TemporaryDirectory(prefix="barnabas-", ignore_cleanup_errors=True)))
-        else:
-            scratch = arguments.scratch
-        log = None if arguments.verbose else scratch / "spark.log"
-        scratch.mkdir(parents=True, exist_ok=True)
-        name = "barnabas-" + "-".join(plan.run.replace("/", "-") for plan in plans)
-        spark = stack.enter_context(
-            spark_session(
-                name, scratch=scratch / "spark", packages=",".join(packages), settings=settings, locks=locks, log=log
-            )
-        )
-        yield spark, round(time.monotonic() - began_s, 1)
-
-
-def absolute(place: str) -> str:
-    """Give a local path as an absolute one; places elsewhere as they are."""
-    return place if "://" in place else str(Path(place).absolute())
 
 
 def _plan(arguments: argparse.Namespace, job: Job) -> RunPlan:

@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 from barnabas.pipeline.demo.children import HOPELESS, Child, Event
 from barnabas.pipeline.demo.directory import COMPLETE, RUNNING, DemoDirectory, DemoDirectoryError, Run, digest_of
+from barnabas.pipeline.demo.display import Gauges, gauges, print_top_pages
 from barnabas.pipeline.demo.plain_count import Counts, count_file, read_counts
 from barnabas.pipeline.demo.spark_side import JOBS
 from barnabas.pipeline.sources.access_log import Survey, survey
 from barnabas.pipeline.sources.social import SitePlan, write_access_log
-from barnabas.pipeline.terminal import Gauges, gauges, print_table, print_top_pages
+from barnabas.pipeline.terminal import print_table
 
 if TYPE_CHECKING:
     from rich.console import Console

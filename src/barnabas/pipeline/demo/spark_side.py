@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 
 from barnabas.core.parent import die_with_parent
 from barnabas.pipeline.catalogue import find_job
-from barnabas.pipeline.commands.run_jobs import session_for
 from barnabas.pipeline.demo.children import HOPELESS
 from barnabas.pipeline.demo.plain_count import Counts, write_counts
 from barnabas.pipeline.events.types import PAGE_VIEW
 from barnabas.pipeline.runner.cluster import KafkaOptions
 from barnabas.pipeline.runner.plan import RunPlan
+from barnabas.pipeline.runner.session import SessionOptions, session_for
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -69,11 +69,9 @@ def _run(bootstrap_server: str, directory: Path) -> None:
         )
         for job in map(find_job, JOBS)
     ]
-    options = argparse.Namespace(
-        format="delta", master="local[2]", conf=[], scratch=places.scratch, verbose=True, event_format="json"
-    )
     # What takes half a minute is over before a JVM that compiles for hours would be fast.
-    options.conf = ["spark.driver.defaultJavaOptions=-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"]
+    settings = {"spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"}
+    options = SessionOptions("delta", master="local[2]", settings=settings, scratch=places.scratch, is_verbose=True)
     with session_for(options, plans, _warn) as (spark, seconds):
         _tell("session", seconds=seconds)
         runs = run_jobs(spark, plans, Metrics(), _report, _warn)

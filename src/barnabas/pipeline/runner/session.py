@@ -1,0 +1,93 @@
+"""The Spark session that runs share: its packages and cores, and the locks of their checkpoints."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOptions:
+    """How Spark is started.
+
+    Attributes:
+        table_format: Of the tables; None: there are none.
+        event_format: json or avro.
+        master: Where Spark runs; empty: here, with two cores for each run.
+        settings: Spark's own, over those that are chosen.
+        scratch: For what is needed while it runs; None: a temporary directory.
+        is_verbose: Whether Spark's log goes to standard error.
+    """
+
+    table_format: str | None
+    event_format: str = "json"
+    master: str | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+    scratch: Path | None = None
+    is_verbose: bool = False
+
+
+class Locked(Protocol):
+    """What a plan says of its checkpoint."""
+
+    @property
+    def run(self) -> str:
+        """What the run is called."""
+
+    @property
+    def checkpoint(self) -> str:
+        """The directory of all checkpoints."""
+
+    @property
+    def give_up_s(self) -> float:
+        """How long to wait for an earlier run of the same name."""
+
+
+@contextmanager
+def session_for(
+    options: SessionOptions, plans: Sequence[Locked], warn: Callable[[str], None]
+) -> Iterator[tuple[SparkSession, float]]:
+    """Give a Spark session for runs, with their checkpoints locked, and the seconds that its start took."""
+    from barnabas.pipeline.spark.session import AVRO, KAFKA_CONNECTOR, checkpoint_lock, spark_session
+    from barnabas.pipeline.tables.places import requirements_of
+
+    began_s = time.monotonic()
+    packages, settings = [KAFKA_CONNECTOR], {"spark.scheduler.mode": "FAIR"}
+    if options.event_format == "avro":
+        packages.append(AVRO)
+    if options.table_format is not None:
+        own_packages, own_settings = requirements_of(options.table_format)
+        packages += own_packages
+        settings |= own_settings
+    # Tasks that a quota holds keep their cores: so each run has two of its own.
+    settings["spark.master"] = options.master or f"local[{2 * max(1, len(plans))}]"
+    settings |= options.settings
+    with ExitStack() as stack:
+        locks = []
+        for plan in plans:
+            if "://" in plan.checkpoint:
+                continue
+            path = Path(plan.checkpoint).absolute() / f"{plan.run.replace('/', '-')}.lock"
+            waits = partial(warn, f"an earlier run of {plan.run} is about to end; waiting for it")
+            locks.append(stack.enter_context(checkpoint_lock(path, plan.give_up_s, waits)))
+        scratch = options.scratch
+        if scratch is None:
+            scratch = Path(stack.enter_context(TemporaryDirectory(prefix="barnabas-", ignore_cleanup_errors=True)))
+        log = None if options.is_verbose else scratch / "spark.log"
+        scratch.mkdir(parents=True, exist_ok=True)
+        name = "barnabas-" + "-".join(plan.run.replace("/", "-") for plan in plans)
+        spark = stack.enter_context(
+            spark_session(
+                name, scratch=scratch / "spark", packages=",".join(packages), settings=settings, locks=locks, log=log
+            )
+        )
+        yield spark, round(time.monotonic() - began_s, 1)
