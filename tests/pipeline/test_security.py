@@ -294,7 +294,7 @@ def test_each_sign_of_a_crawler_holds_for_what_it_says_alone(spark: SparkSession
         f"{name} {'DOUBLE' if isinstance(value, float) else 'BIGINT'}" for name, value in PERSON.items()
     )
     figures = spark.createDataFrame([(name, *values.values()) for name, values in cases], schema)
-    held = F.concat_ws(",", *(F.when(F.expr(sign.holds), F.lit(sign.name)) for sign in VISITOR_SIGNS))
+    held = F.concat_ws(",", *(F.when(F.expr(sign.condition), F.lit(sign.name)) for sign in VISITOR_SIGNS))
     assert [tuple(row) for row in figures.select("name", held).collect() if row[0] != row[1]] == []
     assert set(SIGNS_OF) == {"", *(sign.name for sign in VISITOR_SIGNS)}
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING
 
+from barnabas.pipeline.mirror.mirror_progress import MirrorProgress
 from barnabas.pipeline.mirror.plan import MirrorPlan, check_clusters, is_mirrored
 from barnabas.pipeline.mirror.rows import COLUMNS, packed_records
-from barnabas.pipeline.mirror.standing import Standing
 from barnabas.pipeline.mirror.table import MirrorFencedError
 from barnabas.pipeline.mirror.targets import Targets
 from barnabas.pipeline.mirror.task import MirrorTask, TaskReport, mirror_partition
@@ -82,7 +82,7 @@ class MirrorRun(QueryRun):
         self._spark = spark
         self._targets = Targets(plan, source, target, warn)
         self._target = target
-        self._standing = Standing(plan, source, warn)
+        self._progress = MirrorProgress(plan, source, warn)
         self._target_id = ""
         self._starts: Offsets = {}
         # What the plan's start means, until it is in the table; None: not known yet.
@@ -91,12 +91,12 @@ class MirrorRun(QueryRun):
 
     def close(self) -> None:
         """Let go of the connections."""
-        self._standing.table.close()
+        self._progress.table.close()
 
     @property
     def source_cluster_id(self) -> str:
         """The source's own id; empty before the first `start`."""
-        return self._standing.source_cluster_id
+        return self._progress.source_cluster_id
 
     def _start_queries(self) -> None:
         source_id, self._target_id = self._source.cluster_id(), self._target.cluster_id()
@@ -104,7 +104,7 @@ class MirrorRun(QueryRun):
         self._topics = self._find_topics()
         self._targets.forget()
         self._targets.prepare_table()
-        self._standing.claim(source_id)
+        self._progress.claim(source_id)
         extents = self._source.extents(self._topics)
         self._targets.prepare(
             {topic: {number: each.end_offset for number, each in found.items()} for topic, found in extents.items()}
@@ -126,15 +126,15 @@ class MirrorRun(QueryRun):
 
     def _find_starts(self, extents: Extents) -> Offsets:
         """Give where each partition goes on, or begins."""
-        positions = self._standing.positions(extents)
+        positions = self._progress.positions(extents)
         if self._chosen is None:
             # The plan's start is for a mirror that has nothing yet: what comes later is mirrored from its first record.
             is_first = not positions and self.plan.start != Bound()
             self._chosen = start_offsets(self._source, self.plan.start, extents) if is_first else {}
         if self._chosen:
-            self._standing.begin(self._chosen)
+            self._progress.begin(self._chosen)
             self._chosen = {}
-            positions = self._standing.positions(extents)
+            positions = self._progress.positions(extents)
         initial = start_offsets(self._source, Bound(), extents)
         return {
             topic: {number: positions.get(topic, {}).get(number, initial[topic][number]) for number in partitions}
@@ -166,8 +166,8 @@ class MirrorRun(QueryRun):
     def _mirror_batch(self, records: DataFrame, batch_id: int, ends: Offsets) -> BatchReport:
         began_s = time.monotonic()
         self._targets.prepare(ends)
-        self._standing.table.refresh()
-        self._standing.check()
+        self._progress.table.refresh()
+        self._progress.check()
         task = self._task(ends)
 
         def mirror(packed: Iterable[bytes]) -> Iterator[TaskReport]:
@@ -191,11 +191,11 @@ class MirrorRun(QueryRun):
         )
 
     def _task(self, ends: Offsets) -> MirrorTask:
-        table = self._standing.table
+        table = self._progress.table
         hints: dict[str, dict[int, Hint]] = {}
         for topic, partitions in ends.items():
             for number, end_offset in partitions.items():
-                source = self._standing.partition(topic, number)
+                source = self._progress.partition(topic, number)
                 extent = self._extents.get(topic, {}).get(number)
                 log_start = extent.start_offset if extent else 0
                 segments = table.offsets.segments.get(source, {})
@@ -214,7 +214,7 @@ class MirrorRun(QueryRun):
             self._target_id,
             self.plan.target,
             self.plan.topic_prefix,
-            self._standing.generation,
+            self._progress.generation,
             hints,
         )
 

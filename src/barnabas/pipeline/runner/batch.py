@@ -16,7 +16,7 @@ from barnabas.pipeline.runner.inputs import REASON, RecordParser, at_or_after, b
 from barnabas.pipeline.runner.outputs import TableWriter, TopicWriter, write_rows
 from barnabas.pipeline.runner.plan import Delivery
 from barnabas.pipeline.runner.positions import clamped
-from barnabas.pipeline.runner.stand import Span, Stand
+from barnabas.pipeline.runner.progress_file import ProgressFile, Span
 from barnabas.pipeline.tables.table import Mark, Offsets
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class BatchRunner:
         side_inputs: Callable[[], Mapping[str, DataFrame]],
         until: Offsets | None,
         delivery: Delivery,
-        stand: Stand | None,
+        progress_file: ProgressFile | None,
     ) -> None:
         """Describe what is to be done with each batch.
 
@@ -73,7 +73,7 @@ class BatchRunner:
             side_inputs: Gives the tables that the job reads, by input.
             until: Offsets at which the run ends; None: none.
             delivery: How often a row may be there.
-            stand: Where it is noted how far the run is, if no table says it.
+            progress_file: Where it is noted how far the run is, if no table says it.
         """
         self._job = job
         self._parameters = parameters
@@ -85,7 +85,7 @@ class BatchRunner:
         self._side_inputs = side_inputs
         self._until = until
         self._delivery = delivery
-        self._stand = stand
+        self._progress_file = progress_file
 
     def run(self, records: DataFrame, batch_id: int, starts: Offsets, ends: Offsets) -> BatchReport:
         """Do one batch.
@@ -115,16 +115,16 @@ class BatchRunner:
                 return self._job.transform({**own, **self._side_inputs()}, self._parameters)
 
             is_noted_first = self._delivery is Delivery.AT_MOST_ONCE
-            if self._stand is not None and is_noted_first:
-                self._stand.advance(span)
+            if self._progress_file is not None and is_noted_first:
+                self._progress_file.advance(span)
             if counted.dead_letter_count:
                 self._dead_letters.write(parsed.where(f"{REASON} IS NOT NULL"))
             if misfit_count:
                 for rows in misfits:
                     self._dead_letters.write(rows)
             write_rows(self._job, self._writers, self._topics, compute, span, self._delivery)
-            if self._stand is not None and not is_noted_first:
-                self._stand.advance(span)
+            if self._progress_file is not None and not is_noted_first:
+                self._progress_file.advance(span)
         finally:
             parsed.unpersist()
         return BatchReport(

@@ -25,13 +25,13 @@ from barnabas.pipeline.runner.losses import DataLossError, find_losses, keep_los
 from barnabas.pipeline.runner.outputs import TableWriter, TopicWriter, open_tables
 from barnabas.pipeline.runner.plan import Bound, OnDataLoss, PlanError, RunPlan
 from barnabas.pipeline.runner.positions import Extents, earliest_of, is_reached, merged
+from barnabas.pipeline.runner.progress_file import ProgressFile, Span
 from barnabas.pipeline.runner.query import QueryStoppedError, first_line, matching_topics
 from barnabas.pipeline.runner.query_run import QueryRun
 from barnabas.pipeline.runner.quota import READ
 from barnabas.pipeline.runner.quota_client import QuotaClient
 from barnabas.pipeline.runner.reading import Allowance, Reading
 from barnabas.pipeline.runner.refresh import refresh
-from barnabas.pipeline.runner.stand import Span, Stand
 from barnabas.pipeline.runner.writing import Writing, WritingStoppedError
 from barnabas.pipeline.tables.places import open_table
 from barnabas.pipeline.tables.table import Offsets, Progress, TableError
@@ -205,7 +205,7 @@ class JobRun(QueryRun):
             lines.append("its checkpoint goes: it will start from that place, with no state")
             if not is_dry:
                 self._files.remove()
-                Stand(self._files, self.plan.run, self._cluster_id).rebase(wanted)
+                ProgressFile(self._files, self.plan.run, self._cluster_id).rebase(wanted)
         return lines
 
     def tables(self) -> dict[str, DataFrame]:
@@ -324,17 +324,17 @@ class JobRun(QueryRun):
     # Queries.
 
     def _start_without_state(self, extents: Extents) -> None:
-        stand = None if self._writers else Stand(self._files, self.plan.run, self._cluster_id)
-        places = [writer.offsets for writer in self._writers.values()] if stand is None else [stand.offsets]
+        progress_file = None if self._writers else ProgressFile(self._files, self.plan.run, self._cluster_id)
+        kept = list(self._writers.values()) if progress_file is None else [progress_file]
+        places = [each.offsets for each in kept]
         positions = earliest_of(places)
-        progresses = [writer.progress for writer in self._writers.values()] if stand is None else [stand.progress]
-        noted = [progress for progress in progresses if progress is not None]
+        noted = [each.progress for each in kept if each.progress is not None]
         resumed = self._check_losses(positions, extents, noted)
         if resumed:
             for writer in self._writers.values():
                 writer.rebase(self._spark, resumed)
-            if stand is not None:
-                stand.rebase(resumed)
+            if progress_file is not None:
+                progress_file.rebase(resumed)
             positions = merged(positions, resumed)
         initial = self._initial(extents, is_first=not any(places))
         starts = {
@@ -353,7 +353,7 @@ class JobRun(QueryRun):
             self._side_inputs,
             self._until,
             self.plan.delivery,
-            stand,
+            progress_file,
         )
         checkpoint = f"{self.plan.job_checkpoint}/batches"
         Files(self._spark, checkpoint).remove()
@@ -379,17 +379,24 @@ class JobRun(QueryRun):
         names = sorted({self._job.rows_of(output) for output in self._job.outputs if not self._is_derived(output)})
         checkpoints = {name: f"{self.plan.job_checkpoint}/{name}" for name in names}
         places = {name: committed_offsets(Files(self._spark, path)) for name, path in checkpoints.items()}
-        stand = Stand(Files(self._spark, f"{self.plan.job_checkpoint}/dead-letters"), self.plan.run, self._cluster_id)
+        progress_file = ProgressFile(
+            Files(self._spark, f"{self.plan.job_checkpoint}/dead-letters"), self.plan.run, self._cluster_id
+        )
         known = [offsets for offsets in places.values() if offsets is not None]
-        resumed = self._check_losses(earliest_of(known), extents, [stand.progress] if stand.progress else [])
+        resumed = self._check_losses(
+            earliest_of(known), extents, [progress_file.progress] if progress_file.progress else []
+        )
         if resumed:
-            stand.rebase(resumed)
+            progress_file.rebase(resumed)
             for name, offsets in places.items():
                 if offsets is not None:
                     reposition(Files(self._spark, checkpoints[name]), resumed)
         initial = self._initial(extents, is_first=not known)
         starts = {
-            topic: {number: stand.offsets.get(topic, {}).get(number, initial[topic][number]) for number in partitions}
+            topic: {
+                number: progress_file.offsets.get(topic, {}).get(number, initial[topic][number])
+                for number in partitions
+            }
             for topic, partitions in extents.items()
         }
         self.figures.positions = starts
@@ -410,7 +417,7 @@ class JobRun(QueryRun):
             dict,
             None,
             self.plan.delivery,
-            stand,
+            progress_file,
         )
         checkpoint = f"{self.plan.job_checkpoint}/dead-letters/batches"
         Files(self._spark, checkpoint).remove()

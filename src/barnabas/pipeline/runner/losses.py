@@ -20,7 +20,7 @@ from barnabas.pipeline.runner.cluster import Cluster
 from barnabas.pipeline.runner.outputs import TableWriter, open_tables
 from barnabas.pipeline.runner.plan import Delivery, RunPlan
 from barnabas.pipeline.runner.positions import Extents, LostRange, lost_ranges, readable_marks
-from barnabas.pipeline.runner.stand import Span
+from barnabas.pipeline.runner.progress_file import Span
 from barnabas.pipeline.tables.table import Mark, Offsets, Progress
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from barnabas.pipeline.job import Job, Mode, TableOutput, TopicOutput
 from barnabas.pipeline.runner.cluster import Cluster
 from barnabas.pipeline.runner.plan import Delivery, RunPlan
 from barnabas.pipeline.runner.positions import is_reached
-from barnabas.pipeline.runner.stand import Span, advanced, rebased
+from barnabas.pipeline.runner.progress_file import Span, advanced, rebased
 from barnabas.pipeline.runner.writing import Writing
 from barnabas.pipeline.tables.places import open_table
 from barnabas.pipeline.tables.table import Offsets, Progress, Table, TableError

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from barnabas.pipeline.job import Job, Parameters
 from barnabas.pipeline.runner.outputs import TableWriter, TopicWriter
 from barnabas.pipeline.runner.plan import Delivery
-from barnabas.pipeline.runner.stand import Span
+from barnabas.pipeline.runner.progress_file import Span
 from barnabas.pipeline.tables.table import Offsets, TableError
 
 if TYPE_CHECKING:

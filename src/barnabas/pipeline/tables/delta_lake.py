@@ -114,8 +114,8 @@ class DeltaLakeTable:
 
     def append(self, rows: DataFrame, progress: Progress, partition_by: Sequence[str] = ()) -> None:
         def write(note: str) -> None:
-            fitting = self._fitting(rows)
-            writer = self._writer(fitting, note, progress).mode("append").option("mergeSchema", "true")
+            aligned_rows = self._aligned(rows)
+            writer = self._writer(aligned_rows, note, progress).mode("append").option("mergeSchema", "true")
             writer.partitionBy(*partition_by).save(self._directory.uri())
 
         self._commit(progress, write)
@@ -126,11 +126,11 @@ class DeltaLakeTable:
             return
 
         def write(note: str) -> None:
-            fitting = self._fitting(rows)
-            spark = fitting.sparkSession
+            aligned_rows = self._aligned(rows)
+            spark = aligned_rows.sparkSession
             view = f"barnabas_{uuid.uuid4().hex}"
             # The row takes the other one's place, whole: what it does not have is null then.
-            with_all_columns(fitting, self._schema()).createOrReplaceTempView(view)
+            with_all_columns(aligned_rows, self._schema()).createOrReplaceTempView(view)
             same = " AND ".join(f"there.{quoted(name)} <=> new.{quoted(name)}" for name in key)
             try:
                 # In this release `WITH SCHEMA EVOLUTION` in the command itself adds no column.
@@ -208,10 +208,10 @@ class DeltaLakeTable:
     def _file_count(self) -> int:
         return int(self._spark.sql(f"DESCRIBE DETAIL {self._sql_name}").collect()[0]["numFiles"])
 
-    def _fitting(self, rows: DataFrame) -> DataFrame:
-        fitting = aligned(rows, self._schema() if self.exists() else None, self._location)
-        self._map_names(fitting.columns)
-        return fitting
+    def _aligned(self, rows: DataFrame) -> DataFrame:
+        aligned_rows = aligned(rows, self._schema() if self.exists() else None, self._location)
+        self._map_names(aligned_rows.columns)
+        return aligned_rows
 
     def _map_names(self, names: Sequence[str]) -> None:
         """Make the table one whose columns may have any name, when one is there that needs it.

@@ -78,17 +78,17 @@ class ParquetTable:
                     f"and can't be by {', '.join(partition_by)} from now on"
                 )
             partition_by = there
-        fitting = self._fitting(rows, schema)
+        aligned_rows = self._aligned(rows, schema)
         staged = self._commits.stage(progress.run)
         try:
-            self._write(fitting, staged, partition_by)
+            self._write(aligned_rows, staged, partition_by)
         except Exception:
             # One that took itself for the same run has removed what this one was writing: it came first, or will.
             check_sequence(self._commits.snapshot().runs.get(progress.run), progress, self._location)
             if not self._commits.work.exists(staged):
                 raise moved(progress, self._location) from None
             raise
-        note = self._note(snapshot, merged(schema, fitting.schema), partition_by, progress)
+        note = self._note(snapshot, merged(schema, aligned_rows.schema), partition_by, progress)
         name = commit_name(progress.run, progress.sequence)
         if not self._commits.put(staged, note, name):
             raise moved(progress, self._location)
@@ -103,10 +103,10 @@ class ParquetTable:
         for _ in range(_TRIES):
             snapshot = self._commits.snapshot()
             check_sequence(snapshot.runs.get(progress.run), progress, self._location)
-            fitting = self._fitting(rows, None)
+            aligned_rows = self._aligned(rows, None)
             staged = self._commits.stage(progress.run)
-            self._write(fitting, staged, partition_by)
-            note = self._note(snapshot, merged(None, fitting.schema), partition_by, progress)
+            self._write(aligned_rows, staged, partition_by)
+            note = self._note(snapshot, merged(None, aligned_rows.schema), partition_by, progress)
             if self._swap(staged, note, progress, snapshot.commits):
                 return
         raise self._busy()
@@ -198,7 +198,7 @@ class ParquetTable:
             schema = merged(schema, StructType.fromJson(json.loads(note.schema)))
         return schema
 
-    def _fitting(self, rows: DataFrame, schema: StructType | None) -> DataFrame:
+    def _aligned(self, rows: DataFrame, schema: StructType | None) -> DataFrame:
         if COMMIT_COLUMN in (name.lower() for name in rows.columns):
             raise TableError(f"{self._location}: a Parquet table has no room for a column {COMMIT_COLUMN}: rename it")
         return aligned(rows, schema, self._location)

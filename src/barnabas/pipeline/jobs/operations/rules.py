@@ -260,8 +260,8 @@ def _beyond(parameters: Parameters) -> Column:
 
     median, factor = F.col("median"), F.lit(float(parameters["change_factor"]))
     floor = F.when(F.col("is_count"), F.sqrt("median")).otherwise(median * 0.1)
-    usual = F.greatest(F.col("distance") * MAD_TO_DEVIATION, floor)
-    far = usual * F.lit(float(parameters["change_deviations"]))
+    deviation = F.greatest(F.col("distance") * MAD_TO_DEVIATION, floor)
+    far = deviation * F.lit(float(parameters["change_deviations"]))
     rise = F.greatest(median + far, median * factor, F.col("least"))
     return F.when(F.col("is_rise"), rise).otherwise(F.least(median - far, median / factor))
 

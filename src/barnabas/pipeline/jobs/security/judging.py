@@ -66,11 +66,11 @@ EVIDENCE = {
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """One claim. `holds` and `says` are Spark SQL over the figures: a condition, and a text."""
+    """One claim. `condition` and `says` are Spark SQL over the figures: a condition, and a text."""
 
     name: str
     points: int
-    holds: str
+    condition: str
     says: str
 
 
@@ -97,12 +97,12 @@ def judge(figures: DataFrame, rule: Rule, subject_kind: str, who: Sequence[str],
     from pyspark.sql import functions as F
 
     def each(of: str) -> list[Column]:
-        return [F.when(F.expr(sign.holds), F.expr(getattr(sign, of))) for sign in rule.signs]
+        return [F.when(F.expr(sign.condition), F.expr(getattr(sign, of))) for sign in rule.signs]
 
     points = reduce(
-        lambda total, sign: total + F.when(F.expr(sign.holds), sign.points).otherwise(0), rule.signs, F.lit(0)
+        lambda total, sign: total + F.when(F.expr(sign.condition), sign.points).otherwise(0), rule.signs, F.lit(0)
     )
-    names = [F.when(F.expr(sign.holds), F.lit(sign.name)) for sign in rule.signs]
+    names = [F.when(F.expr(sign.condition), F.lit(sign.name)) for sign in rule.signs]
     judged = (
         figures.withColumn("points", points)
         .where(F.col("points") >= rule.least_points)

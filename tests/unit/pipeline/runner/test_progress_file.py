@@ -1,6 +1,6 @@
 """What a batch adds to a run's progress."""
 
-from barnabas.pipeline.runner.stand import Span, advanced, rebased
+from barnabas.pipeline.runner.progress_file import Span, advanced, rebased
 from barnabas.pipeline.tables.table import Mark, Progress
 
 OLDER = Progress("r", 3, "c", {"t": {0: 100, 1: 10}}, {"t": {0: Mark(99, 1, 2)}})

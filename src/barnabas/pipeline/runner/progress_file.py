@@ -1,4 +1,4 @@
-"""Where a run stands: what a batch adds to its progress, and the file that keeps it where no table does."""
+"""A run's progress: what a batch adds to it, and the file that keeps it where no table does."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ def _next(older: Progress | None) -> int:
     return (older.sequence if older else 0) + 1
 
 
-class Stand:
+class ProgressFile:
     """A run's progress in a file of its checkpoint, for a job that writes topics alone, or keeps state."""
 
     def __init__(self, files: Files, run: str, cluster_id: str) -> None:

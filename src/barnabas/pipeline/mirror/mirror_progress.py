@@ -1,4 +1,4 @@
-"""Where a source's mirror stands, as the target's table has it: whose it is, how far it is, what was lost meanwhile."""
+"""A mirror's progress in the target's table: whose it is, how far it is, what was lost meanwhile."""
 
 import os
 import platform
@@ -22,8 +22,8 @@ _REMEDY = (
 )
 
 
-class Standing:
-    """One source's mirror in the table.
+class MirrorProgress:
+    """One source's rows in the table, claimed for this process.
 
     Attributes:
         table: The target's.
