@@ -10,48 +10,11 @@ from random import Random
 from barnabas.pipeline.sources.social.chance import pick, seeded, whole
 from barnabas.pipeline.sources.social.plan import SitePlan
 
-_FIRST_NAMES = [
-    "anna",
-    "bert",
-    "clara",
-    "david",
-    "elif",
-    "farid",
-    "greta",
-    "hamid",
-    "ines",
-    "jonas",
-    "kim",
-    "lena",
-    "marek",
-    "nadia",
-    "omar",
-    "petra",
-    "quentin",
-    "rosa",
-    "samir",
-    "tilda",
-    "ugur",
-    "vera",
-    "wen",
-    "xenia",
-    "yusuf",
-    "zoe",
-    "amir",
-    "bianca",
-    "carlos",
-    "daria",
-    "emil",
-    "fatma",
-    "goran",
-    "hana",
-    "ivan",
-    "julia",
-    "kofi",
-    "laila",
-    "milan",
-    "nina",
-]
+_FIRST_NAMES = """
+    anna bert clara david elif farid greta hamid ines jonas kim lena marek nadia omar petra quentin rosa samir
+    tilda ugur vera wen xenia yusuf zoe amir bianca carlos daria emil fatma goran hana ivan julia kofi laila
+    milan nina
+""".split()  # noqa: SIM905  # a list of one word a line is three pages long
 
 _CHROME = "Mozilla/5.0 ({system}) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{version}.0.0.0 Safari/537.36"
 _FIREFOX = "Mozilla/5.0 ({system}; rv:{version}.0) Gecko/20100101 Firefox/{version}.0"
