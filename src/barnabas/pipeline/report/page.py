@@ -2,50 +2,65 @@
 
 The page itself forbids the browser all requests (its content security policy), so that a report can be mailed and
 opened anywhere. It follows the reader's system (dark or light), and is as wide as its window: two columns of cards, or
-one on a phone.
+one on a phone. What it looks like stands in `page.html.jinja` and `style.css`; `sections.py` works out what it shows.
 """
 
-from html import escape
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
 
 from barnabas.pipeline.report import sections, text
 from barnabas.pipeline.report.data import ReportData, Totals
-from barnabas.pipeline.report.style import CSS
+from barnabas.pipeline.report.time_plot import TimePlot, draw, rows
 
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+if TYPE_CHECKING:
+    from jinja2 import Template
+    from markupsafe import Markup
 
 
 def render(data: ReportData) -> str:
-    """Give the whole page; it can be written as UTF-8 whatever the data holds."""
-    cards = "".join(section for make in sections.ALL if (section := make(data)) is not None)
-    title = escape(text.plain(data.title))
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<link rel="icon" href="data:,"><title>{title}</title><style>{CSS}</style></head>\n<body><main>'
-        f"<header><h1>{title}</h1>{_period(data)}</header>{_tiles(data.totals) if data.totals else ''}"
-        f'<div class="cards">{cards}</div>{_foot(data)}</main></body></html>\n'
+    """Return the whole page; it can be written as UTF-8 whatever the data holds."""
+    return _template().render(data=data, **{name: part(data) for name, part in sections.PARTS.items()})
+
+
+@cache
+def _template() -> Template:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("barnabas.pipeline", "report"), autoescape=True, undefined=StrictUndefined
     )
+    environment.filters |= {
+        "plain": text.plain,
+        "shown": _shown,
+        "number": text.number,
+        "moment": lambda value: text.moment(text.naive(value)),
+        "duration": text.duration,
+        "draw": _drawn,
+        "rows": rows,
+        "ranked": sections.ranked,
+        "tiles": _tiles,
+    }
+    return environment.get_template("page.html.jinja")
 
 
-def _period(data: ReportData) -> str:
-    totals = data.totals
-    if totals is None or totals.first_event is None or totals.last_event is None:
-        return '<p class="soft">All times are UTC.</p>'
-    first, last = text.naive(totals.first_event), text.naive(totals.last_event)
-    return f'<p class="soft">{text.moment(first)} to {text.moment(last)}; all times are UTC.</p>'
+def _shown(value: str, longest: int = text.LONGEST_SHOWN) -> Markup:
+    from markupsafe import Markup
+
+    return Markup(text.shown(value, longest))
 
 
-def _foot(data: ReportData) -> str:
-    if data.made_at is None:
-        return ""
-    return f'<footer class="soft">Made {text.moment(text.naive(data.made_at))} UTC by Barnabas.</footer>'
+def _drawn(plot: TimePlot) -> Markup:
+    from markupsafe import Markup
+
+    return Markup(draw(plot))
 
 
-def _tiles(totals: Totals) -> str:
+def _tiles(totals: Totals) -> list[tuple[str, str]]:
     errors = totals.client_errors + totals.server_errors
     length = "–" if totals.median_length_s is None else text.duration(totals.median_length_s)
-    figures = (
+    return [
         ("Views", text.number(totals.views)),
         ("Visitors", text.number(totals.visitors)),
         ("Sessions", text.number(totals.sessions)),
@@ -54,9 +69,4 @@ def _tiles(totals: Totals) -> str:
         ("Errors", text.share(errors, totals.views)),
         ("Declared crawlers", text.share(totals.crawler_views, totals.views)),
         ("Sent", text.size(totals.bytes)),
-    )
-    return (
-        '<dl class="tiles">'
-        + "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in figures)
-        + "</dl>"
-    )
+    ]

@@ -1,164 +1,152 @@
-"""The sections of the page, in their order: each gives its card, or None where its data was not asked for."""
+"""What the page's sections show that is more than a list: plots, the funnel, times of alerts, lags.
 
-from collections.abc import Callable, Sequence
+A part that was not asked for is None; of a plot without anything to show, a text says so.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, time, timedelta
-from html import escape
+from typing import NamedTuple
 
 from barnabas.pipeline.report import text
-from barnabas.pipeline.report.data import Alert, Counted, Day, Hour, Item, Ranking, ReportData, Verdict
-from barnabas.pipeline.report.parts import Bar, bars, card, counted, nothing, plot_with_figures
+from barnabas.pipeline.report.data import Alert, Counted, Day, Hour, Ranking, ReportData
 from barnabas.pipeline.report.time_plot import Series, TimePlot, buckets
-
-Section = Callable[[ReportData], str | None]
 
 _DAY = timedelta(days=1)
 _MOST_DAYS = 366
 _MOST_LAGS = 24
 
 
-def views_over_time(data: ReportData) -> str | None:
-    """Views by people and by declared crawlers."""
-    if data.hours is None:
-        return None
+class Plotted(NamedTuple):
+    """A plot; `column` heads the first column of the same as a table."""
+
+    about: str
+    plot: TimePlot
+    column: str
+
+
+class Bar(NamedTuple):
+    """A row: `name` may be anything; `said` is the value as people read it.
+
+    `note` stands below the value and is short, `detail` below the bar.
+    """
+
+    name: str
+    value: float
+    said: str
+    note: str = ""
+    detail: str = ""
+
+
+class Bars(NamedTuple):
+    """Names with a bar each."""
+
+    title: str
+    about: str
+    heads: tuple[str, str]
+    bars: list[Bar]
+
+
+class Span(NamedTuple):
+    """An alert, and where its time lies in that of all: percent from the left, and of the width."""
+
+    alert: Alert
+    length_s: float
+    left: float
+    width: float
+
+
+class Spans(NamedTuple):
+    """The alerts' times."""
+
+    about: str
+    spans: list[Span]
+
+
+def views(data: ReportData) -> Plotted | str | None:
+    """Return views by people and by declared crawlers."""
     if not data.hours:
-        return card("Views", "", nothing("No page was viewed."))
+        return None if data.hours is None else "No page was viewed."
     start, step, by_column = _by_column(data.hours)
     crawlers = tuple(sum(hour.crawler_views for hour in hours) for hours in by_column)
-    views = tuple(sum(hour.views for hour in hours) for hours in by_column)
-    people = tuple(total - part for total, part in zip(views, crawlers, strict=True))
-    plot = TimePlot(
-        "views",
-        "Views over time",
-        "views",
-        start,
-        step,
-        (Series("people", "s1", people), Series("declared crawlers", "s2", crawlers)),
-    )
-    return card("Views", f"Each column is {_step_name(step)}", plot_with_figures(plot, "from"))
+    people = tuple(sum(hour.views for hour in hours) - part for hours, part in zip(by_column, crawlers, strict=True))
+    series = (Series("people", "s1", people), Series("declared crawlers", "s2", crawlers))
+    plot = TimePlot("views", "Views over time", "views", start, step, series)
+    return Plotted(f"Each column is {_step_name(step)}", plot, "from")
 
 
-def visitors(data: ReportData) -> str | None:
-    """Visitors and sessions per day."""
-    if data.days is None:
-        return None
+def visitors(data: ReportData) -> Plotted | str | None:
+    """Return visitors and sessions per day."""
     if not data.days:
-        return card("Visitors and sessions", "", nothing("Nobody came."))
+        return None if data.days is None else "Nobody came."
     days = _whole_days(data.days)
-    plot = TimePlot(
-        "visitors",
-        "Visitors and sessions per day",
-        "visitors",
-        datetime.combine(days[0].day, time()),
-        _DAY,
-        (
-            Series("visitors", "s1", tuple(day.visitors for day in days)),
-            Series("sessions", "s2", tuple(day.sessions for day in days)),
-        ),
-        is_stacked=False,
+    series = (
+        Series("visitors", "s1", tuple(day.visitors for day in days)),
+        Series("sessions", "s2", tuple(day.sessions for day in days)),
     )
-    return card(
-        "Visitors and sessions", "Per day; a visitor is an address with an agent", plot_with_figures(plot, "day")
-    )
+    plot = TimePlot("visitors", "Visitors and sessions per day", "visitors", _first(days), _DAY, series, False)
+    return Plotted("Per day; a visitor is an address with an agent", plot, "day")
 
 
-def sessions(data: ReportData) -> str | None:
-    """Sessions per day: of one page, of more."""
+def sessions(data: ReportData) -> Plotted | str | None:
+    """Return sessions per day: of one page, of more."""
     if data.days is None:
         return None
     days = _whole_days(data.days)
     session_count = sum(day.sessions for day in days)
     if not session_count:
-        return card("Sessions", "", nothing("There was no session."))
-    plot = TimePlot(
-        "sessions",
-        "Sessions per day",
-        "sessions",
-        datetime.combine(days[0].day, time()),
-        _DAY,
-        (
-            Series("of several pages", "s1", tuple(day.sessions - day.bounces for day in days)),
-            Series("of one page", "s2", tuple(day.bounces for day in days)),
-        ),
+        return "There was no session."
+    series = (
+        Series("of several pages", "s1", tuple(day.sessions - day.bounces for day in days)),
+        Series("of one page", "s2", tuple(day.bounces for day in days)),
     )
-    mean = sum(day.session_length_s for day in days) / session_count
-    about = f"Per day on which they began; {text.duration(mean)} from first to last view on average"
-    return card("Sessions", about, plot_with_figures(plot, "day"))
+    mean = text.duration(sum(day.session_length_s for day in days) / session_count)
+    about = f"Per day on which they began; {mean} from first to last view on average"
+    return Plotted(about, TimePlot("sessions", "Sessions per day", "sessions", _first(days), _DAY, series), "day")
 
 
-def errors(data: ReportData) -> str | None:
-    """The share of errors over time."""
-    if data.hours is None:
-        return None
+def errors(data: ReportData) -> Plotted | str | None:
+    """Return the share of errors over time."""
     if not data.hours:
-        return card("Errors", "", nothing("No page was viewed."))
+        return None if data.hours is None else "No page was viewed."
     start, step, by_column = _by_column(data.hours)
-    plot = TimePlot(
-        "errors",
-        "Share of views that were answered with an error",
-        "%",
-        start,
-        step,
-        (
-            Series("client errors (4xx)", "s1", _shares(by_column, lambda hour: hour.client_errors)),
-            Series("server errors (5xx)", "s3", _shares(by_column, lambda hour: hour.server_errors)),
-        ),
-        is_stacked=False,
+    series = (
+        Series("client errors (4xx)", "s1", _shares(by_column, lambda hour: hour.client_errors)),
+        Series("server errors (5xx)", "s3", _shares(by_column, lambda hour: hour.server_errors)),
     )
-    return card("Errors", f"Share of all views; each point is {_step_name(step)}", plot_with_figures(plot, "from"))
+    title = "Share of views that were answered with an error"
+    plot = TimePlot("errors", title, "%", start, step, series, False)
+    return Plotted(f"Share of all views; each point is {_step_name(step)}", plot, "from")
 
 
-def crawlers_share(data: ReportData) -> str | None:
-    """The crawlers' share of views per day."""
-    if data.days is None:
-        return None
+def crawlers_share(data: ReportData) -> Plotted | str | None:
+    """Return the crawlers' share of views per day."""
     if not data.days:
-        return card("Crawlers' share", "", nothing("No page was viewed."))
+        return None if data.days is None else "No page was viewed."
     days = _whole_days(data.days)
     shares = tuple(100 * day.crawler_views / day.views if day.views else 0.0 for day in days)
-    plot = TimePlot(
-        "crawlers",
-        "Share of views by declared crawlers per day",
-        "%",
-        datetime.combine(days[0].day, time()),
-        _DAY,
-        (Series("declared crawlers", "s2", shares),),
-    )
-    about = "Share of each day's views; a declared crawler says in its agent what it is"
-    return card("Crawlers' share", about, plot_with_figures(plot, "day"))
+    series = (Series("declared crawlers", "s2", shares),)
+    plot = TimePlot("crawlers", "Share of views by declared crawlers per day", "%", _first(days), _DAY, series)
+    return Plotted("Share of each day's views; a declared crawler says in its agent what it is", plot, "day")
 
 
-def funnel(data: ReportData) -> str | None:
-    """How far visitors came; where only views are known, how many pages sessions had."""
+def funnel(data: ReportData) -> Bars | None:
+    """Return how far visitors came; where only views are known, how many pages sessions had."""
     if data.funnel is None and data.depth is None:
         return None
     steps = data.funnel or ()
     if sum(step.count for step in steps[1:]):
         about = "Visitors who did one step after the other on a day, all days added up"
-        return card("Funnel", about, _steps(("step", "visitors"), steps))
-    if data.depth:
-        named = tuple(Counted(_pages(step.name), step.count) for step in data.depth)
-        return card("Depth", "How many pages a session had", _steps(("pages", "sessions"), named))
-    return card("Funnel", "", nothing("Nobody took the first step."))
+        return Bars("Funnel", about, ("step", "visitors"), _counted(steps, steps[0].count))
+    named = [Counted(f"{each.name} page{'s' * (each.name != '1')} or more", each.count) for each in data.depth or ()]
+    title = "Depth" if named else "Funnel"
+    bars = _counted(named, named[0].count) if named else []
+    return Bars(title, "How many pages a session had", ("pages", "sessions"), bars)
 
 
-def verdicts(data: ReportData) -> str | None:
-    """Who misbehaves, and why it is thought so."""
-    if data.verdicts is None:
-        return None
-    if not data.verdicts:
-        return card("Security", "", nothing("There is no verdict against anybody."), is_wide=True)
-    shown = len(data.verdicts)
-    about = f"{shown} of {text.number(max(shown, data.verdict_count))} verdicts against who does not say what he is"
-    items = "".join(f"<li>{_verdict(verdict)}</li>" for verdict in data.verdicts)
-    return card("Security", about, f'<ul class="list">{items}</ul>', is_wide=True)
-
-
-def alerts(data: ReportData) -> str | None:
-    """What was wrong, and when."""
-    if data.alerts is None:
-        return None
+def alert_spans(data: ReportData) -> Spans | None:
+    """Return when what was wrong was so."""
     if not data.alerts:
-        return card("Alerts", "", nothing("Nothing was wrong."), is_wide=True)
+        return None
     begin = min(text.naive(alert.since) for alert in data.alerts)
     end = max(text.naive(alert.resolved_at or alert.since) for alert in data.alerts)
     if data.totals is not None and data.totals.first_event and data.totals.last_event:
@@ -167,113 +155,46 @@ def alerts(data: ReportData) -> str | None:
     firing = sum(alert.resolved_at is None for alert in data.alerts)
     counts = f"{firing} firing, {len(data.alerts) - firing} resolved"
     about = f"{counts}; the bars run from {text.moment(begin)} to {text.moment(end)}"
-    items = "".join(f"<li>{_alert(alert, begin, end)}</li>" for alert in data.alerts)
-    return card("Alerts", about, f'<ul class="list">{items}</ul>', is_wide=True)
+    return Spans(about, [_span(alert, begin, end) for alert in data.alerts])
 
 
-def items(data: ReportData) -> str | None:
-    """What people care for most."""
+def items(data: ReportData) -> list[Bar] | None:
+    """Return what people care for most."""
     if data.items is None:
         return None
-    if not data.items:
-        return card("Ranking", "", nothing("No item has a score."))
-    rows = [Bar(item.name, item.score, text.decimal(item.score), detail=_of_item(item)) for item in data.items]
-    return card("Ranking", "Views, clicks and votes; older ones weigh less", bars(("item", "score"), rows, "s4"))
+    found = []
+    for item in data.items:
+        counts = ((item.views, "views"), (item.clicks, "clicks"), (item.votes, "votes"))
+        detail = ", ".join(f"{text.number(count)} {name}" for count, name in counts)
+        found.append(Bar(item.name, item.score, text.decimal(item.score), detail=detail))
+    return found
 
 
-def lags(data: ReportData) -> str | None:
-    """How far jobs are behind."""
+def lags(data: ReportData) -> Bars | None:
+    """Return how far jobs are behind."""
     if data.lags is None:
         return None
-    if not data.lags:
-        return card("Lag", "", nothing("No job reads a topic."))
-    rows = [
+    bars = [
         Bar(f"{text.plain(lag.job, 40)}: {lag.topic}-{lag.partition}", lag.records, text.number(lag.records))
         for lag in sorted(data.lags, key=lambda lag: (-lag.records, lag.job, lag.topic, lag.partition))[:_MOST_LAGS]
     ]
     total = sum(lag.records for lag in data.lags)
     about = f"Records of a partition that the job has not read yet: {text.number(total)} in {len(data.lags)} partitions"
-    if len(rows) < len(data.lags):
-        about += f"; the {len(rows)} with most"
-    return card("Lag", about, bars(("job: topic-partition", "records"), rows, "s2"), is_wide=True)
+    if len(bars) < len(data.lags):
+        about += f"; the {len(bars)} with most"
+    return Bars("Lag", about, ("job: topic-partition", "records"), bars)
 
 
-def _ranking(
-    part: Callable[[ReportData], Ranking | None], title: str, about: str, heads: tuple[str, str], empty: str, style: str
-) -> Section:
-    def section(data: ReportData) -> str | None:
-        ranking = part(data)
-        if ranking is None:
-            return None
-        if not ranking.top:
-            return card(title, "", nothing(empty))
-        return card(title, about, bars(heads, counted(ranking.top, ranking.total), style))
-
-    return section
+PARTS: Mapping[str, Callable[[ReportData], object]] = {
+    part.__name__: part
+    for part in (views, visitors, sessions, errors, crawlers_share, funnel, alert_spans, items, lags)
+}
+"""By the names that the page has for them."""
 
 
-# Two of about the same height follow each other: they stand side by side.
-ALL: tuple[Section, ...] = (
-    views_over_time,
-    visitors,
-    _ranking(lambda data: data.pages, "Pages", "What was viewed most", ("page", "views"), "No page was viewed.", "s1"),
-    _ranking(
-        lambda data: data.referrers,
-        "Referrers",
-        "Where visitors came from, as far as browsers say so",
-        ("site", "views"),
-        "Nobody came from another site.",
-        "s1",
-    ),
-    funnel,
-    sessions,
-    errors,
-    crawlers_share,
-    _ranking(
-        lambda data: data.missing_pages,
-        "Missing pages",
-        "Asked for and not there (404, 410)",
-        ("page", "requests"),
-        "Nothing was missing.",
-        "s3",
-    ),
-    _ranking(
-        lambda data: data.crawlers,
-        "Crawlers",
-        "Declared ones, by agent",
-        ("agent", "views"),
-        "No crawler has declared itself.",
-        "s2",
-    ),
-    _ranking(
-        lambda data: data.entry_pages,
-        "Entry pages",
-        "Where sessions began",
-        ("page", "sessions"),
-        "There was no session.",
-        "s1",
-    ),
-    _ranking(
-        lambda data: data.exit_pages,
-        "Exit pages",
-        "Where sessions ended",
-        ("page", "sessions"),
-        "There was no session.",
-        "s1",
-    ),
-    _ranking(
-        lambda data: data.searches,
-        "Searches",
-        "What was searched for",
-        ("query", "searches"),
-        "Nobody searched for anything.",
-        "s1",
-    ),
-    items,
-    verdicts,
-    alerts,
-    lags,
-)
+def ranked(ranking: Ranking | None) -> list[Bar] | None:
+    """Return the names with the most."""
+    return None if ranking is None else _counted(ranking.top, ranking.total)
 
 
 def _by_column(hours: Sequence[Hour]) -> tuple[datetime, timedelta, list[list[Hour]]]:
@@ -301,7 +222,7 @@ def _step_name(step: timedelta) -> str:
 
 
 def _whole_days(days: Sequence[Day]) -> list[Day]:
-    """Give the last year of days, in order and with those on which nothing was."""
+    """Return the last year of days, in order and with those on which nothing was."""
     if not days:
         return []
     known = {day.day: day for day in days}
@@ -311,47 +232,18 @@ def _whole_days(days: Sequence[Day]) -> list[Day]:
     return [known.get(day) or Day(day, 0, 0, 0, 0, 0, 0) for day in every]
 
 
-def _steps(heads: tuple[str, str], steps: Sequence[Counted]) -> str:
-    return bars(heads, counted(steps, steps[0].count))
+def _first(days: Sequence[Day]) -> datetime:
+    return datetime.combine(days[0].day, time())
 
 
-def _pages(least: str) -> str:
-    return "1 page or more" if least == "1" else f"{least} pages or more"
+def _counted(rows: Sequence[Counted], whole: int) -> list[Bar]:
+    """Return counts with their shares of a whole."""
+    return [Bar(row.name, row.count, text.number(row.count), text.share(row.count, whole)) for row in rows]
 
 
-def _verdict(verdict: Verdict) -> str:
-    seen = []
-    if verdict.first_seen is not None and verdict.last_seen is not None:
-        first, last = text.naive(verdict.first_seen), text.naive(verdict.last_seen)
-        seen.append(f"seen {text.moment(first)} to {text.moment(last)}")
-    if verdict.until is not None:
-        seen.append(f"holds until {text.moment(text.naive(verdict.until))}")
-    return (
-        f'<div class="head"><strong>{text.shown(verdict.subject)}</strong>'
-        f'<span class="chip">{escape(text.plain(verdict.what.replace("_", " "), 40))}</span>'
-        f'<span class="soft">{", ".join(seen)}</span></div><p>{text.shown(verdict.why, 400)}</p>'
-    )
-
-
-def _alert(alert: Alert, begin: datetime, end: datetime) -> str:
+def _span(alert: Alert, begin: datetime, end: datetime) -> Span:
     since = text.naive(alert.since)
     until = end if alert.resolved_at is None else text.naive(alert.resolved_at)
-    span = (end - begin) / timedelta(seconds=1) or 1.0
-    left = 100 * ((since - begin) / timedelta(seconds=1)) / span
-    width = 100 * ((until - since) / timedelta(seconds=1)) / span
-    is_firing = alert.resolved_at is None
-    when = f"since {text.moment(since)}"
-    if not is_firing:
-        length = text.duration((until - since) / timedelta(seconds=1))
-        when = f"{text.moment(since)} to {text.moment(until)} ({length})"
-    chip = '<span class="chip">firing</span>' if is_firing else '<span class="chip good">resolved</span>'
-    style = "span firing" if is_firing else "span"
-    return (
-        f'<div class="head"><strong>{text.shown(alert.name)}</strong>{text.shown(alert.subject)}{chip}'
-        f'<span class="soft">{when}</span></div><p>{text.shown(alert.sentence, 400)}</p>'
-        f'<span class="track"><span class="{style}" style="left:{left:.3f}%;width:{width:.3f}%"></span></span>'
-    )
-
-
-def _of_item(item: Item) -> str:
-    return f"{text.number(item.views)} views, {text.number(item.clicks)} clicks, {text.number(item.votes)} votes"
+    length_s = (until - since) / timedelta(seconds=1)
+    whole_s = (end - begin) / timedelta(seconds=1) or 1.0
+    return Span(alert, length_s, 100 * ((since - begin) / timedelta(seconds=1)) / whole_s, 100 * length_s / whole_s)

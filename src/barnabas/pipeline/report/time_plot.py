@@ -253,6 +253,14 @@ def _hints(plot: TimePlot, place: _Place) -> str:
     return "".join(drawn)
 
 
+def rows(plot: TimePlot) -> list[list[str]]:
+    """Return the same as a table: of each column its label, and the values of all series."""
+    return [
+        [column_label(plot, n), *(value_label(plot, series.values[n]) for series in plot.series)]
+        for n in range(plot.column_count)
+    ]
+
+
 def column_label(plot: TimePlot, n: int) -> str:
     """Say when a column begins."""
     begin = plot.start + n * plot.step
