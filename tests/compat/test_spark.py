@@ -58,7 +58,8 @@ def numbered(count: int, start: int = 0, partition_count: int = 2) -> list[Messa
 def test_batch_reads_records_as_they_are(
     spark: SparkSession, cluster: RunningBroker, librdkafka: Client, name: str
 ) -> None:
-    librdkafka.create_topic(name, 2, {})
+    # What is so old would be deleted at the next look for what is to be retained, on Kafka as well.
+    librdkafka.create_topic(name, 2, {"retention.ms": "-1"})
     headers = (("trace", b"\x00\xff"), ("trace", b"again"))
     messages = [
         Message(b"plain", partition=0, timestamp_ms=TIMESTAMP_MS),
@@ -79,7 +80,6 @@ def test_batch_reads_records_as_they_are(
 def test_batch_reads_between_times_and_offsets(
     spark: SparkSession, cluster: RunningBroker, librdkafka: Client, name: str
 ) -> None:
-    # What is so old would be deleted at the next look for what is to be retained, on Kafka as well.
     librdkafka.create_topic(name, 1, {"retention.ms": "-1"})
     librdkafka.produce(
         name, [Message(b"%d" % n, partition=0, timestamp_ms=TIMESTAMP_MS + n * 1_000) for n in range(100)]
