@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import atexit
 import gc
+import json
 import logging
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,9 +38,9 @@ SHORT_LIVED = {
 }
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def forgotten_sockets() -> Iterator[None]:
-    """Collect them here, so that they are not held against a later test."""
+    """Collect them at a file's end, so that they are not held against a test of another one."""
     yield
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)
@@ -59,6 +61,26 @@ def shared_session() -> SparkSession:
     return stack.enter_context(
         spark_session("barnabas-tests", scratch=Path(scratch), packages=packages, settings=settings)
     )
+
+
+def frame_of(spark: SparkSession, rows: Sequence[Mapping[str, object]], ddl: str) -> DataFrame:
+    """Give rows as a frame, without a job and without a Python worker, as `createDataFrame` has; a time has its zone.
+
+    Args:
+        spark: The session.
+        rows: By column; what is left out is null.
+        ddl: The columns' names and types.
+    """
+    from pyspark.sql import functions as F
+
+    found = spark.range(1).select(F.inline(F.from_json(F.lit(json.dumps(rows, default=_iso)), f"ARRAY<STRUCT<{ddl}>>")))
+    # Of no rows the optimizer leaves nothing to be done.
+    return found if rows else found.where("false")
+
+
+def _iso(value: object) -> str:
+    assert isinstance(value, datetime)
+    return value.astimezone(UTC).isoformat()
 
 
 def plan_of(rows: DataFrame) -> str:

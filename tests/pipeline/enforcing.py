@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from barnabas.clients import Pool
@@ -43,8 +44,12 @@ async def enforce(asked: dict[str, Any]) -> None:
         await audit.close()
 
 
-def arm(kill_at: int) -> None:
-    """Make the process kill itself where it was asked to."""
+def kill_process() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def arm(kill_at: int, die: Callable[[], None] = kill_process, patch: Callable[..., None] = setattr) -> None:
+    """Make `die` be called where it was asked for, by patching what acts."""
     count = 0
 
     def killing(original: Any) -> Any:
@@ -52,13 +57,13 @@ def arm(kill_at: int) -> None:
             nonlocal count
             count += 1
             if count == kill_at:
-                os.kill(os.getpid(), signal.SIGKILL)
+                die()
             return await original(self, *arguments)
 
         return counted
 
-    AuditTopic.append = killing(AuditTopic.append)  # type: ignore[method-assign]
-    QuotaStateAdmin.alter_limits = killing(QuotaStateAdmin.alter_limits)  # type: ignore[method-assign]
+    patch(AuditTopic, "append", killing(AuditTopic.append))
+    patch(QuotaStateAdmin, "alter_limits", killing(QuotaStateAdmin.alter_limits))
 
 
 if __name__ == "__main__":

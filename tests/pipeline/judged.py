@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from barnabas.pipeline.jobs.operations import JOB, refresh, transform
 from barnabas.pipeline.jobs.operations.alerts import alerts
 from barnabas.pipeline.jobs.operations.rules import judged
 from tests.pipeline.literal_events import START, Inputs, values
+from tests.spark import frame_of
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 START_MINUTE = int(START.timestamp()) // 60
 
 
-def computed(inputs: Inputs, **parameters: float) -> tuple[dict[tuple[int, str, str], tuple], list[dict[str, Any]]]:
-    """Give the figures, (value, count) by (minute after the start, subject, figure), and the alerts."""
-    facts = transform(inputs.frames(), JOB.defaults())["operations_facts"]
-    outputs = refresh({"operations_facts": facts}, {**JOB.defaults(), **parameters})
-    found = {
+def figures_of(inputs: Inputs, **parameters: float) -> dict[tuple[int, str, str], tuple]:
+    """Compute the figures: (value, count) by (minute after the start, subject, figure)."""
+    return {
         (minute(row["minute"]), row["subject"], row["figure"]): (row["value"], row["count"])
-        for row in values(outputs["figures_per_minute"])
+        for row in values(_refreshed(inputs, parameters)["figures_per_minute"])
     }
-    return found, values(outputs["alerts"])
+
+
+def alerts_of(inputs: Inputs, **parameters: float) -> list[dict[str, Any]]:
+    """Compute the alerts."""
+    return values(_refreshed(inputs, parameters)["alerts"])
+
+
+def _refreshed(inputs: Inputs, parameters: Mapping[str, float]) -> Mapping[str, DataFrame]:
+    facts = transform(inputs.frames(), JOB.defaults())["operations_facts"]
+    return refresh({"operations_facts": facts}, {**JOB.defaults(), **parameters})
 
 
 def minute(time: Any) -> int:
@@ -51,8 +60,11 @@ class Judged:
         return self
 
     def alerts(self) -> dict[tuple[str, str], dict[str, Any]]:
-        schema = "minute BIGINT, subject STRING, figure STRING, value DOUBLE, count BIGINT, detail STRING"
-        found = values(alerts(judged(self._spark.createDataFrame(self.rows, schema), self._parameters)))
+        columns = {"minute": "BIGINT", "subject": "STRING", "figure": "STRING"}
+        columns |= {"value": "DOUBLE", "count": "BIGINT", "detail": "STRING"}
+        ddl = ", ".join(f"{name} {kind}" for name, kind in columns.items())
+        rows = [dict(zip(columns, row, strict=True)) for row in self.rows]
+        found = values(alerts(judged(frame_of(self._spark, rows, ddl), self._parameters)))
         for row in found:
             for name in ("since", "fired_at", "resolved_at"):
                 row[name] = None if row[name] is None else minute(row[name])

@@ -9,6 +9,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from barnabas.pipeline.events import EVENT_TYPES
+from tests.spark import frame_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -41,9 +42,8 @@ class Inputs:
 
     def frames(self) -> dict[str, DataFrame]:
         """Give them as DataFrames."""
-        schemas = {name: f"{EVENT_TYPES[name].ddl}, {PLACE_DDL}" for name in self._rows}
         return {
-            name: self._spark.createDataFrame([tuple(row.values()) for row in rows], schemas[name])
+            name: frame_of(self._spark, rows, f"{EVENT_TYPES[name].ddl}, {PLACE_DDL}")
             for name, rows in self._rows.items()
         }
 

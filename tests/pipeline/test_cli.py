@@ -1,18 +1,30 @@
-"""`barnabas pipeline` as a person uses it: from a log to a report, each command a process; what it says to mistakes."""
+"""`barnabas pipeline` as a person uses it: from a log to a report; what it says to mistakes.
+
+What starts by itself or is stopped from outside is a process here; other commands run in the tests' own process and
+Spark session.
+"""
 
 import json
 import re
+import signal
 import subprocess
 import sys
-import time
 import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from barnabas.pipeline.commands.main import main
 from barnabas.pipeline.sources.social import SitePlan, write_access_log
+from barnabas.pipeline.spark import session
 from tests.compat.conftest import RunningBroker, StartBroker
 from tests.patience import PATIENCE_S
+from tests.spark import forgets_sockets, shared_session
+
+pytestmark = forgets_sockets
 
 # The JVMs of these commands live for seconds.
 FAST = ("--conf", "spark.driver.defaultJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
@@ -48,34 +60,57 @@ class Terminal:
 
 
 @pytest.fixture
+def give(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Gives a command in this process, with the tests' Spark session; what it printed."""
+
+    @contextmanager
+    def shared(*_: object, **__: Any) -> Iterator[object]:
+        yield shared_session()
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(session, "spark_session", shared)
+
+    def give(*words: str, code: int = 0) -> str:
+        capsys.readouterr()
+        # A run lets signals stop it.
+        handlers = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            assert main(list(words)) == code
+        finally:
+            for each, handler in handlers.items():
+                signal.signal(each, handler)
+        said = capsys.readouterr()
+        return said.err if code else said.out
+
+    return give
+
+
+@pytest.fixture
 def terminal(tmp_path: Path, start_broker: StartBroker) -> Terminal:
     return Terminal(tmp_path, start_broker())
 
 
-def test_from_a_log_to_a_report(terminal: Terminal):
+def test_from_a_log_to_a_report(terminal: Terminal, give: Callable[..., str]):
     count = write_access_log(SitePlan(duration_s=1_800), terminal.directory / "access.log")
-    told = terminal.give("replay", "access.log", *terminal.at)
-    assert f"done: line {count:,}, refused 0" in told
+    assert f"done: line {count:,}, refused 0" in terminal.give("replay", "access.log", *terminal.at)
     # What is there already is not sent again.
-    assert f"done: line {count:,}" in terminal.give("replay", "access.log", *terminal.at)
+    assert f"done: line {count:,}" in give("replay", "access.log", *terminal.at)
 
     told = terminal.give("run", "reporting", "load", "--topics", "page-views", "--once", *terminal.at, *FAST)
     assert f"done: run load, record count {count}, dead letter count 0, lag 0" in told
     status = json.loads(terminal.give("status", "--json"))
     assert {each["run"]: each["state"] for each in status} == {"load": "stopped", "reporting": "stopped"}
-    assert "page-views" in terminal.give("status", "--partitions")
+    assert "page-views" in give("status", "--partitions")
 
-    told = terminal.give("report", "--output", "report.html", "--title", "Our site", *FAST)
+    told = give("report", "--output", "report.html", "--title", "Our site")
     page = (terminal.directory / "report.html").read_text()
     assert "<title>Our site" in page
     assert "report.html: " in told
 
-    told = terminal.give(
-        "rewind", "load", "--topics", "page-views", "--to", "earliest", "--dry-run", *terminal.at, *FAST
-    )
+    told = give("rewind", "load", "--topics", "page-views", "--to", "earliest", "--dry-run", *terminal.at)
     assert "table page-views: page-views-0 goes back from offset " in told
     assert "nothing was changed" in told
-    told = terminal.give("compact", "load", "--table", "page-views", *FAST)
+    told = give("compact", "load", "--table", "page-views")
     assert re.search(r"page-views: \d files before, 1 after", told)
 
 
@@ -114,33 +149,23 @@ def test_a_run_serves_metrics_and_stops_between_two_batches(terminal: Terminal):
         (("replay", "nowhere.log", "--topic", "x"), "--topic x: it must be NAME=VALUE"),
     ],
 )
-def test_mistakes_are_told_in_a_line_before_spark_is_started(tmp_path: Path, words: tuple[str, ...], message: str):
-    began_s = time.monotonic()
-    with subprocess.Popen(
-        [sys.executable, "-m", "barnabas.pipeline", *words],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        _, errors = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode in (1, 2), errors
+def test_mistakes_are_told_in_a_line_before_spark_is_started(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: tuple[str, ...],
+    message: str,
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(session, "spark_session", None)
+    assert main(list(words)) in (1, 2)
+    errors = capsys.readouterr().err
     assert errors.startswith("barnabas pipeline: "), errors
     assert message in errors
     assert len(errors.splitlines()) == 1
-    assert time.monotonic() - began_s < PATIENCE_S
 
 
-def test_without_a_broker_a_run_gives_up(tmp_path: Path):
-    words = ["run", "ranking", "--once", "--bootstrap-server", "127.0.0.1:1", "--give-up", "0", *FAST]
+def test_without_a_broker_a_run_gives_up(give: Callable[..., str]):
+    words = ["run", "ranking", "--once", "--bootstrap-server", "127.0.0.1:1", "--give-up", "0"]
     options = ["--kafka-option", "default.api.timeout.ms=1000", "--kafka-option", "request.timeout.ms=500"]
-    ended = subprocess.run(
-        [sys.executable, "-m", "barnabas.pipeline", *words, *options],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=3 * PATIENCE_S,
-        check=False,
-    )
-    assert ended.returncode == 1
-    assert ended.stderr.startswith("barnabas pipeline: 127.0.0.1:1: TimeoutException")
+    assert give(*words, *options, code=1).startswith("barnabas pipeline: 127.0.0.1:1: TimeoutException")

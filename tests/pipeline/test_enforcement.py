@@ -35,6 +35,7 @@ from barnabas.pipeline.runner.cluster import KafkaOptions
 from tests.compat.conftest import RunningBroker
 from tests.compat.test_client_quotas import Peer
 from tests.patience import PATIENCE_S
+from tests.pipeline import enforcing
 from tests.pipeline.site import Site
 from tests.spark import forgets_sockets
 
@@ -200,26 +201,49 @@ def test_a_limit_that_an_operator_changes_is_his(place: Place):
     assert place.steps() == ["limiting", "limited", "lifting", "taken-over", "closed"]
 
 
-@pytest.mark.parametrize("is_still_accused", [True, False])
-def test_killed_before_each_thing_that_it_does_it_goes_on_where_it_stood(place: Place, is_still_accused: bool):
-    asked = {
+class Killed(BaseException):
+    """Ends what is being done as a kill would: nothing of ours catches it."""
+
+
+def die() -> None:
+    raise Killed
+
+
+def asked_of(place: Place) -> dict[str, Any]:
+    return {
         "parent": os.getpid(),
         "bootstrap_servers": place.broker.bootstrap_servers,
         "audit_topic": place.audit_topic,
         "limits": LIMITS,
         "limit_for_ms": LONG_MS,
+        "verdicts": [_fields(place.accuse())],
     }
+
+
+@pytest.mark.parametrize("is_still_accused", [True, False])
+def test_killed_before_each_thing_that_it_does_it_goes_on_where_it_stood(
+    place: Place, monkeypatch: pytest.MonkeyPatch, is_still_accused: bool
+):
     # Intent, limits, outcome; and the same for lifting.
     for kill_at in range(1, 7):
-        words = json.dumps({**asked, "verdicts": [_fields(place.accuse())], "kill_at": kill_at})
-        command = [sys.executable, "-m", "tests.pipeline.enforcing", words]
-        assert subprocess.run(command, timeout=PATIENCE_S, check=False).returncode == -signal.SIGKILL
+        with monkeypatch.context() as patches:
+            enforcing.arm(kill_at, die, patches.setattr)
+            with pytest.raises(Killed):
+                asyncio.run(enforcing.enforce(asked_of(place)))
         assert place.limits() == (LIMITS if kill_at in (3, 4, 5) else {}), f"killed before {kill_at}"
         if is_still_accused:
             place.settle([place.accuse()])
             assert place.limits() == LIMITS, f"killed before {kill_at}"
         place.settle([])
         assert place.limits() == {}, f"killed before {kill_at}"
+
+
+def test_a_killed_process_leaves_limits_that_the_next_one_lifts(place: Place):
+    command = [sys.executable, "-m", "tests.pipeline.enforcing", json.dumps({**asked_of(place), "kill_at": 3})]
+    assert subprocess.run(command, timeout=PATIENCE_S, check=False).returncode == -signal.SIGKILL
+    assert place.limits() == LIMITS
+    place.settle([])
+    assert place.limits() == {}
 
 
 def test_what_expired_while_nobody_ran_is_lifted_at_the_start(place: Place):

@@ -151,7 +151,7 @@ def test_a_batch_without_records_needs_no_columns(spark: SparkSession) -> None:
     assert (done.schema.names, good(done), bad(done)) == ([], {}, {})
 
 
-@pytest.mark.parametrize("format_name", ["delta", "parquet"])
+@pytest.mark.parametrize("format_name", ["delta", pytest.param("parquet", marks=pytest.mark.whole)])
 def test_a_table_grows_with_its_records(spark: SparkSession, format_name: str, tmp_path: Path) -> None:
     table = open_table(spark, str(tmp_path / "table"), format_name)
     batches = [

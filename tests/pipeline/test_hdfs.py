@@ -1,4 +1,4 @@
-"""Delta and Parquet tables on HDFS: what `test_tables.py` asks of a table; kills of its writer, restarts of nodes."""
+"""Parquet and Delta tables on HDFS: the life of a table of `test_tables.py`; kills of its writer, restarts of nodes."""
 
 from __future__ import annotations
 
@@ -20,17 +20,7 @@ from tests.pipeline.test_tables import (
     progress_of,
     rows_at,
     spark,
-    table,
-    test_a_batch_without_rows_moves_the_progress,
-    test_a_commit_out_of_turn_is_refused,
-    test_a_failed_batch_leaves_nothing,
-    test_a_table_is_made_by_its_first_commit,
-    test_columns_may_have_any_name,
-    test_compact_makes_fewer_files_of_the_same_rows,
-    test_cut_takes_away_what_was_read_from_an_offset_on,
-    test_one_of_two_that_take_themselves_for_the_same_run_goes_on,
-    test_replace_takes_rows_read_from_the_table_itself,
-    test_runs_at_the_same_time_lose_nothing,
+    test_a_table_of_another_format_commits_rows_and_progress_in_one_step,
 )
 from tests.spark import forgets_sockets, forgotten_sockets
 from tools.hadoop.server import Hdfs
@@ -38,21 +28,11 @@ from tools.hadoop.server import Hdfs
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Fixtures of the tests here, and the tests that are run here again.
+# Fixtures of the tests here, and the test that is run here again.
 __all__ = [
     "forgotten_sockets",
     "spark",
-    "table",
-    "test_a_batch_without_rows_moves_the_progress",
-    "test_a_commit_out_of_turn_is_refused",
-    "test_a_failed_batch_leaves_nothing",
-    "test_a_table_is_made_by_its_first_commit",
-    "test_columns_may_have_any_name",
-    "test_compact_makes_fewer_files_of_the_same_rows",
-    "test_cut_takes_away_what_was_read_from_an_offset_on",
-    "test_one_of_two_that_take_themselves_for_the_same_run_goes_on",
-    "test_replace_takes_rows_read_from_the_table_itself",
-    "test_runs_at_the_same_time_lose_nothing",
+    "test_a_table_of_another_format_commits_rows_and_progress_in_one_step",
 ]
 
 pytestmark = forgets_sockets
@@ -67,11 +47,12 @@ def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hdfs]:
 
 
 @pytest.fixture(params=FORMATS)
-def place(request: pytest.FixtureRequest, spark: SparkSession, hdfs: Hdfs, tmp_path: Path) -> Place:
+def other_place(request: pytest.FixtureRequest, spark: SparkSession, hdfs: Hdfs, tmp_path: Path) -> Place:
     return Place(spark, request.param, f"{hdfs.uri}/{tmp_path.name}/table")
 
 
-def test_nodes_may_restart_between_commits(place: Place, hdfs: Hdfs) -> None:
+def test_nodes_may_restart_between_commits(other_place: Place, hdfs: Hdfs) -> None:
+    place = other_place
     table = place.open()
     table.append(rows_at(place.spark, 0, 10), place.next(end=10))
     hdfs.restart_data_node()
@@ -86,7 +67,8 @@ def test_nodes_may_restart_between_commits(place: Place, hdfs: Hdfs) -> None:
 
 
 # The second is a commit's own move; the fourth, a compaction's, is made under the lock, with the journal written.
-@pytest.mark.parametrize("move", [2, pytest.param(4, marks=pytest.mark.whole)])
+@pytest.mark.whole
+@pytest.mark.parametrize("move", [2, 4])
 def test_a_kill_between_staging_and_rename_loses_and_doubles_nothing(
     spark: SparkSession, hdfs: Hdfs, tmp_path: Path, move: int
 ) -> None:

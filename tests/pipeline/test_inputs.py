@@ -48,7 +48,7 @@ def records_of(spark: SparkSession, records: list[tuple[str, bytes | None]]) -> 
     return spark.createDataFrame(rows, f"key BINARY, value BINARY, {PLACE_DDL}")
 
 
-@pytest.mark.parametrize("count", [1, 2, 4, len(TYPES)])
+@pytest.mark.parametrize("count", [1, 2, len(TYPES)])
 @pytest.mark.parametrize("event_format", FORMATS)
 def test_each_record_is_parsed_once(spark: SparkSession, event_format: Format, count: int) -> None:
     events = TYPES[:count]
@@ -80,11 +80,14 @@ def test_rows_and_reasons_are_those_of_each_input_alone(spark: SparkSession, eve
         *("of-nobody",) * 2,
     ]
     for event in TYPES:
-        for row, alone in zip(together, read([event]), strict=True):
+        for row in together:
             is_own = row["_topic"] == event.topic
-            assert row[event.name] == alone[event.name]
             assert (row[event.name] is not None) == (is_own and row[REASON] is None)
-            if is_own:
+    # Each of them alone is another query.
+    for event in TYPES[::4]:
+        for row, alone in zip(together, read([event]), strict=True):
+            assert row[event.name] == alone[event.name]
+            if row["_topic"] == event.topic:
                 assert row[REASON] == alone[REASON]
 
 

@@ -38,6 +38,8 @@ def check(trial: Trial) -> None:
 
 def test_a_load_to_delta_whose_driver_is_killed_beside_its_commits(trial_of):
     trial = trial_of(table_trial, "delta")
+    # Four batches: one for each of the first two lives, two for the last.
+    trial.lives.ask(records_per_batch=1_500)
     # The data is there, and Spark has not noted the batch; then the other way round.
     assert not trial.lives.live(*trial.own_kill(), kill_after_commit=1)
     assert not trial.lives.live(*trial.own_kill(), kill_before_commit=2)

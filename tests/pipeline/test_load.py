@@ -71,6 +71,7 @@ def test_new_fields_become_columns_and_a_changed_type_is_put_aside(site: Site):
     assert len(reasons(site, topic)) == 5
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("table_format", ["parquet", "iceberg"])
 def test_other_formats_grow_as_well(site: Site, table_format: str):
     topic = f"{site.name}-orders"

@@ -102,8 +102,8 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
 
 
 WAYS = [
-    ("SASL_PLAINTEXT", "PLAIN"),
-    ("SASL_PLAINTEXT", "SCRAM-SHA-256"),
+    pytest.param("SASL_PLAINTEXT", "PLAIN", marks=pytest.mark.whole),
+    pytest.param("SASL_PLAINTEXT", "SCRAM-SHA-256", marks=pytest.mark.whole),
     ("SASL_SSL", "SCRAM-SHA-512"),
     ("SSL", ""),
 ]

@@ -13,7 +13,7 @@ import pytest
 from barnabas.pipeline.jobs.operations import JOB, refresh, summarize, transform
 from barnabas.pipeline.sources.social import SitePlan, write_jsonl
 from tests.pipeline.generated_events import inputs_from
-from tests.pipeline.judged import START_MINUTE, Judged, computed, minute, times
+from tests.pipeline.judged import START_MINUTE, Judged, alerts_of, figures_of, minute, times
 from tests.pipeline.literal_events import Inputs, shuffled, values
 from tests.spark import forgets_sockets, forgotten_sockets, shared_session
 
@@ -48,7 +48,7 @@ def line(inputs: Inputs, second: float, level: str, **fields: Any) -> None:
 
 
 def test_nothing_gives_nothing(inputs: Inputs) -> None:
-    assert computed(inputs) == ({}, [])
+    assert (figures_of(inputs), alerts_of(inputs)) == ({}, [])
 
 
 def test_facts_from_before_there_were_brokers_figures_are_read(spark: SparkSession) -> None:
@@ -58,7 +58,7 @@ def test_facts_from_before_there_were_brokers_figures_are_read(spark: SparkSessi
 
 def test_minute_of_the_latest_event_is_not_told_yet(inputs: Inputs) -> None:
     view(inputs, 0)
-    assert computed(inputs) == ({}, [])
+    assert figures_of(inputs) == {}
 
 
 def test_figures_of_the_site(inputs: Inputs) -> None:
@@ -67,7 +67,7 @@ def test_figures_of_the_site(inputs: Inputs) -> None:
     view(inputs, 2, id="same", latency_ms=50.0)
     view(inputs, 2, id="same", latency_ms=50.0)
     view(inputs, 130)
-    figures, _ = computed(inputs)
+    figures = figures_of(inputs)
     assert figures == {
         (0, "site", "requests"): (6, 6),
         (1, "site", "requests"): (0, 0),
@@ -90,7 +90,7 @@ def test_figures_of_services_hosts_and_topics(inputs: Inputs) -> None:
     metric(inputs, 5, "disk_percent", 40.5, "/")
     inputs.add("login", 6, address="192.0.2.1", is_success=True, service="sshd")
     inputs.add("follow", 60, user="ada", followee="bert", is_following=True)
-    figures, _ = computed(inputs)
+    figures = figures_of(inputs)
     assert figures == {
         (0, "service mail", "events"): (4, 4),
         (0, "service mail", "warnings"): (1, 4),
@@ -107,7 +107,7 @@ def test_figures_of_services_hosts_and_topics(inputs: Inputs) -> None:
 def test_history_ends_where_it_is_told_to(inputs: Inputs) -> None:
     for number in range(0, 200, 10):
         line(inputs, 60 * number, "INFO")
-    figures, _ = computed(inputs, history_hours=0.5)
+    figures = figures_of(inputs, history_hours=0.5)
     assert sorted({minute for minute, _, _ in figures}) == list(range(160, 190))
 
 
@@ -286,6 +286,10 @@ def test_outage_is_noticed_within_two_minutes_and_resolved_after(spark: SparkSes
     assert end <= minute(silence["resolved_at"]) <= end + 1
 
 
-@pytest.mark.parametrize("seed", [21, *(pytest.param(seed, marks=pytest.mark.whole) for seed in (22, 23))])
-def test_nothing_fires_on_a_quiet_day(spark: SparkSession, tmp_path: Path, seed: int) -> None:
-    assert made_up(spark, SitePlan(seed=seed, events_per_s=1.0).quiet(), tmp_path) == []
+# A quarter of a day, and whole days.
+@pytest.mark.parametrize(
+    ("seed", "hours"), [(21, 6), *(pytest.param(seed, 24, marks=pytest.mark.whole) for seed in (21, 22, 23))]
+)
+def test_nothing_fires_on_a_quiet_day(spark: SparkSession, tmp_path: Path, seed: int, hours: int) -> None:
+    plan = SitePlan(seed=seed, duration_s=hours * 3600, events_per_s=1.0)
+    assert made_up(spark, plan.quiet(), tmp_path) == []

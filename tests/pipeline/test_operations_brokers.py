@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.pipeline.judged import Judged, computed, times
+from tests.pipeline.judged import Judged, alerts_of, figures_of, times
 from tests.pipeline.literal_events import Inputs
 from tests.spark import forgets_sockets, forgotten_sockets, shared_session
 
@@ -58,7 +58,7 @@ def test_figures_of_brokers_and_who_is_not_named_any_more_is_not_held_for_an_hou
     hold(inputs, 20, 12.5)
     hold(inputs, 120, 7.0)
     tell(inputs, 4 * 3600, "busy_percent", 1.0)
-    figures, _ = computed(inputs)
+    figures = figures_of(inputs)
     assert {key: figure for key, figure in figures.items() if key[0] == 0 and key[1] != "topic broker-metrics"} == {
         (0, "broker 0", "events"): (8, 8),
         (0, "broker 0", "loop_stalled_ms"): (360, 3),
@@ -80,7 +80,7 @@ def test_alert_says_which_limit_holds_whom_and_who_shares_it(inputs: Inputs) -> 
     for number in (2, 3, 4, 5):
         hold(inputs, 60 * number, 3.0, client_id="page", quota="request_percentage", **dict.fromkeys(list(LIMIT)[1:]))
     tell(inputs, 360, "busy_percent", 1.0)
-    _, alerts = computed(inputs, resolve_minutes=1)
+    alerts = alerts_of(inputs, resolve_minutes=1)
     assert {(row["alert"], row["subject"]): row["sentence"] for row in alerts} == {
         ("throttled", CLIENT): (
             f"{CLIENT} was held 505 ms a request by consumer_byte_rate of 1,048,576 bytes/s in "

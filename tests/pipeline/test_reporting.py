@@ -261,6 +261,7 @@ def assert_tables_equal(
     return tables
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize(
     "changed",
     [{}, {"count_crawlers": False, "session_gap_s": 60, "assets": "/images/", "own_hosts": "www.google.com"}],
@@ -301,7 +302,9 @@ def test_every_number_of_odd_logs_and_other_events_equals_an_independent_computa
     parameters = JOB.defaults() | {
         "funnel": r"page_view; search|click; page_view ^/shop/; vote | post; page_view ^/(shop|thanks)",
         "own_hosts": "shop.example,[2001:db8::1]",
-        "count_crawlers": seed != 3,
+        "assets": "/shop/b",
+        "session_gap_s": 600,
+        "count_crawlers": seed == 3,
     }
     tables = assert_all_equal(spark, log, other_events(seed, 400), parameters, repeats=150)
     assert all(tables.values())

@@ -138,7 +138,8 @@ def verdicts_of(facts: DataFrame, **parameters: str | int) -> Verdicts:
 
 @pytest.fixture(scope="module")
 def facts(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> DataFrame:
-    return facts_of(spark, everything(), tmp_path_factory.mktemp("events"))
+    # Computed once for all that is asked of them.
+    return facts_of(spark, everything(), tmp_path_factory.mktemp("events")).localCheckpoint()
 
 
 @pytest.fixture(scope="module")

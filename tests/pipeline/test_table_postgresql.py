@@ -254,6 +254,7 @@ def test_rows_are_there_once_however_the_driver_is_killed(
 
 
 @pytest.mark.timeout(900)
+@pytest.mark.whole
 def test_a_kill_between_the_staged_rows_and_their_commit_leaves_nothing(
     spark: SparkSession, postgresql: PostgresqlServer, table: PostgresqlTable, name: str
 ) -> None:

@@ -1,9 +1,14 @@
-"""What every kind of table does: rows and progress are committed in one step, each commit once."""
+"""What every kind of table does: rows and progress are committed in one step, each commit once.
+
+Delta is asked all of it; of each other format two tests tell the life of one table, and `scripts/soak --tests` asks it
+all the rest. What a format does by itself is in its own `test_table_*.py`.
+"""
 
 from __future__ import annotations
 
 import shutil
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,9 +30,25 @@ __all__ = ["forgotten_sockets", "postgresql"]  # fixtures
 
 pytestmark = forgets_sockets
 
-FORMATS = ["delta", "iceberg", "parquet", "postgresql"]
+OTHER_FORMATS = ["iceberg", "parquet", "postgresql"]
+FORMATS = ["delta", *(pytest.param(name, marks=pytest.mark.whole) for name in OTHER_FORMATS)]
 # Formats whose files can't be changed row by row.
 WITHOUT_UPDATE = {"parquet"}
+ALL_TYPES = {
+    "text": "quote ' \" \\ \n tab \t \u00fc \U0001f600",
+    "whole": -(2**63),
+    "small": 2**31 - 1,
+    "number": 0.1,
+    "is_true": True,
+    "time": datetime(1969, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC),
+    "words": ["a", None],
+    "object": {"name": "x", "count": 1},
+    "nothing": None,
+}
+ALL_TYPES_DDL = (
+    "text STRING, whole BIGINT, small INT, number DOUBLE, is_true BOOLEAN, time TIMESTAMP, words ARRAY<STRING>,"
+    " object STRUCT<name: STRING, count: BIGINT>, nothing STRING"
+)
 
 
 @dataclass
@@ -55,10 +76,19 @@ def spark() -> SparkSession:
 
 @pytest.fixture(params=FORMATS)
 def place(request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path) -> Place:
+    return place_of(request, spark, tmp_path)
+
+
+@pytest.fixture(params=OTHER_FORMATS)
+def other_place(request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path) -> Place:
+    return place_of(request, spark, tmp_path)
+
+
+def place_of(request: pytest.FixtureRequest, spark: SparkSession, directory: Path) -> Place:
     if request.param == "postgresql":
-        location = request.getfixturevalue("postgresql").table_url(tmp_path.name)
+        location = request.getfixturevalue("postgresql").table_url(directory.name)
     else:
-        location = str(tmp_path / "table")
+        location = str(directory / "table")
     return Place(spark, request.param, location)
 
 
@@ -84,6 +114,36 @@ def offsets_in(table: Table) -> list[int]:
     return sorted(row["_offset"] for row in table.read().select("_offset").collect())
 
 
+def write_at_the_same_time(place: Place, starts: Sequence[int]) -> list[str]:
+    """Let writers make the first commit of the same run, each ten rows from its start on; give what came of it."""
+    barrier = threading.Barrier(len(starts))
+    outcomes: list[str] = []
+
+    def write(start: int) -> None:
+        table = place.open()
+        barrier.wait()
+        try:
+            table.append(rows_at(place.spark, start, start + 10), progress_of("load", 1, start))
+        except TableMovedError:
+            outcomes.append("refused")
+        else:
+            outcomes.append(f"written {start}")
+
+    threads = [threading.Thread(target=write, args=(start,)) for start in starts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return outcomes
+
+
+def broken_rows(spark: SparkSession) -> DataFrame:
+    """Give rows from offset 10 on of which one can't be computed."""
+    return rows_at(spark, 10, 20).selectExpr(
+        "_topic", "_partition", "_offset", "IF(_offset = 17, raise_error('broken'), page) AS page"
+    )
+
+
 def test_a_table_is_made_by_its_first_commit(place: Place, table: Table) -> None:
     assert not table.exists()
     assert table.progress("load") is None
@@ -99,34 +159,19 @@ def test_a_table_is_made_by_its_first_commit(place: Place, table: Table) -> None
 
 
 def test_values_of_all_types_come_back(place: Place, table: Table) -> None:
-    row = {
-        "text": "quote ' \" \\ \n tab \t \u00fc \U0001f600",
-        "whole": -(2**63),
-        "small": 2**31 - 1,
-        "number": 0.1,
-        "is_true": True,
-        "time": datetime(1969, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC),
-        "words": ["a", None],
-        "object": {"name": "x", "count": 1},
-        "nothing": None,
-    }
-    schema = (
-        "text STRING, whole BIGINT, small INT, number DOUBLE, is_true BOOLEAN, time TIMESTAMP, words ARRAY<STRING>,"
-        " object STRUCT<name: STRING, count: BIGINT>, nothing STRING"
-    )
-    table.append(place.spark.createDataFrame([row], schema), place.next())
+    table.append(place.spark.createDataFrame([ALL_TYPES], ALL_TYPES_DDL), place.next())
     (found,) = table.read().collect()
     found_values = found.asDict(recursive=True)
     # Spark gives times of its session's zone, UTC, without a zone.
-    assert found_values == {**row, "time": found_values["time"]}
+    assert found_values == {**ALL_TYPES, "time": found_values["time"]}
     assert table.read().selectExpr("unix_micros(time)").collect()[0][0] == -1
 
 
-@pytest.mark.parametrize("sequence", [0, 1, 3])
-def test_a_commit_out_of_turn_is_refused(place: Place, table: Table, sequence: int) -> None:
+def test_a_commit_out_of_turn_is_refused(place: Place, table: Table) -> None:
     table.append(rows_at(place.spark, 0, 10), place.next(end=10))
-    with pytest.raises(TableMovedError, match="load"):
-        table.append(rows_at(place.spark, 10, 20), progress_of("load", sequence, 20))
+    for sequence in (0, 1, 3):
+        with pytest.raises(TableMovedError, match="load"):
+            table.append(rows_at(place.spark, 10, 20), progress_of("load", sequence, 20))
     assert offsets_in(table) == list(range(10))
     assert table.progress("load") == progress_of("load", 1, 10)
 
@@ -174,24 +219,7 @@ def test_runs_at_the_same_time_lose_nothing(place: Place) -> None:
 
 
 def test_one_of_two_that_take_themselves_for_the_same_run_goes_on(place: Place) -> None:
-    barrier = threading.Barrier(2)
-    outcomes: list[str] = []
-
-    def write(start: int) -> None:
-        table = place.open()
-        barrier.wait()
-        try:
-            table.append(rows_at(place.spark, start, start + 10), progress_of("load", 1, start))
-        except TableMovedError:
-            outcomes.append("refused")
-        else:
-            outcomes.append(f"written {start}")
-
-    threads = [threading.Thread(target=write, args=(start,)) for start in (0, 100)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    outcomes = write_at_the_same_time(place, (0, 100))
     (written,) = (outcome for outcome in outcomes if outcome != "refused")
     assert len(outcomes) == 2
     start = int(written.removeprefix("written "))
@@ -250,12 +278,12 @@ def test_new_columns_appear_and_missing_ones_are_null(place: Place, table: Table
     assert found == [(1, "a", None), (2, None, 0.5), (3, "c", None), (4, None, None)]
 
 
-@pytest.mark.parametrize("column_type", ["STRING", "DOUBLE", "BIGINT", "BOOLEAN"])
-def test_a_changed_type_is_refused_by_name(place: Place, table: Table, column_type: str) -> None:
+def test_a_changed_type_is_refused_by_name(place: Place, table: Table) -> None:
     spark = place.spark
     table.append(spark.createDataFrame([(1, 2)], "id INT, count INT"), place.next(end=1))
-    with pytest.raises(TableError, match=rf"column count is int in the table and {column_type.lower()} in"):
-        table.append(spark.sql(f"SELECT 2 AS id, CAST(3 AS {column_type}) AS count"), place.next(end=2))
+    for column_type in ("STRING", "DOUBLE", "BIGINT", "BOOLEAN"):
+        with pytest.raises(TableError, match=rf"column count is int in the table and {column_type.lower()} in"):
+            table.append(spark.sql(f"SELECT 2 AS id, CAST(3 AS {column_type}) AS count"), progress_of("load", 2, 2))
     assert [tuple(row) for row in table.read().collect()] == [(1, 2)]
     assert table.progress("load") == progress_of("load", 1, 1)
 
@@ -354,12 +382,13 @@ def test_cut_takes_away_what_was_read_from_an_offset_on(place: Place, table: Tab
     assert offsets_in(place.open()) == sorted([*range(9), *range(4)])
 
 
-@pytest.mark.parametrize("offsets", [{}, {"views": {}}, {"views": {0: 10}}, {"it's \\ odd": {0: 0}}])
-def test_cut_of_nothing_moves_the_progress(place: Place, table: Table, offsets: dict[str, dict[int, int]]) -> None:
+def test_cut_of_nothing_moves_the_progress(place: Place, table: Table) -> None:
     table.append(rows_at(place.spark, 0, 10), place.next())
-    progress = place.next(end=3)
-    assert table.cut(offsets, progress) == 0
-    assert place.open().progress("load") == progress
+    nothing: list[dict[str, dict[int, int]]] = [{}, {"views": {}}, {"views": {0: 10}}, {"it's \\ odd": {0: 0}}]
+    for end, offsets in enumerate(nothing):
+        progress = place.next(end=end)
+        assert table.cut(offsets, progress) == 0
+        assert place.open().progress("load") == progress
     assert offsets_in(table) == list(range(10))
 
 
@@ -401,13 +430,72 @@ def test_a_failed_batch_leaves_nothing(place: Place, table: Table) -> None:
     from pyspark.errors import PySparkException
 
     table.append(rows_at(place.spark, 0, 10), place.next(end=10))
-    broken = rows_at(place.spark, 10, 20).selectExpr(
-        "_topic", "_partition", "_offset", "IF(_offset = 17, raise_error('broken'), page) AS page"
-    )
     with pytest.raises((PySparkException, Py4JJavaError), match="broken"):
-        table.append(broken, progress_of("load", 2, 20))
+        table.append(broken_rows(place.spark), progress_of("load", 2, 20))
     seen = place.open()
     assert offsets_in(seen) == list(range(10))
     assert seen.progress("load") == progress_of("load", 1, 10)
     seen.append(rows_at(place.spark, 10, 20), progress_of("load", 2, 20))
     assert offsets_in(place.open()) == list(range(20))
+
+
+def test_a_table_of_another_format_commits_rows_and_progress_in_one_step(other_place: Place) -> None:
+    place = other_place
+    spark, table = place.spark, place.open()
+    assert not table.exists()
+    assert table.progress("load") is None
+    with pytest.raises(TableError, match="there is no"):
+        table.read()
+    assert sorted(write_at_the_same_time(place, (0, 0))) == ["refused", "written 0"]
+    for sequence in (0, 1, 3):
+        with pytest.raises(TableMovedError, match="load"):
+            table.append(rows_at(spark, 10, 20), progress_of("load", sequence, 20))
+    table.append(rows_at(spark, 100, 110), place.next("backfill", 110))
+    # What fails leaves nothing, and a batch without rows moves the progress.
+    with pytest.raises(Exception, match="broken"):
+        table.append(broken_rows(spark), progress_of("load", 2, 20))
+    table.append(rows_at(spark, 10, 20), progress_of("load", 2, 20))
+    table.append(rows_at(spark, 0, 0), progress_of("load", 3, 25))
+    seen = place.open()
+    assert seen.progress("load") == progress_of("load", 3, 25)
+    assert seen.progress("backfill") == progress_of("backfill", 1, 110)
+    assert offsets_in(seen) == [*range(20), *range(100, 110)]
+    assert seen.cut({"views": {0: 15}}, progress_of("load", 4, 15)) == 15
+    done = seen.compact()
+    if place.format_name != "postgresql":
+        assert (done.files_before > 2, done.files_after) == (True, 1)
+    seen.replace(seen.read().where("_offset % 2 = 0"), progress_of("load", 5, 15))
+    seen = place.open()
+    assert offsets_in(seen) == list(range(0, 15, 2))
+    assert seen.progress("load") == progress_of("load", 5, 15)
+    assert seen.progress("backfill") == progress_of("backfill", 1, 110)
+
+
+def test_a_table_of_another_format_takes_all_values_and_new_columns(other_place: Place) -> None:
+    place = other_place
+    spark, table = place.spark, place.open()
+    table.append(spark.createDataFrame([ALL_TYPES], ALL_TYPES_DDL), place.next(), partition_by=["small"])
+    (found,) = [row.asDict(recursive=True) for row in table.read().collect()]
+    assert found == {**ALL_TYPES, "time": found["time"]}
+    assert table.read().selectExpr("unix_micros(time)").collect()[0][0] == -1
+    with pytest.raises(TableError, match="column whole is bigint in the table and string in"):
+        table.append(spark.sql("SELECT 'a' AS whole"), progress_of("load", 2, 2))
+    names = ["small", "TEXT", "with blank", "with.dot", "\u00fcn\u00ef", "it's", "a=b;c", "{}", "back`tick"]
+    types = ["INT", "STRING", *(["INT"] * 7)]
+    ddl = ", ".join(f"`{name.replace('`', '``')}` {kind}" for name, kind in zip(names, types, strict=True))
+    table.append(spark.createDataFrame([(2, "b", *range(7))], ddl), place.next(), partition_by=["small"])
+    rows = place.open().read()
+    assert rows.columns == [*ALL_TYPES, *names[2:]]
+    assert sorted((row["small"], row["text"], row["with.dot"]) for row in rows.collect()) == [
+        (2, "b", 1),
+        (2**31 - 1, ALL_TYPES["text"], None),
+    ]
+    if place.format_name in WITHOUT_UPDATE:
+        with pytest.raises(TableError, match="delta"):
+            table.update(spark.sql("SELECT 'b' AS text"), ["text"], place.next())
+        return
+    # The row takes the other's place, whole.
+    table.update(spark.sql("SELECT 'b' AS text, 7L AS whole"), ["text"], place.next(end=9))
+    found_rows = sorted((row["text"], row["whole"], row["with.dot"]) for row in place.open().read().collect())
+    assert found_rows == [("b", 7, None), (ALL_TYPES["text"], -(2**63), None)]
+    assert place.open().progress("load") == progress_of("load", 3, 9)
