@@ -22,11 +22,10 @@ from barnabas.wire.records.batch import Codec
 from barnabas.wire.records.builder import BatchBuilder
 from tests.compat.log_samples import Samples, write_samples
 from tests.patience import PATIENCE_S
-from tools.kafka.java import TOOL_JVM_OPTIONS, run_tool
+from tools.kafka.java import run_tool
 from tools.kafka.server import KafkaServer
 
 SUFFIXES = (".log", ".index", ".timeindex", ".txnindex", ".snapshot")
-UTF8 = ("-Dfile.encoding=UTF-8", "-Dsun.stdout.encoding=UTF-8", "-Dsun.stderr.encoding=UTF-8")
 
 
 class Output(NamedTuple):
@@ -41,10 +40,7 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Samples:
 
 def kafka_dump(files: Sequence[Path], *options: str) -> Output:
     names = ",".join(map(str, files))
-    jvm_options = (*TOOL_JVM_OPTIONS, *UTF8)
-    result = run_tool(
-        "kafka.tools.DumpLogSegments", "--files", names, *options, jvm_options=jvm_options, timeout_s=PATIENCE_S
-    )
+    result = run_tool("kafka.tools.DumpLogSegments", "--files", names, *options, timeout_s=PATIENCE_S)
     return Output(result.stdout.split("\n"), result.stderr.split("\n"))
 
 

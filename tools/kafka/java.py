@@ -3,6 +3,7 @@
 Every process that is started here dies with the process that started it.
 """
 
+import functools
 import hashlib
 import os
 import shutil
@@ -13,9 +14,18 @@ from typing import IO
 
 from barnabas.core import parent
 from tools.kafka.jars import CACHE, KAFKA, JarsError, classpath
+from tools.kafka.tool_host import ToolHost
 
 TOOL_JVM_OPTIONS = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
 """For tools that live a second or two: start fast, use one thread."""
+_HOST_JVM_OPTIONS = (
+    "-Xmx512m",
+    *TOOL_JVM_OPTIONS[1:],
+    "-Dfile.encoding=UTF-8",
+    # To hold a tool's call of exit, and to run what it wants done then.
+    "-Djava.security.manager=allow",
+    "--add-opens=java.base/java.lang=ALL-UNNAMED",
+)
 
 
 def die_with_parent() -> None:
@@ -46,22 +56,24 @@ def run_tool(
     *arguments: str,
     stdin: str | None = None,
     timeout_s: float = 240,
-    jvm_options: Sequence[str] = TOOL_JVM_OPTIONS,
+    jvm_options: Sequence[str] | None = None,
     jar_set: str = KAFKA,
 ) -> subprocess.CompletedProcess[str]:
-    """Run one of Kafka's tools to its end.
+    """Run one of Kafka's tools to its end, in the JVM that this process keeps for them.
 
     Args:
         class_name: With its package, such as `kafka.admin.TopicCommand`.
         arguments: As its shell script takes them.
         stdin: What it reads; nothing when None.
         timeout_s: When to give up.
-        jvm_options: Short-lived and small by default; the perf tools want the JVM's own.
+        jvm_options: Of a JVM of its own; the perf tools want one that is as they know it.
         jar_set: Of which Kafka; 2.7.2's by default.
 
     Returns:
         Exit status, standard output and standard error; a failing tool is no exception.
     """
+    if jvm_options is None:
+        return tool_host().run(classpath(jar_set), class_name, arguments, stdin or "", timeout_s)
     return subprocess.run(
         java_command(class_name, arguments, jvm_options=jvm_options, jar_set=jar_set),
         input=stdin or "",
@@ -71,6 +83,13 @@ def run_tool(
         check=False,
         preexec_fn=die_with_parent,
     )
+
+
+@functools.cache
+def tool_host() -> ToolHost:
+    """Return the JVM that this process keeps for tools; it starts with the first of them."""
+    classes = compiled(Path(__file__).with_name("ToolHost.java"), KAFKA)
+    return ToolHost(java_command("ToolHost", [], jvm_options=_HOST_JVM_OPTIONS, extra_classpath=classes))
 
 
 def start_java(
