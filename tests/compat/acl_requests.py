@@ -114,12 +114,12 @@ def play(bootstrap_servers: str) -> Iterator[tuple[str, str]]:
 
 
 def main() -> None:
-    from tools.kafka.server import ONE_BROKER, KafkaServer
+    from tools.kafka.server import ONE_BROKER, QuickKafkaServer
 
     head = (
         "# What Kafka 2.7.2 answers to requests about access rules. Written by `python -m tests.compat.acl_requests`."
     )
-    with KafkaServer(config={**ONE_BROKER, **CONFIG}) as server:
+    with QuickKafkaServer(config={**ONE_BROKER, **CONFIG}) as server:
         told = [line for what, answer in play(server.bootstrap_servers) for line in (what, f"    {answer}")]
     GOLDEN.write_text("\n".join([head, *told, ""]))
 

@@ -3,7 +3,7 @@
 import contextlib
 import io
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -11,6 +11,22 @@ from barnabas.cli.main import main
 from barnabas.wire.protocol.api_keys import ApiKey
 from barnabas.wire.protocol.messages.api_versions import ApiVersionsRequest
 from tests.compat.raw import ask
+
+
+class Ran(NamedTuple):
+    """How a command ended, and what it printed."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def run_here(*arguments: object) -> Ran:
+    """Run a command line in this process."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        ended = main([str(argument) for argument in arguments])
+    return Ran(ended, *(text.buffer.getvalue().decode() for text in (out, err)))
 
 
 class Commands:
@@ -25,11 +41,9 @@ class Commands:
 
     def run(self, *arguments: str, code: int = 0) -> str:
         """Run a command line; what it printed: its results, or where `code` says that it fails its complaint."""
-        out, err = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            ended = main([*arguments, "--bootstrap-server", self.servers])
-        assert ended == code, out.getvalue() + err.getvalue()
-        return err.getvalue() if code else out.getvalue()
+        ran = run_here(*arguments, "--bootstrap-server", self.servers)
+        assert ran.returncode == code, ran.stdout + ran.stderr
+        return ran.stderr if code else ran.stdout
 
     def json(self, *arguments: str) -> Any:
         """Run a command line with --json; what that says."""

@@ -16,7 +16,7 @@ import pytest
 
 from tests.compat.clients import FACTORIES, Client
 from tests.compat.figures import PROPERTY, Row, Tell
-from tools.kafka.server import ONE_BROKER, KafkaServer
+from tools.kafka.server import ONE_BROKER, QuickKafkaServer
 
 if TYPE_CHECKING:
     from tests.compat.commands import Commands
@@ -45,7 +45,7 @@ StartBroker = Callable[..., RunningBroker]
 
 def _started(stack: ExitStack, config: Mapping[str, str]) -> RunningBroker:
     if TARGET == "kafka":
-        return stack.enter_context(KafkaServer(config=config))
+        return stack.enter_context(QuickKafkaServer(config=config))
     from barnabas.testing import Broker
 
     return stack.enter_context(Broker(config={**ONE_BROKER, **config}))
@@ -80,9 +80,9 @@ def clients(cluster: RunningBroker) -> Iterator[Callable[[str], Client]]:
         client.close()
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")
 def sockets_that_clients_forget() -> Iterator[None]:
-    """Collect a client library's forgotten sockets here, so that they are not held against a later test of ours."""
+    """Collect the sockets that client libraries forget, once for a file: they are not held against a later one."""
     yield
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)

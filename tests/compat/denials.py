@@ -937,10 +937,10 @@ def story(bootstrap_servers: str) -> dict[str, list[str]]:
 
 
 def main() -> None:
-    from tools.kafka.server import ONE_BROKER, KafkaServer
+    from tools.kafka.server import ONE_BROKER, QuickKafkaServer
 
     head = [line for line in GOLDEN.read_text().splitlines() if line.startswith("#")]
-    with KafkaServer(config={**ONE_BROKER, **CONFIG}) as server:
+    with QuickKafkaServer(config={**ONE_BROKER, **CONFIG}) as server:
         told = [line for title, lines in story(server.bootstrap_servers).items() for line in (title, *lines)]
     GOLDEN.write_text("\n".join([*head, *told, ""]))
 

@@ -14,7 +14,7 @@ from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartit
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tests.patience import PATIENCE_S
-from tools.kafka.server import KafkaServer
+from tools.kafka.server import KafkaServer, QuickKafkaServer
 
 LEGACY_CODECS = ("none", "gzip", "snappy", "lz4")
 CODECS = (*LEGACY_CODECS, "zstd")
@@ -48,7 +48,7 @@ class Samples(NamedTuple):
 def write_samples(directory: Path) -> Samples:
     """Let Kafka 2.7.2 write its files below `directory`."""
     samples = Samples(directory / "clean", directory / "killed")
-    with KafkaServer(directory / "server", _SETTINGS) as server:
+    with QuickKafkaServer(directory / "server", _SETTINGS) as server:
         _create_topics(server.bootstrap_servers)
         _fill(server, seed=1)
         _wait_until_compacted(server.data_dir)

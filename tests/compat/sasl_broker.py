@@ -29,7 +29,7 @@ from barnabas.wire.security.sasl.scram import SCRAM_MECHANISMS, ScramClient
 from tests.compat.conftest import TARGET
 from tests.compat.raw import ask
 from tests.patience import PATIENCE_S
-from tools.kafka.server import ONE_BROKER, KafkaServer, free_port
+from tools.kafka.server import ONE_BROKER, QuickKafkaServer, free_port
 
 MODULES = "org.apache.kafka.common.security"
 _PREFIX = "listener.name.users"
@@ -175,7 +175,7 @@ def sasl_broker(config: Mapping[str, str] | None = None) -> Iterator[SaslBroker]
     }
     addresses = f"127.0.0.1:{plaintext}", f"127.0.0.1:{sasl}"
     if TARGET == "kafka":
-        with KafkaServer(config=settings, port=plaintext) as server:
+        with QuickKafkaServer(config=settings, port=plaintext) as server:
             yield SaslBroker(*addresses, server.zookeeper_connect)
         return
     settings["barnabas.registry.listeners"] = zookeeper = f"127.0.0.1:{free_port()}"

@@ -18,7 +18,7 @@ from tests.compat.conftest import TARGET
 from tests.integration import live_broker
 from tests.patience import PATIENCE_S
 from tools.kafka.java import run_tool
-from tools.kafka.server import ONE_BROKER, KafkaServer
+from tools.kafka.server import ONE_BROKER, QuickKafkaServer
 
 GOLDEN = Path(__file__).parents[1] / "golden/altered-configs.txt"
 SETTINGS = {**ONE_BROKER, "offsets.topic.num.partitions": "1", "log.cleaner.dedupe.buffer.size": "4000000"}
@@ -104,7 +104,7 @@ def test_answers_and_nodes_are_kafkas(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(TARGET != "kafka", reason="shows that what is expected of us is right: needs Kafka")
 def test_the_expected_answers_and_nodes_are_right() -> None:
-    with KafkaServer(config=SETTINGS) as server:
+    with QuickKafkaServer(config=SETTINGS) as server:
         for topic, configs in TOPICS.items():
             options = [option for name, text in configs.items() for option in ("--config", f"{name}={text}")]
             size = ("--partitions", "1", "--replication-factor", "1")

@@ -30,7 +30,7 @@ from barnabas.wire.records.batch import BatchHeader
 from barnabas.wire.records.formats import batches_of_any_magic, iterate_any_records, read_any_header
 from tests.patience import PATIENCE_S
 from tools.kafka.java import run_tool
-from tools.kafka.server import KafkaServer
+from tools.kafka.server import QuickKafkaServer
 
 CHECKPOINT = "cleaner-offset-checkpoint"
 
@@ -59,13 +59,13 @@ def rounds(tmp_path_factory: pytest.TempPathFactory) -> Rounds:
     directory = tmp_path_factory.mktemp("cleaner")
     before, after = [], []
     for number in range(2):
-        with KafkaServer(directory / "server", {"log.cleaner.enable": "false"}) as server:
+        with QuickKafkaServer(directory / "server", {"log.cleaner.enable": "false"}) as server:
             if number == 0:
                 create_topics(server.bootstrap_servers)
             write(server.bootstrap_servers, number)
             server.stop()
         before.append(shutil.copytree(server.data_dir, directory / f"before-{number}"))
-        with KafkaServer(directory / "server", {"log.cleaner.backoff.ms": "100"}) as server:
+        with QuickKafkaServer(directory / "server", {"log.cleaner.backoff.ms": "100"}) as server:
             wait_until_clean(server.data_dir)
             server.stop()
         after.append(shutil.copytree(server.data_dir, directory / f"after-{number}"))

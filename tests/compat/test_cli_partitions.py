@@ -19,7 +19,7 @@ from barnabas.wire.protocol.api_keys import ApiKey
 from tests.compat.commands import Commands
 from tests.compat.conftest import TARGET
 from tests.patience import PATIENCE_S
-from tools.kafka.server import ONE_BROKER, KafkaServer
+from tools.kafka.server import ONE_BROKER, QuickKafkaServer
 
 
 def produce(commands: Commands, topic: str, count: int) -> None:
@@ -116,7 +116,7 @@ def broker_of(directories: Sequence[Path]) -> Iterator[str]:
     """The address of a broker with several log directories, which the kit's brokers have not."""
     log_dirs = {"log.dirs": ",".join(map(str, directories))}
     if TARGET == "kafka":
-        with KafkaServer(config={**ONE_BROKER, **log_dirs}) as kafka:
+        with QuickKafkaServer(config={**ONE_BROKER, **log_dirs}) as kafka:
             yield kafka.bootstrap_servers
         return
     ready_fd, child_fd = os.pipe()

@@ -30,9 +30,8 @@ from barnabas.wire.records.builder import BatchBuilder
 from tests.compat.commands import Commands
 from tests.compat.raw import ask
 from tests.patience import PATIENCE_S
-from tools.kafka.server import ONE_BROKER, KafkaServer
+from tools.kafka.server import ONE_BROKER, QuickKafkaServer
 
-SMALL_JVM = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 NEEDED = (
     ApiKey.INIT_PRODUCER_ID,
     ApiKey.ADD_PARTITIONS_TO_TXN,
@@ -248,7 +247,7 @@ def test_it_asks_before_it_aborts(commands: Commands, name: str) -> None:
 
 
 def test_a_transaction_that_hangs_on_the_oldest_kafka_that_has_transactions(name: str) -> None:
-    with KafkaServer(config=ONE_BROKER, jar_set="kafka-0.11.0.3", jvm_options=SMALL_JVM) as kafka:
+    with QuickKafkaServer(config=ONE_BROKER, jar_set="kafka-0.11.0.3") as kafka:
         commands, servers = Commands(kafka.bootstrap_servers), kafka.bootstrap_servers
         commands.run("topics", "--create", "--topic", name, "--partitions", "1", "--replication-factor", "1")
         produce(servers, name, 0, b"before")

@@ -35,7 +35,7 @@ from tests.compat.conftest import TARGET, RunningBroker, StartBroker, _started
 from tests.compat.raw import ask
 from tests.compat.test_kafka_tools import Tool, tool
 from tools.kafka.java import run_tool
-from tools.kafka.server import KafkaServer, free_port
+from tools.kafka.server import QuickKafkaServer, free_port
 
 __all__ = ["tool"]
 
@@ -411,7 +411,7 @@ class Watched:
 def with_znodes() -> Iterator[Watched]:
     with ExitStack() as stack:
         if TARGET == "kafka":
-            server = stack.enter_context(KafkaServer(config={}))
+            server = stack.enter_context(QuickKafkaServer(config={}))
             yield Watched(server, server.zookeeper_connect)
         else:
             port = free_port()

@@ -5,8 +5,6 @@ The judges are Kafka's broker, its DumpLogSegments, and librdkafka, which compar
 
 import asyncio
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
@@ -26,11 +24,12 @@ from barnabas.testing import Broker
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.znodes.configs import decode_config, encode_config
 from barnabas.wire.registry.zookeeper import ZooKeeperRegistry
+from tests.compat.commands import run_here
 from tests.compat.conftest import RunningBroker
 from tests.compat.test_log_dirs import Place, until
 from tests.patience import PATIENCE_S
 from tools.kafka.java import run_tool
-from tools.kafka.server import KafkaServer
+from tools.kafka.server import KafkaServer, QuickKafkaServer
 from tools.kafka.zookeeper import ZooKeeper
 
 SMALL_SEGMENTS = {"segment.bytes": "30000", "index.interval.bytes": "1000"}
@@ -218,8 +217,7 @@ def committed(broker: RunningBroker, group: str, topic: str) -> int:
 
 def barnabas(*arguments: object, is_refused: bool = False) -> Any:
     """Run a command with --json; its answer."""
-    command = [sys.executable, "-m", "barnabas.cli.main", *map(str, arguments), "--json"]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    result = run_here(*arguments, "--json")
     assert result.returncode == is_refused, result.stdout + result.stderr
     return json.loads(result.stdout)
 
@@ -227,14 +225,13 @@ def barnabas(*arguments: object, is_refused: bool = False) -> Any:
 def adopt_when_expired(*arguments: object) -> Any:
     """A killed broker is registered until its session expires: until then adopting it is refused."""
     deadline = time.monotonic() + PATIENCE_S
-    command = [sys.executable, "-m", "barnabas.cli.main", "adopt", *map(str, arguments), "--json"]
     while True:
-        result = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
-        plan = json.loads(result.stdout)
+        plan = json.loads(run_here("adopt", *arguments, "--json").stdout)
         if not plan["blocked"]:
             return plan
         assert "registered" in str(plan["findings"]), plan["findings"]
         assert time.monotonic() < deadline
+        time.sleep(0.1)
 
 
 def tree_of(connect: str) -> TreeCopy:
@@ -283,7 +280,7 @@ def start_kafka(tmp_path: Path) -> Iterator[StartKafka]:
             config = {**SETTINGS, "log.dirs": str(data_dir), "zookeeper.connect": connect, "broker.id": str(broker_id)}
             config |= settings or {}
             config["zookeeper.session.timeout.ms"] = "3000"
-            server = KafkaServer(tmp_path / f"kafka-{broker_id}", config)
+            server = QuickKafkaServer(tmp_path / f"kafka-{broker_id}", config)
             stack.callback(server.close)
             server.restart()
             return server

@@ -30,7 +30,7 @@ from tests.compat.raw import ask
 from tests.patience import PATIENCE_S
 from tools.kafka.jars import CLIENTS_4, KAFKA
 from tools.kafka.java import run_tool
-from tools.kafka.server import ONE_BROKER, KafkaServer
+from tools.kafka.server import ONE_BROKER, QuickKafkaServer
 
 E = ErrorCode
 THROTTLE = "replica.alter.log.dirs.io.max.bytes.per.second"
@@ -133,7 +133,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     with ExitStack() as stack:
         broker: RunningBroker
         if TARGET == "kafka":
-            broker = stack.enter_context(KafkaServer(config={"log.dirs": both}))
+            broker = stack.enter_context(QuickKafkaServer(config={"log.dirs": both}))
         else:
             from barnabas.testing import Broker
 

@@ -4,11 +4,8 @@
 """
 
 import json
-import os
 import shutil
 import struct
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -20,10 +17,11 @@ from barnabas.wire.protocol.messages.group_metadata_value import GroupMetadataVa
 from barnabas.wire.protocol.wire import Message, WireBuffer
 from barnabas.wire.records.batch import Codec
 from barnabas.wire.records.builder import BatchBuilder
+from tests.compat.commands import run_here
 from tests.compat.log_samples import Samples, write_samples
 from tests.patience import PATIENCE_S
 from tools.kafka.java import run_tool
-from tools.kafka.server import KafkaServer
+from tools.kafka.server import QuickKafkaServer
 
 SUFFIXES = (".log", ".index", ".timeindex", ".txnindex", ".snapshot")
 
@@ -45,15 +43,9 @@ def kafka_dump(files: Sequence[Path], *options: str) -> Output:
 
 
 def barnabas(*arguments: str, code: int = 0) -> Output:
-    result = subprocess.run(
-        [sys.executable, "-m", "barnabas.cli.main", "log", *arguments],
-        capture_output=True,
-        check=False,
-        env={**os.environ, "PYTHONUTF8": "1"},
-        timeout=PATIENCE_S,
-    )
-    assert result.returncode == code, result.stderr.decode()
-    return Output(result.stdout.decode().split("\n"), result.stderr.decode().split("\n"))
+    result = run_here("log", *arguments)
+    assert result.returncode == code, result.stderr
+    return Output(result.stdout.split("\n"), result.stderr.split("\n"))
 
 
 def check_same(files: Sequence[Path], *options: str) -> Output:
@@ -206,7 +198,7 @@ def test_verify_finds_no_damage_in_what_kafka_wrote(samples: Samples, state: str
 
 
 def test_verify_foresees_what_kafkas_recovery_does(samples: Samples, tmp_path: Path) -> None:
-    with KafkaServer(tmp_path / "server") as server:
+    with QuickKafkaServer(tmp_path / "server") as server:
         server.stop()
         data_dir = server.data_dir
         names = ["v2-gzip-0", "v1-none-0", "v0-snappy-0", "transactions-0"]

@@ -24,7 +24,7 @@ from tests.compat.raw import ask
 from tests.compat.raw_groups import Group
 from tests.patience import PATIENCE_S
 from tools.kafka.java import run_tool
-from tools.kafka.server import BROKER_JVM_OPTIONS, ONE_BROKER, KafkaServer, free_port
+from tools.kafka.server import ONE_BROKER, QuickKafkaServer, free_port
 
 Read = Callable[[], dict[str, float]]
 MOST_BYTES = 2_000
@@ -134,9 +134,7 @@ def watched() -> Iterator[tuple[Any, Read]]:
             options = {"port": port, "rmi.port": port, "authenticate": "false", "ssl": "false", "local.only": "true"}
             jvm_options = [f"-D{jmx}", *(f"-D{jmx}.{name}={value}" for name, value in options.items())]
             jvm_options.append("-Djava.rmi.server.hostname=127.0.0.1")
-            server = KafkaServer(
-                jvm_options=(*BROKER_JVM_OPTIONS, *jvm_options), config={"offsets.topic.num.partitions": "1"}
-            )
+            server = QuickKafkaServer(jvm_options=jvm_options, config={"offsets.topic.num.partitions": "1"})
             yield stack.enter_context(server), lambda: by_jmx(port)
         else:
             config = {**ONE_BROKER, "offsets.topic.num.partitions": "1", "barnabas.http.listeners": str(port)}

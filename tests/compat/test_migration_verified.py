@@ -5,17 +5,15 @@ wrong.
 """
 
 import json
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 import pytest
 
+from tests.compat.commands import Ran, run_here
 from tests.compat.old_consumers.group import PlayedGroup
 from tests.compat.old_consumers.migration import DUAL, KAFKA, ZOOKEEPER
 from tests.compat.old_consumers.site import REGISTRIES, Site
-from tests.patience import PATIENCE_S
 
 GROUP = "g"
 COMMITS = {id(ZOOKEEPER): "zookeeper", id(DUAL): "both", id(KAFKA): "kafka"}
@@ -28,17 +26,8 @@ STEPS = (
 )
 
 
-def run(site: Site, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [
-            *(sys.executable, "-m", "barnabas.cli.main", "groups", "migrate"),
-            *("--group", GROUP, "--zookeeper", site.connect, "--json", *arguments),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
+def run(site: Site, *arguments: str) -> Ran:
+    return run_here("groups", "migrate", "--group", GROUP, "--zookeeper", site.connect, "--json", *arguments)
 
 
 def follow(registry: str, kinds: list[str]) -> None:

@@ -43,7 +43,7 @@ from tests.compat.test_handover import (
 from tests.integration.test_every_version import exchange
 from tests.patience import PATIENCE_S
 from tools.kafka.java import run_tool
-from tools.kafka.server import KafkaServer
+from tools.kafka.server import KafkaServer, QuickKafkaServer
 from tools.kafka.zookeeper import ZooKeeper
 
 FOUND = {"0.10.2.2": "0.10.1-IV0", "0.11.0.3": "0.11.0-IV0", "1.1.1": "0.11.0-IV0", "2.3.1": "2.3-IV0"}
@@ -57,7 +57,6 @@ SETTINGS = {
     "log.cleaner.dedupe.buffer.size": "4194304",
 }
 SMALL_SEGMENTS = {"segment.bytes": "20000", "index.interval.bytes": "1000"}
-JVM_OPTIONS = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 Seen = dict[str, dict[object, tuple[int, bytes]]]
 """Topic to offset and value of each record; of the compacted topic by key, as a cleaner may run at any time."""
@@ -248,7 +247,7 @@ def start_kafka(tmp_path: Path, connect: str) -> Iterator[StartOldKafka]:
 
         def start(version: str, chroot: str = "") -> KafkaServer:
             config = {**SETTINGS, "zookeeper.connect": connect + chroot, "log.dirs": str(tmp_path / "data")}
-            server = KafkaServer(tmp_path / "kafka", config, JVM_OPTIONS, f"kafka-{version}")
+            server = QuickKafkaServer(tmp_path / "kafka", config, jar_set=f"kafka-{version}")
             stack.callback(server.close)
             server.restart()
             return server

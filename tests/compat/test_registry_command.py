@@ -13,6 +13,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewPartitions, Ne
 from kazoo.client import KazooClient
 
 from barnabas.testing import Broker
+from tests.compat.commands import Ran, run_here
 from tests.compat.zookeeper_outages import new_broker
 from tests.patience import PATIENCE_S
 from tools.kafka.java import run_tool
@@ -40,9 +41,8 @@ def registry(*arguments: object) -> str:
     return result.stdout
 
 
-def attempt(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "barnabas.cli.main", "registry", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+def attempt(*arguments: object) -> Ran:
+    return run_here("registry", *arguments)
 
 
 def config_tool(chroot: str, *arguments: str) -> str:

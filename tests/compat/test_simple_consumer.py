@@ -38,7 +38,7 @@ from tests.compat.raw import ask
 from tests.patience import PATIENCE_S
 from tools.kafka.jars import KAFKA_0_8
 from tools.kafka.java import run_tool
-from tools.kafka.server import ONE_BROKER, KafkaServer, free_port
+from tools.kafka.server import ONE_BROKER, QuickKafkaServer, free_port
 
 SPOKEN = [None, "0.8.2"]
 
@@ -97,7 +97,7 @@ class Target:
 @pytest.fixture(scope="module")
 def target() -> Iterator[Target]:
     if TARGET == "kafka":
-        with KafkaServer() as server:
+        with QuickKafkaServer() as server:
             yield Target(server.bootstrap_servers, server.zookeeper_connect)
     else:
         from barnabas.testing import Broker

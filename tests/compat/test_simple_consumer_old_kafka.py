@@ -36,7 +36,7 @@ from barnabas.wire.records.message_set import MessageSetBuilder
 from tests.compat.raw import ask
 from tests.patience import PATIENCE_S
 from tools.kafka.jars import KAFKA_0_8
-from tools.kafka.server import KafkaServer, free_port
+from tools.kafka.server import KafkaServer, QuickKafkaServer, free_port
 
 # It is found out, or told.
 SPOKEN = [None, "0.8.2.2"]
@@ -102,7 +102,7 @@ def kafka() -> Iterator[OldKafka]:
         "log.segment.bytes": "20000",
         "offsets.topic.num.partitions": "1",
     }
-    server = KafkaServer(config=config, jar_set=KAFKA_0_8, port=port)
+    server = QuickKafkaServer(config=config, jar_set=KAFKA_0_8, port=port)
     try:
         server.start_zookeeper()
         server.start_broker()

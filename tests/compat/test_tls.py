@@ -21,7 +21,7 @@ from barnabas.testing.certificates import Authority, Certified
 from tests.compat.clients.java import JavaClient, JavaClientError
 from tests.compat.conftest import TARGET
 from tools.kafka.jars import KAFKA
-from tools.kafka.server import ONE_BROKER, KafkaServer, free_port
+from tools.kafka.server import ONE_BROKER, QuickKafkaServer, free_port
 
 Ask = Callable[[str, "Identity"], list[str]]
 _TIMEOUT_MS = 20_000
@@ -92,7 +92,7 @@ def secure_broker(stack: ExitStack, settings: Mapping[str, str]) -> str:
         listeners = f"PLAINTEXT://127.0.0.1:{plain},SSL://127.0.0.1:{secure}"
         # In a properties file a backslash stands for what follows.
         config = {name: value.replace("\\", "\\\\") for name, value in settings.items()}
-        stack.enter_context(KafkaServer(config={"listeners": listeners, **config}, port=plain))
+        stack.enter_context(QuickKafkaServer(config={"listeners": listeners, **config}, port=plain))
         return f"127.0.0.1:{secure}"
     return stack.enter_context(Broker(config={**ONE_BROKER, **settings}, security_protocol="SSL")).bootstrap_servers
 

@@ -18,7 +18,7 @@ from barnabas.wire.registry.zookeeper import ZooKeeperRegistry
 from tests.compat.raw import ask
 from tests.patience import PATIENCE_S
 from tools.kafka.java import run_tool
-from tools.kafka.server import KafkaServer
+from tools.kafka.server import QuickKafkaServer
 from tools.kafka.zookeeper import ZooKeeper
 
 Told = list[tuple[str, dict[str, str]]]
@@ -107,7 +107,7 @@ def test_what_changed_while_the_session_was_gone_is_told_though_its_notification
 
 
 def test_kafka_goes_by_what_is_changed_here() -> None:
-    with KafkaServer() as kafka:
+    with QuickKafkaServer() as kafka:
 
         async def described() -> tuple[str | None, int]:
             request = DescribeConfigsRequest([DescribeConfigsResource(4, "0", ["message.max.bytes"])])

@@ -30,7 +30,7 @@ from barnabas.wire.records.record import iterate_records
 from tests.integration.log_writer import OVERRIDES
 from tests.patience import PATIENCE_S
 from tools.kafka.java import run_tool
-from tools.kafka.server import KafkaServer
+from tools.kafka.server import KafkaServer, QuickKafkaServer
 
 ROOT = Path(__file__).resolve().parents[2]
 TP = TopicPartition("t", 0)
@@ -99,7 +99,7 @@ def kafka(tmp_path: Path) -> Iterator[KafkaServer]:
         "offsets.topic.num.partitions": "1",
         "transaction.state.log.num.partitions": "1",
     }
-    server = KafkaServer(tmp_path / "kafka", config)
+    server = QuickKafkaServer(tmp_path / "kafka", config)
     server.start()
     try:
         yield server

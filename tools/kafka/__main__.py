@@ -1,8 +1,9 @@
-"""`python -m tools.kafka fetch`: bring all jars into `.cache/`."""
+"""`python -m tools.kafka fetch`: bring all jars into `.cache/`, and what lets Kafka start quickly."""
 
 import sys
 
-from tools.kafka.jars import JAR_SETS, JarsError, directory
+from tools.kafka.jars import JAR_SETS, KAFKA, OLD_KAFKAS, JarsError, directory
+from tools.kafka.server import ServerError, archive_classes
 
 
 def main() -> int:
@@ -12,7 +13,9 @@ def main() -> int:
     try:
         for jar_set in JAR_SETS:
             print(f"{jar_set}: {directory(jar_set)}")
-    except JarsError as error:
+        for jar_set in (KAFKA, *OLD_KAFKAS):
+            print(f"{jar_set}, mapped: {archive_classes(jar_set)}")
+    except (JarsError, ServerError) as error:
         print(error, file=sys.stderr)
         return 1
     return 0

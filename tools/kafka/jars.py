@@ -67,8 +67,8 @@ def fetched(pom: Path, jar_set: str, parent: Path) -> Path:
 
 
 def classpath(jar_set: str) -> str:
-    """Return the Java class path of one set, log4j's configuration first."""
-    return f"{_POM.parent}:{directory(jar_set)}/*"
+    """Return the Java class path of one set."""
+    return f"{directory(jar_set)}/*"
 
 
 def _fetch(pom: Path, jar_set: str, target: Path) -> None:

@@ -18,6 +18,7 @@ from tools.kafka.tool_host import ToolHost
 
 TOOL_JVM_OPTIONS = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto")
 """For tools that live a second or two: start fast, use one thread."""
+_LOG4J = Path(__file__).with_name("log4j.properties")
 _HOST_JVM_OPTIONS = (
     "-Xmx512m",
     *TOOL_JVM_OPTIONS[1:],
@@ -48,7 +49,8 @@ def java_command(
     path = classpath(jar_set)
     if extra_classpath is not None:
         path = f"{extra_classpath}:{path}"
-    return ["java", *jvm_options, f"-Dbarnabas.log.level={log_level}", "-cp", path, class_name, *arguments]
+    logging = (f"-Dlog4j.configuration={_LOG4J.as_uri()}", f"-Dbarnabas.log.level={log_level}")
+    return ["java", *jvm_options, *logging, "-cp", path, class_name, *arguments]
 
 
 def run_tool(

@@ -27,7 +27,7 @@ from tests.compat.old_consumers.judge import Partition
 from tests.compat.old_consumers.tree import zookeeper_offsets
 from tests.compat.raw import ask
 from tests.patience import PATIENCE_S
-from tools.kafka.server import ONE_BROKER, KafkaServer, free_port
+from tools.kafka.server import ONE_BROKER, QuickKafkaServer, free_port
 from tools.kafka.zookeeper import ZooKeeper
 
 REGISTRIES = ("zookeeper", "embedded")
@@ -141,7 +141,7 @@ class Site:
         """A broker, and where its tree is."""
         config = {**ONE_BROKER, "offsets.topic.num.partitions": "3", "auto.create.topics.enable": "false"}
         if TARGET == "kafka":
-            server = self._stack.enter_context(KafkaServer(self._directory / "kafka", config))
+            server = self._stack.enter_context(QuickKafkaServer(self._directory / "kafka", config))
             return server, server.zookeeper_connect
         if self._registry == "zookeeper":
             zookeeper = self._stack.enter_context(ZooKeeper(self._directory / "zookeeper"))

@@ -21,7 +21,7 @@ from pathlib import Path
 from tests.compat.suites import franz_go, kafka_go, kafka_python, sarama
 from tests.compat.suites.suite import Place, Suite, SuiteError
 from tools.kafka.jars import ROOT
-from tools.kafka.server import ONE_BROKER, KafkaServer
+from tools.kafka.server import ONE_BROKER, QuickKafkaServer
 
 SUITES = {
     suite.name: suite for suite in (franz_go.SUITE, kafka_python.NEW, kafka_python.OLD, kafka_go.SUITE, sarama.SUITE)
@@ -65,7 +65,7 @@ def _broker(suite: Suite, target: str) -> Iterator[str]:
     host = "localhost" if suite.port else "127.0.0.1"
     if target == KAFKA:
         settings = {"listeners": f"PLAINTEXT://{host}:{suite.port}"} if suite.port else {}
-        with KafkaServer(config={**suite.settings, **settings}, port=suite.port) as kafka:
+        with QuickKafkaServer(config={**suite.settings, **settings}, port=suite.port) as kafka:
             yield kafka.bootstrap_servers
         return
     from barnabas.testing import Broker

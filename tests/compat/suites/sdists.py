@@ -53,7 +53,8 @@ class SourceDistribution:
                     shutil.rmtree(staging, ignore_errors=True)
             # They are ours, and may have changed since the archive was unpacked.
             for path, text in self.additions.items():
-                (target / path).write_text(text)
+                if not (target / path).exists() or (target / path).read_text() != text:
+                    (target / path).write_text(text)
         return target
 
     def _fetch(self, staging: Path) -> Path:
