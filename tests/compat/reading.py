@@ -1,10 +1,18 @@
-"""Waiting for what a consumer is to see."""
+"""Waiting for what is to come."""
 
 import time
 from collections.abc import Callable, Sequence
 
 from tests.compat.clients import Consumer, Record
 from tests.patience import PATIENCE_S
+
+
+def until(is_reached: Callable[[], object]) -> None:
+    """Ask until it is so; fail when time is up."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not is_reached():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def read(consumer: Consumer, count: int, timeout_s: float = PATIENCE_S) -> list[Record]:

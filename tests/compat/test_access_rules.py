@@ -3,15 +3,14 @@
 The rules are made with the Java admin client by who came without a login, who is a super user here.
 """
 
-import time
 from collections.abc import Callable, Iterator
 
 import pytest
 
 from tests.compat.clients.java import JavaClient, JavaClientError
 from tests.compat.clients.model import Message
+from tests.compat.reading import until
 from tests.compat.sasl_broker import SaslBroker, sasl_broker
-from tests.patience import PATIENCE_S
 from tools.kafka.jars import KAFKA
 
 LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule required"
@@ -88,12 +87,6 @@ def rules(java: JavaClient) -> Rules:
 def send(java: JavaClient, producer: str, topic: str) -> None:
     java.call("send", producer, topic, "-", "-", "-", ".eA==", "")
     java.call("flush", producer)
-
-
-def until(is_reached: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not is_reached():
-        assert time.monotonic() < deadline
 
 
 def test_the_admin_client_makes_shows_and_deletes_rules(rules: Rules, name: str) -> None:

@@ -19,6 +19,7 @@ from confluent_kafka.admin import (
 from tests.compat.clients import Client
 from tests.compat.clients.java import JavaClient, JavaClientError
 from tests.compat.conftest import RunningBroker, StartBroker
+from tests.compat.reading import until
 from tests.compat.test_kafka_tools import TOPICS, Tool, tool
 from tests.patience import PATIENCE_S
 from tools.kafka.java import run_tool
@@ -118,20 +119,16 @@ def test_librdkafka_alters_and_describes(start_broker: StartBroker) -> None:
 
     broker, largest = ResourceType.BROKER, "message.max.bytes"
     change(broker, "0", largest, "2000", AlterConfigOpType.SET)
-    while described(broker, "0", largest) != "2000":
-        continue
+    until(lambda: described(broker, "0", largest) == "2000")
     change(broker, "0", "log.cleanup.policy", "compact", AlterConfigOpType.APPEND)
-    while described(broker, "0", "log.cleanup.policy") != "delete,compact":
-        continue
+    until(lambda: described(broker, "0", "log.cleanup.policy") == "delete,compact")
     with pytest.warns(DeprecationWarning, match="alter_configs has been deprecated"):
         (answer,) = admin.alter_configs([ConfigResource(broker, "0", set_config={largest: "3000"})]).values()
     answer.result(PATIENCE_S)
-    while described(broker, "0", largest) != "3000":
-        continue
+    until(lambda: described(broker, "0", largest) == "3000")
     assert described(broker, "0", "log.cleanup.policy") == "delete"
     change(broker, "0", largest, None, AlterConfigOpType.DELETE)
-    while described(broker, "0", largest) != "1048588":
-        continue
+    until(lambda: described(broker, "0", largest) == "1048588")
 
 
 @pytest.mark.parametrize("version", ["java-2.7.2", "java-4"])

@@ -26,7 +26,8 @@ from barnabas.wire.registry.znodes.configs import decode_config, encode_config
 from barnabas.wire.registry.zookeeper import ZooKeeperRegistry
 from tests.compat.commands import run_here
 from tests.compat.conftest import RunningBroker
-from tests.compat.test_log_dirs import Place, until
+from tests.compat.reading import until
+from tests.compat.test_log_dirs import Place
 from tests.patience import PATIENCE_S
 from tools.kafka.java import run_tool
 from tools.kafka.server import KafkaServer, QuickKafkaServer

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
@@ -27,6 +27,7 @@ from barnabas.wire.protocol.messages.incremental_alter_configs import (
 from tests.compat.clients.java import JavaClient, JavaClientError
 from tests.compat.conftest import TARGET, RunningBroker
 from tests.compat.raw import ask
+from tests.compat.reading import until
 from tests.patience import PATIENCE_S
 from tools.kafka.jars import CLIENTS_4, KAFKA
 from tools.kafka.java import run_tool
@@ -117,13 +118,6 @@ class Place:
             found += [int(message.value()) for message in consumer.consume(1_000, 1)]
         consumer.close()
         return found
-
-
-def until(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,7 @@
 """Offsets of a group move from ZooKeeper to Kafka under load and back, as the documents have it; members die meanwhile.
 
+`barnabas groups migrate` allows each step when all were restarted and not before, and names who is left.
+
 Kafka 0.8.2's high-level consumers, in Java, and ours are in one group.
 """
 

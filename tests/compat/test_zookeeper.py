@@ -4,7 +4,7 @@ import json
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ from confluent_kafka.admin import AdminClient
 from kazoo.client import KazooClient
 
 from barnabas.testing import Broker
+from tests.compat.reading import until
 from tests.compat.zookeeper_outages import TRIALS, new_broker
 from tests.patience import PATIENCE_S
 from tools.kafka.java import run_tool
@@ -148,7 +149,7 @@ def test_without_zookeeper_records_go_on_and_what_was_asked_for_is_done_when_it_
     trial: str, tmp_path: Path
 ) -> None:
     # Longer than the session lives.
-    outcome = TRIALS[trial](tmp_path, 5)
+    outcome = TRIALS[trial](tmp_path, 3)
     assert outcome.wrong == []
     assert (outcome.epochs[0] < outcome.epochs[1]) == (outcome.session_ids[0] != outcome.session_ids[1])
     if trial == "expired":
@@ -211,9 +212,3 @@ def setting(broker: Broker, topic: str, name: str) -> str | None:
     request = DescribeConfigsRequest([DescribeConfigsResource(2, topic, [name])])
     value: str | None = ask(broker.bootstrap_servers, request, 2).results[0].configs[0].value
     return value
-
-
-def until(is_so: Callable[[], object]) -> None:
-    """Ask until it is so; pytest's own limit ends what never comes."""
-    while not is_so():
-        continue

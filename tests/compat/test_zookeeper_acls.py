@@ -1,7 +1,6 @@
 """Access rules in a real ZooKeeper: Kafka's tool writes them there itself, and so does whoever writes a node."""
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 from kazoo.client import KazooClient
@@ -10,6 +9,7 @@ from barnabas.testing import Broker
 from barnabas.wire.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tests.compat.commands import Commands
 from tests.compat.raw import ask
+from tests.compat.reading import until
 from tests.patience import PATIENCE_S
 from tools.kafka.java import run_tool
 from tools.kafka.server import ONE_BROKER
@@ -49,12 +49,6 @@ def answer_about(broker: Broker, topic: str) -> int:
     request = MetadataRequest([MetadataRequestTopic(topic)], False)
     code: int = ask(broker.bootstrap_servers, request, 5).topics[0].error_code
     return code
-
-
-def until(is_reached: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not is_reached():
-        assert time.monotonic() < deadline
 
 
 def test_kafkas_tool_writes_to_zookeeper_and_the_broker_goes_by_it(

@@ -14,6 +14,7 @@ from cryptography.x509.oid import NameOID
 from kazoo.client import KazooClient
 from kazoo.exceptions import NoAuthError
 
+from tests.compat.reading import until
 from tests.compat.zookeeper_outages import new_broker
 from tests.patience import PATIENCE_S
 from tools.kafka.java import run_tool
@@ -80,8 +81,7 @@ def test_what_a_broker_writes_only_it_may_change_and_credentials_nobody_else_rea
             jvm_options=[f"-Djava.security.auth.login.config={jaas}"],
         )
         assert result.returncode == 0, result.stdout + result.stderr
-        while not anybody.exists("/brokers/topics/t/partitions/0/state"):
-            continue
+        until(lambda: anybody.exists("/brokers/topics/t/partitions/0/state"))
         assert access(anybody, "/brokers/topics/t/partitions/0/state") == {creator, ("world", "anyone", 1)}
         assert PASSWORD not in broker.log_text()
 

@@ -5,17 +5,21 @@
     kafka      another to storage kafka alone
     dual again, and ZooKeeper: the same way back
 
-One member of each phase is killed where the others are shut down in order. One topic is idle: of it messages are there
-before the group, and none comes later.
+`barnabas groups migrate` allows each phase before it, names after each restart but the last who is left, and allows
+what comes next when all were restarted. One member of each phase is killed where the others are shut down in order. One
+topic is idle: of it messages are there before the group, and none comes later.
 
 Source: implementation document, migrating offsets from ZooKeeper to Kafka.
 """
 
+import json
 import random
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
+from tests.compat.commands import Ran, run_here
 from tests.compat.old_consumers.group import PlayedGroup
 from tests.compat.old_consumers.history import Outcome
 from tests.compat.old_consumers.judge import Partition
@@ -24,7 +28,34 @@ from tests.compat.old_consumers.site import Site
 ZOOKEEPER = {"offsets.storage": "zookeeper"}
 DUAL = {"offsets.storage": "kafka", "dual.commit.enabled": "true"}
 KAFKA = {"offsets.storage": "kafka", "dual.commit.enabled": "false"}
-PHASES = (("dual", DUAL), ("kafka", KAFKA), ("dual again", DUAL), ("zookeeper again", ZOOKEEPER))
+_COMMITS = {id(ZOOKEEPER): "zookeeper", id(DUAL): "both", id(KAFKA): "kafka"}
+
+
+class Phase(NamedTuple):
+    """A bounce of all members.
+
+    Attributes:
+        before: The settings before it.
+        settings: Those that it brings.
+        to: Where the offsets are to go, as the command has it.
+        step: The command's word for it.
+        then: The command's word for what comes after it.
+    """
+
+    name: str
+    before: dict[str, str]
+    settings: dict[str, str]
+    to: str
+    step: str
+    then: str
+
+
+PHASES = (
+    Phase("dual", ZOOKEEPER, DUAL, "kafka", "dual-commit", "kafka-alone"),
+    Phase("kafka", DUAL, KAFKA, "kafka", "kafka-alone", "done"),
+    Phase("dual again", KAFKA, DUAL, "zookeeper", "dual-commit", "zookeeper-alone"),
+    Phase("zookeeper again", DUAL, ZOOKEEPER, "zookeeper", "zookeeper-alone", "done"),
+)
 
 _TOPICS = {"a": 7, "idle": 2}
 _IDLE: list[Partition] = [("idle", 0), ("idle", 1)]
@@ -42,19 +73,43 @@ class _Migration:
             self._group.start(kind, settings=ZOOKEEPER)
         self._group.settle()
 
-    def bounce(self, phase: str, settings: dict[str, str]) -> None:
+    def bounce(self, phase: Phase) -> None:
         """Start each member anew with other settings, one after the other; one of them is killed."""
+        self._expect_allowed(phase, phase.step)
         old = list(self._group.members)
         self._dice.shuffle(old)
         killed = self._dice.choice(old)
-        for member in old:
-            self.changes.append(f"{phase}: {member.id} {'is killed' if member is killed else 'is bounced'}")
+        for count, member in enumerate(old, start=1):
+            self.changes.append(f"{phase.name}: {member.id} {'is killed' if member is killed else 'is bounced'}")
             self._group.members.remove(member)
             if member is killed:
                 self._group.crash(member)
             else:
                 member.shutdown()
-            self._group.join(member.kind, settings=settings)
+            self._group.join(member.kind, settings=phase.settings)
+            if count < len(old):
+                self._expect_left(phase, [each.id for each in old[count:]])
+        self.check(phase.name, phase.settings)
+        self._expect_allowed(phase, phase.then)
+
+    def _expect_allowed(self, phase: Phase, step: str) -> None:
+        allowed = self._ask(phase, "--step", step)
+        if allowed.returncode:
+            self.wrong.append(f"{phase.name}: {step} is not allowed: {allowed.stdout}{allowed.stderr}")
+
+    def _expect_left(self, phase: Phase, left: list[str]) -> None:
+        """Look whether the command names who is not restarted yet."""
+        half_way = self._ask(phase)
+        found = json.loads(half_way.stdout)
+        told = {each["consumer"]: each["commits"] for each in found["consumers"]}
+        wanted = {each.id: _COMMITS[id(phase.settings)] for each in self._group.members}
+        wanted |= dict.fromkeys(left, _COMMITS[id(phase.before)])
+        if (half_way.returncode, found["next_step"], told) != (1, "restart-the-others", wanted):
+            self.wrong.append(f"{phase.name}: {left} are left, told is {half_way.stdout}")
+
+    def _ask(self, phase: Phase, *arguments: str) -> Ran:
+        where = ("--group", _GROUP, "--zookeeper", self._site.connect)
+        return run_here("groups", "migrate", *where, "--to", phase.to, "--verify", "--json", *arguments)
 
     def ends(self) -> dict[Partition, int]:
         """The offsets of who has read all that was acknowledged."""
@@ -94,9 +149,8 @@ def migrate(registry: str, seed: int, kinds: Sequence[str]) -> Outcome:
             try:
                 migration.begin(kinds)
                 migration.check("start", ZOOKEEPER)
-                for phase, settings in PHASES:
-                    migration.bounce(phase, settings)
-                    migration.check(phase, settings)
+                for phase in PHASES:
+                    migration.bounce(phase)
                 outcome.wrong = [*migration.wrong, *group.finish()]
             except BaseException as error:
                 error.add_note(f"seed {seed}, after: {'; '.join(migration.changes)}")
