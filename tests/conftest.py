@@ -10,11 +10,15 @@ from hypothesis import HealthCheck, settings
 
 from tests import times
 from tests.compat import figures
-from tests.times import PARTS, Timed, part_of
+from tests.times import PARTS, Timed, file_of, part_of
 
-# How long an example takes says something about the machine, not about the code.
-settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("patient")
+# How many examples a property is tried on; `--hypothesis-profile` chooses. How long one takes says something about the
+# machine, not about the code.
+for _name, _count in {"quick": 10, "desk": 50, "night": 1_000}.items():
+    settings.register_profile(
+        _name, max_examples=_count, deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+    )
+settings.load_profile("desk")
 
 # In the background of a shell a process ignores Ctrl-C, and so would all that the tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -26,21 +30,27 @@ _REAL_LOG = Path(__file__).resolve().parents[2] / "shared" / "data" / "access.lo
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rewrite", action="store_true", help="write what is seen into tests/golden/scenarios")
+    parser.addoption("--rewrite-times", action="store_true", help="note how long each file took: tests/file_times.txt")
     parser.addoption("--whole", action="store_true", help="also the tests marked `whole`, as scripts/soak --tests does")
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what only a whole run does, and begin with the parts that have the longest files.
+    """Leave out what only a whole run does, and begin with the longest files.
 
-    So none of those is left over for one worker at the end. Within a part the order stays as random as it is.
+    So none of those is left over for one worker at the end. Within a file the order stays as random as it is.
     """
     if not config.getoption("--whole"):
         left_out = [item for item in items if item.get_closest_marker("whole")]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if not item.get_closest_marker("whole")]
     order = {part: place for place, part in enumerate(PARTS)}
-    items.sort(key=lambda item: order.get(part_of(item.nodeid), len(order)))
+    known = times.known_times()
+
+    def place(item: pytest.Item) -> tuple[int, int]:
+        return -known.get(file_of(item.nodeid), 0), order.get(part_of(item.nodeid), len(order))
+
+    items.sort(key=place)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
@@ -51,12 +61,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         for report in of_outcome
         if isinstance(report, pytest.TestReport)
     ]
+    phases = [Timed(report.nodeid, report.duration) for report in reports]
+    if config.getoption("--rewrite-times"):
+        times.write_known_times(times.by_file(phases))
     worker_count = len(config.getoption("tx", None) or ["this process"])
     sections = {
         "handed over": figures.table(figures.rows_in(reports)),
-        "times": times.table(
-            (Timed(report.nodeid, report.duration) for report in reports), time.monotonic() - _start_s, worker_count
-        ),
+        "times": times.table(phases, time.monotonic() - _start_s, worker_count),
     }
     for title, lines in sections.items():
         if lines:

@@ -127,7 +127,7 @@ class Broker:
         return found
 
 
-@settings(max_examples=60, deadline=None)
+@settings(deadline=None)
 @given(steps)
 @example([Lead((0,), 1, 0), Stop(0, -2, True), Lead((0,), 1, 0)])
 @example([Lead((0,), 1, 0), Stop(0, -2, True), Lead((0,), 1, 0), Stop(0, -1, False), Work()])

@@ -508,4 +508,4 @@ class Groups(RuleBasedStateMachine):
 
 
 TestGroups = Groups.TestCase
-TestGroups.settings = settings(max_examples=150, stateful_step_count=50, deadline=None)
+TestGroups.settings = settings(max_examples=3 * settings().max_examples, stateful_step_count=50, deadline=None)

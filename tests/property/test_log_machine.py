@@ -234,5 +234,5 @@ class LogMachine(RuleBasedStateMachine):
         assert found == wanted
 
 
-LogMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+LogMachine.TestCase.settings = settings(stateful_step_count=40, deadline=None)
 TestLogMachine = LogMachine.TestCase

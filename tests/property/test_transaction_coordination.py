@@ -301,4 +301,4 @@ class Coordination(RuleBasedStateMachine):
 
 
 TestCoordination = Coordination.TestCase
-TestCoordination.settings = settings(max_examples=150, stateful_step_count=50, deadline=None)
+TestCoordination.settings = settings(max_examples=3 * settings().max_examples, stateful_step_count=50, deadline=None)

@@ -204,5 +204,5 @@ class TransactionsMachine(RuleBasedStateMachine):
         assert {each for each in seen if each >= start} == {each for each in committed if start <= each < stable_offset}
 
 
-TransactionsMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TransactionsMachine.TestCase.settings = settings(stateful_step_count=40, deadline=None)
 TestTransactionsMachine = TransactionsMachine.TestCase

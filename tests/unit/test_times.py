@@ -1,8 +1,10 @@
 """The table of times at the end of a run."""
 
+from pathlib import Path
+
 import pytest
 
-from tests.times import PARTS, Timed, part_of, table
+from tests.times import PARTS, Timed, by_file, known_times, part_of, table, write_known_times
 
 PHASES = [
     Timed("tests/unit/broker/net/test_framing.py::test_a", 0.1),
@@ -22,6 +24,10 @@ def test_a_run_of_several_parts_is_summed_up_by_part(monkeypatch: pytest.MonkeyP
         "| all, 2 at once | 3 | 20 |",
         "| scripts/check before them | | 38 |",
         "",
+        "slowest files:",
+        "  30.0 s  tests/compat/test_kcat.py",
+        "   3.1 s  tests/unit/broker/net/test_framing.py",
+        "",
         "slowest:",
         "  30.0 s  tests/compat/test_kcat.py::test_c",
         "   2.1 s  tests/unit/broker/net/test_framing.py::test_a",
@@ -40,3 +46,17 @@ def test_every_directory_of_tests_is_a_part(request: pytest.FixtureRequest) -> N
 
 def test_a_test_outside_of_the_parts_is_one_of_its_own() -> None:
     assert part_of("benchmarks/micro/test_crc.py::test_crc") == "benchmarks"
+
+
+def test_the_longest_files_are_noted(tmp_path: Path) -> None:
+    path = tmp_path / "file_times.txt"
+    write_known_times({**by_file(PHASES), "tests/unit/test_short.py": 0.4}, path)
+    assert list(known_times(path).items()) == [
+        ("tests/compat/test_kcat.py", 30),
+        ("tests/unit/broker/net/test_framing.py", 3),
+    ]
+
+
+def test_what_is_noted_is_there(request: pytest.FixtureRequest) -> None:
+    root = request.config.rootpath
+    assert [file for file in known_times() if not (root / file).exists()] == []

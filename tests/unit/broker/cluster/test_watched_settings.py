@@ -207,7 +207,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=4 * settings().max_examples, deadline=None)
 @given(steps=STEPS)
 def test_whatever_happens_the_last_that_is_told_is_what_is_there(steps: list[tuple[str, str]]) -> None:
     numbers = itertools.count(1)
