@@ -5,6 +5,7 @@ file stands in `checkpoint/<job>/batches/offsets`, and its rows count from when 
 """
 
 import errno
+import gzip
 import os
 import resource
 import signal
@@ -19,8 +20,10 @@ from typing import Any
 import pytest
 
 from barnabas.pipeline.demo.plain_count import count_file, read_counts
-from barnabas.pipeline.sources.social import SitePlan, write_access_log
 from tests.patience import PATIENCE_S
+
+ONE_VIEW = b'192.0.2.7 - - [17/May/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 1 "-" "-"\n'
+CUT_SHORT = b'192.0.2.7 - - [17/May/2015:10:05:03 +0000] "GET /cut-sho\n'
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="finds the demo's processes in /proc")
 
@@ -28,17 +31,14 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="finds the demo'
 class Demo:
     """A demo's process, its children and its directory."""
 
-    def __init__(self, directory: Path, access_log: Path, lines_per_s: int) -> None:
+    def __init__(self, directory: Path, access_log: Path, lines_per_s: int, *words: str) -> None:
         self.directory = directory
         self.access_log = access_log
         self.command = [sys.executable, "-m", "barnabas.pipeline", "demo", "--directory", str(directory)]
-        self.command += ["--access-log", str(access_log), "--rate", str(lines_per_s)]
+        self.command += ["--rate", str(lines_per_s), *(words or ["--access-log", str(access_log)])]
         self.output = directory.with_suffix(".out")
+        self.output.unlink(missing_ok=True)
         self.process: subprocess.Popen[bytes] | None = None
-
-    def set_rate(self, lines_per_s: int) -> None:
-        """From the next start on."""
-        self.command[self.command.index("--rate") + 1] = str(lines_per_s)
 
     def start(self) -> None:
         with self.output.open("ab") as output:
@@ -120,8 +120,8 @@ def descendants(pid: int) -> Iterator[int]:
 
 
 @contextmanager
-def running_demo(directory: Path, access_log: Path, lines_per_s: int) -> Iterator[Demo]:
-    demo = Demo(directory, access_log, lines_per_s)
+def running_demo(directory: Path, access_log: Path, lines_per_s: int, *words: str) -> Iterator[Demo]:
+    demo = Demo(directory, access_log, lines_per_s, *words)
     demo.start()
     try:
         yield demo
@@ -149,6 +149,7 @@ def test_result_is_the_plain_count(tmp_path: Path, real_access_log: Path):
         assert list(descendants(top)) == []
 
 
+@pytest.mark.whole
 @pytest.mark.timeout(8 * PATIENCE_S)
 def test_result_is_the_plain_count_after_five_kills(tmp_path: Path, real_access_log: Path):
     # So slow that the log does not end before the first kill, however long the parts take to start.
@@ -176,6 +177,40 @@ def test_result_is_the_plain_count_after_five_kills(tmp_path: Path, real_access_
         assert "going on with the run" in demo.said()
 
 
+@pytest.mark.timeout(8 * PATIENCE_S)
+def test_a_killed_demo_goes_on_with_its_log_alone_and_a_finished_one_starts_over(tmp_path: Path, real_access_log: Path):
+    log, other_log = tmp_path / "access.log", tmp_path / "other.log"
+    log.write_bytes(gzip.decompress(real_access_log.read_bytes()) + CUT_SHORT)
+    other_log.write_bytes(ONE_VIEW)
+    # So slow that the log does not end before the first kill, however long the parts take to start.
+    with running_demo(tmp_path / "demo", log, 1_000) as demo:
+        demo.until(lambda: demo.topic_bytes() > 5_000)
+        kill(demo.child("barnabas.pipeline", "replay"))
+        before = demo.topic_bytes()
+        demo.until(lambda: demo.topic_bytes() > before + 5_000)
+        kill(demo.child("barnabas.broker.server.main"))
+        # Rows that count already: they must not be written again.
+        demo.until(lambda: demo.count("tables/load/page-views/_delta_log/*.json"))
+        demo.kill()
+        command = [*demo.command[: demo.command.index("--access-log")], "--access-log", str(other_log)]
+        refused = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S)
+        assert refused.returncode == 1
+        assert "holds an unfinished run" in refused.stderr
+        demo.start()
+        assert_equal_to_plain_count(demo)
+        for who in ("replay", "broker"):
+            assert f"{who} was killed (signal 9): starting it again" in demo.said()
+        assert "going on with the run" in demo.said()
+        assert "1 line was no view, and not counted: first at line 10,001: '192.0.2.7 - - [17/May" in demo.said()
+    # Finished, it starts over with any log; unfinished again, when it is told to.
+    for words in (["--access-log", str(other_log)], ["--access-log", str(log), "--fresh"]):
+        with running_demo(tmp_path / "demo", log, 1_000, *words) as again:
+            again.until(lambda again=again: "ready in" in again.said())
+            assert not (again.directory / "views.csv").exists()
+            assert again.count("tables/*") == 0
+            assert "going on" not in again.said()
+
+
 def assert_ends_at_once_saying(directory: Path, log: Path, text: str, remedy: str, **options: Any) -> None:
     command = [sys.executable, "-m", "barnabas.pipeline", "demo", "--directory", str(directory)]
     command += ["--access-log", str(log), "--rate", "0"]
@@ -189,6 +224,13 @@ def assert_ends_at_once_saying(directory: Path, log: Path, text: str, remedy: st
     assert "Traceback" not in ended.stderr
 
 
+def write_much(path: Path) -> None:
+    """Write a log of some 10 MB, of which a broker keeps more than 2, however it is compressed."""
+    path.write_bytes(
+        b"".join(ONE_VIEW.replace(b"GET /", b"GET /" + os.urandom(64).hex().encode()) for _ in range(50_000))
+    )
+
+
 def test_demo_on_a_full_disk_says_so(tmp_path: Path):
     disk = tmp_path / "disk"
     disk.mkdir()
@@ -196,7 +238,7 @@ def test_demo_on_a_full_disk_says_so(tmp_path: Path):
     if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode != 0:
         pytest.skip("a small file system can be mounted by root only")
     try:
-        write_access_log(SitePlan(), tmp_path / "access.log")
+        write_much(tmp_path / "access.log")
         text = os.strerror(errno.ENOSPC)
         assert_ends_at_once_saying(disk / "demo", tmp_path / "access.log", text, "make room on that disk")
     finally:
@@ -205,7 +247,7 @@ def test_demo_on_a_full_disk_says_so(tmp_path: Path):
 
 def test_demo_whose_files_may_not_grow_says_so(tmp_path: Path):
     """The same without root: the system refuses to make any file larger than this."""
-    write_access_log(SitePlan(), tmp_path / "access.log")
+    write_much(tmp_path / "access.log")
     limit = (500_000, 500_000)
     assert_ends_at_once_saying(
         tmp_path / "demo",
@@ -214,25 +256,3 @@ def test_demo_whose_files_may_not_grow_says_so(tmp_path: Path):
         "raise the limit of file sizes (ulimit -f)",
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, limit),
     )
-
-
-def test_finished_demo_starts_over_and_an_unfinished_one_keeps_to_its_log(tmp_path: Path, real_access_log: Path):
-    other_log = tmp_path / "other.log"
-    other_log.write_text(
-        '192.0.2.7 - - [17/May/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 1 "-" "-"\n'
-        '192.0.2.7 - - [17/May/2015:10:05:03 +0000] "GET /cut-sho\n'
-    )
-    with running_demo(tmp_path / "demo", real_access_log, 100) as demo:
-        demo.until(lambda: demo.topic_bytes() > 0)
-    command = [*demo.command[: demo.command.index("--access-log")], "--access-log", str(other_log)]
-    refused = subprocess.run(command, capture_output=True, text=True)
-    assert refused.returncode == 1
-    assert "holds an unfinished run" in refused.stderr
-    fresh = subprocess.run([*command, "--fresh"], capture_output=True, text=True)
-    assert fresh.returncode == 0, fresh.stderr
-    assert "1 line was no view, and not counted: first at line 2: '192.0.2.7 - - [17/May" in fresh.stdout
-    assert "Equal to a plain Python count" in fresh.stdout
-    again = subprocess.run(command, capture_output=True, text=True)
-    assert again.returncode == 0, again.stderr
-    assert "going on" not in again.stdout
-    assert read_counts(tmp_path / "demo" / "views.csv").total() == 1
