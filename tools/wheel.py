@@ -122,6 +122,16 @@ def compiled_environment() -> Path:
     return target / "bin" / "python"
 
 
+def compiled_wheel() -> Path:
+    """Return the compiled wheel of these sources, as `compiled_environment` has it installed; built when missing.
+
+    Raises:
+        WheelError: It can't be built.
+    """
+    (wheel,) = compiled_environment().parents[1].glob("*.whl")
+    return wheel
+
+
 def _digest() -> str:
     """Of everything that the compiled wheel is made from."""
     digest = hashlib.sha256(f"{sys.version} {sys.prefix}".encode())
@@ -138,6 +148,7 @@ def _install(wheel: Path, target: Path) -> None:
     (site,) = staging.glob("lib/python*/site-packages")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(site)
+    shutil.copy(wheel, staging)
     # As pip does: a broker that starts need not.
     compileall.compile_dir(site, quiet=1, stripdir=str(staging), prependdir=str(target))
     # A directory that a .pth file names is searched after the wheel, and its own .pth files (the link to our sources

@@ -1,4 +1,4 @@
-"""The commands as a person runs them: own processes, a real broker."""
+"""The commands as a person runs them, against a real broker; with input, a signal or a pipe as processes."""
 
 import json
 import re
@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from tests import commands
 from tests.patience import PATIENCE_S
 
 
@@ -16,9 +17,12 @@ def barnabas(kafka_broker_session):
     """Runs a command against the session's broker; stdout, after it ended well."""
 
     def run(*arguments, stdin="", code=0):
-        command = [sys.executable, "-m", "barnabas.cli.main", *arguments]
-        command += ["--bootstrap-server", kafka_broker_session.bootstrap_servers]
-        result = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=PATIENCE_S)
+        words = [*arguments, "--bootstrap-server", kafka_broker_session.bootstrap_servers]
+        if stdin:
+            command = [sys.executable, "-m", "barnabas.cli.main", *words]
+            result = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=PATIENCE_S)
+        else:
+            result = commands.run(*words)
         assert result.returncode == code, result.stderr
         return result.stderr if code else result.stdout
 
@@ -46,7 +50,7 @@ def test_a_topic_from_its_creation_to_its_end(barnabas):
     )
 
 
-@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+@pytest.mark.parametrize("codec", ["none", "zstd"])
 def test_lines_in_lines_out(barnabas, codec):
     topic = f"cli-lines-{codec}"
     lines = [f"line {number} ä" for number in range(5_000)]

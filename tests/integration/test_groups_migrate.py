@@ -1,10 +1,9 @@
 """`barnabas groups migrate`: what it tells of consumers that commit to ZooKeeper, to both, or to Kafka."""
 
 import json
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
+from subprocess import CompletedProcess
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
@@ -12,6 +11,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from kazoo.client import KazooClient
 
 from barnabas.testing import Broker
+from tests import commands
 from tests.patience import PATIENCE_S
 from tools.kafka.server import free_port
 
@@ -70,17 +70,8 @@ class Cluster:
         self.client = KazooClient(self.zookeeper)
         self.client.start(PATIENCE_S)
 
-    def run(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            [
-                *(sys.executable, "-m", "barnabas.cli.main", "groups", "migrate", "--zookeeper", self.zookeeper),
-                *arguments,
-            ],
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            check=False,
-        )
+    def run(self, *arguments: str) -> CompletedProcess[str]:
+        return commands.run("groups", "migrate", "--zookeeper", self.zookeeper, *arguments)
 
     def plan(self, group: str, *arguments: str) -> dict[str, object]:
         result = self.run("--group", group, "--plan", "--json", *arguments)

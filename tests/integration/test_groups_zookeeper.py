@@ -1,8 +1,6 @@
 """`barnabas groups --zookeeper`: groups that live in the registry, as a broker serves it to ZooKeeper's clients."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 
 import pytest
@@ -11,6 +9,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from kazoo.client import KazooClient
 
 from barnabas.testing import Broker
+from tests import commands
 from tests.patience import PATIENCE_S
 from tools.kafka.server import free_port
 
@@ -28,13 +27,7 @@ class Cluster:
 
     def groups(self, *arguments: str, fails: bool = False) -> str:
         """Run the command; what it printed, or what it complained of."""
-        result = subprocess.run(
-            [sys.executable, "-m", "barnabas.cli.main", "groups", "--zookeeper", self.zookeeper, *arguments],
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            check=False,
-        )
+        result = commands.run("groups", "--zookeeper", self.zookeeper, *arguments)
         assert result.returncode == fails, result.stderr
         return result.stderr if fails else result.stdout
 
@@ -133,11 +126,8 @@ def test_offsets_and_groups_are_deleted(cluster: Cluster) -> None:
 
 
 def test_a_chroot_that_is_not_there_is_one_line(cluster: Cluster) -> None:
-    arguments = [sys.executable, "-m", "barnabas.cli.main", "groups", "--list"]
     for zookeeper, expected in ((f"{cluster.zookeeper}/none", "no such chroot"), ("127.0.0.1:1", "no ZooKeeper")):
-        result = subprocess.run(
-            [*arguments, "--zookeeper", zookeeper], capture_output=True, text=True, timeout=PATIENCE_S, check=False
-        )
+        result = commands.run("groups", "--list", "--zookeeper", zookeeper)
         assert result.returncode == 1
         assert expected in result.stderr
         assert len(result.stderr.splitlines()) == 1

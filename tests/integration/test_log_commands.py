@@ -7,12 +7,12 @@ import sys
 import pytest
 
 from barnabas.testing import Broker
+from tests import commands
 from tests.patience import PATIENCE_S
 
 
 def log(*arguments: str) -> str:
-    command = [sys.executable, "-m", "barnabas.cli.main", "log", *arguments]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    result = commands.run("log", *arguments)
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout
 

@@ -4,8 +4,6 @@ Each step is taken when `barnabas groups migrate --verify` allows it. Every mess
 that stops in good order commits first.
 """
 
-import subprocess
-import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -17,6 +15,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from barnabas.api import ConsumerConnector
 from barnabas.api.connector import ConsumerTimeoutError
 from barnabas.testing import Broker
+from tests import commands
 from tests.integration.test_mirror_command import wait_for
 from tests.patience import PATIENCE_S
 from tools.kafka.server import free_port
@@ -98,15 +97,8 @@ def site() -> Iterator[tuple[Broker, str]]:
 
 def assert_may(zookeeper: str, to: str, step: str) -> None:
     """The next step is allowed: all consumers have taken the one before."""
-    verified = subprocess.run(
-        [
-            *(sys.executable, "-m", "barnabas.cli.main", "groups", "migrate", "--group", GROUP),
-            *("--zookeeper", zookeeper, "--to", to, "--verify", "--step", step),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
+    verified = commands.run(
+        *("groups", "migrate", "--group", GROUP, "--zookeeper", zookeeper, "--to", to, "--verify", "--step", step)
     )
     assert verified.returncode == 0, verified.stdout + verified.stderr
 

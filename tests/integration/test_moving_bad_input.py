@@ -3,8 +3,6 @@ and neither the directory nor the tree is changed."""
 
 import asyncio
 import json
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
@@ -21,13 +19,13 @@ from barnabas.cli.migration.tree_copy import read_tree
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.bootstrap import bootstrap
 from barnabas.wire.registry.zookeeper import ZooKeeperRegistry
+from tests import commands
 from tools.kafka.zookeeper import ZooKeeper
 
 
 def run(*arguments: object) -> tuple[int, str]:
     """A command's exit code and what it says."""
-    command = [sys.executable, "-m", "barnabas.cli.main", *map(str, arguments)]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    result = commands.run(*arguments)
     assert "Traceback" not in result.stderr
     return result.returncode, result.stdout + result.stderr
 

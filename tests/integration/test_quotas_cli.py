@@ -1,8 +1,6 @@
 """`barnabas quotas` against a broker that is used, over its restarts."""
 
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +8,7 @@ from typing import Any
 import pytest
 
 from barnabas.testing import Broker
+from tests import commands
 from tests.patience import PATIENCE_S
 
 
@@ -21,9 +20,7 @@ class Quotas:
 
     def run(self, *arguments: str, code: int = 0) -> tuple[str, str]:
         """A command's output and what it said beside it."""
-        command = [sys.executable, "-m", "barnabas.cli.main", *arguments]
-        command += ["--bootstrap-server", self.broker.bootstrap_servers]
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+        ended = commands.run(*arguments, "--bootstrap-server", self.broker.bootstrap_servers)
         assert ended.returncode == code, ended.stdout + ended.stderr
         return ended.stdout, ended.stderr
 
@@ -36,8 +33,7 @@ class Quotas:
         self.run_perf(*arguments, "--producer-props", *properties)
 
     def run_perf(self, *arguments: str) -> None:
-        command = [sys.executable, "-m", "barnabas.cli.main", "perf", "produce", *arguments]
-        subprocess.run(command, capture_output=True, timeout=PATIENCE_S, check=True)
+        commands.run("perf", "produce", *arguments).check_returncode()
 
     def used(self, client_id: str) -> float:
         """What a client id produced in the last hour, as far as it was collected."""

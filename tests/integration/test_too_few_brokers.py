@@ -1,12 +1,12 @@
 """One broker with Kafka's default of three replicas for the groups' topic: everybody is told, nobody waits."""
 
-import subprocess
-import sys
 from collections.abc import Iterator
+from subprocess import CompletedProcess
 
 import pytest
 
 from barnabas.testing import Broker
+from tests import commands
 
 # Kafka's own default, which the broker of a test does not have.
 SETTINGS = {"offsets.topic.replication.factor": 3}
@@ -18,9 +18,8 @@ def broker() -> Iterator[Broker]:
         yield made
 
 
-def run(broker: Broker, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "barnabas.cli.main", *arguments, "--bootstrap-server", broker.bootstrap_servers]
-    return subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
+def run(broker: Broker, *arguments: str) -> CompletedProcess[str]:
+    return commands.run(*arguments, "--bootstrap-server", broker.bootstrap_servers)
 
 
 def test_the_log_says_it_before_any_client_comes(broker: Broker) -> None:

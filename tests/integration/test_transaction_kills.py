@@ -118,7 +118,9 @@ def test_a_start_with_a_decided_outcome_does_not_ask_itself_before_it_listens(tm
         with broker.on("WriteTxnMarkers").ignore(handles_first=False) as markers:
             assert tx.end() == E.NONE
             markers.wait_for()
-            kill(broker)
+            broker.kill()
+        # Only now: what it tells again must reach it.
+        broker.start()
         wait_for_end(broker, 2)
     assert "tx is in state PREPARE_COMMIT: its outcome is told again" in broker.log_text()
     assert "cannot connect to broker" not in broker.log_text()

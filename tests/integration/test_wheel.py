@@ -3,6 +3,7 @@
 import importlib.metadata
 import json
 import os
+import shutil
 import subprocess
 import zipfile
 from pathlib import Path
@@ -71,9 +72,17 @@ def test_the_pure_wheel_is_for_every_python_and_holds_no_machine_code(tmp_path: 
     assert [name for name in names if name.endswith(".dist-info/licenses/NOTICE")]
 
 
-def test_wheels_come_with_a_list_of_what_they_bring(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    if wheel.lacking() is not None:
-        pytest.skip(str(wheel.lacking()))
+def test_wheels_come_with_a_list_of_what_they_bring(
+    python: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build = wheel.build
+
+    def build_once(directory: Path, *, is_compiled: bool) -> Path:
+        # Half a minute: that of the environment will do.
+        built = wheel.compiled_wheel() if is_compiled else build(directory, is_compiled=False)
+        return Path(shutil.copy(built, directory)) if is_compiled else built
+
+    monkeypatch.setattr(wheel, "build", build_once)
     assert wheel.main([str(tmp_path)]) == 0
     written = [Path(line) for line in capsys.readouterr().out.splitlines()]
     assert sorted(written) == sorted(tmp_path.iterdir())

@@ -2,11 +2,10 @@
 
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
+from unittest.mock import patch
 
 import pytest
 
@@ -15,6 +14,7 @@ from barnabas.api.producer import Producer
 from barnabas.clients.zookeeper import zookeeper_options
 from barnabas.core.errors import ConfigError
 from barnabas.testing import Broker
+from tests import commands
 from tests.integration.test_registry_logins import ADMIN, Stores
 from tests.patience import PATIENCE_S
 from tools.kafka.server import free_port
@@ -51,14 +51,8 @@ class Site:
         """What a command says, with its settings in a file."""
         file = self.directory / "zookeeper.properties"
         file.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
-        result = subprocess.run(
-            [sys.executable, "-m", "barnabas.cli.main", *arguments, "--zookeeper", zookeeper],
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            check=False,
-            env={**os.environ, "BARNABAS_ZOOKEEPER_CONFIG": str(file) if settings else ""},
-        )
+        with patch.dict(os.environ, BARNABAS_ZOOKEEPER_CONFIG=str(file) if settings else ""):
+            result = commands.run(*arguments, "--zookeeper", zookeeper)
         return result.stdout + result.stderr
 
 
