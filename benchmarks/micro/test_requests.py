@@ -63,6 +63,7 @@ def test_a_request(benchmark, count):
     answer = HeartbeatResponse(0, 0)
     handler = Handler(HeartbeatRequest, 0, 4, lambda ctx, request: answer, heartbeat.refuse)
     table = RouteTable((API_VERSIONS, handler), response_class, FIRST_FLEXIBLE_VERSION.__getitem__, unsupported_version)
+    table.count_requests()
     services = SimpleNamespace(clock=SimpleNamespace(monotonic_ns=time.monotonic_ns))
     turns = Turns(lambda run: run(), time.monotonic_ns)
     reactor = Reactor(ReceiveMemory(1 << 30), turns, time.monotonic_ns)

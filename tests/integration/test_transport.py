@@ -42,9 +42,6 @@ class Echo:
         if made is not None:
             self.connection.send(made)
 
-    def on_sent(self) -> None:
-        pass
-
     def on_closed(self) -> None:
         self.is_closed = True
 

@@ -27,7 +27,7 @@ from barnabas.broker.net.memory import ReceiveMemory
 from barnabas.broker.quotas.bucket import Bucket
 from barnabas.broker.replicas.partition import Partition
 from barnabas.broker.replicas.topic_counts import TopicCounts
-from barnabas.broker.requests.request_times import RequestTimes, Stages
+from barnabas.broker.requests.request_times import RequestTimes
 from barnabas.broker.requests.services import Services
 from barnabas.broker.requests.slices import MORE, Step, Steps
 from barnabas.broker.requests.table import RouteTable
@@ -130,10 +130,9 @@ def distributions(sources: Sources) -> dict[tuple[str, Labels], Distribution]:
     """All distributions of APIs that are used, and of flushes, as copies."""
     found: dict[tuple[str, Labels], Distribution] = {}
     for times in sources.routes.times.values():
-        stages = times.stages
-        if stages is not None and times.count:
+        if times.count:
             labels = (times.name,)
-            for name, distribution in _of_stages(times, stages):
+            for name, distribution in _of_stages(times):
                 found[_REQUESTS + name, labels] = distribution
     flushes = sources.logs.flushes
     buckets = flushes.buckets[:]
@@ -142,32 +141,31 @@ def distributions(sources: Sources) -> dict[tuple[str, Labels], Distribution]:
     return found
 
 
-def _of_stages(times: RequestTimes, stages: Stages) -> Iterator[tuple[str, Distribution]]:
+def _of_stages(times: RequestTimes) -> Iterator[tuple[str, Distribution]]:
     in_ns = (
-        ("totaltimems", stages.total, times.total_ns),
-        ("requestqueuetimems", stages.request_queue, times.request_queue_ns),
-        ("localtimems", stages.local, times.local_ns),
-        ("remotetimems", stages.remote, times.remote_ns),
-        ("responsequeuetimems", stages.response_queue, times.response_queue_ns),
-        ("responsesendtimems", stages.response_send, times.response_send_ns),
+        ("totaltimems", times.total, times.total_ns),
+        ("requestqueuetimems", times.request_queue, times.request_queue_ns),
+        ("localtimems", times.local, times.local_ns),
+        ("remotetimems", times.remote, times.remote_ns),
+        ("responsequeuetimems", times.response_queue, times.response_queue_ns),
+        ("responsesendtimems", times.response_send, times.response_send_ns),
     )
     for name, buckets, total_ns in in_ns:
-        yield name, Distribution(buckets[:], stages.sample_count, times.count, total_ns / _NS_PER_MS, _NS_PER_MS)
-    yield "throttletimems", Distribution(stages.throttle[:], times.count, times.count, times.throttle_ms, 1)
-    yield "requestbytes", Distribution(stages.sizes[:], stages.sample_count, times.count, stages.size_bytes, 1)
+        yield name, Distribution(buckets[:], times.sample_count, times.count, total_ns / _NS_PER_MS, _NS_PER_MS)
+    yield "throttletimems", Distribution(times.throttle[:], times.count, times.count, times.throttle_ms, 1)
+    yield "requestbytes", Distribution(times.sizes[:], times.sample_count, times.count, times.size_bytes, 1)
 
 
 def _put_requests(sources: Sources, recent: Recent, snapshot: Snapshot) -> None:
     for (name, labels), distribution in distributions(sources).items():
         snapshot.put_distribution(name, distribution, recent.before(name, labels), *labels)
     for times in sources.routes.times.values():
-        stages = times.stages
-        if stages is None or not times.count:
+        if not times.count:
             continue
-        for version, count in enumerate(stages.versions):
+        for version, count in enumerate(times.versions):
             if count:
                 snapshot.put(f"{_REQUESTS}requests_total", count, times.name, str(version))
-        for code, count in sorted(stages.errors.items()):
+        for code, count in sorted(times.errors.items()):
             snapshot.put(f"{_REQUESTS}errors_total", count, times.name, _error_name(code))
         snapshot.put("barnabas_requests_failed_total", times.failure_count, times.name)
 

@@ -71,10 +71,6 @@ class FrameHandler(Protocol):
         """
         ...
 
-    def on_sent(self) -> None:
-        """The peer's side has taken everything that was sent."""
-        ...
-
     def on_closed(self) -> None:
         """The connection is gone: drop what waits for it."""
         ...
@@ -94,6 +90,7 @@ class Connection:
         is_timed: Whether `network_ns` is counted.
         network_ns: How long it took to receive and to send; whoever reads it may set it back.
         turns: Where to put what is to be done at the end of this turn of the loop.
+        on_sent: Told each time that the peer's side has taken everything that was sent.
         on_part: Told of what there is of a frame that is not whole yet, without its size, and of that size: each time
             when more of it has come. It may pause the connection: then little more of the frame is received.
     """
@@ -122,6 +119,7 @@ class Connection:
         "last_active_tick",
         "network_ns",
         "on_part",
+        "on_sent",
         "peer_host",
         "peer_port",
         "received_ns",
@@ -161,6 +159,7 @@ class Connection:
         self.received_ns = self.network_ns = 0
         self.is_timed = False
         self.handler: FrameHandler | None = None
+        self.on_sent: Callable[[], object] | None = None
         self.on_part: Callable[[memoryview, int], object] | None = None
         self._pauses = 0
         # How much is read while there is a reason to pause.
@@ -524,8 +523,8 @@ class Connection:
             return False
         if started_ns:
             self.network_ns += self._now_ns() - started_ns
-        if is_empty and self.handler is not None:
-            self.handler.on_sent()
+        if is_empty and self.on_sent is not None and self.handler is not None:
+            self.on_sent()
         if is_empty == self._is_writing:
             # epoll is told only when something changes.
             if is_empty:

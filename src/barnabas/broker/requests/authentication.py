@@ -125,10 +125,6 @@ class Authentication:
             case _:
                 raise ProtocolError("a frame after the login failed")
 
-    def on_sent(self) -> None:
-        """The session may have answered a moment ago."""
-        self._session.on_sent()
-
     def on_closed(self) -> None:
         """The session tells in turn, by `on_connection_closed`."""
         self._session.on_closed()
@@ -424,9 +420,6 @@ class _Expired:
             self._authentication.count_expired()
             raise ProtocolError("its session is over, and it did not log in again")
         self._session.on_frame(frame, now_ns)
-
-    def on_sent(self) -> None:
-        self._session.on_sent()
 
     def on_closed(self) -> None:
         self._session.on_closed()

@@ -42,8 +42,5 @@ class ClientCertificate:
         self._connection.handler = self._handler
         self._handler.on_frame(frame, now_ns)
 
-    def on_sent(self) -> None:
-        self._handler.on_sent()
-
     def on_closed(self) -> None:
         self._handler.on_closed()

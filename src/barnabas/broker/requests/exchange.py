@@ -11,7 +11,8 @@
   can't be encoded either) the connection closes. Nothing ends in silence.
 - **Quotas** (`metering.py`) count what it took. The throttle time is stamped into whatever answer leaves, and the
   connection takes no further request until it is over. The answer itself leaves at once, as in Kafka since 2.0.
-- **The times** of each stage are noted, for Kafka's request metrics.
+- **The times** of each stage are noted, for Kafka's request metrics, where somebody looks at them. What every client
+  used is always counted, as plain sums (`manager.Client`).
 
 Invariants: an exchange settles once; what it waited for is settled at the end of the turn, never inside of the call
 that completed it; who leaves cancels what his request waits for.
@@ -23,7 +24,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable
 from struct import Struct
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from barnabas.broker.quotas.bucket import Bucket
 from barnabas.broker.quotas.controller_mutations import ControllerMutationQuota
@@ -31,6 +32,7 @@ from barnabas.broker.quotas.manager import Client
 from barnabas.broker.requests.context import ConnectionInfo, RequestContext
 from barnabas.broker.requests.metering import may_fetch, meter
 from barnabas.broker.requests.services import Services
+from barnabas.broker.requests.table import FETCH_KEY, PRODUCE_KEY, Route
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import KafkaError, ProtocolError, StorageError, UnanswerableError
 from barnabas.core.executor import submit
@@ -38,9 +40,6 @@ from barnabas.core.pending import Pending
 from barnabas.wire.protocol.wire import WireBuffer
 from barnabas.wire.quotas.limits import QuotaKind
 from barnabas.wire.records.errors import CorruptRecordsError
-
-if TYPE_CHECKING:
-    from barnabas.broker.requests.table import Route
 
 log = logging.getLogger(__name__)
 
@@ -58,6 +57,7 @@ class Conversation(Protocol):
     """What an exchange asks of the connection that it came in through: `Session`."""
 
     now_ns: Callable[[], int]
+    send: Callable[[WireBuffer], object]
 
     def hold(self, exchange: "Exchange") -> None:
         """Its answer is pending: take no further request."""
@@ -75,8 +75,16 @@ class Conversation(Protocol):
         """How long the connection received and sent since it was asked last, if it was asked before."""
         ...
 
-    def finish(self, exchange: "Exchange", answer: WireBuffer | None) -> None:
-        """Send its answer (None: the protocol knows none), and go on with the next request."""
+    def hold_back(self, exchange: "Exchange") -> None:
+        """Take no further request until its throttle time is over."""
+        ...
+
+    def measure(self, exchange: "Exchange", is_answered: bool) -> None:
+        """Count it with its times once its answer has left; it is complete and leaves next, if there is one."""
+        ...
+
+    def go_on(self) -> None:
+        """The protocol knows no answer: go on with the next request."""
         ...
 
 
@@ -86,8 +94,8 @@ class Exchange(RequestContext):
     Attributes:
         route: The API in its version.
         received_ns, admitted_ns, handled_ns, completed_ns: When each stage ended; see `request_times`. `handled_ns` is
-            0 where the answer did not have to be waited for: that stage ended when it was complete.
-        times: Where they are added up.
+            0 where the answer did not have to be waited for: that stage ended when it was complete. `received_ns` and
+            `completed_ns` are there where somebody looks at figures.
         client: Whose it is.
         request: As it was decoded; None while a large one is not, and once its answer is made.
         is_metered: Whether quotas have counted it.
@@ -117,7 +125,6 @@ class Exchange(RequestContext):
         "request",
         "resumed_ns",
         "route",
-        "times",
     )
 
     def __init__(
@@ -127,10 +134,9 @@ class Exchange(RequestContext):
         client_id: str,
         api_version: int,
         correlation_id: int,
-        route: "Route",
+        route: Route,
         request: object,
         session: "Conversation",
-        received_ns: int,
         admitted_ns: int,
         client: Client,
         frame_bytes: int,
@@ -144,8 +150,6 @@ class Exchange(RequestContext):
         self.is_large = False
         self.throttle_time_ms = 0
         self.route = route
-        self.times = route.times
-        self.received_ns = received_ns
         self.admitted_ns = admitted_ns
         self.handled_ns = self.resumed_ns = 0
         # How long threads beside the loop worked for it, each time.
@@ -255,7 +259,7 @@ class Exchange(RequestContext):
                 return
             answer = pending.value
             if isinstance(answer, WireBuffer):
-                self._send(answer)
+                self._send_late(answer)
             else:
                 self._settle(answer)
         except Exception:
@@ -271,28 +275,26 @@ class Exchange(RequestContext):
             return
         is_counted = self.is_metered or not self.services.quotas.is_any
         if response is None:
+            now_ns = self._session.now_ns()
             if not is_counted:
-                meter(self, self._session.now_ns())
-            self._send(None)
+                meter(self, now_ns)
+            self._finish(None, now_ns)
             return
         route = self.route
-        count_errors = route.count_errors
-        if count_errors is not None and (stages := self.times.stages) is not None:
-            count_errors(response, stages.errors)
-        session = self._session
+        if route.times is not None and route.count_errors is not None:
+            route.count_errors(response, route.times.errors)
         try:
             if self.throttle_time_ms:
                 self._stamp(response)
             out = self._encoded(response)
-            # As `_send`, without the call.
-            self.completed_ns = now_ns = session.now_ns()
+            now_ns = self._session.now_ns()
             if not is_counted and meter(self, now_ns):
                 self._stamp(response)
                 out = self._encoded(response)
         except Exception as error:
             self._refuse(error, is_refusal)
             return
-        session.finish(self, out)
+        self._finish(out, now_ns)
 
     def _settle_large(self, make_response: Callable[[], Any], is_refusal: bool = False) -> None:
         """Make the answer and encode it, both in a thread."""
@@ -372,18 +374,36 @@ class Exchange(RequestContext):
         _SIZE_AND_CORRELATION_ID(out, 0, size - 4, self.correlation_id)
         return out
 
-    def _send(self, answer: WireBuffer | None) -> None:
+    def _send_late(self, answer: WireBuffer) -> None:
+        """Send what was encoded in a thread, or came encoded."""
         if self.is_large:
             self._let_frame_go()
-            if self.times.stages is not None:
-                counts = self.times.stages.errors
+            if self.route.times is not None:
+                counts = self.route.times.errors
                 for code, count in self._errors.items():
                     counts[code] += count
             # What it named is as large as the answer, and not needed any more.
             self.request = None
-        session = self._session
-        self.completed_ns = session.now_ns()
-        session.finish(self, answer)
+        self._finish(answer, self._session.now_ns())
+
+    def _finish(self, answer: WireBuffer | None, now_ns: int) -> None:
+        """Let the answer leave; None where the protocol knows none. Then the next request's turn comes."""
+        # hot path: benchmarks/load (every answer)
+        session, route, client = self._session, self.route, self.client
+        client.request_ns += self.worked_ns(now_ns) if self.handled_ns else now_ns - self.admitted_ns
+        if route.api_key == PRODUCE_KEY:
+            client.produced_bytes += self.frame_bytes
+        elif route.api_key == FETCH_KEY and answer is not None:
+            client.fetched_bytes += answer.total_bytes()
+        if self.throttle_time_ms:
+            session.hold_back(self)
+        if route.times is not None:
+            self.completed_ns = now_ns
+            session.measure(self, answer is not None)
+        if answer is None:
+            session.go_on()
+        else:
+            session.send(answer)
 
     def _refuse(self, error: BaseException, is_second: bool = False) -> None:
         """Answer with an error in the request's shape.
@@ -402,7 +422,8 @@ class Exchange(RequestContext):
             log.error("%s version %d of %s failed", route.name, self.api_version, self.client_id, exc_info=error)
         if is_second:
             raise UnanswerableError(f"{route.name} failed, and so did saying so") from error
-        route.times.failure_count += 1
+        if route.times is not None:
+            route.times.failure_count += 1
         if self.is_large:
             self._settle_large(lambda: route.refuse(self, self.request, code), is_refusal=True)
         else:

@@ -12,9 +12,11 @@
 An answer is complete when it is encoded, as Kafka's is when its handler hands it over. Frames that arrived together
 share one reading of the clock, and so do answers that leave together: three readings for a request that comes alone.
 
-Plain integers, read by a collector: no locks and no objects on the way of a request. Where somebody looks at figures
-(`Stages`) the stages are counted in histograms as well: of the first requests of an API all, then a sample, each
-eleventh (a number that no pattern of connections is likely to have). A stage that took no time is not counted there.
+Nothing of this is counted unless somebody looks at figures (`RouteTable.count_requests`): then `Route.times` is there.
+
+Plain integers, read by a collector: no locks and no objects on the way of a request. The stages are counted in
+histograms as well: of the first requests of an API all, then a sample, each eleventh (a number that no pattern of
+connections is likely to have). A stage that took no time is not counted there.
 
 Source: metrics facts, `kafka.network:type=RequestMetrics`.
 """
@@ -30,43 +32,6 @@ ALL_COUNTED = 10_000
 _SAMPLED = 11
 
 
-class Stages:
-    """How often the stages of one API took how long, and what came of its requests.
-
-    Attributes:
-        request_queue, local, remote, response_queue, response_send, total: Histograms of nanoseconds.
-        sizes: One of the requests' sizes in bytes.
-        sample_count: How many requests these are of.
-        throttle: One of milliseconds, of all that were held.
-        size_bytes: The sum of the sizes of all requests.
-        versions: How many requests came in each version.
-        errors: How often each error code (0: none) stood in an answer.
-    """
-
-    __slots__ = (
-        "errors",
-        "local",
-        "remote",
-        "request_queue",
-        "response_queue",
-        "response_send",
-        "sample_count",
-        "size_bytes",
-        "sizes",
-        "throttle",
-        "total",
-        "versions",
-    )
-
-    def __init__(self, max_version: int) -> None:
-        self.request_queue, self.local, self.remote = new_buckets(), new_buckets(), new_buckets()
-        self.response_queue, self.response_send, self.total = new_buckets(), new_buckets(), new_buckets()
-        self.throttle, self.sizes = new_buckets(), new_buckets()
-        self.size_bytes = self.sample_count = 0
-        self.versions = [0] * (max_version + 1)
-        self.errors: defaultdict[int, int] = defaultdict(int)
-
-
 class RequestTimes:
     """The sums of one API.
 
@@ -75,25 +40,40 @@ class RequestTimes:
         failure_count: How many of them failed as a whole: an exception stood in the answer's place.
         request_queue_ns, local_ns, remote_ns, response_queue_ns, response_send_ns: Sums over all of them.
         throttle_ms: The same for what quotas held.
-        slowest_ns: The longest total.
-        stages: The same in more detail; None where nobody looks at it.
+        size_bytes: The same for the requests' sizes.
+        versions: How many requests came in each version.
+        errors: How often each error code (0: none) stood in an answer.
+        request_queue, local, remote, response_queue, response_send, total: Histograms of nanoseconds.
+        sizes: One of the requests' sizes in bytes.
+        sample_count: How many requests these are of.
+        throttle: One of milliseconds, of all that were held.
     """
 
     __slots__ = (
         "count",
+        "errors",
         "failure_count",
+        "local",
         "local_ns",
         "name",
+        "remote",
         "remote_ns",
+        "request_queue",
         "request_queue_ns",
+        "response_queue",
         "response_queue_ns",
+        "response_send",
         "response_send_ns",
-        "slowest_ns",
-        "stages",
+        "sample_count",
+        "size_bytes",
+        "sizes",
+        "throttle",
         "throttle_ms",
+        "total",
+        "versions",
     )
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, max_version: int) -> None:
         """Args:
         name: The API's, without "Request".
         """
@@ -101,14 +81,17 @@ class RequestTimes:
         self.count = self.failure_count = 0
         self.request_queue_ns = self.local_ns = self.remote_ns = 0
         self.response_queue_ns = self.response_send_ns = 0
-        self.throttle_ms = self.slowest_ns = 0
-        self.stages: Stages | None = None
+        self.throttle_ms = self.size_bytes = self.sample_count = 0
+        self.versions = [0] * (max_version + 1)
+        self.errors: defaultdict[int, int] = defaultdict(int)
+        self.request_queue, self.local, self.remote = new_buckets(), new_buckets(), new_buckets()
+        self.response_queue, self.response_send, self.total = new_buckets(), new_buckets(), new_buckets()
+        self.throttle, self.sizes = new_buckets(), new_buckets()
 
     def note_throttle(self, throttle_ms: int) -> None:
         """A quota holds a client after its request."""
         self.throttle_ms += throttle_ms
-        if self.stages is not None:
-            self.stages.throttle[index_of(throttle_ms)] += 1
+        self.throttle[index_of(throttle_ms)] += 1
 
     @property
     def total_ns(self) -> int:
@@ -121,13 +104,15 @@ class Versioned(Protocol):
 
     api_version: int
 
+    @property
+    def times(self) -> RequestTimes | None: ...
+
 
 class Timed(Protocol):
     """A request whose answer is complete.
 
     Attributes:
         route: Its API's version.
-        times: Of its API.
         frame_bytes: Its size.
         received_ns, admitted_ns, handled_ns, completed_ns: When each stage ended, by one clock that never goes back;
             `handled_ns` is 0 where the answer did not have to be waited for.
@@ -136,7 +121,6 @@ class Timed(Protocol):
     @property
     def route(self) -> Versioned: ...
 
-    times: RequestTimes
     frame_bytes: int
     received_ns: int
     admitted_ns: int
@@ -148,14 +132,16 @@ def add_sent(requests: Sequence[Timed], sent_ns: int) -> None:
     """Count requests whose answers have left together.
 
     Args:
-        requests: In their order; at least one.
+        requests: In their order; at least one. Somebody looks at the figures of each.
         sent_ns: When the socket had taken all of it.
     """
-    # hot path: benchmarks/load (every answer). `is`: a reading that two stages share is one object; were it two equal
-    # ones, the difference that is added would be 0.
+    # hot path: benchmarks/load (every answer, where somebody looks). `is`: a reading that two stages share is one object,
+    # and were it two equal ones, the difference that is added would be 0.
     sending_ns = requests[-1].completed_ns
     for request in requests:
-        times = request.times
+        route = request.route
+        times = route.times
+        assert times is not None
         received_ns, admitted_ns = request.received_ns, request.admitted_ns
         handled_ns, completed_ns = request.handled_ns, request.completed_ns
         times.count = count = times.count + 1
@@ -169,36 +155,32 @@ def add_sent(requests: Sequence[Timed], sent_ns: int) -> None:
         if sending_ns is not completed_ns:
             times.response_queue_ns += sending_ns - completed_ns
         times.response_send_ns += sent_ns - sending_ns
-        if sent_ns - received_ns > times.slowest_ns:
-            times.slowest_ns = sent_ns - received_ns
-        stages = times.stages
-        if stages is not None:
-            stages.versions[request.route.api_version] += 1
-            stages.size_bytes += request.frame_bytes
-            if not count % _SAMPLED or count <= ALL_COUNTED:
-                _count(stages, request, sending_ns, sent_ns)
+        times.versions[route.api_version] += 1
+        times.size_bytes += request.frame_bytes
+        if not count % _SAMPLED or count <= ALL_COUNTED:
+            _count(times, request, sending_ns, sent_ns)
 
 
-def _count(stages: Stages, request: Timed, sending_ns: int, sent_ns: int) -> None:
+def _count(times: RequestTimes, request: Timed, sending_ns: int, sent_ns: int) -> None:
     # hot path: benchmarks/load (a sample of answers, where somebody looks at figures). As `index_of`, without calls.
-    stages.sample_count += 1
+    times.sample_count += 1
     received_ns, admitted_ns = request.received_ns, request.admitted_ns
     handled_ns, completed_ns = request.handled_ns, request.completed_ns
-    stages.sizes[index_of(request.frame_bytes)] += 1
+    times.sizes[index_of(request.frame_bytes)] += 1
     if admitted_ns is not received_ns:
-        stages.request_queue[index_of(admitted_ns - received_ns)] += 1
+        times.request_queue[index_of(admitted_ns - received_ns)] += 1
     if handled_ns:
-        stages.remote[index_of(completed_ns - handled_ns)] += 1
+        times.remote[index_of(completed_ns - handled_ns)] += 1
         value = handled_ns - admitted_ns + SHIFT
     else:
         value = completed_ns - admitted_ns + SHIFT
     bits = value.bit_length()
-    stages.local[(bits << 3) + ((value >> (bits - 4)) & 7)] += 1
+    times.local[(bits << 3) + ((value >> (bits - 4)) & 7)] += 1
     if sending_ns is not completed_ns:
-        stages.response_queue[index_of(sending_ns - completed_ns)] += 1
+        times.response_queue[index_of(sending_ns - completed_ns)] += 1
     value = sent_ns - sending_ns + SHIFT
     bits = value.bit_length()
-    stages.response_send[(bits << 3) + ((value >> (bits - 4)) & 7)] += 1
+    times.response_send[(bits << 3) + ((value >> (bits - 4)) & 7)] += 1
     value = sent_ns - received_ns + SHIFT
     bits = value.bit_length()
-    stages.total[(bits << 3) + ((value >> (bits - 4)) & 7)] += 1
+    times.total[(bits << 3) + ((value >> (bits - 4)) & 7)] += 1

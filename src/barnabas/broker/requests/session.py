@@ -24,12 +24,12 @@ from barnabas.broker.requests.holds import Hold
 from barnabas.broker.requests.request_times import add_sent
 from barnabas.broker.requests.services import Services
 from barnabas.broker.requests.slices import MOST_ELEMENTS_AT_ONCE
-from barnabas.broker.requests.table import API_VERSIONS_KEY, FETCH_KEY, PRODUCE_KEY, Route, RouteTable
+from barnabas.broker.requests.table import API_VERSIONS_KEY, PRODUCE_KEY, Route, RouteTable
 from barnabas.core.errors import ProtocolError, UnanswerableError
 from barnabas.core.executor import submit
 from barnabas.wire.protocol.header import decode_request_header
 from barnabas.wire.protocol.messages.produce import ProduceRequest
-from barnabas.wire.protocol.wire import MALFORMED, Budget, WireBuffer
+from barnabas.wire.protocol.wire import MALFORMED, Budget
 from barnabas.wire.quotas.limits import QuotaKind
 
 log = logging.getLogger(__name__)
@@ -52,6 +52,7 @@ class Session:
 
     Attributes:
         now_ns: The clock by which requests are measured.
+        send: Sends an encoded answer; the next request's turn comes then.
     """
 
     __slots__ = (
@@ -73,6 +74,7 @@ class Session:
         "_unsent",
         "_waited_for",
         "now_ns",
+        "send",
     )
 
     def __init__(
@@ -102,6 +104,7 @@ class Session:
         # For whom it has waited after its last answer, and the place of the request that is being received.
         self._waited_for: Bucket | None = None
         self._place: tuple[Bucket, int] | None = None
+        self.send = connection.send
         connection.on_part = self._on_part
         self.now_ns: Callable[[], int] = services.clock.monotonic_ns
 
@@ -171,11 +174,12 @@ class Session:
             route,
             request,
             self,
-            self._connection.received_ns,
             now_ns,
             client,
             len(frame),
         )
+        if route.times is not None:
+            exchange.received_ns = self._connection.received_ns
         if decode_large is None:
             exchange.begin()
         else:
@@ -258,14 +262,6 @@ class Session:
             return self._max_array_elements
         return min(len(frame) // LEAST_PRODUCE_ELEMENT_BYTES, MOST_PRODUCE_ELEMENTS_FACTOR * self._max_array_elements)
 
-    def on_sent(self) -> None:
-        """The socket has taken everything that was queued."""
-        # hot path: benchmarks/load (every answer)
-        unsent = self._unsent
-        if unsent:
-            add_sent(unsent, self.now_ns())
-            unsent.clear()
-
     def on_closed(self) -> None:
         """The peer is gone: nobody waits for the pending answer."""
         # differs from Kafka (leaving-peer): it notices when the answer is sent.
@@ -313,32 +309,25 @@ class Session:
             log.exception("a request could not even be refused")
             self._connection.close("an error of ours")
 
-    def finish(self, exchange: Exchange, answer: WireBuffer | None) -> None:
-        """Its answer may leave; None where the protocol knows none. Then the next request's turn comes."""
-        # hot path: benchmarks/load (every answer)
-        connection = self._connection
-        if exchange.throttle_time_ms:
-            self._hold_back(exchange)
-        route = exchange.route
-        client = exchange.client
-        if exchange.handled_ns:
-            client.request_ns += exchange.worked_ns(exchange.completed_ns)
-        else:
-            client.request_ns += exchange.completed_ns - exchange.admitted_ns
-        if route.api_key == PRODUCE_KEY:
-            client.produced_bytes += exchange.frame_bytes
-        elif route.api_key == FETCH_KEY and answer is not None:
-            client.fetched_bytes += answer.total_bytes()
-        if answer is None:
-            add_sent((exchange,), exchange.completed_ns)
-            connection.resume(Pause.ANSWER)
-        else:
+    def measure(self, exchange: Exchange, is_answered: bool) -> None:
+        if is_answered:
+            self._connection.on_sent = self._sent
             self._unsent.append(exchange)
-            connection.send(answer)
+        else:
+            add_sent((exchange,), exchange.completed_ns)
 
-    def _hold_back(self, exchange: Exchange) -> None:
-        """Take no further request until the throttle time is over."""
-        exchange.times.note_throttle(exchange.throttle_time_ms)
+    def _sent(self) -> None:
+        """The socket has taken everything that was queued."""
+        unsent, self._unsent = self._unsent, []
+        self._connection.on_sent = None
+        add_sent(unsent, self.now_ns())
+
+    def go_on(self) -> None:
+        self._connection.resume(Pause.ANSWER)
+
+    def hold_back(self, exchange: Exchange) -> None:
+        if exchange.route.times is not None:
+            exchange.route.times.note_throttle(exchange.throttle_time_ms)
         self._connection.pause(Pause.THROTTLE)
         self._hold = self._services.holds.begin(
             exchange.client, exchange.held_by, exchange.throttle_time_ms, self._let_go

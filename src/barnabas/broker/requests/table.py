@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from barnabas.broker.requests.context import RequestContext
-from barnabas.broker.requests.request_times import RequestTimes, Stages
+from barnabas.broker.requests.request_times import RequestTimes
 from barnabas.core.error_code import ErrorCode
 from barnabas.wire.protocol.wire import Budget, Message, WireBuffer
 from barnabas.wire.quotas.limits import QuotaKind
@@ -77,7 +77,6 @@ class Route:
         encode: Callable[[Any, WireBuffer], None],
         handle: Callable[[RequestContext, Any], object],
         refuse: Callable[[RequestContext, Any, ErrorCode], object],
-        times: RequestTimes,
         has_tagged_header: bool,
         has_throttle_time: bool,
         is_limited: bool,
@@ -85,7 +84,6 @@ class Route:
         waits_for: QuotaKind | None = None,
     ) -> None:
         """Args:
-        times: Of the API in all its versions.
         has_tagged_header: Whether the answer's header carries a tagged section.
         has_throttle_time: Whether the answer has a field for the throttle time (in this version or another).
         is_limited: Whether the limit on array elements holds (all but Produce).
@@ -101,13 +99,13 @@ class Route:
         self.encode = encode
         self.handle = handle
         self.refuse = refuse
-        self.times = times
         self.has_tagged_header = has_tagged_header
         self.has_throttle_time = has_throttle_time
         self.is_limited = is_limited
         self.goes_on = goes_on
         self.waits_for = waits_for
-        # Counts the error codes of an answer; None where nobody looks at figures.
+        # Where its requests are counted, and what counts the error codes of an answer; None where nobody looks.
+        self.times: RequestTimes | None = None
         self.count_errors: Callable[[Any, defaultdict[int, int]], object] | None = None
 
 
@@ -117,7 +115,7 @@ class RouteTable:
     Attributes:
         by_key: The route of `API key << 16 | version`, None where that is not served; the dictionary's own lookup, as
             every request asks it.
-        times: How long the requests of each API took.
+        times: How long the requests of each API took; empty where nobody looks at figures.
     """
 
     def __init__(
@@ -137,9 +135,7 @@ class RouteTable:
         self._first_flexible = first_flexible
         self._routes: dict[int, Route] = {}
         self.by_key: Callable[[int], Route | None] = self._routes.get
-        self.times = {
-            each.api_key: RequestTimes(each.request_class.SCHEMA_NAME.removesuffix("Request")) for each in self.handlers
-        }
+        self.times: dict[int, RequestTimes] = {}
         for handler in self.handlers:
             for version in range(handler.min_version, handler.max_version + 1):
                 self._routes[handler.api_key << 16 | version] = self._route(handler, version, handler.handle)
@@ -147,18 +143,20 @@ class RouteTable:
         # Whatever version was asked for, this answer is read in version 0; the request is not decoded.
         self.unsupported_api_versions = self._route(own, 0, unsupported_api_versions)
 
-    def count_stages(self) -> None:
-        """Count from now on in more detail: somebody looks at figures."""
+    def count_requests(self) -> None:
+        """Count requests and measure their stages from now on: somebody looks at figures."""
         # Not at the top: a broker that nobody looks at starts without it.
         from barnabas.broker.requests.error_counts import error_counter
 
         for handler in self.handlers:
-            self.times[handler.api_key].stages = Stages(handler.max_version)
+            name = handler.request_class.SCHEMA_NAME.removesuffix("Request")
+            times = self.times[handler.api_key] = RequestTimes(name, handler.max_version)
             response = handler.response_class or self._response_class(handler.api_key)
             count_errors = error_counter(response)
             for route in self.of(handler.api_key):
-                route.count_errors = count_errors
+                route.times, route.count_errors = times, count_errors
         own = self.unsupported_api_versions
+        own.times = self.times[API_VERSIONS_KEY]
         own.count_errors = error_counter(self._response_class(own.api_key))
 
     @property
@@ -186,7 +184,6 @@ class RouteTable:
             encode,
             handle,
             handler.refuse,
-            self.times[handler.api_key],
             # ApiVersions is answered before versions are agreed on: its header never changes.
             version >= self._first_flexible(handler.api_key) and handler.api_key != API_VERSIONS_KEY,
             "throttle_time_ms" in response.FIELDS,

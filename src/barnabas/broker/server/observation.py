@@ -90,7 +90,7 @@ class Observation:
         logins: Logins,
     ) -> None:
         """Everything is there: count in more detail, and tell the figures, too."""
-        routes.count_stages()
+        routes.count_requests()
         sources = Sources(
             services,
             routes,

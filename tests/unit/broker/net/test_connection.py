@@ -41,6 +41,7 @@ class Conversation:
         self.memory = memory or ReceiveMemory(1 << 24)
         self.reactor = Reactor(self.memory, Turns(self.deferred.append, lambda: self.now_ns), lambda: self.now_ns)
         self.connection = Connection(self.reactor, self.peer, ("10.1.2.3", 5_000), 1 << 20, Ticks(), self.forget)
+        self.connection.on_sent = self.on_sent
         self.connection.start(self)
 
     def on_frame(self, frame, now_ns):

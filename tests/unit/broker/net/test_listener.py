@@ -61,9 +61,6 @@ class Handler:
     def on_frame(self, frame, now_ns):
         pass
 
-    def on_sent(self):
-        pass
-
     def on_closed(self):
         pass
 

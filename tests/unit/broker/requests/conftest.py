@@ -20,7 +20,6 @@ from barnabas.broker.requests.conversions import Conversions
 from barnabas.broker.requests.exchange import Exchange
 from barnabas.broker.requests.fetches.sessions import FetchSessions
 from barnabas.broker.requests.handlers import fetch, list_offsets, produce
-from barnabas.broker.requests.request_times import RequestTimes
 from barnabas.broker.requests.services import Services
 from barnabas.broker.requests.table import Handler, Route
 from barnabas.core.config import BrokerConfig, TopicConfig
@@ -206,7 +205,7 @@ class DataPath:
         session: Any = self
         route = route_of(handler, version)
         return Exchange(
-            self.services, connection, "client", version, 1, route, decoded, session, 0, 0, self.client, len(out)
+            self.services, connection, "client", version, 1, route, decoded, session, 0, self.client, len(out)
         )
 
     def begin(self, handler, version: int, request, *, is_large: bool = False) -> object:
@@ -298,7 +297,6 @@ def route_of(handler: Handler, version: int) -> Route:
     encode = response_class(handler.api_key).ENCODERS[version]
     assert decode is not None
     assert encode is not None
-    times = RequestTimes("any")
     name, has_tagged_header, has_throttle_time, is_limited = "any", False, False, False
     return Route(
         name,
@@ -308,7 +306,6 @@ def route_of(handler: Handler, version: int) -> Route:
         encode,
         handler.handle,
         handler.refuse,
-        times,
         has_tagged_header,
         has_throttle_time,
         is_limited,

@@ -33,9 +33,6 @@ class Inner:
     def on_frame(self, frame, now_ns):
         self.seen.append((bytes(frame), str(self.info.principal)))
 
-    def on_sent(self):
-        self.seen.append("sent")
-
     def on_closed(self):
         self.seen.append("closed")
 
@@ -45,7 +42,6 @@ def handled(certificate, rules="DEFAULT"):
     peer, inner = Peer(certificate), Inner(info)
     connection: Any = peer
     peer.handler = ClientCertificate(connection, info, PrincipalMapping(rules), inner)
-    peer.handler.on_sent()
     peer.handler.on_frame(memoryview(b"one"), 1)
     return peer, inner
 
@@ -53,7 +49,7 @@ def handled(certificate, rules="DEFAULT"):
 def test_its_user_is_known_with_the_first_frame_and_the_next_go_elsewhere():
     peer, inner = handled(Authority().issue("Alice").certificate_der, "RULE:CN=(.*)/$1/L")
     assert peer.handler is inner
-    assert inner.seen == ["sent", (b"one", "User:alice")]
+    assert inner.seen == [(b"one", "User:alice")]
 
 
 def test_who_has_none_stays_anonymous():

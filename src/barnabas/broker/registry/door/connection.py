@@ -62,6 +62,7 @@ class ZooKeeperConnection:
         self.received_count = self.sent_count = 0
         self._server = server
         self._connection = connection
+        connection.on_sent = self._sent
         self._identities: tuple[Identity, ...] = (Identity("ip", connection.peer_host),)
         # xid, request, since when, bytes.
         self._waiting: deque[tuple[int, messages.Request, int, int]] = deque()
@@ -95,7 +96,7 @@ class ZooKeeperConnection:
             self._connect(frame)
         self._send()
 
-    def on_sent(self) -> None:
+    def _sent(self) -> None:
         if self._is_ending and not self._out:
             # Not here: the connection is in the middle of something.
             self._connection.turns.add(self._connection.close)
