@@ -20,13 +20,7 @@ from functools import partial
 from pathlib import Path
 
 from barnabas.broker.log.append_result import AppendResult, refused, repeated
-from barnabas.broker.log.appends.prepare import (
-    is_usual_at_once,
-    prepare,
-    prepare_as_it_is,
-    prepare_at_once,
-    prepare_own,
-)
+from barnabas.broker.log.appends.prepare import prepare, prepare_own
 from barnabas.broker.log.appends.prepared import Prepared
 from barnabas.broker.log.appends.rules import AppendRules
 from barnabas.broker.log.config import LogConfig
@@ -212,37 +206,39 @@ class PartitionLog:
         Raises:
             StorageError: The disk did not take it all; the log is as it was.
         """
-        result = self.append_at_once(records, leader_epoch, is_client, is_any_format)
-        return self.place(self.preparation(records, is_any_format)(), leader_epoch) if result is None else result
-
-    def append_at_once(
-        self, records: memoryview, leader_epoch: int, is_client: bool, is_any_format: bool
-    ) -> AppendResult | None:
-        """As `append`; None, and nothing has happened, where preparing it might take long: see `preparation`."""
-        # hot path: benchmarks/micro/test_log.py (here and below arguments go by position, which costs less)
-        if is_client and len(records) > LARGE_BYTES:
-            return None
-        rules = self._rules
-        now_ms = self._env.clock.now_ms
-        prepared: Prepared | RecordRefusal | None
-        if is_client or rules.magic < MAGIC:
-            prepared = None
-            if not is_any_format and (not rules.need_a_walk or is_usual_at_once(records, rules, now_ms)):
-                prepared = prepare_as_it_is(records, rules, now_ms)
-            if prepared is None:
-                prepared = prepare_at_once(records, rules, self.log_end_offset, now_ms, is_any_format)
-                if prepared is None:
-                    return None
-        else:
-            prepared = prepare_own(records, rules, now_ms)
+        prepared = self.prepare(records, is_client, is_any_format) or self.preparation(records, is_any_format)()
         return self.place(prepared, leader_epoch)
 
+    def prepare(self, records: memoryview, is_client: bool, is_any_format: bool) -> Prepared | RecordRefusal | None:
+        """Make records ready for this log as it is now: then `place` them, before anything else is appended.
+
+        Args:
+            records, is_client, is_any_format: See `append`.
+
+        Returns:
+            What can be placed, or why it can't be; None where that might take long: see `preparation`.
+        """
+        # hot path: benchmarks/micro/test_log.py (here and below arguments go by position, which costs less)
+        rules = self._rules
+        if not is_client and rules.magic == MAGIC:
+            return prepare_own(records, rules, self._env.clock.now_ms)
+        if is_client and len(records) > LARGE_BYTES:
+            return None
+        return prepare(records, rules, self.log_end_offset, self._env.clock.now_ms, is_any_format, True)
+
     def preparation(self, records: memoryview, is_any_format: bool) -> Callable[[], Prepared | RecordRefusal]:
-        """What makes records ready for this log as it is now; for any thread.
+        """What does the same however long that takes; for any thread.
 
         Until that is placed nothing else may be appended, and nobody else may write to `records`.
         """
-        return partial(prepare, records, self._rules, self.log_end_offset, self._env.clock.now_ms, is_any_format)
+        rules, base_offset, now_ms = self._rules, self.log_end_offset, self._env.clock.now_ms
+
+        def work() -> Prepared | RecordRefusal:
+            prepared = prepare(records, rules, base_offset, now_ms, is_any_format)
+            assert prepared is not None, "only what is to be at once can be put off"
+            return prepared
+
+        return work
 
     def place(self, prepared: Prepared | RecordRefusal, leader_epoch: int) -> AppendResult:
         """Number and write what was prepared for this log.
@@ -513,6 +509,7 @@ class PartitionLog:
 
     def _reset_end(self, offset: int) -> None:
         self._chain.tail.clear()
+        self._roller.look_again()
         self.log_end_offset = offset
         self._closed_end_offset = None
         self._durability.cut_to(offset)

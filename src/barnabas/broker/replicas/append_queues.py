@@ -56,7 +56,7 @@ def untimed(work: Callable[[], T], /) -> Callable[[], T]:
 
 
 class Append:
-    """One append that waits; see `Partition.append`.
+    """One append that waits; see `ReplicaManager.append_to`.
 
     Attributes:
         partition: Whose; it may be hosted anew meanwhile, with the same log.
@@ -230,7 +230,7 @@ class AppendQueues:
             if not queue:
                 break
             append = queue[0]
-            result = self._outcome(append, partial(_place_at_once, append))
+            result = self._outcome(append, partial(_append_at_once, append))
             if result is None:
                 self._begin(append)
                 return
@@ -264,5 +264,7 @@ class AppendQueues:
         return result
 
 
-def _place_at_once(append: Append) -> AppendResult | None:
-    return append.partition.append(append.records, append.required_acks, append.is_client, append.is_any_format)
+def _append_at_once(append: Append) -> AppendResult | None:
+    partition = append.partition
+    prepared = partition.log.prepare(append.records, append.is_client, append.is_any_format)
+    return None if prepared is None else partition.place(prepared, append.leader_epoch, len(append.records))

@@ -40,7 +40,7 @@ from barnabas.wire.protocol.messages.stop_replica import (
     StopReplicaResponse,
 )
 
-log = logging.getLogger(__name__)
+logger = logging.getLogger(__name__)
 
 # A leader epoch in StopReplica that is always obeyed: the topic goes, or the sender knows no epoch.
 _EPOCH_DURING_DELETE = -2
@@ -140,7 +140,7 @@ class ReplicaManager:
         """What the high watermark checkpoint holds."""
         return {each.topic_partition: each.high_watermark for each in self._partitions.values()}
 
-    def append_now(
+    def append_to(
         self,
         partition: Partition,
         records: memoryview,
@@ -149,7 +149,7 @@ class ReplicaManager:
         is_client: bool = True,
         timed: Timed = untimed,
     ) -> AppendResult | Pending[AppendResult]:
-        """Append records to a partition if this broker leads it: now, or when they are prepared.
+        """Append records to a partition if this broker leads it: at once, or when they are prepared.
 
         Args:
             records: One batch of a client; numbered in place. Nobody else may write to it before the answer is there.
@@ -163,14 +163,21 @@ class ReplicaManager:
         if partition.leader != self._appending_leader:
             return AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         queues = self._append_queues
-        if partition.log not in queues.by_log:
+        log = partition.log
+        if log not in queues.by_log:
+            if required_acks == -1 and (refusal := partition.refuse_acks(required_acks)) is not None:
+                partition.counts.note_refused(refusal.error_code, len(records))
+                return refusal
             try:
-                result = partition.append(records, required_acks, is_client, is_any_format)
+                prepared = log.prepare(records, is_client, is_any_format)
+                result = None
+                if prepared is not None:
+                    result = partition.place(prepared, partition.leader_epoch, len(records))
             except StorageError as error:
                 return self.storage_failed(error)
             except Exception:
                 # As in Kafka: a bug of ours, or no memory, costs the other partitions of a request nothing.
-                log.exception("an append to %s failed", partition.topic_partition)
+                logger.exception("an append to %s failed", partition.topic_partition)
                 partition.counts.note_refused(ErrorCode.UNKNOWN_SERVER_ERROR, len(records))
                 return AppendResult(ErrorCode.UNKNOWN_SERVER_ERROR)
             if result is not None:
@@ -201,7 +208,7 @@ class ReplicaManager:
         partition = self._partitions.get(topic_partition)
         if partition is None:
             return completed(AppendResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
-        appended = self.append_now(partition, memoryview(records), required_acks, is_client=is_client)
+        appended = self.append_to(partition, memoryview(records), required_acks, is_client=is_client)
         if isinstance(appended, AppendResult):
             return self._when_flushed(partition.log, timeout_ms, appended)
         return appended.followed(partial(self._when_flushed, partition.log, timeout_ms))

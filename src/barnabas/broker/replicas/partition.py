@@ -99,51 +99,33 @@ class Partition:
         self.leader = leader
         self.leader_epoch = leader_epoch
 
-    def append(
-        self, records: memoryview, required_acks: int, is_client: bool, is_any_format: bool
-    ) -> AppendResult | None:
-        """Append as the leader, unless preparing that might take long: then nothing has happened, and it gives None.
-
-        Args:
-            records: Whole batches; numbered in place.
-            required_acks: -1 also asks for min.insync.replicas.
-            is_client, is_any_format: See `PartitionLog.append`.
-        """
-        # hot path: benchmarks/load (every produced batch)
-        log = self.log
-        if required_acks == -1 and len(self.in_sync_replicas) < self.min_insync_replicas:
-            return AppendResult(ErrorCode.NOT_ENOUGH_REPLICAS, log_start_offset=log.log_start_offset)
-        size_bytes = len(records)
-        result = log.append_at_once(records, self.leader_epoch, is_client, is_any_format)
-        if result is not None and not result.error_code:
-            self._advance_high_watermark()
-            counts = self.counts
-            counts.bytes_in += size_bytes
-            counts.messages_in += result.last_offset - result.base_offset + 1
-        return result
-
     def place(self, prepared: Prepared | RecordRefusal, leader_epoch: int, size_bytes: int) -> AppendResult:
         """Append what was prepared for the log, as its leader in `leader_epoch`.
 
         Args:
             size_bytes: What came of it.
         """
+        # hot path: benchmarks/load (every produced batch)
         result = self.log.place(prepared, leader_epoch)
         if not result.error_code:
             self._advance_high_watermark()
-            self.counts.bytes_in += size_bytes
-            self.counts.messages_in += result.last_offset - result.base_offset + 1
+            counts = self.counts
+            counts.bytes_in += size_bytes
+            counts.messages_in += result.last_offset - result.base_offset + 1
         return result
 
     def refuse_append(self, leader_epoch: int, required_acks: int) -> AppendResult | None:
         """Why an append that came in `leader_epoch` and had to wait is not placed any more."""
-        log = self.log
         if not self.is_leader or self.leader_epoch != leader_epoch:
             return AppendResult(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        if log.is_closed:
+        if self.log.is_closed:
             return AppendResult(ErrorCode.KAFKA_STORAGE_ERROR)
+        return self.refuse_acks(required_acks)
+
+    def refuse_acks(self, required_acks: int) -> AppendResult | None:
+        """Why an append can't be as safe as that: min.insync.replicas."""
         if required_acks == -1 and len(self.in_sync_replicas) < self.min_insync_replicas:
-            return AppendResult(ErrorCode.NOT_ENOUGH_REPLICAS, log_start_offset=log.log_start_offset)
+            return AppendResult(ErrorCode.NOT_ENOUGH_REPLICAS, log_start_offset=self.log.log_start_offset)
         return None
 
     def delete_records(self, offset: int) -> ErrorCode:

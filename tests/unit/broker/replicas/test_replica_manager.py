@@ -289,7 +289,7 @@ def test_a_full_disk_is_told_to_who_appends_and_to_the_broker(replicas, disk, fa
     replicas.leader_and_isr(leaders())
     disk.free_bytes = 5
     assert replicas.append(PARTITION, batch(), -1, 1_000).value.error_code == ErrorCode.KAFKA_STORAGE_ERROR
-    result = replicas.append_now(replicas.partition(PARTITION), memoryview(batch()), 1)
+    result = replicas.append_to(replicas.partition(PARTITION), memoryview(batch()), 1)
     assert result.error_code == ErrorCode.KAFKA_STORAGE_ERROR
     assert len(failures) == 2
     assert replicas.high_watermarks() == {PARTITION: 0}

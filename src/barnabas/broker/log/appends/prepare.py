@@ -4,7 +4,7 @@
     walked  everything else: decompressed, checked record by record, perhaps converted (`wire/records/assign.py`)
 
 All of it is computation over bytes, the log's rules and its end: it can run in any thread. The event loop does what is
-short, and of the rest what is small (`prepare_at_once`).
+short, and of the rest what is small (`is_at_once`).
 
 Invariant: the data is changed only once nothing can refuse it here any more.
 
@@ -56,45 +56,27 @@ def prepare(
     base_offset: int,
     now_ms: Callable[[], int],
     is_any_format: bool = False,
-    max_bytes: int = MAX_UNCOMPRESSED_BYTES,
-) -> Prepared | RecordRefusal:
-    """Make a client's records ready; as long as that takes.
+    is_at_once: bool = False,
+) -> Prepared | RecordRefusal | None:
+    """Make a client's records ready.
 
     Args:
         records: Writable. One batch, or with `is_any_format` messages of any format; a partial one after it is cut off.
         rules: The log's.
         base_offset: The log's end, which must still be there when it is placed.
         now_ms: The time.
-        max_bytes: How large the records of a batch may become when they are decompressed or written anew.
+        is_at_once: Take no time that others would notice.
 
     Returns:
-        What can be placed, or why nothing of it is appended.
+        What can be placed, or why nothing of it is appended; None where it is to be at once, and might take long.
     """
-    prepared = None
-    if not is_any_format and (not rules.need_a_walk or _is_usual(records, rules, now_ms)):
-        prepared = prepare_as_it_is(records, rules, now_ms)
-    return prepared or _prepare_walked(records, rules, base_offset, now_ms(), is_any_format, max_bytes)
-
-
-def is_usual_at_once(records: memoryview, rules: AppendRules, now_ms: Callable[[], int]) -> bool:
-    """Whether a look into a small batch has found that it stays as it is; its header and CRC were not looked at."""
-    return len(records) <= AT_ONCE_BYTES and _is_usual(records, rules, now_ms)
-
-
-def _is_usual(records: memoryview, rules: AppendRules, now_ms: Callable[[], int]) -> bool:
-    from barnabas.wire.records.usual import is_usual_batch
-
-    return rules.magic == MAGIC and not rules.codec and is_usual_batch(records, rules.walk, now_ms())
-
-
-def prepare_at_once(
-    records: memoryview,
-    rules: AppendRules,
-    base_offset: int,
-    now_ms: Callable[[], int],
-    is_any_format: bool = False,
-) -> Prepared | RecordRefusal | None:
-    """As `prepare`, where somebody has to look into the records; None where it might take long."""
+    # hot path: benchmarks/micro/test_log.py
+    if not is_any_format and (not rules.need_a_walk or _is_usual(records, rules, now_ms, is_at_once)):
+        prepared = _prepare_as_it_is(records, rules, now_ms)
+        if prepared is not None:
+            return prepared
+    if not is_at_once:
+        return _prepare_walked(records, rules, base_offset, now_ms(), is_any_format, MAX_UNCOMPRESSED_BYTES)
     if len(records) > AT_ONCE_BYTES:
         return None
     walked = _prepare_walked(records, rules, base_offset, now_ms(), is_any_format, AT_ONCE_BYTES)
@@ -102,17 +84,19 @@ def prepare_at_once(
     return None if isinstance(walked, RecordRefusal) else walked
 
 
-def prepare_as_it_is(
+def _is_usual(records: memoryview, rules: AppendRules, now_ms: Callable[[], int], is_at_once: bool) -> bool:
+    """Whether a look into a batch has found that it stays as it is; its header and CRC were not looked at."""
+    from barnabas.wire.records.usual import is_usual_batch
+
+    if is_at_once and len(records) > AT_ONCE_BYTES:
+        return False
+    return rules.magic == MAGIC and not rules.codec and is_usual_batch(records, rules.walk, now_ms())
+
+
+def _prepare_as_it_is(
     records: memoryview, rules: AppendRules, now_ms: Callable[[], int]
 ) -> ClientBatch | RecordRefusal | None:
-    """Make one batch ready that nobody has to look into.
-
-    Args:
-        records: See `prepare`.
-
-    Returns:
-        What can be placed, or why it is not appended; None where somebody has to look into it.
-    """
+    """Make one batch ready that nobody has to look into; None where somebody has to."""
     # hot path: benchmarks/micro/test_log.py
     total = len(records)
     if total < HEADER_BYTES:

@@ -122,13 +122,21 @@ class LocalRecordFile:
 
     def append(self, data: Buffer) -> None:
         # hot path: benchmarks/micro/test_log.py
-        if self._ahead is not data:
-            self._write_all(data)
+        size = len(data)
+        try:
+            written_bytes = size if self._ahead is data else self.write(data)
+            if written_bytes < size:
+                self._write_rest(data, written_bytes)
+        except OSError as error:
+            raise self._cut_off(error) from error
         self._ahead = None
-        self.size += len(data)
+        self.size += size
 
     def write_ahead(self, data: Buffer) -> None:
-        self._write_all(data)
+        try:
+            self._write_rest(data, 0)
+        except OSError as error:
+            raise self._cut_off(error) from error
         self._ahead = data
 
     def drop_ahead(self) -> None:
@@ -136,15 +144,15 @@ class LocalRecordFile:
             self._ahead = None
             self.truncate(self.size)
 
-    def _write_all(self, data: Buffer) -> None:
-        try:
-            written_bytes = self.write(data)
-            while written_bytes < len(data):
-                written_bytes += self.write(memoryview(data)[written_bytes:])
-        except OSError as error:
-            with contextlib.suppress(OSError):
-                os.ftruncate(self.fd, self.size)
-            raise as_storage_error(self.path, error) from error
+    def _write_rest(self, data: Buffer, written_bytes: int) -> None:
+        while written_bytes < len(data):
+            written_bytes += self.write(memoryview(data)[written_bytes:] if written_bytes else data)
+
+    def _cut_off(self, error: OSError) -> StorageError:
+        """Take back what was written of something that could not be written whole."""
+        with contextlib.suppress(OSError):
+            os.ftruncate(self.fd, self.size)
+        return as_storage_error(self.path, error)
 
     def reserve(self, size: int) -> None:
         from barnabas.broker.log.disk.reservation import reserve

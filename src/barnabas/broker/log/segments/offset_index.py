@@ -63,9 +63,9 @@ class OffsetIndex:
     def entry_count(self) -> int:
         return len(self._offsets)
 
-    def is_full(self, most_bytes: int) -> bool:
-        """Whether an index of so many bytes has room for no further entry."""
-        return len(self._offsets) >= most_bytes // ENTRY_BYTES
+    def room(self, most_bytes: int) -> int:
+        """How many entries an index of so many bytes has room for."""
+        return most_bytes // ENTRY_BYTES - len(self._offsets)
 
     @property
     def last_position(self) -> int:

@@ -24,7 +24,24 @@ class Roller:
         segment_bytes: The topic's segment.bytes.
     """
 
-    __slots__ = ("_chain", "_clock", "_config", "_half_position", "_index_bytes", "_segment_ms", "segment_bytes")
+    __slots__ = (
+        "_calm_position",
+        "_calm_timestamp_ms",
+        "_chain",
+        "_clock",
+        "_config",
+        "_half_position",
+        "_index_bytes",
+        "_segment",
+        "_segment_ms",
+        "segment_bytes",
+    )
+
+    # The active segment, if it was looked at since anything changed; up to this position and timestamp of it no limit
+    # is near.
+    _segment: Segment | None
+    _calm_position: int
+    _calm_timestamp_ms: int
 
     def __init__(self, chain: SegmentChain, clock: Clock, config: LogConfig) -> None:
         """Args:
@@ -40,6 +57,7 @@ class Roller:
     def update(self, config: LogConfig) -> None:
         """Take over changed settings; the active segment keeps its jitter."""
         self._config = config
+        self.look_again()
         self.segment_bytes = config.segment_bytes
         self._index_bytes = config.segment_index_bytes
         # About where the segment is half full, or one of its indexes; an entry follows a batch that ends an interval.
@@ -49,6 +67,10 @@ class Roller:
         self._segment_ms = config.segment_ms
         if COMPACT in config.cleanup_policy and config.max_compaction_lag_ms > 0:
             self._segment_ms = min(config.max_compaction_lag_ms, config.segment_ms)
+
+    def look_again(self) -> None:
+        """Forget how far the active segment's limits are: it was cut, or they are others."""
+        self._segment = None
 
     def segment_for(self, size: int, last_offset: int, max_timestamp_ms: int) -> Segment | None:
         """Where the next append goes.
@@ -63,6 +85,17 @@ class Roller:
         """
         # hot path: benchmarks/micro/test_log.py
         segment = self._chain.segments[-1]
+        if (
+            segment is self._segment
+            and segment.size + size <= self._calm_position
+            and max_timestamp_ms <= self._calm_timestamp_ms
+            and last_offset - segment.base_offset <= MAX_RELATIVE_OFFSET
+        ):
+            return segment
+        return self._look(segment, size, last_offset, max_timestamp_ms)
+
+    def _look(self, segment: Segment, size: int, last_offset: int, max_timestamp_ms: int) -> Segment | None:
+        """See `segment_for`; and note how long nobody has to look so closely."""
         position = segment.size
         end_position = position + size
         waited_ms = self._waited_ms(segment, max_timestamp_ms) if position else 0
@@ -74,9 +107,17 @@ class Roller:
             or last_offset - segment.base_offset > MAX_RELATIVE_OFFSET
         ):
             return None
-        if (end_position > self._half_position or waited_ms * 2 > limit_ms) and self._chain.next_file.is_wanted:
+        next_file = self._chain.next_file
+        if (end_position > self._half_position or waited_ms * 2 > limit_ms) and next_file.is_wanted:
             # Time enough to make the next one's file.
             self._chain.prepare_next(self._config)
+        if position and segment.first_timestamp_ms >= 0:
+            self._segment = segment
+            part = 2 if next_file.is_wanted else 1
+            # One entry an interval at the most.
+            room_bytes = segment.index_room(self._index_bytes) * self._config.index_interval_bytes
+            self._calm_position = min(self._half_position if part == 2 else self.segment_bytes, position + room_bytes)
+            self._calm_timestamp_ms = segment.first_timestamp_ms + limit_ms // part
         return segment
 
     def is_due(self, now_ms: int) -> bool:

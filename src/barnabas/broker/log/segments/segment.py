@@ -269,7 +269,11 @@ class Segment:
 
     def has_full_index(self, index_bytes: int) -> bool:
         """Whether one of the indexes has no room left in `index_bytes` (segment.index.bytes, or a part of it)."""
-        return self._offset_index.is_full(index_bytes) or self._time_index.is_full(index_bytes)
+        return self.index_room(index_bytes) <= 0
+
+    def index_room(self, index_bytes: int) -> int:
+        """How many entries both indexes have room for in `index_bytes`."""
+        return min(self._offset_index.room(index_bytes), self._time_index.room(index_bytes))
 
     def append(self, data: Buffer, last_offset: int, max_timestamp_ms: int, index_interval_bytes: int) -> int:
         """Write one batch and keep the indexes.

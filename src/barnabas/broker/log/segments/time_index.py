@@ -74,9 +74,9 @@ class TimeIndex:
         data = self._files.read_end(self.path, ENTRY_BYTES) or b""
         return NO_TIMESTAMP if len(data) < ENTRY_BYTES else int(_ENTRY.unpack(data)[0])
 
-    def is_full(self, most_bytes: int) -> bool:
-        """Whether an index of so many bytes has no room for an entry and the one at the roll."""
-        return len(self._offsets) >= most_bytes // ENTRY_BYTES - 1
+    def room(self, most_bytes: int) -> int:
+        """How many entries an index of so many bytes has room for, besides the one at the roll."""
+        return most_bytes // ENTRY_BYTES - 1 - len(self._offsets)
 
     @property
     def entry_count(self) -> int:

@@ -150,7 +150,7 @@ def _append(
         answers.append(PartitionProduceResponse(index, error_code, -1))
         return
     is_any_format = ctx.api_version < _FIRST_VERSION_WITH_BATCHES
-    result = ctx.services.replicas.append_now(partition, records, acks, is_any_format, timed=ctx.timed)
+    result = ctx.services.replicas.append_to(partition, records, acks, is_any_format, timed=ctx.timed)
     if isinstance(result, Pending):
         answers.append(PartitionProduceResponse(index))
         # At once: whatever comes now, nobody else may write to what is being prepared.
