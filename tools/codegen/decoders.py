@@ -1,20 +1,32 @@
 """Writes the decoder of one shape: straight-line code, one function.
 
 A run of fields of fixed size is one unpack. In versions that are not flexible the length of the string, bytes or array
-that follows a run is part of it.
+that follows a run is part of it; strings and records are taken in line there, and so are array elements without
+structs or arrays of their own (`is_inlined`): a call for each would cost more than what it does.
 """
 
 from tools.codegen.classes import default_value, python_type
 from tools.codegen.runs import Layouts, Run
 from tools.codegen.schema import Field
-from tools.codegen.shapes import FIXED, Shape, least_element_size
+from tools.codegen.shapes import FIXED, Shape, is_inlined, least_element_size
 
 
 class DecoderWriter:
     """Writes one decoder; `function_of` names the decoder of a nested struct."""
 
-    def __init__(self, shape: Shape, layouts: Layouts, function_of: dict[Shape, str], nested: dict[str, Shape]) -> None:
+    def __init__(
+        self,
+        shape: Shape,
+        layouts: Layouts,
+        function_of: dict[Shape, str],
+        nested: dict[str, Shape],
+        prefix: str = "",
+    ) -> None:
+        """Args:
+        prefix: Begins the names of all fields, where it is written in line.
+        """
         self._shape = shape
+        self._prefix = prefix
         self._layouts = layouts
         self._function_of = function_of
         self._nested = nested
@@ -36,6 +48,14 @@ class DecoderWriter:
             self._tagged_section()
         self._line(f"return {name}({self._arguments()}), {self._pos()}")
         return [f"def {self._function_of[shape]}{signature}", *(f"    {line}" for line in self._lines), ""]
+
+    def write_inlined(self) -> tuple[list[str], str]:
+        """The same lines without the function, and the expression of what they decode; `pos` is behind it then."""
+        for field in self._shape.present:
+            self._field(field)
+        self._flush()
+        self._settle()
+        return self._lines, f"{self._shape.struct.class_name}({self._arguments()})"
 
     def _line(self, text: str) -> None:
         self._lines.append(text)
@@ -63,12 +83,16 @@ class DecoderWriter:
     def _arguments(self) -> str:
         """The constructor's positional arguments, without the absent fields at the end."""
         absent = {field.name for field in self._shape.absent}
-        values = [default_value(field) if field.name in absent else field.name for field in self._shape.struct.fields]
+        fields = self._shape.struct.fields
+        values = [default_value(field) if field.name in absent else self._name(field) for field in fields]
         for field in reversed(self._shape.struct.fields):
             if field.name not in absent:
                 break
             values.pop()
         return ", ".join(values)
+
+    def _name(self, field: Field) -> str:
+        return self._prefix + field.name
 
     def _is_flexible(self, field: Field) -> bool:
         return self._shape.is_flexible and not field.never_flexible
@@ -80,7 +104,7 @@ class DecoderWriter:
         if field.is_array:
             self._array(field)
         elif field.type_name in FIXED:
-            self._run.add(field.name, FIXED[field.type_name][0])
+            self._run.add(self._name(field), FIXED[field.type_name][0])
         elif field.struct is not None:
             self._struct(field)
         else:
@@ -88,23 +112,41 @@ class DecoderWriter:
 
     def _text(self, field: Field) -> None:
         """A string, bytes or records."""
-        nullable = "nullable_" if self._is_nullable(field) else ""
-        flexible = self._is_flexible(field)
-        if self._run and not flexible:
-            length = f"{field.name}_length"
-            self._run.add(length, "h" if field.type_name == "string" else "i")
+        name, is_nullable = self._name(field), self._is_nullable(field)
+        nullable = "nullable_" if is_nullable else ""
+        if self._is_flexible(field):
             self._flush()
-            self._line(f"{field.name}, pos = take_{nullable}{field.type_name}(buf, {self._pos()}, {length})")
-        else:
-            self._flush()
-            compact = "compact_" if flexible else ""
-            self._line(f"{field.name}, pos = read_{compact}{nullable}{field.type_name}(buf, {self._pos()})")
-        self._ahead = 0
+            self._line(f"{name}, pos = read_compact_{nullable}{field.type_name}(buf, {self._pos()})")
+            self._ahead = 0
+            return
+        length = f"{name}_length"
+        self._run.add(length, "h" if field.type_name == "string" else "i")
+        self._flush()
+        if field.type_name == "bytes":
+            self._line(f"{name}, pos = take_{nullable}bytes(buf, {self._pos()}, {length})")
+            self._ahead = 0
+            return
+        self._settle()
+        kind, taken = ("str", 'str(buf[pos:end], "utf-8")')
+        if field.type_name == "records":
+            kind, taken = ("Records", "buf[pos:end]")
+        take = [
+            f"end = pos + {length}",
+            "if end > len(buf):" if is_nullable else f"if {length} < 0 or end > len(buf):",
+            f'    raise wrong_length("{field.type_name}", {length}, pos, buf)',
+            f"{name} = {taken}",
+            "pos = end",
+        ]
+        if is_nullable:
+            self._line(f"{name}: {kind} | None = None" if self._declare(name) else f"{name} = None")
+            self._line(f"if {length} >= 0:")
+            take = [f"    {line}" for line in take]
+        self._lines += take
 
     def _struct(self, field: Field) -> None:
         function = self._function_of[self._nested[field.name]]
         self._flush()
-        self._line(f"{field.name}, pos = {function}(buf, {self._pos()}, budget)")
+        self._line(f"{self._name(field)}, pos = {function}(buf, {self._pos()}, budget)")
         self._ahead = 0
 
     def _array(self, field: Field) -> None:
@@ -120,7 +162,14 @@ class DecoderWriter:
             self._run.add(count, "i")
             self._flush()
             self._settle()
-        check = [] if self._is_flexible(field) else [f"check_count({count}, len(buf) - pos, {least}, budget)"]
+        check = []
+        if not self._is_flexible(field):
+            check = [
+                f"elements_left = budget.elements_left - {count}",
+                f"if {count} < 0 or elements_left < 0 or {count} * {least} > len(buf) - pos:",
+                f"    check_count({count}, len(buf) - pos, {least}, budget)",
+                "budget.elements_left = elements_left",
+            ]
         if nullable:
             self._line(self._declaration(field, "None"))
             self._line(f"if {count} >= 0:")
@@ -130,19 +179,34 @@ class DecoderWriter:
 
     def _declaration(self, field: Field, value: str) -> str:
         """The first assignment of a name says its type."""
-        if field.name in self._declared:
+        if not self._declare(field.name):
             return f"{field.name} = {value}"
-        self._declared.add(field.name)
         kind = python_type(field)
         if not self._is_nullable(field):
             kind = kind.removesuffix(" | None")
         return f"{field.name}: {kind} = {value}"
+
+    def _declare(self, name: str) -> bool:
+        """Whether this is the first assignment of a name."""
+        is_first = name not in self._declared
+        self._declared.add(name)
+        return is_first
 
     def _elements(self, field: Field, count: str) -> list[str]:
         if field.type_name in FIXED:
             size = FIXED[field.type_name][1]
             return [f"{field.name} = read_{field.type_name}s(buf, pos, {count})", f"pos += {size} * {count}"]
         item = f"{field.name}_item"
+        if field.struct is not None and is_inlined(self._nested[field.name]):
+            prefix = f"{field.name}_"
+            inner = DecoderWriter(self._nested[field.name], self._layouts, self._function_of, {}, prefix)
+            lines, made = inner.write_inlined()
+            return [
+                self._declaration(field, "[]"),
+                f"for _ in range({count}):",
+                *(f"    {line}" for line in lines),
+                f"    {field.name}.append({made})",
+            ]
         if field.struct is not None:
             function = self._function_of[self._nested[field.name]]
             read = f"{item}, pos = {function}(buf, pos, budget)"

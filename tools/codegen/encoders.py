@@ -7,7 +7,7 @@ length or count that follows. A field that the version lacks and that may not be
 from tools.codegen.classes import default_value
 from tools.codegen.runs import Layouts, Run
 from tools.codegen.schema import Field
-from tools.codegen.shapes import FIXED, Shape
+from tools.codegen.shapes import FIXED, Shape, is_inlined
 
 
 def is_set(field: Field, value: str) -> str:
@@ -28,8 +28,19 @@ def is_set(field: Field, value: str) -> str:
 class EncoderWriter:
     """Writes one encoder; `function_of` names the encoder of a nested struct."""
 
-    def __init__(self, shape: Shape, layouts: Layouts, function_of: dict[Shape, str], nested: dict[str, Shape]) -> None:
+    def __init__(
+        self,
+        shape: Shape,
+        layouts: Layouts,
+        function_of: dict[Shape, str],
+        nested: dict[str, Shape],
+        message: str = "msg",
+    ) -> None:
+        """Args:
+        message: The name of what is encoded.
+        """
         self._shape = shape
+        self._message = message
         self._layouts = layouts
         self._function_of = function_of
         self._nested = nested
@@ -39,9 +50,16 @@ class EncoderWriter:
     def write(self) -> list[str]:
         """The lines of the function."""
         shape = self._shape
+        body = self.write_inlined() or ["pass"]
+        signature = f"(msg: {shape.struct.class_name}, out: WireBuffer) -> None:"
+        return [f"def {self._function_of[shape]}{signature}", *(f"    {line}" for line in body), ""]
+
+    def write_inlined(self) -> list[str]:
+        """The same lines without the function."""
+        shape = self._shape
         for field in shape.absent:
             if not field.ignorable:
-                self._line(f"if {is_set(field, f'msg.{field.name}')}:")
+                self._line(f"if {is_set(field, self._attribute(field))}:")
                 self._line(f'    raise not_in_version("{shape.struct.class_name}.{field.name}")')
         for field in shape.present:
             self._field(field, "out")
@@ -50,9 +68,10 @@ class EncoderWriter:
         self._flush("out")
         if shape.tagged:
             self._tagged_section()
-        signature = f"(msg: {shape.struct.class_name}, out: WireBuffer) -> None:"
-        body = self._lines or ["pass"]
-        return [f"def {self._function_of[shape]}{signature}", *(f"    {line}" for line in body), ""]
+        return self._lines
+
+    def _attribute(self, field: Field) -> str:
+        return f"{self._message}.{field.name}"
 
     def _line(self, text: str) -> None:
         self._lines.append(text)
@@ -77,17 +96,18 @@ class EncoderWriter:
     def _value(self, field: Field) -> str:
         """The expression of a field's value, after a check for a null that this version cannot say."""
         if not field.is_ever_nullable or self._is_nullable(field):
-            return f"msg.{field.name}"
-        self._line(f"{field.name} = msg.{field.name}")
-        self._line(f"if {field.name} is None:")
+            return self._attribute(field)
+        name = field.name if self._message == "msg" else f"{self._message}_{field.name}"
+        self._line(f"{name} = {self._attribute(field)}")
+        self._line(f"if {name} is None:")
         self._line(f'    raise not_nullable("{self._shape.struct.class_name}.{field.name}")')
-        return field.name
+        return name
 
     def _field(self, field: Field, out: str) -> None:
         if field.is_array:
             self._array(field, out)
         elif field.type_name in FIXED:
-            self._run.add(f"msg.{field.name}", FIXED[field.type_name][0])
+            self._run.add(self._attribute(field), FIXED[field.type_name][0])
         elif field.struct is not None:
             self._struct(field, out)
         else:
@@ -97,10 +117,11 @@ class EncoderWriter:
         """A string, bytes or records."""
         value = self._value(field)
         flexible = self._is_flexible(field)
-        if self._run and not flexible and not self._is_nullable(field):
+        if not flexible and not self._is_nullable(field):
             if field.type_name == "string":
-                self._line(f"{field.name}_bytes = {value}.encode()")
-                value = f"{field.name}_bytes"
+                text = f"{field.name}_bytes"
+                self._line(f"{text} = {value}.encode()")
+                value = text
             self._run.add(f"len({value})", "h" if field.type_name == "string" else "i")
             self._flush(out)
             self._line(f"{out} += {value}")
@@ -134,6 +155,9 @@ class EncoderWriter:
         if field.type_name in FIXED:
             return [f"write_{field.type_name}s({value}, {out})"]
         item = f"{field.name}_item"
+        if field.struct is not None and is_inlined(self._nested[field.name]):
+            inner = EncoderWriter(self._nested[field.name], self._layouts, self._function_of, {}, item)
+            return [f"for {item} in {value}:", *(f"    {line}" for line in inner.write_inlined() or ["pass"])]
         if field.struct is not None:
             return [f"for {item} in {value}:", f"    {self._function_of[self._nested[field.name]]}({item}, {out})"]
         compact = "compact_" if self._is_flexible(field) else ""
@@ -142,7 +166,7 @@ class EncoderWriter:
     def _tagged_section(self) -> None:
         self._line("tagged: list[tuple[int, WireBuffer]] = []")
         for field in self._shape.tagged:
-            self._line(f"if {is_set(field, f'msg.{field.name}')}:")
+            self._line(f"if {is_set(field, self._attribute(field))}:")
             start = len(self._lines)
             value = f"{field.name}_value"
             self._line(f"{value} = WireBuffer()")

@@ -9,7 +9,7 @@ from tools.codegen.decoders import DecoderWriter
 from tools.codegen.encoders import EncoderWriter
 from tools.codegen.runs import Layouts
 from tools.codegen.schema import Message, Struct, load_messages, snake_case
-from tools.codegen.shapes import Shape, shape_of
+from tools.codegen.shapes import Shape, is_inlined, shape_of
 
 PACKAGE = Path("src/barnabas/wire/protocol/messages")
 
@@ -87,7 +87,7 @@ def _wire_names() -> list[str]:
     names += ["Budget", "MISSING", "Message", "Missing", "Part", "REQUEST_ELEMENT_LIMIT", "Records", "WireBuffer"]
     names += ["check_count", "check_tag_end", "not_in_version", "not_nullable", "read_compact_count"]
     names += ["read_compact_nullable_count", "read_tag", "read_tagged_count", "skip_tagged_fields"]
-    return [*names, "write_tagged_fields", "write_uvarint"]
+    return [*names, "write_tagged_fields", "write_uvarint", "wrong_length"]
 
 
 _WIRE_NAMES = _wire_names()
@@ -152,6 +152,8 @@ class _Codecs:
             if field.struct is not None:
                 inner = shape_of(field.struct, version, shape.is_flexible)
                 nested[field.name] = inner
+                if field.is_array and is_inlined(inner):
+                    continue
                 suffix = self._ensure(field.struct, version)
                 self._decoders[inner] = f"_decode_{suffix}"
                 self._encoders[inner] = f"_encode_{suffix}"

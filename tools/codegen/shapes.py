@@ -76,6 +76,11 @@ def shape_of(struct: Struct, version: int, is_flexible: bool) -> Shape:
     return Shape(struct, version, is_flexible, tuple(present), tuple(tagged), tuple(absent), tuple(key))
 
 
+def is_inlined(shape: Shape) -> bool:
+    """Whether array elements of this shape are coded in line: they have no structs, arrays or tagged section."""
+    return not shape.is_flexible and all(field.struct is None and not field.is_array for field in shape.present)
+
+
 def least_size(struct: Struct, version: int, is_flexible: bool) -> int:
     """The fewest bytes that a struct can take in a version."""
     shape = shape_of(struct, version, is_flexible)

@@ -26,8 +26,8 @@ from barnabas.wire.protocol.wire import (
     Budget,
     WireBuffer,
     skip_tagged_fields,
-    take_nullable_string,
     write_nullable_string,
+    wrong_length,
 )
 
 # More unknown tagged fields than this stand in no honest header.
@@ -38,6 +38,7 @@ _START_AND_LENGTH: Final = Struct(">hhih")
 _CORRELATION_ID: Final = Struct(">i")
 
 _unpack_start_and_length = _START_AND_LENGTH.unpack_from
+_LENGTH_END: Final = _START_AND_LENGTH.size
 
 _CONTROLLED_SHUTDOWN: Final = int(ApiKey.CONTROLLED_SHUTDOWN)
 _API_VERSIONS: Final = int(ApiKey.API_VERSIONS)
@@ -59,15 +60,17 @@ def decode_request_header(frame: memoryview) -> tuple[int, int, int, str | None,
     # hot path: once per request (benchmarks/micro/test_protocol.py).
     try:
         api_key, api_version, correlation_id, length = _unpack_start_and_length(frame, 0)
-        if api_version >= FIRST_FLEXIBLE_VERSION[api_key]:
-            client_id, pos = take_nullable_string(frame, 10, length)
-            pos += 1
-            if frame[pos - 1]:
-                pos = skip_tagged_fields(frame, pos - 1, Budget(_TAGGED_FIELD_LIMIT))
-            return api_key, api_version, correlation_id, client_id, pos
+        first_flexible_version = FIRST_FLEXIBLE_VERSION[api_key]
         if api_key == _CONTROLLED_SHUTDOWN and api_version == 0:
             return api_key, api_version, correlation_id, None, _START.size
-        client_id, pos = take_nullable_string(frame, 10, length)
+        client_id, pos = None, _LENGTH_END
+        if length >= 0:
+            pos += length
+            if pos > len(frame):
+                raise wrong_length("string", length, _LENGTH_END, frame)
+            client_id = str(frame[_LENGTH_END:pos], "utf-8")
+        if api_version >= first_flexible_version:
+            pos = skip_tagged_fields(frame, pos, Budget(_TAGGED_FIELD_LIMIT)) if frame[pos] else pos + 1
         return api_key, api_version, correlation_id, client_id, pos
     except KeyError as error:
         raise ProtocolError(f"no API has the key {error.args[0]}") from None

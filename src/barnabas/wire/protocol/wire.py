@@ -237,11 +237,16 @@ def _check_string_bytes(length: int) -> None:
         raise ProtocolError(f"string of {length} bytes")
 
 
+def wrong_length(kind: str, length: int, pos: int, buf: memoryview) -> ProtocolError:
+    """The error of a string, bytes or records that do not fit into what is left."""
+    return ProtocolError(f"{kind} of {length} bytes at {pos} of {len(buf)}")
+
+
 def take_string(buf: memoryview, pos: int, length: int) -> tuple[str, int]:
     """Take a string of a known length."""
     end = pos + length
     if length < 0 or end > len(buf):
-        raise ProtocolError(f"string of {length} bytes at {pos} of {len(buf)}")
+        raise wrong_length("string", length, pos, buf)
     return str(buf[pos:end], "utf-8"), end
 
 
@@ -251,7 +256,7 @@ def take_nullable_string(buf: memoryview, pos: int, length: int) -> tuple[str | 
         return None, pos
     end = pos + length
     if end > len(buf):
-        raise ProtocolError(f"string of {length} bytes at {pos} of {len(buf)}")
+        raise wrong_length("string", length, pos, buf)
     return str(buf[pos:end], "utf-8"), end
 
 
@@ -261,7 +266,7 @@ def read_string(buf: memoryview, pos: int) -> tuple[str, int]:
     pos += 2
     end = pos + length
     if length < 0 or end > len(buf):
-        raise ProtocolError(f"string of {length} bytes at {pos} of {len(buf)}")
+        raise wrong_length("string", length, pos, buf)
     return str(buf[pos:end], "utf-8"), end
 
 
@@ -405,7 +410,7 @@ def take_nullable_records(buf: memoryview, pos: int, length: int) -> tuple[memor
         return None, pos
     end = pos + length
     if end > len(buf):
-        raise ProtocolError(f"records of {length} bytes at {pos} of {len(buf)}")
+        raise wrong_length("records", length, pos, buf)
     return buf[pos:end], end
 
 

@@ -11,18 +11,12 @@ from collections.abc import Callable
 from struct import Struct
 from typing import ClassVar
 
-from barnabas.wire.protocol.wire import (
-    Budget,
-    Message,
-    REQUEST_ELEMENT_LIMIT,
-    WireBuffer,
-    read_string,
-    take_string,
-    write_string,
-)
+from barnabas.wire.protocol.wire import Budget, Message, REQUEST_ELEMENT_LIMIT, WireBuffer, wrong_length
 
+_pack_h = Struct(">h").pack
 _pack_ih = Struct(">ih").pack
 _pack_qhh = Struct(">qhh").pack
+_unpack_h = Struct(">h").unpack_from
 _unpack_ih = Struct(">ih").unpack_from
 _unpack_qhh = Struct(">qhh").unpack_from
 
@@ -87,14 +81,27 @@ class AddOffsetsToTxnResponse(Message):
 def _decode_add_offsets_to_txn_request_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[AddOffsetsToTxnRequest, int]:
-    transactional_id, pos = read_string(buf, pos)
+    (transactional_id_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + transactional_id_length
+    if transactional_id_length < 0 or end > len(buf):
+        raise wrong_length("string", transactional_id_length, pos, buf)
+    transactional_id = str(buf[pos:end], "utf-8")
+    pos = end
     producer_id, producer_epoch, group_id_length = _unpack_qhh(buf, pos)
-    group_id, pos = take_string(buf, pos + 12, group_id_length)
+    pos += 12
+    end = pos + group_id_length
+    if group_id_length < 0 or end > len(buf):
+        raise wrong_length("string", group_id_length, pos, buf)
+    group_id = str(buf[pos:end], "utf-8")
+    pos = end
     return AddOffsetsToTxnRequest(transactional_id, producer_id, producer_epoch, group_id), pos
 
 
 def _encode_add_offsets_to_txn_request_v0(msg: AddOffsetsToTxnRequest, out: WireBuffer) -> None:
-    write_string(msg.transactional_id, out)
+    transactional_id_bytes = msg.transactional_id.encode()
+    out += _pack_h(len(transactional_id_bytes))
+    out += transactional_id_bytes
     group_id_bytes = msg.group_id.encode()
     out += _pack_qhh(msg.producer_id, msg.producer_epoch, len(group_id_bytes))
     out += group_id_bytes

@@ -19,15 +19,16 @@ from barnabas.wire.protocol.wire import (
     WireBuffer,
     check_count,
     read_int32s,
-    read_string,
     write_int32s,
-    write_string,
+    wrong_length,
 )
 
+_pack_h = Struct(">h").pack
 _pack_i = Struct(">i").pack
 _pack_ih = Struct(">ih").pack
 _pack_ii = Struct(">ii").pack
 _pack_qhi = Struct(">qhi").pack
+_unpack_h = Struct(">h").unpack_from
 _unpack_i = Struct(">i").unpack_from
 _unpack_ih = Struct(">ih").unpack_from
 _unpack_ii = Struct(">ii").unpack_from
@@ -148,17 +149,28 @@ class AddPartitionsToTxnResponse(Message):
 def _decode_add_partitions_to_txn_topic_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[AddPartitionsToTxnTopic, int]:
-    name, pos = read_string(buf, pos)
+    (name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + name_length
+    if name_length < 0 or end > len(buf):
+        raise wrong_length("string", name_length, pos, buf)
+    name = str(buf[pos:end], "utf-8")
+    pos = end
     (partitions_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partitions_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 4 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     partitions = read_int32s(buf, pos, partitions_count)
     pos += 4 * partitions_count
     return AddPartitionsToTxnTopic(name, partitions), pos
 
 
 def _encode_add_partitions_to_txn_topic_v0(msg: AddPartitionsToTxnTopic, out: WireBuffer) -> None:
-    write_string(msg.name, out)
+    name_bytes = msg.name.encode()
+    out += _pack_h(len(name_bytes))
+    out += name_bytes
     out += _pack_i(len(msg.partitions))
     write_int32s(msg.partitions, out)
 
@@ -166,10 +178,19 @@ def _encode_add_partitions_to_txn_topic_v0(msg: AddPartitionsToTxnTopic, out: Wi
 def _decode_add_partitions_to_txn_request_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[AddPartitionsToTxnRequest, int]:
-    transactional_id, pos = read_string(buf, pos)
+    (transactional_id_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + transactional_id_length
+    if transactional_id_length < 0 or end > len(buf):
+        raise wrong_length("string", transactional_id_length, pos, buf)
+    transactional_id = str(buf[pos:end], "utf-8")
+    pos = end
     producer_id, producer_epoch, topics_count = _unpack_qhi(buf, pos)
     pos += 14
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[AddPartitionsToTxnTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_add_partitions_to_txn_topic_v0(buf, pos, budget)
@@ -178,42 +199,45 @@ def _decode_add_partitions_to_txn_request_v0(
 
 
 def _encode_add_partitions_to_txn_request_v0(msg: AddPartitionsToTxnRequest, out: WireBuffer) -> None:
-    write_string(msg.transactional_id, out)
+    transactional_id_bytes = msg.transactional_id.encode()
+    out += _pack_h(len(transactional_id_bytes))
+    out += transactional_id_bytes
     out += _pack_qhi(msg.producer_id, msg.producer_epoch, len(msg.topics))
     for topics_item in msg.topics:
         _encode_add_partitions_to_txn_topic_v0(topics_item, out)
 
 
-def _decode_add_partitions_to_txn_partition_result_v0(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[AddPartitionsToTxnPartitionResult, int]:
-    partition_index, error_code = _unpack_ih(buf, pos)
-    return AddPartitionsToTxnPartitionResult(partition_index, error_code), pos + 6
-
-
-def _encode_add_partitions_to_txn_partition_result_v0(msg: AddPartitionsToTxnPartitionResult, out: WireBuffer) -> None:
-    out += _pack_ih(msg.partition_index, msg.error_code)
-
-
 def _decode_add_partitions_to_txn_topic_result_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[AddPartitionsToTxnTopicResult, int]:
-    name, pos = read_string(buf, pos)
+    (name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + name_length
+    if name_length < 0 or end > len(buf):
+        raise wrong_length("string", name_length, pos, buf)
+    name = str(buf[pos:end], "utf-8")
+    pos = end
     (results_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(results_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - results_count
+    if results_count < 0 or elements_left < 0 or results_count * 6 > len(buf) - pos:
+        check_count(results_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     results: list[AddPartitionsToTxnPartitionResult] = []
     for _ in range(results_count):
-        results_item, pos = _decode_add_partitions_to_txn_partition_result_v0(buf, pos, budget)
-        results.append(results_item)
+        results_partition_index, results_error_code = _unpack_ih(buf, pos)
+        pos += 6
+        results.append(AddPartitionsToTxnPartitionResult(results_partition_index, results_error_code))
     return AddPartitionsToTxnTopicResult(name, results), pos
 
 
 def _encode_add_partitions_to_txn_topic_result_v0(msg: AddPartitionsToTxnTopicResult, out: WireBuffer) -> None:
-    write_string(msg.name, out)
+    name_bytes = msg.name.encode()
+    out += _pack_h(len(name_bytes))
+    out += name_bytes
     out += _pack_i(len(msg.results))
     for results_item in msg.results:
-        _encode_add_partitions_to_txn_partition_result_v0(results_item, out)
+        out += _pack_ih(results_item.partition_index, results_item.error_code)
 
 
 def _decode_add_partitions_to_txn_response_v0(
@@ -221,7 +245,10 @@ def _decode_add_partitions_to_txn_response_v0(
 ) -> tuple[AddPartitionsToTxnResponse, int]:
     throttle_time_ms, results_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(results_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - results_count
+    if results_count < 0 or elements_left < 0 or results_count * 6 > len(buf) - pos:
+        check_count(results_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     results: list[AddPartitionsToTxnTopicResult] = []
     for _ in range(results_count):
         results_item, pos = _decode_add_partitions_to_txn_topic_result_v0(buf, pos, budget)

@@ -18,11 +18,8 @@ from barnabas.wire.protocol.wire import (
     REQUEST_ELEMENT_LIMIT,
     WireBuffer,
     check_count,
-    read_nullable_string,
-    read_string,
-    take_nullable_string,
     write_nullable_string,
-    write_string,
+    wrong_length,
 )
 
 _pack_dt = Struct(">d?").pack
@@ -31,6 +28,7 @@ _pack_i = Struct(">i").pack
 _pack_ii = Struct(">ii").pack
 _pack_t = Struct(">?").pack
 _unpack_dt = Struct(">d?").unpack_from
+_unpack_h = Struct(">h").unpack_from
 _unpack_hh = Struct(">hh").unpack_from
 _unpack_i = Struct(">i").unpack_from
 _unpack_ii = Struct(">ii").unpack_from
@@ -166,55 +164,68 @@ class AlterClientQuotasResponse(Message):
         self.entries: list[AlterClientQuotasResponseEntryData] = [] if entries is None else entries
 
 
-def _decode_entity_data_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[EntityData, int]:
-    entity_type, pos = read_string(buf, pos)
-    entity_name, pos = read_nullable_string(buf, pos)
-    return EntityData(entity_type, entity_name), pos
-
-
-def _encode_entity_data_v0(msg: EntityData, out: WireBuffer) -> None:
-    write_string(msg.entity_type, out)
-    write_nullable_string(msg.entity_name, out)
-
-
-def _decode_op_data_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[OpData, int]:
-    key, pos = read_string(buf, pos)
-    value, remove = _unpack_dt(buf, pos)
-    return OpData(key, value, remove), pos + 9
-
-
-def _encode_op_data_v0(msg: OpData, out: WireBuffer) -> None:
-    write_string(msg.key, out)
-    out += _pack_dt(msg.value, msg.remove)
-
-
 def _decode_alter_client_quotas_request_entry_data_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[AlterClientQuotasRequestEntryData, int]:
     (entity_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(entity_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - entity_count
+    if entity_count < 0 or elements_left < 0 or entity_count * 4 > len(buf) - pos:
+        check_count(entity_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     entity: list[EntityData] = []
     for _ in range(entity_count):
-        entity_item, pos = _decode_entity_data_v0(buf, pos, budget)
-        entity.append(entity_item)
+        (entity_entity_type_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + entity_entity_type_length
+        if entity_entity_type_length < 0 or end > len(buf):
+            raise wrong_length("string", entity_entity_type_length, pos, buf)
+        entity_entity_type = str(buf[pos:end], "utf-8")
+        pos = end
+        (entity_entity_name_length,) = _unpack_h(buf, pos)
+        pos += 2
+        entity_entity_name: str | None = None
+        if entity_entity_name_length >= 0:
+            end = pos + entity_entity_name_length
+            if end > len(buf):
+                raise wrong_length("string", entity_entity_name_length, pos, buf)
+            entity_entity_name = str(buf[pos:end], "utf-8")
+            pos = end
+        entity.append(EntityData(entity_entity_type, entity_entity_name))
     (ops_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(ops_count, len(buf) - pos, 11, budget)
+    elements_left = budget.elements_left - ops_count
+    if ops_count < 0 or elements_left < 0 or ops_count * 11 > len(buf) - pos:
+        check_count(ops_count, len(buf) - pos, 11, budget)
+    budget.elements_left = elements_left
     ops: list[OpData] = []
     for _ in range(ops_count):
-        ops_item, pos = _decode_op_data_v0(buf, pos, budget)
-        ops.append(ops_item)
+        (ops_key_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + ops_key_length
+        if ops_key_length < 0 or end > len(buf):
+            raise wrong_length("string", ops_key_length, pos, buf)
+        ops_key = str(buf[pos:end], "utf-8")
+        pos = end
+        ops_value, ops_remove = _unpack_dt(buf, pos)
+        pos += 9
+        ops.append(OpData(ops_key, ops_value, ops_remove))
     return AlterClientQuotasRequestEntryData(entity, ops), pos
 
 
 def _encode_alter_client_quotas_request_entry_data_v0(msg: AlterClientQuotasRequestEntryData, out: WireBuffer) -> None:
     out += _pack_i(len(msg.entity))
     for entity_item in msg.entity:
-        _encode_entity_data_v0(entity_item, out)
+        entity_type_bytes = entity_item.entity_type.encode()
+        out += _pack_h(len(entity_type_bytes))
+        out += entity_type_bytes
+        write_nullable_string(entity_item.entity_name, out)
     out += _pack_i(len(msg.ops))
     for ops_item in msg.ops:
-        _encode_op_data_v0(ops_item, out)
+        key_bytes = ops_item.key.encode()
+        out += _pack_h(len(key_bytes))
+        out += key_bytes
+        out += _pack_dt(ops_item.value, ops_item.remove)
 
 
 def _decode_alter_client_quotas_request_v0(
@@ -222,7 +233,10 @@ def _decode_alter_client_quotas_request_v0(
 ) -> tuple[AlterClientQuotasRequest, int]:
     (entries_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(entries_count, len(buf) - pos, 8, budget)
+    elements_left = budget.elements_left - entries_count
+    if entries_count < 0 or elements_left < 0 or entries_count * 8 > len(buf) - pos:
+        check_count(entries_count, len(buf) - pos, 8, budget)
+    budget.elements_left = elements_left
     entries: list[AlterClientQuotasRequestEntryData] = []
     for _ in range(entries_count):
         entries_item, pos = _decode_alter_client_quotas_request_entry_data_v0(buf, pos, budget)
@@ -242,14 +256,39 @@ def _decode_alter_client_quotas_response_entry_data_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[AlterClientQuotasResponseEntryData, int]:
     error_code, error_message_length = _unpack_hh(buf, pos)
-    error_message, pos = take_nullable_string(buf, pos + 4, error_message_length)
+    pos += 4
+    error_message: str | None = None
+    if error_message_length >= 0:
+        end = pos + error_message_length
+        if end > len(buf):
+            raise wrong_length("string", error_message_length, pos, buf)
+        error_message = str(buf[pos:end], "utf-8")
+        pos = end
     (entity_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(entity_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - entity_count
+    if entity_count < 0 or elements_left < 0 or entity_count * 4 > len(buf) - pos:
+        check_count(entity_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     entity: list[EntityData] = []
     for _ in range(entity_count):
-        entity_item, pos = _decode_entity_data_v0(buf, pos, budget)
-        entity.append(entity_item)
+        (entity_entity_type_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + entity_entity_type_length
+        if entity_entity_type_length < 0 or end > len(buf):
+            raise wrong_length("string", entity_entity_type_length, pos, buf)
+        entity_entity_type = str(buf[pos:end], "utf-8")
+        pos = end
+        (entity_entity_name_length,) = _unpack_h(buf, pos)
+        pos += 2
+        entity_entity_name: str | None = None
+        if entity_entity_name_length >= 0:
+            end = pos + entity_entity_name_length
+            if end > len(buf):
+                raise wrong_length("string", entity_entity_name_length, pos, buf)
+            entity_entity_name = str(buf[pos:end], "utf-8")
+            pos = end
+        entity.append(EntityData(entity_entity_type, entity_entity_name))
     return AlterClientQuotasResponseEntryData(error_code, error_message, entity), pos
 
 
@@ -260,7 +299,10 @@ def _encode_alter_client_quotas_response_entry_data_v0(
     write_nullable_string(msg.error_message, out)
     out += _pack_i(len(msg.entity))
     for entity_item in msg.entity:
-        _encode_entity_data_v0(entity_item, out)
+        entity_type_bytes = entity_item.entity_type.encode()
+        out += _pack_h(len(entity_type_bytes))
+        out += entity_type_bytes
+        write_nullable_string(entity_item.entity_name, out)
 
 
 def _decode_alter_client_quotas_response_v0(
@@ -268,7 +310,10 @@ def _decode_alter_client_quotas_response_v0(
 ) -> tuple[AlterClientQuotasResponse, int]:
     throttle_time_ms, entries_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(entries_count, len(buf) - pos, 8, budget)
+    elements_left = budget.elements_left - entries_count
+    if entries_count < 0 or elements_left < 0 or entries_count * 8 > len(buf) - pos:
+        check_count(entries_count, len(buf) - pos, 8, budget)
+    budget.elements_left = elements_left
     entries: list[AlterClientQuotasResponseEntryData] = []
     for _ in range(entries_count):
         entries_item, pos = _decode_alter_client_quotas_response_entry_data_v0(buf, pos, budget)

@@ -18,12 +18,8 @@ from barnabas.wire.protocol.wire import (
     REQUEST_ELEMENT_LIMIT,
     WireBuffer,
     check_count,
-    read_nullable_string,
-    read_string,
-    take_nullable_string,
-    take_string,
     write_nullable_string,
-    write_string,
+    wrong_length,
 )
 
 _pack_bh = Struct(">bh").pack
@@ -32,6 +28,7 @@ _pack_i = Struct(">i").pack
 _pack_ii = Struct(">ii").pack
 _pack_t = Struct(">?").pack
 _unpack_bh = Struct(">bh").unpack_from
+_unpack_h = Struct(">h").unpack_from
 _unpack_hh = Struct(">hh").unpack_from
 _unpack_i = Struct(">i").unpack_from
 _unpack_ii = Struct(">ii").unpack_from
@@ -152,27 +149,39 @@ class AlterConfigsResponse(Message):
         self.responses: list[AlterConfigsResourceResponse] = [] if responses is None else responses
 
 
-def _decode_alterable_config_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[AlterableConfig, int]:
-    name, pos = read_string(buf, pos)
-    value, pos = read_nullable_string(buf, pos)
-    return AlterableConfig(name, value), pos
-
-
-def _encode_alterable_config_v0(msg: AlterableConfig, out: WireBuffer) -> None:
-    write_string(msg.name, out)
-    write_nullable_string(msg.value, out)
-
-
 def _decode_alter_configs_resource_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[AlterConfigsResource, int]:
     resource_type, resource_name_length = _unpack_bh(buf, pos)
-    resource_name, pos = take_string(buf, pos + 3, resource_name_length)
+    pos += 3
+    end = pos + resource_name_length
+    if resource_name_length < 0 or end > len(buf):
+        raise wrong_length("string", resource_name_length, pos, buf)
+    resource_name = str(buf[pos:end], "utf-8")
+    pos = end
     (configs_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(configs_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - configs_count
+    if configs_count < 0 or elements_left < 0 or configs_count * 4 > len(buf) - pos:
+        check_count(configs_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     configs: list[AlterableConfig] = []
     for _ in range(configs_count):
-        configs_item, pos = _decode_alterable_config_v0(buf, pos, budget)
-        configs.append(configs_item)
+        (configs_name_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + configs_name_length
+        if configs_name_length < 0 or end > len(buf):
+            raise wrong_length("string", configs_name_length, pos, buf)
+        configs_name = str(buf[pos:end], "utf-8")
+        pos = end
+        (configs_value_length,) = _unpack_h(buf, pos)
+        pos += 2
+        configs_value: str | None = None
+        if configs_value_length >= 0:
+            end = pos + configs_value_length
+            if end > len(buf):
+                raise wrong_length("string", configs_value_length, pos, buf)
+            configs_value = str(buf[pos:end], "utf-8")
+            pos = end
+        configs.append(AlterableConfig(configs_name, configs_value))
     return AlterConfigsResource(resource_type, resource_name, configs), pos
 
 
@@ -182,13 +191,19 @@ def _encode_alter_configs_resource_v0(msg: AlterConfigsResource, out: WireBuffer
     out += resource_name_bytes
     out += _pack_i(len(msg.configs))
     for configs_item in msg.configs:
-        _encode_alterable_config_v0(configs_item, out)
+        name_bytes = configs_item.name.encode()
+        out += _pack_h(len(name_bytes))
+        out += name_bytes
+        write_nullable_string(configs_item.value, out)
 
 
 def _decode_alter_configs_request_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[AlterConfigsRequest, int]:
     (resources_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(resources_count, len(buf) - pos, 7, budget)
+    elements_left = budget.elements_left - resources_count
+    if resources_count < 0 or elements_left < 0 or resources_count * 7 > len(buf) - pos:
+        check_count(resources_count, len(buf) - pos, 7, budget)
+    budget.elements_left = elements_left
     resources: list[AlterConfigsResource] = []
     for _ in range(resources_count):
         resources_item, pos = _decode_alter_configs_resource_v0(buf, pos, budget)
@@ -204,39 +219,47 @@ def _encode_alter_configs_request_v0(msg: AlterConfigsRequest, out: WireBuffer) 
     out += _pack_t(msg.validate_only)
 
 
-def _decode_alter_configs_resource_response_v0(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[AlterConfigsResourceResponse, int]:
-    error_code, error_message_length = _unpack_hh(buf, pos)
-    error_message, pos = take_nullable_string(buf, pos + 4, error_message_length)
-    resource_type, resource_name_length = _unpack_bh(buf, pos)
-    resource_name, pos = take_string(buf, pos + 3, resource_name_length)
-    return AlterConfigsResourceResponse(error_code, error_message, resource_type, resource_name), pos
-
-
-def _encode_alter_configs_resource_response_v0(msg: AlterConfigsResourceResponse, out: WireBuffer) -> None:
-    out += _pack_h(msg.error_code)
-    write_nullable_string(msg.error_message, out)
-    resource_name_bytes = msg.resource_name.encode()
-    out += _pack_bh(msg.resource_type, len(resource_name_bytes))
-    out += resource_name_bytes
-
-
 def _decode_alter_configs_response_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[AlterConfigsResponse, int]:
     throttle_time_ms, responses_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(responses_count, len(buf) - pos, 7, budget)
+    elements_left = budget.elements_left - responses_count
+    if responses_count < 0 or elements_left < 0 or responses_count * 7 > len(buf) - pos:
+        check_count(responses_count, len(buf) - pos, 7, budget)
+    budget.elements_left = elements_left
     responses: list[AlterConfigsResourceResponse] = []
     for _ in range(responses_count):
-        responses_item, pos = _decode_alter_configs_resource_response_v0(buf, pos, budget)
-        responses.append(responses_item)
+        responses_error_code, responses_error_message_length = _unpack_hh(buf, pos)
+        pos += 4
+        responses_error_message: str | None = None
+        if responses_error_message_length >= 0:
+            end = pos + responses_error_message_length
+            if end > len(buf):
+                raise wrong_length("string", responses_error_message_length, pos, buf)
+            responses_error_message = str(buf[pos:end], "utf-8")
+            pos = end
+        responses_resource_type, responses_resource_name_length = _unpack_bh(buf, pos)
+        pos += 3
+        end = pos + responses_resource_name_length
+        if responses_resource_name_length < 0 or end > len(buf):
+            raise wrong_length("string", responses_resource_name_length, pos, buf)
+        responses_resource_name = str(buf[pos:end], "utf-8")
+        pos = end
+        responses.append(
+            AlterConfigsResourceResponse(
+                responses_error_code, responses_error_message, responses_resource_type, responses_resource_name
+            )
+        )
     return AlterConfigsResponse(throttle_time_ms, responses), pos
 
 
 def _encode_alter_configs_response_v0(msg: AlterConfigsResponse, out: WireBuffer) -> None:
     out += _pack_ii(msg.throttle_time_ms, len(msg.responses))
     for responses_item in msg.responses:
-        _encode_alter_configs_resource_response_v0(responses_item, out)
+        out += _pack_h(responses_item.error_code)
+        write_nullable_string(responses_item.error_message, out)
+        resource_name_bytes = responses_item.resource_name.encode()
+        out += _pack_bh(responses_item.resource_type, len(resource_name_bytes))
+        out += resource_name_bytes
 
 
 AlterConfigsRequest.DECODERS = (

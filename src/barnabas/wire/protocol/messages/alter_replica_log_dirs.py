@@ -19,14 +19,15 @@ from barnabas.wire.protocol.wire import (
     WireBuffer,
     check_count,
     read_int32s,
-    read_string,
     write_int32s,
-    write_string,
+    wrong_length,
 )
 
+_pack_h = Struct(">h").pack
 _pack_i = Struct(">i").pack
 _pack_ih = Struct(">ih").pack
 _pack_ii = Struct(">ii").pack
+_unpack_h = Struct(">h").unpack_from
 _unpack_i = Struct(">i").unpack_from
 _unpack_ih = Struct(">ih").unpack_from
 _unpack_ii = Struct(">ii").unpack_from
@@ -153,26 +154,46 @@ class AlterReplicaLogDirsResponse(Message):
 def _decode_alter_replica_log_dir_topic_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[AlterReplicaLogDirTopic, int]:
-    name, pos = read_string(buf, pos)
+    (name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + name_length
+    if name_length < 0 or end > len(buf):
+        raise wrong_length("string", name_length, pos, buf)
+    name = str(buf[pos:end], "utf-8")
+    pos = end
     (partitions_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partitions_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 4 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     partitions = read_int32s(buf, pos, partitions_count)
     pos += 4 * partitions_count
     return AlterReplicaLogDirTopic(name, partitions), pos
 
 
 def _encode_alter_replica_log_dir_topic_v0(msg: AlterReplicaLogDirTopic, out: WireBuffer) -> None:
-    write_string(msg.name, out)
+    name_bytes = msg.name.encode()
+    out += _pack_h(len(name_bytes))
+    out += name_bytes
     out += _pack_i(len(msg.partitions))
     write_int32s(msg.partitions, out)
 
 
 def _decode_alter_replica_log_dir_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[AlterReplicaLogDir, int]:
-    path, pos = read_string(buf, pos)
+    (path_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + path_length
+    if path_length < 0 or end > len(buf):
+        raise wrong_length("string", path_length, pos, buf)
+    path = str(buf[pos:end], "utf-8")
+    pos = end
     (topics_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[AlterReplicaLogDirTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_alter_replica_log_dir_topic_v0(buf, pos, budget)
@@ -181,7 +202,9 @@ def _decode_alter_replica_log_dir_v0(buf: memoryview, pos: int, budget: Budget) 
 
 
 def _encode_alter_replica_log_dir_v0(msg: AlterReplicaLogDir, out: WireBuffer) -> None:
-    write_string(msg.path, out)
+    path_bytes = msg.path.encode()
+    out += _pack_h(len(path_bytes))
+    out += path_bytes
     out += _pack_i(len(msg.topics))
     for topics_item in msg.topics:
         _encode_alter_replica_log_dir_topic_v0(topics_item, out)
@@ -192,7 +215,10 @@ def _decode_alter_replica_log_dirs_request_v0(
 ) -> tuple[AlterReplicaLogDirsRequest, int]:
     (dirs_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(dirs_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - dirs_count
+    if dirs_count < 0 or elements_left < 0 or dirs_count * 6 > len(buf) - pos:
+        check_count(dirs_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     dirs: list[AlterReplicaLogDir] = []
     for _ in range(dirs_count):
         dirs_item, pos = _decode_alter_replica_log_dir_v0(buf, pos, budget)
@@ -206,36 +232,37 @@ def _encode_alter_replica_log_dirs_request_v0(msg: AlterReplicaLogDirsRequest, o
         _encode_alter_replica_log_dir_v0(dirs_item, out)
 
 
-def _decode_alter_replica_log_dir_partition_result_v0(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[AlterReplicaLogDirPartitionResult, int]:
-    partition_index, error_code = _unpack_ih(buf, pos)
-    return AlterReplicaLogDirPartitionResult(partition_index, error_code), pos + 6
-
-
-def _encode_alter_replica_log_dir_partition_result_v0(msg: AlterReplicaLogDirPartitionResult, out: WireBuffer) -> None:
-    out += _pack_ih(msg.partition_index, msg.error_code)
-
-
 def _decode_alter_replica_log_dir_topic_result_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[AlterReplicaLogDirTopicResult, int]:
-    topic_name, pos = read_string(buf, pos)
+    (topic_name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + topic_name_length
+    if topic_name_length < 0 or end > len(buf):
+        raise wrong_length("string", topic_name_length, pos, buf)
+    topic_name = str(buf[pos:end], "utf-8")
+    pos = end
     (partitions_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partitions_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 6 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     partitions: list[AlterReplicaLogDirPartitionResult] = []
     for _ in range(partitions_count):
-        partitions_item, pos = _decode_alter_replica_log_dir_partition_result_v0(buf, pos, budget)
-        partitions.append(partitions_item)
+        partitions_partition_index, partitions_error_code = _unpack_ih(buf, pos)
+        pos += 6
+        partitions.append(AlterReplicaLogDirPartitionResult(partitions_partition_index, partitions_error_code))
     return AlterReplicaLogDirTopicResult(topic_name, partitions), pos
 
 
 def _encode_alter_replica_log_dir_topic_result_v0(msg: AlterReplicaLogDirTopicResult, out: WireBuffer) -> None:
-    write_string(msg.topic_name, out)
+    topic_name_bytes = msg.topic_name.encode()
+    out += _pack_h(len(topic_name_bytes))
+    out += topic_name_bytes
     out += _pack_i(len(msg.partitions))
     for partitions_item in msg.partitions:
-        _encode_alter_replica_log_dir_partition_result_v0(partitions_item, out)
+        out += _pack_ih(partitions_item.partition_index, partitions_item.error_code)
 
 
 def _decode_alter_replica_log_dirs_response_v0(
@@ -243,7 +270,10 @@ def _decode_alter_replica_log_dirs_response_v0(
 ) -> tuple[AlterReplicaLogDirsResponse, int]:
     throttle_time_ms, results_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(results_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - results_count
+    if results_count < 0 or elements_left < 0 or results_count * 6 > len(buf) - pos:
+        check_count(results_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     results: list[AlterReplicaLogDirTopicResult] = []
     for _ in range(results_count):
         results_item, pos = _decode_alter_replica_log_dir_topic_result_v0(buf, pos, budget)

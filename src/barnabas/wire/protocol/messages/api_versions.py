@@ -193,40 +193,39 @@ def _encode_api_versions_request_v3(msg: ApiVersionsRequest, out: WireBuffer) ->
     out.append(0)
 
 
-def _decode_api_version_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[ApiVersion, int]:
-    api_key, min_version, max_version = _unpack_hhh(buf, pos)
-    return ApiVersion(api_key, min_version, max_version), pos + 6
-
-
-def _encode_api_version_v0(msg: ApiVersion, out: WireBuffer) -> None:
-    out += _pack_hhh(msg.api_key, msg.min_version, msg.max_version)
-
-
 def _decode_api_versions_response_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[ApiVersionsResponse, int]:
     error_code, api_keys_count = _unpack_hi(buf, pos)
     pos += 6
-    check_count(api_keys_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - api_keys_count
+    if api_keys_count < 0 or elements_left < 0 or api_keys_count * 6 > len(buf) - pos:
+        check_count(api_keys_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     api_keys: list[ApiVersion] = []
     for _ in range(api_keys_count):
-        api_keys_item, pos = _decode_api_version_v0(buf, pos, budget)
-        api_keys.append(api_keys_item)
+        api_keys_api_key, api_keys_min_version, api_keys_max_version = _unpack_hhh(buf, pos)
+        pos += 6
+        api_keys.append(ApiVersion(api_keys_api_key, api_keys_min_version, api_keys_max_version))
     return ApiVersionsResponse(error_code, api_keys), pos
 
 
 def _encode_api_versions_response_v0(msg: ApiVersionsResponse, out: WireBuffer) -> None:
     out += _pack_hi(msg.error_code, len(msg.api_keys))
     for api_keys_item in msg.api_keys:
-        _encode_api_version_v0(api_keys_item, out)
+        out += _pack_hhh(api_keys_item.api_key, api_keys_item.min_version, api_keys_item.max_version)
 
 
 def _decode_api_versions_response_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[ApiVersionsResponse, int]:
     error_code, api_keys_count = _unpack_hi(buf, pos)
     pos += 6
-    check_count(api_keys_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - api_keys_count
+    if api_keys_count < 0 or elements_left < 0 or api_keys_count * 6 > len(buf) - pos:
+        check_count(api_keys_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     api_keys: list[ApiVersion] = []
     for _ in range(api_keys_count):
-        api_keys_item, pos = _decode_api_version_v0(buf, pos, budget)
-        api_keys.append(api_keys_item)
+        api_keys_api_key, api_keys_min_version, api_keys_max_version = _unpack_hhh(buf, pos)
+        pos += 6
+        api_keys.append(ApiVersion(api_keys_api_key, api_keys_min_version, api_keys_max_version))
     (throttle_time_ms,) = _unpack_i(buf, pos)
     return ApiVersionsResponse(error_code, api_keys, throttle_time_ms), pos + 4
 
@@ -234,7 +233,7 @@ def _decode_api_versions_response_v1(buf: memoryview, pos: int, budget: Budget) 
 def _encode_api_versions_response_v1(msg: ApiVersionsResponse, out: WireBuffer) -> None:
     out += _pack_hi(msg.error_code, len(msg.api_keys))
     for api_keys_item in msg.api_keys:
-        _encode_api_version_v0(api_keys_item, out)
+        out += _pack_hhh(api_keys_item.api_key, api_keys_item.min_version, api_keys_item.max_version)
     out += _pack_i(msg.throttle_time_ms)
 
 

@@ -18,14 +18,15 @@ from barnabas.wire.protocol.wire import (
     WireBuffer,
     check_count,
     read_int32s,
-    read_nullable_bytes,
-    read_string,
+    take_nullable_bytes,
     write_int32s,
     write_nullable_bytes,
-    write_string,
+    wrong_length,
 )
 
+_pack_h = Struct(">h").pack
 _pack_i = Struct(">i").pack
+_unpack_h = Struct(">h").unpack_from
 _unpack_i = Struct(">i").unpack_from
 
 
@@ -72,17 +73,28 @@ class ConsumerProtocolAssignment(Message):
 
 
 def _decode_topic_partition_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[TopicPartition, int]:
-    topic, pos = read_string(buf, pos)
+    (topic_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + topic_length
+    if topic_length < 0 or end > len(buf):
+        raise wrong_length("string", topic_length, pos, buf)
+    topic = str(buf[pos:end], "utf-8")
+    pos = end
     (partitions_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partitions_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 4 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     partitions = read_int32s(buf, pos, partitions_count)
     pos += 4 * partitions_count
     return TopicPartition(topic, partitions), pos
 
 
 def _encode_topic_partition_v0(msg: TopicPartition, out: WireBuffer) -> None:
-    write_string(msg.topic, out)
+    topic_bytes = msg.topic.encode()
+    out += _pack_h(len(topic_bytes))
+    out += topic_bytes
     out += _pack_i(len(msg.partitions))
     write_int32s(msg.partitions, out)
 
@@ -92,12 +104,16 @@ def _decode_consumer_protocol_assignment_v0(
 ) -> tuple[ConsumerProtocolAssignment, int]:
     (assigned_partitions_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(assigned_partitions_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - assigned_partitions_count
+    if assigned_partitions_count < 0 or elements_left < 0 or assigned_partitions_count * 6 > len(buf) - pos:
+        check_count(assigned_partitions_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     assigned_partitions: list[TopicPartition] = []
     for _ in range(assigned_partitions_count):
         assigned_partitions_item, pos = _decode_topic_partition_v0(buf, pos, budget)
         assigned_partitions.append(assigned_partitions_item)
-    user_data, pos = read_nullable_bytes(buf, pos)
+    (user_data_length,) = _unpack_i(buf, pos)
+    user_data, pos = take_nullable_bytes(buf, pos + 4, user_data_length)
     return ConsumerProtocolAssignment(assigned_partitions, user_data), pos
 
 

@@ -18,14 +18,17 @@ from barnabas.wire.protocol.wire import (
     WireBuffer,
     check_count,
     read_int32s,
-    read_nullable_bytes,
     read_string,
+    take_nullable_bytes,
     write_int32s,
     write_nullable_bytes,
     write_string,
+    wrong_length,
 )
 
+_pack_h = Struct(">h").pack
 _pack_i = Struct(">i").pack
+_unpack_h = Struct(">h").unpack_from
 _unpack_i = Struct(">i").unpack_from
 
 
@@ -79,12 +82,16 @@ def _decode_consumer_protocol_subscription_v0(
 ) -> tuple[ConsumerProtocolSubscription, int]:
     (topics_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(topics_count, len(buf) - pos, 2, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 2 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 2, budget)
+    budget.elements_left = elements_left
     topics: list[str] = []
     for _ in range(topics_count):
         topics_item, pos = read_string(buf, pos)
         topics.append(topics_item)
-    user_data, pos = read_nullable_bytes(buf, pos)
+    (user_data_length,) = _unpack_i(buf, pos)
+    user_data, pos = take_nullable_bytes(buf, pos + 4, user_data_length)
     return ConsumerProtocolSubscription(topics, user_data), pos
 
 
@@ -96,17 +103,28 @@ def _encode_consumer_protocol_subscription_v0(msg: ConsumerProtocolSubscription,
 
 
 def _decode_topic_partition_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[TopicPartition, int]:
-    topic, pos = read_string(buf, pos)
+    (topic_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + topic_length
+    if topic_length < 0 or end > len(buf):
+        raise wrong_length("string", topic_length, pos, buf)
+    topic = str(buf[pos:end], "utf-8")
+    pos = end
     (partitions_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partitions_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 4 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     partitions = read_int32s(buf, pos, partitions_count)
     pos += 4 * partitions_count
     return TopicPartition(topic, partitions), pos
 
 
 def _encode_topic_partition_v1(msg: TopicPartition, out: WireBuffer) -> None:
-    write_string(msg.topic, out)
+    topic_bytes = msg.topic.encode()
+    out += _pack_h(len(topic_bytes))
+    out += topic_bytes
     out += _pack_i(len(msg.partitions))
     write_int32s(msg.partitions, out)
 
@@ -116,15 +134,22 @@ def _decode_consumer_protocol_subscription_v1(
 ) -> tuple[ConsumerProtocolSubscription, int]:
     (topics_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(topics_count, len(buf) - pos, 2, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 2 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 2, budget)
+    budget.elements_left = elements_left
     topics: list[str] = []
     for _ in range(topics_count):
         topics_item, pos = read_string(buf, pos)
         topics.append(topics_item)
-    user_data, pos = read_nullable_bytes(buf, pos)
+    (user_data_length,) = _unpack_i(buf, pos)
+    user_data, pos = take_nullable_bytes(buf, pos + 4, user_data_length)
     (owned_partitions_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(owned_partitions_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - owned_partitions_count
+    if owned_partitions_count < 0 or elements_left < 0 or owned_partitions_count * 6 > len(buf) - pos:
+        check_count(owned_partitions_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     owned_partitions: list[TopicPartition] = []
     for _ in range(owned_partitions_count):
         owned_partitions_item, pos = _decode_topic_partition_v1(buf, pos, budget)

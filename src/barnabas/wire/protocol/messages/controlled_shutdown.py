@@ -20,11 +20,10 @@ from barnabas.wire.protocol.wire import (
     check_count,
     read_compact_count,
     read_compact_string,
-    read_string,
     skip_tagged_fields,
     write_compact_string,
-    write_string,
     write_uvarint,
+    wrong_length,
 )
 
 _pack_h = Struct(">h").pack
@@ -146,34 +145,39 @@ def _encode_controlled_shutdown_request_v3(msg: ControlledShutdownRequest, out: 
     out += _pack_iqB(msg.broker_id, msg.broker_epoch, 0)
 
 
-def _decode_remaining_partition_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[RemainingPartition, int]:
-    topic_name, pos = read_string(buf, pos)
-    (partition_index,) = _unpack_i(buf, pos)
-    return RemainingPartition(topic_name, partition_index), pos + 4
-
-
-def _encode_remaining_partition_v0(msg: RemainingPartition, out: WireBuffer) -> None:
-    write_string(msg.topic_name, out)
-    out += _pack_i(msg.partition_index)
-
-
 def _decode_controlled_shutdown_response_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[ControlledShutdownResponse, int]:
     error_code, remaining_partitions_count = _unpack_hi(buf, pos)
     pos += 6
-    check_count(remaining_partitions_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - remaining_partitions_count
+    if remaining_partitions_count < 0 or elements_left < 0 or remaining_partitions_count * 6 > len(buf) - pos:
+        check_count(remaining_partitions_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     remaining_partitions: list[RemainingPartition] = []
     for _ in range(remaining_partitions_count):
-        remaining_partitions_item, pos = _decode_remaining_partition_v0(buf, pos, budget)
-        remaining_partitions.append(remaining_partitions_item)
+        (remaining_partitions_topic_name_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + remaining_partitions_topic_name_length
+        if remaining_partitions_topic_name_length < 0 or end > len(buf):
+            raise wrong_length("string", remaining_partitions_topic_name_length, pos, buf)
+        remaining_partitions_topic_name = str(buf[pos:end], "utf-8")
+        pos = end
+        (remaining_partitions_partition_index,) = _unpack_i(buf, pos)
+        pos += 4
+        remaining_partitions.append(
+            RemainingPartition(remaining_partitions_topic_name, remaining_partitions_partition_index)
+        )
     return ControlledShutdownResponse(error_code, remaining_partitions), pos
 
 
 def _encode_controlled_shutdown_response_v0(msg: ControlledShutdownResponse, out: WireBuffer) -> None:
     out += _pack_hi(msg.error_code, len(msg.remaining_partitions))
     for remaining_partitions_item in msg.remaining_partitions:
-        _encode_remaining_partition_v0(remaining_partitions_item, out)
+        topic_name_bytes = remaining_partitions_item.topic_name.encode()
+        out += _pack_h(len(topic_name_bytes))
+        out += topic_name_bytes
+        out += _pack_i(remaining_partitions_item.partition_index)
 
 
 def _decode_remaining_partition_v3(buf: memoryview, pos: int, budget: Budget) -> tuple[RemainingPartition, int]:

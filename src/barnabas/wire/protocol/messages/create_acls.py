@@ -22,15 +22,12 @@ from barnabas.wire.protocol.wire import (
     read_compact_count,
     read_compact_nullable_string,
     read_compact_string,
-    read_string,
     skip_tagged_fields,
-    take_nullable_string,
-    take_string,
     write_compact_nullable_string,
     write_compact_string,
     write_nullable_string,
-    write_string,
     write_uvarint,
+    wrong_length,
 )
 
 _pack_b = Struct(">b").pack
@@ -146,81 +143,128 @@ class CreateAclsResponse(Message):
         self.results: list[AclCreationResult] = [] if results is None else results
 
 
-def _decode_acl_creation_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[AclCreation, int]:
-    resource_type, resource_name_length = _unpack_bh(buf, pos)
-    resource_name, pos = take_string(buf, pos + 3, resource_name_length)
-    principal, pos = read_string(buf, pos)
-    host, pos = read_string(buf, pos)
-    operation, permission_type = _unpack_bb(buf, pos)
-    return AclCreation(resource_type, resource_name, 3, principal, host, operation, permission_type), pos + 2
-
-
-def _encode_acl_creation_v0(msg: AclCreation, out: WireBuffer) -> None:
-    if msg.resource_pattern_type != 3:
-        raise not_in_version("AclCreation.resource_pattern_type")
-    resource_name_bytes = msg.resource_name.encode()
-    out += _pack_bh(msg.resource_type, len(resource_name_bytes))
-    out += resource_name_bytes
-    write_string(msg.principal, out)
-    write_string(msg.host, out)
-    out += _pack_bb(msg.operation, msg.permission_type)
-
-
 def _decode_create_acls_request_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[CreateAclsRequest, int]:
     (creations_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(creations_count, len(buf) - pos, 9, budget)
+    elements_left = budget.elements_left - creations_count
+    if creations_count < 0 or elements_left < 0 or creations_count * 9 > len(buf) - pos:
+        check_count(creations_count, len(buf) - pos, 9, budget)
+    budget.elements_left = elements_left
     creations: list[AclCreation] = []
     for _ in range(creations_count):
-        creations_item, pos = _decode_acl_creation_v0(buf, pos, budget)
-        creations.append(creations_item)
+        creations_resource_type, creations_resource_name_length = _unpack_bh(buf, pos)
+        pos += 3
+        end = pos + creations_resource_name_length
+        if creations_resource_name_length < 0 or end > len(buf):
+            raise wrong_length("string", creations_resource_name_length, pos, buf)
+        creations_resource_name = str(buf[pos:end], "utf-8")
+        pos = end
+        (creations_principal_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + creations_principal_length
+        if creations_principal_length < 0 or end > len(buf):
+            raise wrong_length("string", creations_principal_length, pos, buf)
+        creations_principal = str(buf[pos:end], "utf-8")
+        pos = end
+        (creations_host_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + creations_host_length
+        if creations_host_length < 0 or end > len(buf):
+            raise wrong_length("string", creations_host_length, pos, buf)
+        creations_host = str(buf[pos:end], "utf-8")
+        pos = end
+        creations_operation, creations_permission_type = _unpack_bb(buf, pos)
+        pos += 2
+        creations.append(
+            AclCreation(
+                creations_resource_type,
+                creations_resource_name,
+                3,
+                creations_principal,
+                creations_host,
+                creations_operation,
+                creations_permission_type,
+            )
+        )
     return CreateAclsRequest(creations), pos
 
 
 def _encode_create_acls_request_v0(msg: CreateAclsRequest, out: WireBuffer) -> None:
     out += _pack_i(len(msg.creations))
     for creations_item in msg.creations:
-        _encode_acl_creation_v0(creations_item, out)
-
-
-def _decode_acl_creation_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[AclCreation, int]:
-    resource_type, resource_name_length = _unpack_bh(buf, pos)
-    resource_name, pos = take_string(buf, pos + 3, resource_name_length)
-    resource_pattern_type, principal_length = _unpack_bh(buf, pos)
-    principal, pos = take_string(buf, pos + 3, principal_length)
-    host, pos = read_string(buf, pos)
-    operation, permission_type = _unpack_bb(buf, pos)
-    return AclCreation(
-        resource_type, resource_name, resource_pattern_type, principal, host, operation, permission_type
-    ), pos + 2
-
-
-def _encode_acl_creation_v1(msg: AclCreation, out: WireBuffer) -> None:
-    resource_name_bytes = msg.resource_name.encode()
-    out += _pack_bh(msg.resource_type, len(resource_name_bytes))
-    out += resource_name_bytes
-    principal_bytes = msg.principal.encode()
-    out += _pack_bh(msg.resource_pattern_type, len(principal_bytes))
-    out += principal_bytes
-    write_string(msg.host, out)
-    out += _pack_bb(msg.operation, msg.permission_type)
+        if creations_item.resource_pattern_type != 3:
+            raise not_in_version("AclCreation.resource_pattern_type")
+        resource_name_bytes = creations_item.resource_name.encode()
+        out += _pack_bh(creations_item.resource_type, len(resource_name_bytes))
+        out += resource_name_bytes
+        principal_bytes = creations_item.principal.encode()
+        out += _pack_h(len(principal_bytes))
+        out += principal_bytes
+        host_bytes = creations_item.host.encode()
+        out += _pack_h(len(host_bytes))
+        out += host_bytes
+        out += _pack_bb(creations_item.operation, creations_item.permission_type)
 
 
 def _decode_create_acls_request_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[CreateAclsRequest, int]:
     (creations_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(creations_count, len(buf) - pos, 10, budget)
+    elements_left = budget.elements_left - creations_count
+    if creations_count < 0 or elements_left < 0 or creations_count * 10 > len(buf) - pos:
+        check_count(creations_count, len(buf) - pos, 10, budget)
+    budget.elements_left = elements_left
     creations: list[AclCreation] = []
     for _ in range(creations_count):
-        creations_item, pos = _decode_acl_creation_v1(buf, pos, budget)
-        creations.append(creations_item)
+        creations_resource_type, creations_resource_name_length = _unpack_bh(buf, pos)
+        pos += 3
+        end = pos + creations_resource_name_length
+        if creations_resource_name_length < 0 or end > len(buf):
+            raise wrong_length("string", creations_resource_name_length, pos, buf)
+        creations_resource_name = str(buf[pos:end], "utf-8")
+        pos = end
+        creations_resource_pattern_type, creations_principal_length = _unpack_bh(buf, pos)
+        pos += 3
+        end = pos + creations_principal_length
+        if creations_principal_length < 0 or end > len(buf):
+            raise wrong_length("string", creations_principal_length, pos, buf)
+        creations_principal = str(buf[pos:end], "utf-8")
+        pos = end
+        (creations_host_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + creations_host_length
+        if creations_host_length < 0 or end > len(buf):
+            raise wrong_length("string", creations_host_length, pos, buf)
+        creations_host = str(buf[pos:end], "utf-8")
+        pos = end
+        creations_operation, creations_permission_type = _unpack_bb(buf, pos)
+        pos += 2
+        creations.append(
+            AclCreation(
+                creations_resource_type,
+                creations_resource_name,
+                creations_resource_pattern_type,
+                creations_principal,
+                creations_host,
+                creations_operation,
+                creations_permission_type,
+            )
+        )
     return CreateAclsRequest(creations), pos
 
 
 def _encode_create_acls_request_v1(msg: CreateAclsRequest, out: WireBuffer) -> None:
     out += _pack_i(len(msg.creations))
     for creations_item in msg.creations:
-        _encode_acl_creation_v1(creations_item, out)
+        resource_name_bytes = creations_item.resource_name.encode()
+        out += _pack_bh(creations_item.resource_type, len(resource_name_bytes))
+        out += resource_name_bytes
+        principal_bytes = creations_item.principal.encode()
+        out += _pack_bh(creations_item.resource_pattern_type, len(principal_bytes))
+        out += principal_bytes
+        host_bytes = creations_item.host.encode()
+        out += _pack_h(len(host_bytes))
+        out += host_bytes
+        out += _pack_bb(creations_item.operation, creations_item.permission_type)
 
 
 def _decode_acl_creation_v2(buf: memoryview, pos: int, budget: Budget) -> tuple[AclCreation, int]:
@@ -266,32 +310,33 @@ def _encode_create_acls_request_v2(msg: CreateAclsRequest, out: WireBuffer) -> N
     out.append(0)
 
 
-def _decode_acl_creation_result_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[AclCreationResult, int]:
-    error_code, error_message_length = _unpack_hh(buf, pos)
-    error_message, pos = take_nullable_string(buf, pos + 4, error_message_length)
-    return AclCreationResult(error_code, error_message), pos
-
-
-def _encode_acl_creation_result_v0(msg: AclCreationResult, out: WireBuffer) -> None:
-    out += _pack_h(msg.error_code)
-    write_nullable_string(msg.error_message, out)
-
-
 def _decode_create_acls_response_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[CreateAclsResponse, int]:
     throttle_time_ms, results_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(results_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - results_count
+    if results_count < 0 or elements_left < 0 or results_count * 4 > len(buf) - pos:
+        check_count(results_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     results: list[AclCreationResult] = []
     for _ in range(results_count):
-        results_item, pos = _decode_acl_creation_result_v0(buf, pos, budget)
-        results.append(results_item)
+        results_error_code, results_error_message_length = _unpack_hh(buf, pos)
+        pos += 4
+        results_error_message: str | None = None
+        if results_error_message_length >= 0:
+            end = pos + results_error_message_length
+            if end > len(buf):
+                raise wrong_length("string", results_error_message_length, pos, buf)
+            results_error_message = str(buf[pos:end], "utf-8")
+            pos = end
+        results.append(AclCreationResult(results_error_code, results_error_message))
     return CreateAclsResponse(throttle_time_ms, results), pos
 
 
 def _encode_create_acls_response_v0(msg: CreateAclsResponse, out: WireBuffer) -> None:
     out += _pack_ii(msg.throttle_time_ms, len(msg.results))
     for results_item in msg.results:
-        _encode_acl_creation_result_v0(results_item, out)
+        out += _pack_h(results_item.error_code)
+        write_nullable_string(results_item.error_message, out)
 
 
 def _decode_acl_creation_result_v2(buf: memoryview, pos: int, budget: Budget) -> tuple[AclCreationResult, int]:

@@ -18,18 +18,15 @@ from barnabas.wire.protocol.wire import (
     REQUEST_ELEMENT_LIMIT,
     WireBuffer,
     check_count,
-    read_bytes,
     read_compact_bytes,
     read_compact_count,
     read_compact_string,
-    read_string,
     skip_tagged_fields,
-    take_string,
-    write_bytes,
+    take_bytes,
     write_compact_bytes,
     write_compact_string,
-    write_string,
     write_uvarint,
+    wrong_length,
 )
 
 _pack_h = Struct(">h").pack
@@ -140,27 +137,32 @@ class CreateDelegationTokenResponse(Message):
         self.throttle_time_ms = throttle_time_ms
 
 
-def _decode_creatable_renewers_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[CreatableRenewers, int]:
-    principal_type, pos = read_string(buf, pos)
-    principal_name, pos = read_string(buf, pos)
-    return CreatableRenewers(principal_type, principal_name), pos
-
-
-def _encode_creatable_renewers_v0(msg: CreatableRenewers, out: WireBuffer) -> None:
-    write_string(msg.principal_type, out)
-    write_string(msg.principal_name, out)
-
-
 def _decode_create_delegation_token_request_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[CreateDelegationTokenRequest, int]:
     (renewers_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(renewers_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - renewers_count
+    if renewers_count < 0 or elements_left < 0 or renewers_count * 4 > len(buf) - pos:
+        check_count(renewers_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     renewers: list[CreatableRenewers] = []
     for _ in range(renewers_count):
-        renewers_item, pos = _decode_creatable_renewers_v0(buf, pos, budget)
-        renewers.append(renewers_item)
+        (renewers_principal_type_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + renewers_principal_type_length
+        if renewers_principal_type_length < 0 or end > len(buf):
+            raise wrong_length("string", renewers_principal_type_length, pos, buf)
+        renewers_principal_type = str(buf[pos:end], "utf-8")
+        pos = end
+        (renewers_principal_name_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + renewers_principal_name_length
+        if renewers_principal_name_length < 0 or end > len(buf):
+            raise wrong_length("string", renewers_principal_name_length, pos, buf)
+        renewers_principal_name = str(buf[pos:end], "utf-8")
+        pos = end
+        renewers.append(CreatableRenewers(renewers_principal_type, renewers_principal_name))
     (max_lifetime_ms,) = _unpack_q(buf, pos)
     return CreateDelegationTokenRequest(renewers, max_lifetime_ms), pos + 8
 
@@ -168,7 +170,12 @@ def _decode_create_delegation_token_request_v0(
 def _encode_create_delegation_token_request_v0(msg: CreateDelegationTokenRequest, out: WireBuffer) -> None:
     out += _pack_i(len(msg.renewers))
     for renewers_item in msg.renewers:
-        _encode_creatable_renewers_v0(renewers_item, out)
+        principal_type_bytes = renewers_item.principal_type.encode()
+        out += _pack_h(len(principal_type_bytes))
+        out += principal_type_bytes
+        principal_name_bytes = renewers_item.principal_name.encode()
+        out += _pack_h(len(principal_name_bytes))
+        out += principal_name_bytes
     out += _pack_q(msg.max_lifetime_ms)
 
 
@@ -213,11 +220,28 @@ def _decode_create_delegation_token_response_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[CreateDelegationTokenResponse, int]:
     error_code, principal_type_length = _unpack_hh(buf, pos)
-    principal_type, pos = take_string(buf, pos + 4, principal_type_length)
-    principal_name, pos = read_string(buf, pos)
+    pos += 4
+    end = pos + principal_type_length
+    if principal_type_length < 0 or end > len(buf):
+        raise wrong_length("string", principal_type_length, pos, buf)
+    principal_type = str(buf[pos:end], "utf-8")
+    pos = end
+    (principal_name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + principal_name_length
+    if principal_name_length < 0 or end > len(buf):
+        raise wrong_length("string", principal_name_length, pos, buf)
+    principal_name = str(buf[pos:end], "utf-8")
+    pos = end
     issue_timestamp_ms, expiry_timestamp_ms, max_timestamp_ms, token_id_length = _unpack_qqqh(buf, pos)
-    token_id, pos = take_string(buf, pos + 26, token_id_length)
-    hmac, pos = read_bytes(buf, pos)
+    pos += 26
+    end = pos + token_id_length
+    if token_id_length < 0 or end > len(buf):
+        raise wrong_length("string", token_id_length, pos, buf)
+    token_id = str(buf[pos:end], "utf-8")
+    pos = end
+    (hmac_length,) = _unpack_i(buf, pos)
+    hmac, pos = take_bytes(buf, pos + 4, hmac_length)
     (throttle_time_ms,) = _unpack_i(buf, pos)
     return CreateDelegationTokenResponse(
         error_code,
@@ -236,11 +260,14 @@ def _encode_create_delegation_token_response_v0(msg: CreateDelegationTokenRespon
     principal_type_bytes = msg.principal_type.encode()
     out += _pack_hh(msg.error_code, len(principal_type_bytes))
     out += principal_type_bytes
-    write_string(msg.principal_name, out)
+    principal_name_bytes = msg.principal_name.encode()
+    out += _pack_h(len(principal_name_bytes))
+    out += principal_name_bytes
     token_id_bytes = msg.token_id.encode()
     out += _pack_qqqh(msg.issue_timestamp_ms, msg.expiry_timestamp_ms, msg.max_timestamp_ms, len(token_id_bytes))
     out += token_id_bytes
-    write_bytes(msg.hmac, out)
+    out += _pack_i(len(msg.hmac))
+    out += msg.hmac
     out += _pack_i(msg.throttle_time_ms)
 
 

@@ -25,15 +25,13 @@ from barnabas.wire.protocol.wire import (
     read_compact_nullable_string,
     read_compact_string,
     read_int32s,
-    read_string,
     skip_tagged_fields,
-    take_nullable_string,
     write_compact_nullable_string,
     write_compact_string,
     write_int32s,
     write_nullable_string,
-    write_string,
     write_uvarint,
+    wrong_length,
 )
 
 _pack_h = Struct(">h").pack
@@ -164,7 +162,10 @@ def _decode_create_partitions_assignment_v0(
 ) -> tuple[CreatePartitionsAssignment, int]:
     (broker_ids_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(broker_ids_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - broker_ids_count
+    if broker_ids_count < 0 or elements_left < 0 or broker_ids_count * 4 > len(buf) - pos:
+        check_count(broker_ids_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     broker_ids = read_int32s(buf, pos, broker_ids_count)
     pos += 4 * broker_ids_count
     return CreatePartitionsAssignment(broker_ids), pos
@@ -176,12 +177,21 @@ def _encode_create_partitions_assignment_v0(msg: CreatePartitionsAssignment, out
 
 
 def _decode_create_partitions_topic_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[CreatePartitionsTopic, int]:
-    name, pos = read_string(buf, pos)
+    (name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + name_length
+    if name_length < 0 or end > len(buf):
+        raise wrong_length("string", name_length, pos, buf)
+    name = str(buf[pos:end], "utf-8")
+    pos = end
     count, assignments_count = _unpack_ii(buf, pos)
     pos += 8
     assignments: list[CreatePartitionsAssignment] | None = None
     if assignments_count >= 0:
-        check_count(assignments_count, len(buf) - pos, 4, budget)
+        elements_left = budget.elements_left - assignments_count
+        if assignments_count < 0 or elements_left < 0 or assignments_count * 4 > len(buf) - pos:
+            check_count(assignments_count, len(buf) - pos, 4, budget)
+        budget.elements_left = elements_left
         assignments = []
         for _ in range(assignments_count):
             assignments_item, pos = _decode_create_partitions_assignment_v0(buf, pos, budget)
@@ -190,7 +200,9 @@ def _decode_create_partitions_topic_v0(buf: memoryview, pos: int, budget: Budget
 
 
 def _encode_create_partitions_topic_v0(msg: CreatePartitionsTopic, out: WireBuffer) -> None:
-    write_string(msg.name, out)
+    name_bytes = msg.name.encode()
+    out += _pack_h(len(name_bytes))
+    out += name_bytes
     out += _pack_ii(msg.count, -1 if msg.assignments is None else len(msg.assignments))
     if msg.assignments:
         for assignments_item in msg.assignments:
@@ -202,7 +214,10 @@ def _decode_create_partitions_request_v0(
 ) -> tuple[CreatePartitionsRequest, int]:
     (topics_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(topics_count, len(buf) - pos, 10, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 10 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 10, budget)
+    budget.elements_left = elements_left
     topics: list[CreatePartitionsTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_create_partitions_topic_v0(buf, pos, budget)
@@ -284,38 +299,45 @@ def _encode_create_partitions_request_v2(msg: CreatePartitionsRequest, out: Wire
     out += _pack_itB(msg.timeout_ms, msg.validate_only, 0)
 
 
-def _decode_create_partitions_topic_result_v0(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[CreatePartitionsTopicResult, int]:
-    name, pos = read_string(buf, pos)
-    error_code, error_message_length = _unpack_hh(buf, pos)
-    error_message, pos = take_nullable_string(buf, pos + 4, error_message_length)
-    return CreatePartitionsTopicResult(name, error_code, error_message), pos
-
-
-def _encode_create_partitions_topic_result_v0(msg: CreatePartitionsTopicResult, out: WireBuffer) -> None:
-    write_string(msg.name, out)
-    out += _pack_h(msg.error_code)
-    write_nullable_string(msg.error_message, out)
-
-
 def _decode_create_partitions_response_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[CreatePartitionsResponse, int]:
     throttle_time_ms, results_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(results_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - results_count
+    if results_count < 0 or elements_left < 0 or results_count * 6 > len(buf) - pos:
+        check_count(results_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     results: list[CreatePartitionsTopicResult] = []
     for _ in range(results_count):
-        results_item, pos = _decode_create_partitions_topic_result_v0(buf, pos, budget)
-        results.append(results_item)
+        (results_name_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + results_name_length
+        if results_name_length < 0 or end > len(buf):
+            raise wrong_length("string", results_name_length, pos, buf)
+        results_name = str(buf[pos:end], "utf-8")
+        pos = end
+        results_error_code, results_error_message_length = _unpack_hh(buf, pos)
+        pos += 4
+        results_error_message: str | None = None
+        if results_error_message_length >= 0:
+            end = pos + results_error_message_length
+            if end > len(buf):
+                raise wrong_length("string", results_error_message_length, pos, buf)
+            results_error_message = str(buf[pos:end], "utf-8")
+            pos = end
+        results.append(CreatePartitionsTopicResult(results_name, results_error_code, results_error_message))
     return CreatePartitionsResponse(throttle_time_ms, results), pos
 
 
 def _encode_create_partitions_response_v0(msg: CreatePartitionsResponse, out: WireBuffer) -> None:
     out += _pack_ii(msg.throttle_time_ms, len(msg.results))
     for results_item in msg.results:
-        _encode_create_partitions_topic_result_v0(results_item, out)
+        name_bytes = results_item.name.encode()
+        out += _pack_h(len(name_bytes))
+        out += name_bytes
+        out += _pack_h(results_item.error_code)
+        write_nullable_string(results_item.error_message, out)
 
 
 def _decode_create_partitions_topic_result_v2(

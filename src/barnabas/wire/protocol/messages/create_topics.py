@@ -27,19 +27,16 @@ from barnabas.wire.protocol.wire import (
     read_compact_nullable_string,
     read_compact_string,
     read_int32s,
-    read_nullable_string,
-    read_string,
     read_tag,
     read_tagged_count,
     skip_tagged_fields,
-    take_nullable_string,
     write_compact_nullable_string,
     write_compact_string,
     write_int32s,
     write_nullable_string,
-    write_string,
     write_tagged_fields,
     write_uvarint,
+    wrong_length,
 )
 
 _pack_h = Struct(">h").pack
@@ -242,7 +239,10 @@ def _decode_creatable_replica_assignment_v0(
 ) -> tuple[CreatableReplicaAssignment, int]:
     partition_index, broker_ids_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(broker_ids_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - broker_ids_count
+    if broker_ids_count < 0 or elements_left < 0 or broker_ids_count * 4 > len(buf) - pos:
+        check_count(broker_ids_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     broker_ids = read_int32s(buf, pos, broker_ids_count)
     pos += 4 * broker_ids_count
     return CreatableReplicaAssignment(partition_index, broker_ids), pos
@@ -253,50 +253,74 @@ def _encode_creatable_replica_assignment_v0(msg: CreatableReplicaAssignment, out
     write_int32s(msg.broker_ids, out)
 
 
-def _decode_creatable_topic_config_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[CreatableTopicConfig, int]:
-    name, pos = read_string(buf, pos)
-    value, pos = read_nullable_string(buf, pos)
-    return CreatableTopicConfig(name, value), pos
-
-
-def _encode_creatable_topic_config_v0(msg: CreatableTopicConfig, out: WireBuffer) -> None:
-    write_string(msg.name, out)
-    write_nullable_string(msg.value, out)
-
-
 def _decode_creatable_topic_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[CreatableTopic, int]:
-    name, pos = read_string(buf, pos)
+    (name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + name_length
+    if name_length < 0 or end > len(buf):
+        raise wrong_length("string", name_length, pos, buf)
+    name = str(buf[pos:end], "utf-8")
+    pos = end
     num_partitions, replication_factor, assignments_count = _unpack_ihi(buf, pos)
     pos += 10
-    check_count(assignments_count, len(buf) - pos, 8, budget)
+    elements_left = budget.elements_left - assignments_count
+    if assignments_count < 0 or elements_left < 0 or assignments_count * 8 > len(buf) - pos:
+        check_count(assignments_count, len(buf) - pos, 8, budget)
+    budget.elements_left = elements_left
     assignments: list[CreatableReplicaAssignment] = []
     for _ in range(assignments_count):
         assignments_item, pos = _decode_creatable_replica_assignment_v0(buf, pos, budget)
         assignments.append(assignments_item)
     (configs_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(configs_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - configs_count
+    if configs_count < 0 or elements_left < 0 or configs_count * 4 > len(buf) - pos:
+        check_count(configs_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     configs: list[CreatableTopicConfig] = []
     for _ in range(configs_count):
-        configs_item, pos = _decode_creatable_topic_config_v0(buf, pos, budget)
-        configs.append(configs_item)
+        (configs_name_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + configs_name_length
+        if configs_name_length < 0 or end > len(buf):
+            raise wrong_length("string", configs_name_length, pos, buf)
+        configs_name = str(buf[pos:end], "utf-8")
+        pos = end
+        (configs_value_length,) = _unpack_h(buf, pos)
+        pos += 2
+        configs_value: str | None = None
+        if configs_value_length >= 0:
+            end = pos + configs_value_length
+            if end > len(buf):
+                raise wrong_length("string", configs_value_length, pos, buf)
+            configs_value = str(buf[pos:end], "utf-8")
+            pos = end
+        configs.append(CreatableTopicConfig(configs_name, configs_value))
     return CreatableTopic(name, num_partitions, replication_factor, assignments, configs), pos
 
 
 def _encode_creatable_topic_v0(msg: CreatableTopic, out: WireBuffer) -> None:
-    write_string(msg.name, out)
+    name_bytes = msg.name.encode()
+    out += _pack_h(len(name_bytes))
+    out += name_bytes
     out += _pack_ihi(msg.num_partitions, msg.replication_factor, len(msg.assignments))
     for assignments_item in msg.assignments:
         _encode_creatable_replica_assignment_v0(assignments_item, out)
     out += _pack_i(len(msg.configs))
     for configs_item in msg.configs:
-        _encode_creatable_topic_config_v0(configs_item, out)
+        name_bytes = configs_item.name.encode()
+        out += _pack_h(len(name_bytes))
+        out += name_bytes
+        write_nullable_string(configs_item.value, out)
 
 
 def _decode_create_topics_request_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[CreateTopicsRequest, int]:
     (topics_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(topics_count, len(buf) - pos, 16, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 16 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 16, budget)
+    budget.elements_left = elements_left
     topics: list[CreatableTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_creatable_topic_v0(buf, pos, budget)
@@ -317,7 +341,10 @@ def _encode_create_topics_request_v0(msg: CreateTopicsRequest, out: WireBuffer) 
 def _decode_create_topics_request_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[CreateTopicsRequest, int]:
     (topics_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(topics_count, len(buf) - pos, 16, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 16 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 16, budget)
+    budget.elements_left = elements_left
     topics: list[CreatableTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_creatable_topic_v0(buf, pos, budget)
@@ -419,79 +446,113 @@ def _encode_create_topics_request_v5(msg: CreateTopicsRequest, out: WireBuffer) 
     out += _pack_itB(msg.timeout_ms, msg.validate_only, 0)
 
 
-def _decode_creatable_topic_result_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[CreatableTopicResult, int]:
-    name, pos = read_string(buf, pos)
-    (error_code,) = _unpack_h(buf, pos)
-    return CreatableTopicResult(name, error_code), pos + 2
-
-
-def _encode_creatable_topic_result_v0(msg: CreatableTopicResult, out: WireBuffer) -> None:
-    write_string(msg.name, out)
-    out += _pack_h(msg.error_code)
-
-
 def _decode_create_topics_response_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[CreateTopicsResponse, int]:
     (topics_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(topics_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 4 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     topics: list[CreatableTopicResult] = []
     for _ in range(topics_count):
-        topics_item, pos = _decode_creatable_topic_result_v0(buf, pos, budget)
-        topics.append(topics_item)
+        (topics_name_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + topics_name_length
+        if topics_name_length < 0 or end > len(buf):
+            raise wrong_length("string", topics_name_length, pos, buf)
+        topics_name = str(buf[pos:end], "utf-8")
+        pos = end
+        (topics_error_code,) = _unpack_h(buf, pos)
+        pos += 2
+        topics.append(CreatableTopicResult(topics_name, topics_error_code))
     return CreateTopicsResponse(0, topics), pos
 
 
 def _encode_create_topics_response_v0(msg: CreateTopicsResponse, out: WireBuffer) -> None:
     out += _pack_i(len(msg.topics))
     for topics_item in msg.topics:
-        _encode_creatable_topic_result_v0(topics_item, out)
-
-
-def _decode_creatable_topic_result_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[CreatableTopicResult, int]:
-    name, pos = read_string(buf, pos)
-    error_code, error_message_length = _unpack_hh(buf, pos)
-    error_message, pos = take_nullable_string(buf, pos + 4, error_message_length)
-    return CreatableTopicResult(name, error_code, error_message), pos
-
-
-def _encode_creatable_topic_result_v1(msg: CreatableTopicResult, out: WireBuffer) -> None:
-    write_string(msg.name, out)
-    out += _pack_h(msg.error_code)
-    write_nullable_string(msg.error_message, out)
+        name_bytes = topics_item.name.encode()
+        out += _pack_h(len(name_bytes))
+        out += name_bytes
+        out += _pack_h(topics_item.error_code)
 
 
 def _decode_create_topics_response_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[CreateTopicsResponse, int]:
     (topics_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[CreatableTopicResult] = []
     for _ in range(topics_count):
-        topics_item, pos = _decode_creatable_topic_result_v1(buf, pos, budget)
-        topics.append(topics_item)
+        (topics_name_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + topics_name_length
+        if topics_name_length < 0 or end > len(buf):
+            raise wrong_length("string", topics_name_length, pos, buf)
+        topics_name = str(buf[pos:end], "utf-8")
+        pos = end
+        topics_error_code, topics_error_message_length = _unpack_hh(buf, pos)
+        pos += 4
+        topics_error_message: str | None = None
+        if topics_error_message_length >= 0:
+            end = pos + topics_error_message_length
+            if end > len(buf):
+                raise wrong_length("string", topics_error_message_length, pos, buf)
+            topics_error_message = str(buf[pos:end], "utf-8")
+            pos = end
+        topics.append(CreatableTopicResult(topics_name, topics_error_code, topics_error_message))
     return CreateTopicsResponse(0, topics), pos
 
 
 def _encode_create_topics_response_v1(msg: CreateTopicsResponse, out: WireBuffer) -> None:
     out += _pack_i(len(msg.topics))
     for topics_item in msg.topics:
-        _encode_creatable_topic_result_v1(topics_item, out)
+        name_bytes = topics_item.name.encode()
+        out += _pack_h(len(name_bytes))
+        out += name_bytes
+        out += _pack_h(topics_item.error_code)
+        write_nullable_string(topics_item.error_message, out)
 
 
 def _decode_create_topics_response_v2(buf: memoryview, pos: int, budget: Budget) -> tuple[CreateTopicsResponse, int]:
     throttle_time_ms, topics_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[CreatableTopicResult] = []
     for _ in range(topics_count):
-        topics_item, pos = _decode_creatable_topic_result_v1(buf, pos, budget)
-        topics.append(topics_item)
+        (topics_name_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + topics_name_length
+        if topics_name_length < 0 or end > len(buf):
+            raise wrong_length("string", topics_name_length, pos, buf)
+        topics_name = str(buf[pos:end], "utf-8")
+        pos = end
+        topics_error_code, topics_error_message_length = _unpack_hh(buf, pos)
+        pos += 4
+        topics_error_message: str | None = None
+        if topics_error_message_length >= 0:
+            end = pos + topics_error_message_length
+            if end > len(buf):
+                raise wrong_length("string", topics_error_message_length, pos, buf)
+            topics_error_message = str(buf[pos:end], "utf-8")
+            pos = end
+        topics.append(CreatableTopicResult(topics_name, topics_error_code, topics_error_message))
     return CreateTopicsResponse(throttle_time_ms, topics), pos
 
 
 def _encode_create_topics_response_v2(msg: CreateTopicsResponse, out: WireBuffer) -> None:
     out += _pack_ii(msg.throttle_time_ms, len(msg.topics))
     for topics_item in msg.topics:
-        _encode_creatable_topic_result_v1(topics_item, out)
+        name_bytes = topics_item.name.encode()
+        out += _pack_h(len(name_bytes))
+        out += name_bytes
+        out += _pack_h(topics_item.error_code)
+        write_nullable_string(topics_item.error_message, out)
 
 
 def _decode_creatable_topic_configs_v5(buf: memoryview, pos: int, budget: Budget) -> tuple[CreatableTopicConfigs, int]:

@@ -22,16 +22,12 @@ from barnabas.wire.protocol.wire import (
     read_compact_count,
     read_compact_nullable_string,
     read_compact_string,
-    read_nullable_string,
-    read_string,
     skip_tagged_fields,
-    take_nullable_string,
-    take_string,
     write_compact_nullable_string,
     write_compact_string,
     write_nullable_string,
-    write_string,
     write_uvarint,
+    wrong_length,
 )
 
 _pack_b = Struct(">b").pack
@@ -189,86 +185,131 @@ class DeleteAclsResponse(Message):
         self.filter_results: list[DeleteAclsFilterResult] = [] if filter_results is None else filter_results
 
 
-def _decode_delete_acls_filter_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[DeleteAclsFilter, int]:
-    resource_type_filter, resource_name_filter_length = _unpack_bh(buf, pos)
-    resource_name_filter, pos = take_nullable_string(buf, pos + 3, resource_name_filter_length)
-    principal_filter, pos = read_nullable_string(buf, pos)
-    host_filter, pos = read_nullable_string(buf, pos)
-    operation, permission_type = _unpack_bb(buf, pos)
-    return DeleteAclsFilter(
-        resource_type_filter, resource_name_filter, 3, principal_filter, host_filter, operation, permission_type
-    ), pos + 2
-
-
-def _encode_delete_acls_filter_v0(msg: DeleteAclsFilter, out: WireBuffer) -> None:
-    if msg.pattern_type_filter != 3:
-        raise not_in_version("DeleteAclsFilter.pattern_type_filter")
-    out += _pack_b(msg.resource_type_filter)
-    write_nullable_string(msg.resource_name_filter, out)
-    write_nullable_string(msg.principal_filter, out)
-    write_nullable_string(msg.host_filter, out)
-    out += _pack_bb(msg.operation, msg.permission_type)
-
-
 def _decode_delete_acls_request_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[DeleteAclsRequest, int]:
     (filters_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(filters_count, len(buf) - pos, 9, budget)
+    elements_left = budget.elements_left - filters_count
+    if filters_count < 0 or elements_left < 0 or filters_count * 9 > len(buf) - pos:
+        check_count(filters_count, len(buf) - pos, 9, budget)
+    budget.elements_left = elements_left
     filters: list[DeleteAclsFilter] = []
     for _ in range(filters_count):
-        filters_item, pos = _decode_delete_acls_filter_v0(buf, pos, budget)
-        filters.append(filters_item)
+        filters_resource_type_filter, filters_resource_name_filter_length = _unpack_bh(buf, pos)
+        pos += 3
+        filters_resource_name_filter: str | None = None
+        if filters_resource_name_filter_length >= 0:
+            end = pos + filters_resource_name_filter_length
+            if end > len(buf):
+                raise wrong_length("string", filters_resource_name_filter_length, pos, buf)
+            filters_resource_name_filter = str(buf[pos:end], "utf-8")
+            pos = end
+        (filters_principal_filter_length,) = _unpack_h(buf, pos)
+        pos += 2
+        filters_principal_filter: str | None = None
+        if filters_principal_filter_length >= 0:
+            end = pos + filters_principal_filter_length
+            if end > len(buf):
+                raise wrong_length("string", filters_principal_filter_length, pos, buf)
+            filters_principal_filter = str(buf[pos:end], "utf-8")
+            pos = end
+        (filters_host_filter_length,) = _unpack_h(buf, pos)
+        pos += 2
+        filters_host_filter: str | None = None
+        if filters_host_filter_length >= 0:
+            end = pos + filters_host_filter_length
+            if end > len(buf):
+                raise wrong_length("string", filters_host_filter_length, pos, buf)
+            filters_host_filter = str(buf[pos:end], "utf-8")
+            pos = end
+        filters_operation, filters_permission_type = _unpack_bb(buf, pos)
+        pos += 2
+        filters.append(
+            DeleteAclsFilter(
+                filters_resource_type_filter,
+                filters_resource_name_filter,
+                3,
+                filters_principal_filter,
+                filters_host_filter,
+                filters_operation,
+                filters_permission_type,
+            )
+        )
     return DeleteAclsRequest(filters), pos
 
 
 def _encode_delete_acls_request_v0(msg: DeleteAclsRequest, out: WireBuffer) -> None:
     out += _pack_i(len(msg.filters))
     for filters_item in msg.filters:
-        _encode_delete_acls_filter_v0(filters_item, out)
-
-
-def _decode_delete_acls_filter_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[DeleteAclsFilter, int]:
-    resource_type_filter, resource_name_filter_length = _unpack_bh(buf, pos)
-    resource_name_filter, pos = take_nullable_string(buf, pos + 3, resource_name_filter_length)
-    pattern_type_filter, principal_filter_length = _unpack_bh(buf, pos)
-    principal_filter, pos = take_nullable_string(buf, pos + 3, principal_filter_length)
-    host_filter, pos = read_nullable_string(buf, pos)
-    operation, permission_type = _unpack_bb(buf, pos)
-    return DeleteAclsFilter(
-        resource_type_filter,
-        resource_name_filter,
-        pattern_type_filter,
-        principal_filter,
-        host_filter,
-        operation,
-        permission_type,
-    ), pos + 2
-
-
-def _encode_delete_acls_filter_v1(msg: DeleteAclsFilter, out: WireBuffer) -> None:
-    out += _pack_b(msg.resource_type_filter)
-    write_nullable_string(msg.resource_name_filter, out)
-    out += _pack_b(msg.pattern_type_filter)
-    write_nullable_string(msg.principal_filter, out)
-    write_nullable_string(msg.host_filter, out)
-    out += _pack_bb(msg.operation, msg.permission_type)
+        if filters_item.pattern_type_filter != 3:
+            raise not_in_version("DeleteAclsFilter.pattern_type_filter")
+        out += _pack_b(filters_item.resource_type_filter)
+        write_nullable_string(filters_item.resource_name_filter, out)
+        write_nullable_string(filters_item.principal_filter, out)
+        write_nullable_string(filters_item.host_filter, out)
+        out += _pack_bb(filters_item.operation, filters_item.permission_type)
 
 
 def _decode_delete_acls_request_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[DeleteAclsRequest, int]:
     (filters_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(filters_count, len(buf) - pos, 10, budget)
+    elements_left = budget.elements_left - filters_count
+    if filters_count < 0 or elements_left < 0 or filters_count * 10 > len(buf) - pos:
+        check_count(filters_count, len(buf) - pos, 10, budget)
+    budget.elements_left = elements_left
     filters: list[DeleteAclsFilter] = []
     for _ in range(filters_count):
-        filters_item, pos = _decode_delete_acls_filter_v1(buf, pos, budget)
-        filters.append(filters_item)
+        filters_resource_type_filter, filters_resource_name_filter_length = _unpack_bh(buf, pos)
+        pos += 3
+        filters_resource_name_filter: str | None = None
+        if filters_resource_name_filter_length >= 0:
+            end = pos + filters_resource_name_filter_length
+            if end > len(buf):
+                raise wrong_length("string", filters_resource_name_filter_length, pos, buf)
+            filters_resource_name_filter = str(buf[pos:end], "utf-8")
+            pos = end
+        filters_pattern_type_filter, filters_principal_filter_length = _unpack_bh(buf, pos)
+        pos += 3
+        filters_principal_filter: str | None = None
+        if filters_principal_filter_length >= 0:
+            end = pos + filters_principal_filter_length
+            if end > len(buf):
+                raise wrong_length("string", filters_principal_filter_length, pos, buf)
+            filters_principal_filter = str(buf[pos:end], "utf-8")
+            pos = end
+        (filters_host_filter_length,) = _unpack_h(buf, pos)
+        pos += 2
+        filters_host_filter: str | None = None
+        if filters_host_filter_length >= 0:
+            end = pos + filters_host_filter_length
+            if end > len(buf):
+                raise wrong_length("string", filters_host_filter_length, pos, buf)
+            filters_host_filter = str(buf[pos:end], "utf-8")
+            pos = end
+        filters_operation, filters_permission_type = _unpack_bb(buf, pos)
+        pos += 2
+        filters.append(
+            DeleteAclsFilter(
+                filters_resource_type_filter,
+                filters_resource_name_filter,
+                filters_pattern_type_filter,
+                filters_principal_filter,
+                filters_host_filter,
+                filters_operation,
+                filters_permission_type,
+            )
+        )
     return DeleteAclsRequest(filters), pos
 
 
 def _encode_delete_acls_request_v1(msg: DeleteAclsRequest, out: WireBuffer) -> None:
     out += _pack_i(len(msg.filters))
     for filters_item in msg.filters:
-        _encode_delete_acls_filter_v1(filters_item, out)
+        out += _pack_b(filters_item.resource_type_filter)
+        write_nullable_string(filters_item.resource_name_filter, out)
+        out += _pack_b(filters_item.pattern_type_filter)
+        write_nullable_string(filters_item.principal_filter, out)
+        write_nullable_string(filters_item.host_filter, out)
+        out += _pack_bb(filters_item.operation, filters_item.permission_type)
 
 
 def _decode_delete_acls_filter_v2(buf: memoryview, pos: int, budget: Budget) -> tuple[DeleteAclsFilter, int]:
@@ -320,44 +361,71 @@ def _encode_delete_acls_request_v2(msg: DeleteAclsRequest, out: WireBuffer) -> N
     out.append(0)
 
 
-def _decode_delete_acls_matching_acl_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[DeleteAclsMatchingAcl, int]:
-    error_code, error_message_length = _unpack_hh(buf, pos)
-    error_message, pos = take_nullable_string(buf, pos + 4, error_message_length)
-    resource_type, resource_name_length = _unpack_bh(buf, pos)
-    resource_name, pos = take_string(buf, pos + 3, resource_name_length)
-    principal, pos = read_string(buf, pos)
-    host, pos = read_string(buf, pos)
-    operation, permission_type = _unpack_bb(buf, pos)
-    return DeleteAclsMatchingAcl(
-        error_code, error_message, resource_type, resource_name, 3, principal, host, operation, permission_type
-    ), pos + 2
-
-
-def _encode_delete_acls_matching_acl_v0(msg: DeleteAclsMatchingAcl, out: WireBuffer) -> None:
-    if msg.pattern_type != 3:
-        raise not_in_version("DeleteAclsMatchingAcl.pattern_type")
-    out += _pack_h(msg.error_code)
-    write_nullable_string(msg.error_message, out)
-    resource_name_bytes = msg.resource_name.encode()
-    out += _pack_bh(msg.resource_type, len(resource_name_bytes))
-    out += resource_name_bytes
-    write_string(msg.principal, out)
-    write_string(msg.host, out)
-    out += _pack_bb(msg.operation, msg.permission_type)
-
-
 def _decode_delete_acls_filter_result_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[DeleteAclsFilterResult, int]:
     error_code, error_message_length = _unpack_hh(buf, pos)
-    error_message, pos = take_nullable_string(buf, pos + 4, error_message_length)
+    pos += 4
+    error_message: str | None = None
+    if error_message_length >= 0:
+        end = pos + error_message_length
+        if end > len(buf):
+            raise wrong_length("string", error_message_length, pos, buf)
+        error_message = str(buf[pos:end], "utf-8")
+        pos = end
     (matching_acls_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(matching_acls_count, len(buf) - pos, 13, budget)
+    elements_left = budget.elements_left - matching_acls_count
+    if matching_acls_count < 0 or elements_left < 0 or matching_acls_count * 13 > len(buf) - pos:
+        check_count(matching_acls_count, len(buf) - pos, 13, budget)
+    budget.elements_left = elements_left
     matching_acls: list[DeleteAclsMatchingAcl] = []
     for _ in range(matching_acls_count):
-        matching_acls_item, pos = _decode_delete_acls_matching_acl_v0(buf, pos, budget)
-        matching_acls.append(matching_acls_item)
+        matching_acls_error_code, matching_acls_error_message_length = _unpack_hh(buf, pos)
+        pos += 4
+        matching_acls_error_message: str | None = None
+        if matching_acls_error_message_length >= 0:
+            end = pos + matching_acls_error_message_length
+            if end > len(buf):
+                raise wrong_length("string", matching_acls_error_message_length, pos, buf)
+            matching_acls_error_message = str(buf[pos:end], "utf-8")
+            pos = end
+        matching_acls_resource_type, matching_acls_resource_name_length = _unpack_bh(buf, pos)
+        pos += 3
+        end = pos + matching_acls_resource_name_length
+        if matching_acls_resource_name_length < 0 or end > len(buf):
+            raise wrong_length("string", matching_acls_resource_name_length, pos, buf)
+        matching_acls_resource_name = str(buf[pos:end], "utf-8")
+        pos = end
+        (matching_acls_principal_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + matching_acls_principal_length
+        if matching_acls_principal_length < 0 or end > len(buf):
+            raise wrong_length("string", matching_acls_principal_length, pos, buf)
+        matching_acls_principal = str(buf[pos:end], "utf-8")
+        pos = end
+        (matching_acls_host_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + matching_acls_host_length
+        if matching_acls_host_length < 0 or end > len(buf):
+            raise wrong_length("string", matching_acls_host_length, pos, buf)
+        matching_acls_host = str(buf[pos:end], "utf-8")
+        pos = end
+        matching_acls_operation, matching_acls_permission_type = _unpack_bb(buf, pos)
+        pos += 2
+        matching_acls.append(
+            DeleteAclsMatchingAcl(
+                matching_acls_error_code,
+                matching_acls_error_message,
+                matching_acls_resource_type,
+                matching_acls_resource_name,
+                3,
+                matching_acls_principal,
+                matching_acls_host,
+                matching_acls_operation,
+                matching_acls_permission_type,
+            )
+        )
     return DeleteAclsFilterResult(error_code, error_message, matching_acls), pos
 
 
@@ -366,13 +434,29 @@ def _encode_delete_acls_filter_result_v0(msg: DeleteAclsFilterResult, out: WireB
     write_nullable_string(msg.error_message, out)
     out += _pack_i(len(msg.matching_acls))
     for matching_acls_item in msg.matching_acls:
-        _encode_delete_acls_matching_acl_v0(matching_acls_item, out)
+        if matching_acls_item.pattern_type != 3:
+            raise not_in_version("DeleteAclsMatchingAcl.pattern_type")
+        out += _pack_h(matching_acls_item.error_code)
+        write_nullable_string(matching_acls_item.error_message, out)
+        resource_name_bytes = matching_acls_item.resource_name.encode()
+        out += _pack_bh(matching_acls_item.resource_type, len(resource_name_bytes))
+        out += resource_name_bytes
+        principal_bytes = matching_acls_item.principal.encode()
+        out += _pack_h(len(principal_bytes))
+        out += principal_bytes
+        host_bytes = matching_acls_item.host.encode()
+        out += _pack_h(len(host_bytes))
+        out += host_bytes
+        out += _pack_bb(matching_acls_item.operation, matching_acls_item.permission_type)
 
 
 def _decode_delete_acls_response_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[DeleteAclsResponse, int]:
     throttle_time_ms, filter_results_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(filter_results_count, len(buf) - pos, 8, budget)
+    elements_left = budget.elements_left - filter_results_count
+    if filter_results_count < 0 or elements_left < 0 or filter_results_count * 8 > len(buf) - pos:
+        check_count(filter_results_count, len(buf) - pos, 8, budget)
+    budget.elements_left = elements_left
     filter_results: list[DeleteAclsFilterResult] = []
     for _ in range(filter_results_count):
         filter_results_item, pos = _decode_delete_acls_filter_result_v0(buf, pos, budget)
@@ -386,53 +470,71 @@ def _encode_delete_acls_response_v0(msg: DeleteAclsResponse, out: WireBuffer) ->
         _encode_delete_acls_filter_result_v0(filter_results_item, out)
 
 
-def _decode_delete_acls_matching_acl_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[DeleteAclsMatchingAcl, int]:
-    error_code, error_message_length = _unpack_hh(buf, pos)
-    error_message, pos = take_nullable_string(buf, pos + 4, error_message_length)
-    resource_type, resource_name_length = _unpack_bh(buf, pos)
-    resource_name, pos = take_string(buf, pos + 3, resource_name_length)
-    pattern_type, principal_length = _unpack_bh(buf, pos)
-    principal, pos = take_string(buf, pos + 3, principal_length)
-    host, pos = read_string(buf, pos)
-    operation, permission_type = _unpack_bb(buf, pos)
-    return DeleteAclsMatchingAcl(
-        error_code,
-        error_message,
-        resource_type,
-        resource_name,
-        pattern_type,
-        principal,
-        host,
-        operation,
-        permission_type,
-    ), pos + 2
-
-
-def _encode_delete_acls_matching_acl_v1(msg: DeleteAclsMatchingAcl, out: WireBuffer) -> None:
-    out += _pack_h(msg.error_code)
-    write_nullable_string(msg.error_message, out)
-    resource_name_bytes = msg.resource_name.encode()
-    out += _pack_bh(msg.resource_type, len(resource_name_bytes))
-    out += resource_name_bytes
-    principal_bytes = msg.principal.encode()
-    out += _pack_bh(msg.pattern_type, len(principal_bytes))
-    out += principal_bytes
-    write_string(msg.host, out)
-    out += _pack_bb(msg.operation, msg.permission_type)
-
-
 def _decode_delete_acls_filter_result_v1(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[DeleteAclsFilterResult, int]:
     error_code, error_message_length = _unpack_hh(buf, pos)
-    error_message, pos = take_nullable_string(buf, pos + 4, error_message_length)
+    pos += 4
+    error_message: str | None = None
+    if error_message_length >= 0:
+        end = pos + error_message_length
+        if end > len(buf):
+            raise wrong_length("string", error_message_length, pos, buf)
+        error_message = str(buf[pos:end], "utf-8")
+        pos = end
     (matching_acls_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(matching_acls_count, len(buf) - pos, 14, budget)
+    elements_left = budget.elements_left - matching_acls_count
+    if matching_acls_count < 0 or elements_left < 0 or matching_acls_count * 14 > len(buf) - pos:
+        check_count(matching_acls_count, len(buf) - pos, 14, budget)
+    budget.elements_left = elements_left
     matching_acls: list[DeleteAclsMatchingAcl] = []
     for _ in range(matching_acls_count):
-        matching_acls_item, pos = _decode_delete_acls_matching_acl_v1(buf, pos, budget)
-        matching_acls.append(matching_acls_item)
+        matching_acls_error_code, matching_acls_error_message_length = _unpack_hh(buf, pos)
+        pos += 4
+        matching_acls_error_message: str | None = None
+        if matching_acls_error_message_length >= 0:
+            end = pos + matching_acls_error_message_length
+            if end > len(buf):
+                raise wrong_length("string", matching_acls_error_message_length, pos, buf)
+            matching_acls_error_message = str(buf[pos:end], "utf-8")
+            pos = end
+        matching_acls_resource_type, matching_acls_resource_name_length = _unpack_bh(buf, pos)
+        pos += 3
+        end = pos + matching_acls_resource_name_length
+        if matching_acls_resource_name_length < 0 or end > len(buf):
+            raise wrong_length("string", matching_acls_resource_name_length, pos, buf)
+        matching_acls_resource_name = str(buf[pos:end], "utf-8")
+        pos = end
+        matching_acls_pattern_type, matching_acls_principal_length = _unpack_bh(buf, pos)
+        pos += 3
+        end = pos + matching_acls_principal_length
+        if matching_acls_principal_length < 0 or end > len(buf):
+            raise wrong_length("string", matching_acls_principal_length, pos, buf)
+        matching_acls_principal = str(buf[pos:end], "utf-8")
+        pos = end
+        (matching_acls_host_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + matching_acls_host_length
+        if matching_acls_host_length < 0 or end > len(buf):
+            raise wrong_length("string", matching_acls_host_length, pos, buf)
+        matching_acls_host = str(buf[pos:end], "utf-8")
+        pos = end
+        matching_acls_operation, matching_acls_permission_type = _unpack_bb(buf, pos)
+        pos += 2
+        matching_acls.append(
+            DeleteAclsMatchingAcl(
+                matching_acls_error_code,
+                matching_acls_error_message,
+                matching_acls_resource_type,
+                matching_acls_resource_name,
+                matching_acls_pattern_type,
+                matching_acls_principal,
+                matching_acls_host,
+                matching_acls_operation,
+                matching_acls_permission_type,
+            )
+        )
     return DeleteAclsFilterResult(error_code, error_message, matching_acls), pos
 
 
@@ -441,13 +543,27 @@ def _encode_delete_acls_filter_result_v1(msg: DeleteAclsFilterResult, out: WireB
     write_nullable_string(msg.error_message, out)
     out += _pack_i(len(msg.matching_acls))
     for matching_acls_item in msg.matching_acls:
-        _encode_delete_acls_matching_acl_v1(matching_acls_item, out)
+        out += _pack_h(matching_acls_item.error_code)
+        write_nullable_string(matching_acls_item.error_message, out)
+        resource_name_bytes = matching_acls_item.resource_name.encode()
+        out += _pack_bh(matching_acls_item.resource_type, len(resource_name_bytes))
+        out += resource_name_bytes
+        principal_bytes = matching_acls_item.principal.encode()
+        out += _pack_bh(matching_acls_item.pattern_type, len(principal_bytes))
+        out += principal_bytes
+        host_bytes = matching_acls_item.host.encode()
+        out += _pack_h(len(host_bytes))
+        out += host_bytes
+        out += _pack_bb(matching_acls_item.operation, matching_acls_item.permission_type)
 
 
 def _decode_delete_acls_response_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[DeleteAclsResponse, int]:
     throttle_time_ms, filter_results_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(filter_results_count, len(buf) - pos, 8, budget)
+    elements_left = budget.elements_left - filter_results_count
+    if filter_results_count < 0 or elements_left < 0 or filter_results_count * 8 > len(buf) - pos:
+        check_count(filter_results_count, len(buf) - pos, 8, budget)
+    budget.elements_left = elements_left
     filter_results: list[DeleteAclsFilterResult] = []
     for _ in range(filter_results_count):
         filter_results_item, pos = _decode_delete_acls_filter_result_v1(buf, pos, budget)

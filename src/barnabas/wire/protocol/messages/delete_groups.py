@@ -25,6 +25,7 @@ from barnabas.wire.protocol.wire import (
     write_compact_string,
     write_string,
     write_uvarint,
+    wrong_length,
 )
 
 _pack_h = Struct(">h").pack
@@ -103,7 +104,10 @@ class DeleteGroupsResponse(Message):
 def _decode_delete_groups_request_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[DeleteGroupsRequest, int]:
     (groups_names_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(groups_names_count, len(buf) - pos, 2, budget)
+    elements_left = budget.elements_left - groups_names_count
+    if groups_names_count < 0 or elements_left < 0 or groups_names_count * 2 > len(buf) - pos:
+        check_count(groups_names_count, len(buf) - pos, 2, budget)
+    budget.elements_left = elements_left
     groups_names: list[str] = []
     for _ in range(groups_names_count):
         groups_names_item, pos = read_string(buf, pos)
@@ -136,32 +140,35 @@ def _encode_delete_groups_request_v2(msg: DeleteGroupsRequest, out: WireBuffer) 
     out.append(0)
 
 
-def _decode_deletable_group_result_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[DeletableGroupResult, int]:
-    group_id, pos = read_string(buf, pos)
-    (error_code,) = _unpack_h(buf, pos)
-    return DeletableGroupResult(group_id, error_code), pos + 2
-
-
-def _encode_deletable_group_result_v0(msg: DeletableGroupResult, out: WireBuffer) -> None:
-    write_string(msg.group_id, out)
-    out += _pack_h(msg.error_code)
-
-
 def _decode_delete_groups_response_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[DeleteGroupsResponse, int]:
     throttle_time_ms, results_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(results_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - results_count
+    if results_count < 0 or elements_left < 0 or results_count * 4 > len(buf) - pos:
+        check_count(results_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     results: list[DeletableGroupResult] = []
     for _ in range(results_count):
-        results_item, pos = _decode_deletable_group_result_v0(buf, pos, budget)
-        results.append(results_item)
+        (results_group_id_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + results_group_id_length
+        if results_group_id_length < 0 or end > len(buf):
+            raise wrong_length("string", results_group_id_length, pos, buf)
+        results_group_id = str(buf[pos:end], "utf-8")
+        pos = end
+        (results_error_code,) = _unpack_h(buf, pos)
+        pos += 2
+        results.append(DeletableGroupResult(results_group_id, results_error_code))
     return DeleteGroupsResponse(throttle_time_ms, results), pos
 
 
 def _encode_delete_groups_response_v0(msg: DeleteGroupsResponse, out: WireBuffer) -> None:
     out += _pack_ii(msg.throttle_time_ms, len(msg.results))
     for results_item in msg.results:
-        _encode_deletable_group_result_v0(results_item, out)
+        group_id_bytes = results_item.group_id.encode()
+        out += _pack_h(len(group_id_bytes))
+        out += group_id_bytes
+        out += _pack_h(results_item.error_code)
 
 
 def _decode_deletable_group_result_v2(buf: memoryview, pos: int, budget: Budget) -> tuple[DeletableGroupResult, int]:

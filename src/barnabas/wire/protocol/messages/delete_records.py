@@ -20,13 +20,13 @@ from barnabas.wire.protocol.wire import (
     check_count,
     read_compact_count,
     read_compact_string,
-    read_string,
     skip_tagged_fields,
     write_compact_string,
-    write_string,
     write_uvarint,
+    wrong_length,
 )
 
+_pack_h = Struct(">h").pack
 _pack_i = Struct(">i").pack
 _pack_iB = Struct(">iB").pack
 _pack_ii = Struct(">ii").pack
@@ -34,6 +34,7 @@ _pack_iq = Struct(">iq").pack
 _pack_iqB = Struct(">iqB").pack
 _pack_iqh = Struct(">iqh").pack
 _pack_iqhB = Struct(">iqhB").pack
+_unpack_h = Struct(">h").unpack_from
 _unpack_i = Struct(">i").unpack_from
 _unpack_ii = Struct(">ii").unpack_from
 _unpack_iq = Struct(">iq").unpack_from
@@ -166,40 +167,44 @@ class DeleteRecordsResponse(Message):
         self.topics: list[DeleteRecordsTopicResult] = [] if topics is None else topics
 
 
-def _decode_delete_records_partition_v0(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[DeleteRecordsPartition, int]:
-    partition_index, offset = _unpack_iq(buf, pos)
-    return DeleteRecordsPartition(partition_index, offset), pos + 12
-
-
-def _encode_delete_records_partition_v0(msg: DeleteRecordsPartition, out: WireBuffer) -> None:
-    out += _pack_iq(msg.partition_index, msg.offset)
-
-
 def _decode_delete_records_topic_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[DeleteRecordsTopic, int]:
-    name, pos = read_string(buf, pos)
+    (name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + name_length
+    if name_length < 0 or end > len(buf):
+        raise wrong_length("string", name_length, pos, buf)
+    name = str(buf[pos:end], "utf-8")
+    pos = end
     (partitions_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partitions_count, len(buf) - pos, 12, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 12 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 12, budget)
+    budget.elements_left = elements_left
     partitions: list[DeleteRecordsPartition] = []
     for _ in range(partitions_count):
-        partitions_item, pos = _decode_delete_records_partition_v0(buf, pos, budget)
-        partitions.append(partitions_item)
+        partitions_partition_index, partitions_offset = _unpack_iq(buf, pos)
+        pos += 12
+        partitions.append(DeleteRecordsPartition(partitions_partition_index, partitions_offset))
     return DeleteRecordsTopic(name, partitions), pos
 
 
 def _encode_delete_records_topic_v0(msg: DeleteRecordsTopic, out: WireBuffer) -> None:
-    write_string(msg.name, out)
+    name_bytes = msg.name.encode()
+    out += _pack_h(len(name_bytes))
+    out += name_bytes
     out += _pack_i(len(msg.partitions))
     for partitions_item in msg.partitions:
-        _encode_delete_records_partition_v0(partitions_item, out)
+        out += _pack_iq(partitions_item.partition_index, partitions_item.offset)
 
 
 def _decode_delete_records_request_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[DeleteRecordsRequest, int]:
     (topics_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[DeleteRecordsTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_delete_records_topic_v0(buf, pos, budget)
@@ -270,42 +275,48 @@ def _encode_delete_records_request_v2(msg: DeleteRecordsRequest, out: WireBuffer
     out += _pack_iB(msg.timeout_ms, 0)
 
 
-def _decode_delete_records_partition_result_v0(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[DeleteRecordsPartitionResult, int]:
-    partition_index, low_watermark, error_code = _unpack_iqh(buf, pos)
-    return DeleteRecordsPartitionResult(partition_index, low_watermark, error_code), pos + 14
-
-
-def _encode_delete_records_partition_result_v0(msg: DeleteRecordsPartitionResult, out: WireBuffer) -> None:
-    out += _pack_iqh(msg.partition_index, msg.low_watermark, msg.error_code)
-
-
 def _decode_delete_records_topic_result_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[DeleteRecordsTopicResult, int]:
-    name, pos = read_string(buf, pos)
+    (name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + name_length
+    if name_length < 0 or end > len(buf):
+        raise wrong_length("string", name_length, pos, buf)
+    name = str(buf[pos:end], "utf-8")
+    pos = end
     (partitions_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partitions_count, len(buf) - pos, 14, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 14 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 14, budget)
+    budget.elements_left = elements_left
     partitions: list[DeleteRecordsPartitionResult] = []
     for _ in range(partitions_count):
-        partitions_item, pos = _decode_delete_records_partition_result_v0(buf, pos, budget)
-        partitions.append(partitions_item)
+        partitions_partition_index, partitions_low_watermark, partitions_error_code = _unpack_iqh(buf, pos)
+        pos += 14
+        partitions.append(
+            DeleteRecordsPartitionResult(partitions_partition_index, partitions_low_watermark, partitions_error_code)
+        )
     return DeleteRecordsTopicResult(name, partitions), pos
 
 
 def _encode_delete_records_topic_result_v0(msg: DeleteRecordsTopicResult, out: WireBuffer) -> None:
-    write_string(msg.name, out)
+    name_bytes = msg.name.encode()
+    out += _pack_h(len(name_bytes))
+    out += name_bytes
     out += _pack_i(len(msg.partitions))
     for partitions_item in msg.partitions:
-        _encode_delete_records_partition_result_v0(partitions_item, out)
+        out += _pack_iqh(partitions_item.partition_index, partitions_item.low_watermark, partitions_item.error_code)
 
 
 def _decode_delete_records_response_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[DeleteRecordsResponse, int]:
     throttle_time_ms, topics_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[DeleteRecordsTopicResult] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_delete_records_topic_result_v0(buf, pos, budget)

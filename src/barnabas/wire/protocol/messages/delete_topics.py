@@ -27,6 +27,7 @@ from barnabas.wire.protocol.wire import (
     write_compact_string,
     write_string,
     write_uvarint,
+    wrong_length,
 )
 
 _pack_h = Struct(">h").pack
@@ -114,7 +115,10 @@ class DeleteTopicsResponse(Message):
 def _decode_delete_topics_request_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[DeleteTopicsRequest, int]:
     (topic_names_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(topic_names_count, len(buf) - pos, 2, budget)
+    elements_left = budget.elements_left - topic_names_count
+    if topic_names_count < 0 or elements_left < 0 or topic_names_count * 2 > len(buf) - pos:
+        check_count(topic_names_count, len(buf) - pos, 2, budget)
+    budget.elements_left = elements_left
     topic_names: list[str] = []
     for _ in range(topic_names_count):
         topic_names_item, pos = read_string(buf, pos)
@@ -150,49 +154,66 @@ def _encode_delete_topics_request_v4(msg: DeleteTopicsRequest, out: WireBuffer) 
     out += _pack_iB(msg.timeout_ms, 0)
 
 
-def _decode_deletable_topic_result_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[DeletableTopicResult, int]:
-    name, pos = read_string(buf, pos)
-    (error_code,) = _unpack_h(buf, pos)
-    return DeletableTopicResult(name, error_code), pos + 2
-
-
-def _encode_deletable_topic_result_v0(msg: DeletableTopicResult, out: WireBuffer) -> None:
-    write_string(msg.name, out)
-    out += _pack_h(msg.error_code)
-
-
 def _decode_delete_topics_response_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[DeleteTopicsResponse, int]:
     (responses_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(responses_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - responses_count
+    if responses_count < 0 or elements_left < 0 or responses_count * 4 > len(buf) - pos:
+        check_count(responses_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     responses: list[DeletableTopicResult] = []
     for _ in range(responses_count):
-        responses_item, pos = _decode_deletable_topic_result_v0(buf, pos, budget)
-        responses.append(responses_item)
+        (responses_name_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + responses_name_length
+        if responses_name_length < 0 or end > len(buf):
+            raise wrong_length("string", responses_name_length, pos, buf)
+        responses_name = str(buf[pos:end], "utf-8")
+        pos = end
+        (responses_error_code,) = _unpack_h(buf, pos)
+        pos += 2
+        responses.append(DeletableTopicResult(responses_name, responses_error_code))
     return DeleteTopicsResponse(0, responses), pos
 
 
 def _encode_delete_topics_response_v0(msg: DeleteTopicsResponse, out: WireBuffer) -> None:
     out += _pack_i(len(msg.responses))
     for responses_item in msg.responses:
-        _encode_deletable_topic_result_v0(responses_item, out)
+        name_bytes = responses_item.name.encode()
+        out += _pack_h(len(name_bytes))
+        out += name_bytes
+        out += _pack_h(responses_item.error_code)
 
 
 def _decode_delete_topics_response_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[DeleteTopicsResponse, int]:
     throttle_time_ms, responses_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(responses_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - responses_count
+    if responses_count < 0 or elements_left < 0 or responses_count * 4 > len(buf) - pos:
+        check_count(responses_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     responses: list[DeletableTopicResult] = []
     for _ in range(responses_count):
-        responses_item, pos = _decode_deletable_topic_result_v0(buf, pos, budget)
-        responses.append(responses_item)
+        (responses_name_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + responses_name_length
+        if responses_name_length < 0 or end > len(buf):
+            raise wrong_length("string", responses_name_length, pos, buf)
+        responses_name = str(buf[pos:end], "utf-8")
+        pos = end
+        (responses_error_code,) = _unpack_h(buf, pos)
+        pos += 2
+        responses.append(DeletableTopicResult(responses_name, responses_error_code))
     return DeleteTopicsResponse(throttle_time_ms, responses), pos
 
 
 def _encode_delete_topics_response_v1(msg: DeleteTopicsResponse, out: WireBuffer) -> None:
     out += _pack_ii(msg.throttle_time_ms, len(msg.responses))
     for responses_item in msg.responses:
-        _encode_deletable_topic_result_v0(responses_item, out)
+        name_bytes = responses_item.name.encode()
+        out += _pack_h(len(name_bytes))
+        out += name_bytes
+        out += _pack_h(responses_item.error_code)
 
 
 def _decode_deletable_topic_result_v4(buf: memoryview, pos: int, budget: Budget) -> tuple[DeletableTopicResult, int]:

@@ -22,16 +22,12 @@ from barnabas.wire.protocol.wire import (
     read_compact_count,
     read_compact_nullable_string,
     read_compact_string,
-    read_nullable_string,
-    read_string,
     skip_tagged_fields,
-    take_nullable_string,
-    take_string,
     write_compact_nullable_string,
     write_compact_string,
     write_nullable_string,
-    write_string,
     write_uvarint,
+    wrong_length,
 )
 
 _pack_b = Struct(">b").pack
@@ -39,12 +35,14 @@ _pack_bb = Struct(">bb").pack
 _pack_bbB = Struct(">bbB").pack
 _pack_bh = Struct(">bh").pack
 _pack_bi = Struct(">bi").pack
+_pack_h = Struct(">h").pack
 _pack_i = Struct(">i").pack
 _pack_ih = Struct(">ih").pack
 _unpack_b = Struct(">b").unpack_from
 _unpack_bb = Struct(">bb").unpack_from
 _unpack_bh = Struct(">bh").unpack_from
 _unpack_bi = Struct(">bi").unpack_from
+_unpack_h = Struct(">h").unpack_from
 _unpack_i = Struct(">i").unpack_from
 _unpack_ih = Struct(">ih").unpack_from
 _unpack_ihh = Struct(">ihh").unpack_from
@@ -172,9 +170,32 @@ class DescribeAclsResponse(Message):
 
 def _decode_describe_acls_request_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[DescribeAclsRequest, int]:
     resource_type_filter, resource_name_filter_length = _unpack_bh(buf, pos)
-    resource_name_filter, pos = take_nullable_string(buf, pos + 3, resource_name_filter_length)
-    principal_filter, pos = read_nullable_string(buf, pos)
-    host_filter, pos = read_nullable_string(buf, pos)
+    pos += 3
+    resource_name_filter: str | None = None
+    if resource_name_filter_length >= 0:
+        end = pos + resource_name_filter_length
+        if end > len(buf):
+            raise wrong_length("string", resource_name_filter_length, pos, buf)
+        resource_name_filter = str(buf[pos:end], "utf-8")
+        pos = end
+    (principal_filter_length,) = _unpack_h(buf, pos)
+    pos += 2
+    principal_filter: str | None = None
+    if principal_filter_length >= 0:
+        end = pos + principal_filter_length
+        if end > len(buf):
+            raise wrong_length("string", principal_filter_length, pos, buf)
+        principal_filter = str(buf[pos:end], "utf-8")
+        pos = end
+    (host_filter_length,) = _unpack_h(buf, pos)
+    pos += 2
+    host_filter: str | None = None
+    if host_filter_length >= 0:
+        end = pos + host_filter_length
+        if end > len(buf):
+            raise wrong_length("string", host_filter_length, pos, buf)
+        host_filter = str(buf[pos:end], "utf-8")
+        pos = end
     operation, permission_type = _unpack_bb(buf, pos)
     return DescribeAclsRequest(
         resource_type_filter, resource_name_filter, 3, principal_filter, host_filter, operation, permission_type
@@ -193,10 +214,32 @@ def _encode_describe_acls_request_v0(msg: DescribeAclsRequest, out: WireBuffer) 
 
 def _decode_describe_acls_request_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[DescribeAclsRequest, int]:
     resource_type_filter, resource_name_filter_length = _unpack_bh(buf, pos)
-    resource_name_filter, pos = take_nullable_string(buf, pos + 3, resource_name_filter_length)
+    pos += 3
+    resource_name_filter: str | None = None
+    if resource_name_filter_length >= 0:
+        end = pos + resource_name_filter_length
+        if end > len(buf):
+            raise wrong_length("string", resource_name_filter_length, pos, buf)
+        resource_name_filter = str(buf[pos:end], "utf-8")
+        pos = end
     pattern_type_filter, principal_filter_length = _unpack_bh(buf, pos)
-    principal_filter, pos = take_nullable_string(buf, pos + 3, principal_filter_length)
-    host_filter, pos = read_nullable_string(buf, pos)
+    pos += 3
+    principal_filter: str | None = None
+    if principal_filter_length >= 0:
+        end = pos + principal_filter_length
+        if end > len(buf):
+            raise wrong_length("string", principal_filter_length, pos, buf)
+        principal_filter = str(buf[pos:end], "utf-8")
+        pos = end
+    (host_filter_length,) = _unpack_h(buf, pos)
+    pos += 2
+    host_filter: str | None = None
+    if host_filter_length >= 0:
+        end = pos + host_filter_length
+        if end > len(buf):
+            raise wrong_length("string", host_filter_length, pos, buf)
+        host_filter = str(buf[pos:end], "utf-8")
+        pos = end
     operation, permission_type = _unpack_bb(buf, pos)
     return DescribeAclsRequest(
         resource_type_filter,
@@ -248,29 +291,39 @@ def _encode_describe_acls_request_v2(msg: DescribeAclsRequest, out: WireBuffer) 
     out += _pack_bbB(msg.operation, msg.permission_type, 0)
 
 
-def _decode_acl_description_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[AclDescription, int]:
-    principal, pos = read_string(buf, pos)
-    host, pos = read_string(buf, pos)
-    operation, permission_type = _unpack_bb(buf, pos)
-    return AclDescription(principal, host, operation, permission_type), pos + 2
-
-
-def _encode_acl_description_v0(msg: AclDescription, out: WireBuffer) -> None:
-    write_string(msg.principal, out)
-    write_string(msg.host, out)
-    out += _pack_bb(msg.operation, msg.permission_type)
-
-
 def _decode_describe_acls_resource_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[DescribeAclsResource, int]:
     resource_type, resource_name_length = _unpack_bh(buf, pos)
-    resource_name, pos = take_string(buf, pos + 3, resource_name_length)
+    pos += 3
+    end = pos + resource_name_length
+    if resource_name_length < 0 or end > len(buf):
+        raise wrong_length("string", resource_name_length, pos, buf)
+    resource_name = str(buf[pos:end], "utf-8")
+    pos = end
     (acls_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(acls_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - acls_count
+    if acls_count < 0 or elements_left < 0 or acls_count * 6 > len(buf) - pos:
+        check_count(acls_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     acls: list[AclDescription] = []
     for _ in range(acls_count):
-        acls_item, pos = _decode_acl_description_v0(buf, pos, budget)
-        acls.append(acls_item)
+        (acls_principal_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + acls_principal_length
+        if acls_principal_length < 0 or end > len(buf):
+            raise wrong_length("string", acls_principal_length, pos, buf)
+        acls_principal = str(buf[pos:end], "utf-8")
+        pos = end
+        (acls_host_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + acls_host_length
+        if acls_host_length < 0 or end > len(buf):
+            raise wrong_length("string", acls_host_length, pos, buf)
+        acls_host = str(buf[pos:end], "utf-8")
+        pos = end
+        acls_operation, acls_permission_type = _unpack_bb(buf, pos)
+        pos += 2
+        acls.append(AclDescription(acls_principal, acls_host, acls_operation, acls_permission_type))
     return DescribeAclsResource(resource_type, resource_name, 3, acls), pos
 
 
@@ -282,15 +335,31 @@ def _encode_describe_acls_resource_v0(msg: DescribeAclsResource, out: WireBuffer
     out += resource_name_bytes
     out += _pack_i(len(msg.acls))
     for acls_item in msg.acls:
-        _encode_acl_description_v0(acls_item, out)
+        principal_bytes = acls_item.principal.encode()
+        out += _pack_h(len(principal_bytes))
+        out += principal_bytes
+        host_bytes = acls_item.host.encode()
+        out += _pack_h(len(host_bytes))
+        out += host_bytes
+        out += _pack_bb(acls_item.operation, acls_item.permission_type)
 
 
 def _decode_describe_acls_response_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[DescribeAclsResponse, int]:
     throttle_time_ms, error_code, error_message_length = _unpack_ihh(buf, pos)
-    error_message, pos = take_nullable_string(buf, pos + 8, error_message_length)
+    pos += 8
+    error_message: str | None = None
+    if error_message_length >= 0:
+        end = pos + error_message_length
+        if end > len(buf):
+            raise wrong_length("string", error_message_length, pos, buf)
+        error_message = str(buf[pos:end], "utf-8")
+        pos = end
     (resources_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(resources_count, len(buf) - pos, 7, budget)
+    elements_left = budget.elements_left - resources_count
+    if resources_count < 0 or elements_left < 0 or resources_count * 7 > len(buf) - pos:
+        check_count(resources_count, len(buf) - pos, 7, budget)
+    budget.elements_left = elements_left
     resources: list[DescribeAclsResource] = []
     for _ in range(resources_count):
         resources_item, pos = _decode_describe_acls_resource_v0(buf, pos, budget)
@@ -308,14 +377,37 @@ def _encode_describe_acls_response_v0(msg: DescribeAclsResponse, out: WireBuffer
 
 def _decode_describe_acls_resource_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[DescribeAclsResource, int]:
     resource_type, resource_name_length = _unpack_bh(buf, pos)
-    resource_name, pos = take_string(buf, pos + 3, resource_name_length)
+    pos += 3
+    end = pos + resource_name_length
+    if resource_name_length < 0 or end > len(buf):
+        raise wrong_length("string", resource_name_length, pos, buf)
+    resource_name = str(buf[pos:end], "utf-8")
+    pos = end
     pattern_type, acls_count = _unpack_bi(buf, pos)
     pos += 5
-    check_count(acls_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - acls_count
+    if acls_count < 0 or elements_left < 0 or acls_count * 6 > len(buf) - pos:
+        check_count(acls_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     acls: list[AclDescription] = []
     for _ in range(acls_count):
-        acls_item, pos = _decode_acl_description_v0(buf, pos, budget)
-        acls.append(acls_item)
+        (acls_principal_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + acls_principal_length
+        if acls_principal_length < 0 or end > len(buf):
+            raise wrong_length("string", acls_principal_length, pos, buf)
+        acls_principal = str(buf[pos:end], "utf-8")
+        pos = end
+        (acls_host_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + acls_host_length
+        if acls_host_length < 0 or end > len(buf):
+            raise wrong_length("string", acls_host_length, pos, buf)
+        acls_host = str(buf[pos:end], "utf-8")
+        pos = end
+        acls_operation, acls_permission_type = _unpack_bb(buf, pos)
+        pos += 2
+        acls.append(AclDescription(acls_principal, acls_host, acls_operation, acls_permission_type))
     return DescribeAclsResource(resource_type, resource_name, pattern_type, acls), pos
 
 
@@ -325,15 +417,31 @@ def _encode_describe_acls_resource_v1(msg: DescribeAclsResource, out: WireBuffer
     out += resource_name_bytes
     out += _pack_bi(msg.pattern_type, len(msg.acls))
     for acls_item in msg.acls:
-        _encode_acl_description_v0(acls_item, out)
+        principal_bytes = acls_item.principal.encode()
+        out += _pack_h(len(principal_bytes))
+        out += principal_bytes
+        host_bytes = acls_item.host.encode()
+        out += _pack_h(len(host_bytes))
+        out += host_bytes
+        out += _pack_bb(acls_item.operation, acls_item.permission_type)
 
 
 def _decode_describe_acls_response_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[DescribeAclsResponse, int]:
     throttle_time_ms, error_code, error_message_length = _unpack_ihh(buf, pos)
-    error_message, pos = take_nullable_string(buf, pos + 8, error_message_length)
+    pos += 8
+    error_message: str | None = None
+    if error_message_length >= 0:
+        end = pos + error_message_length
+        if end > len(buf):
+            raise wrong_length("string", error_message_length, pos, buf)
+        error_message = str(buf[pos:end], "utf-8")
+        pos = end
     (resources_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(resources_count, len(buf) - pos, 8, budget)
+    elements_left = budget.elements_left - resources_count
+    if resources_count < 0 or elements_left < 0 or resources_count * 8 > len(buf) - pos:
+        check_count(resources_count, len(buf) - pos, 8, budget)
+    budget.elements_left = elements_left
     resources: list[DescribeAclsResource] = []
     for _ in range(resources_count):
         resources_item, pos = _decode_describe_acls_resource_v1(buf, pos, budget)

@@ -20,20 +20,19 @@ from barnabas.wire.protocol.wire import (
     REQUEST_ELEMENT_LIMIT,
     WireBuffer,
     check_count,
-    read_nullable_string,
-    read_string,
-    take_nullable_string,
     write_nullable_string,
-    write_string,
+    wrong_length,
 )
 
 _pack_b = Struct(">b").pack
 _pack_d = Struct(">d").pack
+_pack_h = Struct(">h").pack
 _pack_i = Struct(">i").pack
 _pack_ih = Struct(">ih").pack
 _pack_t = Struct(">?").pack
 _unpack_bh = Struct(">bh").unpack_from
 _unpack_d = Struct(">d").unpack_from
+_unpack_h = Struct(">h").unpack_from
 _unpack_i = Struct(">i").unpack_from
 _unpack_ihh = Struct(">ihh").unpack_from
 _unpack_t = Struct(">?").unpack_from
@@ -171,29 +170,34 @@ class DescribeClientQuotasResponse(Message):
         self.entries: list[EntryData] | None = [] if isinstance(entries, Missing) else entries
 
 
-def _decode_component_data_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[ComponentData, int]:
-    entity_type, pos = read_string(buf, pos)
-    match_type, match_length = _unpack_bh(buf, pos)
-    match, pos = take_nullable_string(buf, pos + 3, match_length)
-    return ComponentData(entity_type, match_type, match), pos
-
-
-def _encode_component_data_v0(msg: ComponentData, out: WireBuffer) -> None:
-    write_string(msg.entity_type, out)
-    out += _pack_b(msg.match_type)
-    write_nullable_string(msg.match, out)
-
-
 def _decode_describe_client_quotas_request_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[DescribeClientQuotasRequest, int]:
     (components_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(components_count, len(buf) - pos, 5, budget)
+    elements_left = budget.elements_left - components_count
+    if components_count < 0 or elements_left < 0 or components_count * 5 > len(buf) - pos:
+        check_count(components_count, len(buf) - pos, 5, budget)
+    budget.elements_left = elements_left
     components: list[ComponentData] = []
     for _ in range(components_count):
-        components_item, pos = _decode_component_data_v0(buf, pos, budget)
-        components.append(components_item)
+        (components_entity_type_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + components_entity_type_length
+        if components_entity_type_length < 0 or end > len(buf):
+            raise wrong_length("string", components_entity_type_length, pos, buf)
+        components_entity_type = str(buf[pos:end], "utf-8")
+        pos = end
+        components_match_type, components_match_length = _unpack_bh(buf, pos)
+        pos += 3
+        components_match: str | None = None
+        if components_match_length >= 0:
+            end = pos + components_match_length
+            if end > len(buf):
+                raise wrong_length("string", components_match_length, pos, buf)
+            components_match = str(buf[pos:end], "utf-8")
+            pos = end
+        components.append(ComponentData(components_entity_type, components_match_type, components_match))
     (strict,) = _unpack_t(buf, pos)
     return DescribeClientQuotasRequest(components, strict), pos + 1
 
@@ -201,69 +205,96 @@ def _decode_describe_client_quotas_request_v0(
 def _encode_describe_client_quotas_request_v0(msg: DescribeClientQuotasRequest, out: WireBuffer) -> None:
     out += _pack_i(len(msg.components))
     for components_item in msg.components:
-        _encode_component_data_v0(components_item, out)
+        entity_type_bytes = components_item.entity_type.encode()
+        out += _pack_h(len(entity_type_bytes))
+        out += entity_type_bytes
+        out += _pack_b(components_item.match_type)
+        write_nullable_string(components_item.match, out)
     out += _pack_t(msg.strict)
-
-
-def _decode_entity_data_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[EntityData, int]:
-    entity_type, pos = read_string(buf, pos)
-    entity_name, pos = read_nullable_string(buf, pos)
-    return EntityData(entity_type, entity_name), pos
-
-
-def _encode_entity_data_v0(msg: EntityData, out: WireBuffer) -> None:
-    write_string(msg.entity_type, out)
-    write_nullable_string(msg.entity_name, out)
-
-
-def _decode_value_data_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[ValueData, int]:
-    key, pos = read_string(buf, pos)
-    (value,) = _unpack_d(buf, pos)
-    return ValueData(key, value), pos + 8
-
-
-def _encode_value_data_v0(msg: ValueData, out: WireBuffer) -> None:
-    write_string(msg.key, out)
-    out += _pack_d(msg.value)
 
 
 def _decode_entry_data_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[EntryData, int]:
     (entity_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(entity_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - entity_count
+    if entity_count < 0 or elements_left < 0 or entity_count * 4 > len(buf) - pos:
+        check_count(entity_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     entity: list[EntityData] = []
     for _ in range(entity_count):
-        entity_item, pos = _decode_entity_data_v0(buf, pos, budget)
-        entity.append(entity_item)
+        (entity_entity_type_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + entity_entity_type_length
+        if entity_entity_type_length < 0 or end > len(buf):
+            raise wrong_length("string", entity_entity_type_length, pos, buf)
+        entity_entity_type = str(buf[pos:end], "utf-8")
+        pos = end
+        (entity_entity_name_length,) = _unpack_h(buf, pos)
+        pos += 2
+        entity_entity_name: str | None = None
+        if entity_entity_name_length >= 0:
+            end = pos + entity_entity_name_length
+            if end > len(buf):
+                raise wrong_length("string", entity_entity_name_length, pos, buf)
+            entity_entity_name = str(buf[pos:end], "utf-8")
+            pos = end
+        entity.append(EntityData(entity_entity_type, entity_entity_name))
     (values_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(values_count, len(buf) - pos, 10, budget)
+    elements_left = budget.elements_left - values_count
+    if values_count < 0 or elements_left < 0 or values_count * 10 > len(buf) - pos:
+        check_count(values_count, len(buf) - pos, 10, budget)
+    budget.elements_left = elements_left
     values: list[ValueData] = []
     for _ in range(values_count):
-        values_item, pos = _decode_value_data_v0(buf, pos, budget)
-        values.append(values_item)
+        (values_key_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + values_key_length
+        if values_key_length < 0 or end > len(buf):
+            raise wrong_length("string", values_key_length, pos, buf)
+        values_key = str(buf[pos:end], "utf-8")
+        pos = end
+        (values_value,) = _unpack_d(buf, pos)
+        pos += 8
+        values.append(ValueData(values_key, values_value))
     return EntryData(entity, values), pos
 
 
 def _encode_entry_data_v0(msg: EntryData, out: WireBuffer) -> None:
     out += _pack_i(len(msg.entity))
     for entity_item in msg.entity:
-        _encode_entity_data_v0(entity_item, out)
+        entity_type_bytes = entity_item.entity_type.encode()
+        out += _pack_h(len(entity_type_bytes))
+        out += entity_type_bytes
+        write_nullable_string(entity_item.entity_name, out)
     out += _pack_i(len(msg.values))
     for values_item in msg.values:
-        _encode_value_data_v0(values_item, out)
+        key_bytes = values_item.key.encode()
+        out += _pack_h(len(key_bytes))
+        out += key_bytes
+        out += _pack_d(values_item.value)
 
 
 def _decode_describe_client_quotas_response_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[DescribeClientQuotasResponse, int]:
     throttle_time_ms, error_code, error_message_length = _unpack_ihh(buf, pos)
-    error_message, pos = take_nullable_string(buf, pos + 8, error_message_length)
+    pos += 8
+    error_message: str | None = None
+    if error_message_length >= 0:
+        end = pos + error_message_length
+        if end > len(buf):
+            raise wrong_length("string", error_message_length, pos, buf)
+        error_message = str(buf[pos:end], "utf-8")
+        pos = end
     (entries_count,) = _unpack_i(buf, pos)
     pos += 4
     entries: list[EntryData] | None = None
     if entries_count >= 0:
-        check_count(entries_count, len(buf) - pos, 8, budget)
+        elements_left = budget.elements_left - entries_count
+        if entries_count < 0 or elements_left < 0 or entries_count * 8 > len(buf) - pos:
+            check_count(entries_count, len(buf) - pos, 8, budget)
+        budget.elements_left = elements_left
         entries = []
         for _ in range(entries_count):
             entries_item, pos = _decode_entry_data_v0(buf, pos, budget)

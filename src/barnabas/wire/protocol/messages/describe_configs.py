@@ -21,12 +21,10 @@ from barnabas.wire.protocol.wire import (
     WireBuffer,
     check_count,
     not_in_version,
-    read_nullable_string,
     read_string,
-    take_nullable_string,
-    take_string,
     write_nullable_string,
     write_string,
+    wrong_length,
 )
 
 _pack_b = Struct(">b").pack
@@ -40,6 +38,7 @@ _pack_tt = Struct(">??").pack
 _pack_ttt = Struct(">???").pack
 _unpack_b = Struct(">b").unpack_from
 _unpack_bh = Struct(">bh").unpack_from
+_unpack_h = Struct(">h").unpack_from
 _unpack_hh = Struct(">hh").unpack_from
 _unpack_i = Struct(">i").unpack_from
 _unpack_ii = Struct(">ii").unpack_from
@@ -217,12 +216,20 @@ def _decode_describe_configs_resource_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[DescribeConfigsResource, int]:
     resource_type, resource_name_length = _unpack_bh(buf, pos)
-    resource_name, pos = take_string(buf, pos + 3, resource_name_length)
+    pos += 3
+    end = pos + resource_name_length
+    if resource_name_length < 0 or end > len(buf):
+        raise wrong_length("string", resource_name_length, pos, buf)
+    resource_name = str(buf[pos:end], "utf-8")
+    pos = end
     (configuration_keys_count,) = _unpack_i(buf, pos)
     pos += 4
     configuration_keys: list[str] | None = None
     if configuration_keys_count >= 0:
-        check_count(configuration_keys_count, len(buf) - pos, 2, budget)
+        elements_left = budget.elements_left - configuration_keys_count
+        if configuration_keys_count < 0 or elements_left < 0 or configuration_keys_count * 2 > len(buf) - pos:
+            check_count(configuration_keys_count, len(buf) - pos, 2, budget)
+        budget.elements_left = elements_left
         configuration_keys = []
         for _ in range(configuration_keys_count):
             configuration_keys_item, pos = read_string(buf, pos)
@@ -245,7 +252,10 @@ def _decode_describe_configs_request_v0(
 ) -> tuple[DescribeConfigsRequest, int]:
     (resources_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(resources_count, len(buf) - pos, 7, budget)
+    elements_left = budget.elements_left - resources_count
+    if resources_count < 0 or elements_left < 0 or resources_count * 7 > len(buf) - pos:
+        check_count(resources_count, len(buf) - pos, 7, budget)
+    budget.elements_left = elements_left
     resources: list[DescribeConfigsResource] = []
     for _ in range(resources_count):
         resources_item, pos = _decode_describe_configs_resource_v0(buf, pos, budget)
@@ -268,7 +278,10 @@ def _decode_describe_configs_request_v1(
 ) -> tuple[DescribeConfigsRequest, int]:
     (resources_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(resources_count, len(buf) - pos, 7, budget)
+    elements_left = budget.elements_left - resources_count
+    if resources_count < 0 or elements_left < 0 or resources_count * 7 > len(buf) - pos:
+        check_count(resources_count, len(buf) - pos, 7, budget)
+    budget.elements_left = elements_left
     resources: list[DescribeConfigsResource] = []
     for _ in range(resources_count):
         resources_item, pos = _decode_describe_configs_resource_v0(buf, pos, budget)
@@ -291,7 +304,10 @@ def _decode_describe_configs_request_v3(
 ) -> tuple[DescribeConfigsRequest, int]:
     (resources_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(resources_count, len(buf) - pos, 7, budget)
+    elements_left = budget.elements_left - resources_count
+    if resources_count < 0 or elements_left < 0 or resources_count * 7 > len(buf) - pos:
+        check_count(resources_count, len(buf) - pos, 7, budget)
+    budget.elements_left = elements_left
     resources: list[DescribeConfigsResource] = []
     for _ in range(resources_count):
         resources_item, pos = _decode_describe_configs_resource_v0(buf, pos, budget)
@@ -307,33 +323,54 @@ def _encode_describe_configs_request_v3(msg: DescribeConfigsRequest, out: WireBu
     out += _pack_tt(msg.include_synonyms, msg.include_documentation)
 
 
-def _decode_describe_configs_resource_result_v0(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[DescribeConfigsResourceResult, int]:
-    name, pos = read_string(buf, pos)
-    value, pos = read_nullable_string(buf, pos)
-    read_only, is_default, is_sensitive = _unpack_ttt(buf, pos)
-    return DescribeConfigsResourceResult(name, value, read_only, is_default, -1, is_sensitive), pos + 3
-
-
-def _encode_describe_configs_resource_result_v0(msg: DescribeConfigsResourceResult, out: WireBuffer) -> None:
-    write_string(msg.name, out)
-    write_nullable_string(msg.value, out)
-    out += _pack_ttt(msg.read_only, msg.is_default, msg.is_sensitive)
-
-
 def _decode_describe_configs_result_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[DescribeConfigsResult, int]:
     error_code, error_message_length = _unpack_hh(buf, pos)
-    error_message, pos = take_nullable_string(buf, pos + 4, error_message_length)
+    pos += 4
+    error_message: str | None = None
+    if error_message_length >= 0:
+        end = pos + error_message_length
+        if end > len(buf):
+            raise wrong_length("string", error_message_length, pos, buf)
+        error_message = str(buf[pos:end], "utf-8")
+        pos = end
     resource_type, resource_name_length = _unpack_bh(buf, pos)
-    resource_name, pos = take_string(buf, pos + 3, resource_name_length)
+    pos += 3
+    end = pos + resource_name_length
+    if resource_name_length < 0 or end > len(buf):
+        raise wrong_length("string", resource_name_length, pos, buf)
+    resource_name = str(buf[pos:end], "utf-8")
+    pos = end
     (configs_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(configs_count, len(buf) - pos, 7, budget)
+    elements_left = budget.elements_left - configs_count
+    if configs_count < 0 or elements_left < 0 or configs_count * 7 > len(buf) - pos:
+        check_count(configs_count, len(buf) - pos, 7, budget)
+    budget.elements_left = elements_left
     configs: list[DescribeConfigsResourceResult] = []
     for _ in range(configs_count):
-        configs_item, pos = _decode_describe_configs_resource_result_v0(buf, pos, budget)
-        configs.append(configs_item)
+        (configs_name_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + configs_name_length
+        if configs_name_length < 0 or end > len(buf):
+            raise wrong_length("string", configs_name_length, pos, buf)
+        configs_name = str(buf[pos:end], "utf-8")
+        pos = end
+        (configs_value_length,) = _unpack_h(buf, pos)
+        pos += 2
+        configs_value: str | None = None
+        if configs_value_length >= 0:
+            end = pos + configs_value_length
+            if end > len(buf):
+                raise wrong_length("string", configs_value_length, pos, buf)
+            configs_value = str(buf[pos:end], "utf-8")
+            pos = end
+        configs_read_only, configs_is_default, configs_is_sensitive = _unpack_ttt(buf, pos)
+        pos += 3
+        configs.append(
+            DescribeConfigsResourceResult(
+                configs_name, configs_value, configs_read_only, configs_is_default, -1, configs_is_sensitive
+            )
+        )
     return DescribeConfigsResult(error_code, error_message, resource_type, resource_name, configs), pos
 
 
@@ -345,7 +382,11 @@ def _encode_describe_configs_result_v0(msg: DescribeConfigsResult, out: WireBuff
     out += resource_name_bytes
     out += _pack_i(len(msg.configs))
     for configs_item in msg.configs:
-        _encode_describe_configs_resource_result_v0(configs_item, out)
+        name_bytes = configs_item.name.encode()
+        out += _pack_h(len(name_bytes))
+        out += name_bytes
+        write_nullable_string(configs_item.value, out)
+        out += _pack_ttt(configs_item.read_only, configs_item.is_default, configs_item.is_sensitive)
 
 
 def _decode_describe_configs_response_v0(
@@ -353,7 +394,10 @@ def _decode_describe_configs_response_v0(
 ) -> tuple[DescribeConfigsResponse, int]:
     throttle_time_ms, results_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(results_count, len(buf) - pos, 11, budget)
+    elements_left = budget.elements_left - results_count
+    if results_count < 0 or elements_left < 0 or results_count * 11 > len(buf) - pos:
+        check_count(results_count, len(buf) - pos, 11, budget)
+    budget.elements_left = elements_left
     results: list[DescribeConfigsResult] = []
     for _ in range(results_count):
         results_item, pos = _decode_describe_configs_result_v0(buf, pos, budget)
@@ -367,54 +411,94 @@ def _encode_describe_configs_response_v0(msg: DescribeConfigsResponse, out: Wire
         _encode_describe_configs_result_v0(results_item, out)
 
 
-def _decode_describe_configs_synonym_v1(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[DescribeConfigsSynonym, int]:
-    name, pos = read_string(buf, pos)
-    value, pos = read_nullable_string(buf, pos)
-    (source,) = _unpack_b(buf, pos)
-    return DescribeConfigsSynonym(name, value, source), pos + 1
-
-
-def _encode_describe_configs_synonym_v1(msg: DescribeConfigsSynonym, out: WireBuffer) -> None:
-    write_string(msg.name, out)
-    write_nullable_string(msg.value, out)
-    out += _pack_b(msg.source)
-
-
 def _decode_describe_configs_resource_result_v1(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[DescribeConfigsResourceResult, int]:
-    name, pos = read_string(buf, pos)
-    value, pos = read_nullable_string(buf, pos)
+    (name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + name_length
+    if name_length < 0 or end > len(buf):
+        raise wrong_length("string", name_length, pos, buf)
+    name = str(buf[pos:end], "utf-8")
+    pos = end
+    (value_length,) = _unpack_h(buf, pos)
+    pos += 2
+    value: str | None = None
+    if value_length >= 0:
+        end = pos + value_length
+        if end > len(buf):
+            raise wrong_length("string", value_length, pos, buf)
+        value = str(buf[pos:end], "utf-8")
+        pos = end
     read_only, config_source, is_sensitive, synonyms_count = _unpack_tbti(buf, pos)
     pos += 7
-    check_count(synonyms_count, len(buf) - pos, 5, budget)
+    elements_left = budget.elements_left - synonyms_count
+    if synonyms_count < 0 or elements_left < 0 or synonyms_count * 5 > len(buf) - pos:
+        check_count(synonyms_count, len(buf) - pos, 5, budget)
+    budget.elements_left = elements_left
     synonyms: list[DescribeConfigsSynonym] = []
     for _ in range(synonyms_count):
-        synonyms_item, pos = _decode_describe_configs_synonym_v1(buf, pos, budget)
-        synonyms.append(synonyms_item)
+        (synonyms_name_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + synonyms_name_length
+        if synonyms_name_length < 0 or end > len(buf):
+            raise wrong_length("string", synonyms_name_length, pos, buf)
+        synonyms_name = str(buf[pos:end], "utf-8")
+        pos = end
+        (synonyms_value_length,) = _unpack_h(buf, pos)
+        pos += 2
+        synonyms_value: str | None = None
+        if synonyms_value_length >= 0:
+            end = pos + synonyms_value_length
+            if end > len(buf):
+                raise wrong_length("string", synonyms_value_length, pos, buf)
+            synonyms_value = str(buf[pos:end], "utf-8")
+            pos = end
+        (synonyms_source,) = _unpack_b(buf, pos)
+        pos += 1
+        synonyms.append(DescribeConfigsSynonym(synonyms_name, synonyms_value, synonyms_source))
     return DescribeConfigsResourceResult(name, value, read_only, False, config_source, is_sensitive, synonyms), pos
 
 
 def _encode_describe_configs_resource_result_v1(msg: DescribeConfigsResourceResult, out: WireBuffer) -> None:
     if msg.is_default:
         raise not_in_version("DescribeConfigsResourceResult.is_default")
-    write_string(msg.name, out)
+    name_bytes = msg.name.encode()
+    out += _pack_h(len(name_bytes))
+    out += name_bytes
     write_nullable_string(msg.value, out)
     out += _pack_tbti(msg.read_only, msg.config_source, msg.is_sensitive, len(msg.synonyms))
     for synonyms_item in msg.synonyms:
-        _encode_describe_configs_synonym_v1(synonyms_item, out)
+        name_bytes = synonyms_item.name.encode()
+        out += _pack_h(len(name_bytes))
+        out += name_bytes
+        write_nullable_string(synonyms_item.value, out)
+        out += _pack_b(synonyms_item.source)
 
 
 def _decode_describe_configs_result_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[DescribeConfigsResult, int]:
     error_code, error_message_length = _unpack_hh(buf, pos)
-    error_message, pos = take_nullable_string(buf, pos + 4, error_message_length)
+    pos += 4
+    error_message: str | None = None
+    if error_message_length >= 0:
+        end = pos + error_message_length
+        if end > len(buf):
+            raise wrong_length("string", error_message_length, pos, buf)
+        error_message = str(buf[pos:end], "utf-8")
+        pos = end
     resource_type, resource_name_length = _unpack_bh(buf, pos)
-    resource_name, pos = take_string(buf, pos + 3, resource_name_length)
+    pos += 3
+    end = pos + resource_name_length
+    if resource_name_length < 0 or end > len(buf):
+        raise wrong_length("string", resource_name_length, pos, buf)
+    resource_name = str(buf[pos:end], "utf-8")
+    pos = end
     (configs_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(configs_count, len(buf) - pos, 11, budget)
+    elements_left = budget.elements_left - configs_count
+    if configs_count < 0 or elements_left < 0 or configs_count * 11 > len(buf) - pos:
+        check_count(configs_count, len(buf) - pos, 11, budget)
+    budget.elements_left = elements_left
     configs: list[DescribeConfigsResourceResult] = []
     for _ in range(configs_count):
         configs_item, pos = _decode_describe_configs_resource_result_v1(buf, pos, budget)
@@ -438,7 +522,10 @@ def _decode_describe_configs_response_v1(
 ) -> tuple[DescribeConfigsResponse, int]:
     throttle_time_ms, results_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(results_count, len(buf) - pos, 11, budget)
+    elements_left = budget.elements_left - results_count
+    if results_count < 0 or elements_left < 0 or results_count * 11 > len(buf) - pos:
+        check_count(results_count, len(buf) - pos, 11, budget)
+    budget.elements_left = elements_left
     results: list[DescribeConfigsResult] = []
     for _ in range(results_count):
         results_item, pos = _decode_describe_configs_result_v1(buf, pos, budget)
@@ -455,17 +542,58 @@ def _encode_describe_configs_response_v1(msg: DescribeConfigsResponse, out: Wire
 def _decode_describe_configs_resource_result_v3(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[DescribeConfigsResourceResult, int]:
-    name, pos = read_string(buf, pos)
-    value, pos = read_nullable_string(buf, pos)
+    (name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + name_length
+    if name_length < 0 or end > len(buf):
+        raise wrong_length("string", name_length, pos, buf)
+    name = str(buf[pos:end], "utf-8")
+    pos = end
+    (value_length,) = _unpack_h(buf, pos)
+    pos += 2
+    value: str | None = None
+    if value_length >= 0:
+        end = pos + value_length
+        if end > len(buf):
+            raise wrong_length("string", value_length, pos, buf)
+        value = str(buf[pos:end], "utf-8")
+        pos = end
     read_only, config_source, is_sensitive, synonyms_count = _unpack_tbti(buf, pos)
     pos += 7
-    check_count(synonyms_count, len(buf) - pos, 5, budget)
+    elements_left = budget.elements_left - synonyms_count
+    if synonyms_count < 0 or elements_left < 0 or synonyms_count * 5 > len(buf) - pos:
+        check_count(synonyms_count, len(buf) - pos, 5, budget)
+    budget.elements_left = elements_left
     synonyms: list[DescribeConfigsSynonym] = []
     for _ in range(synonyms_count):
-        synonyms_item, pos = _decode_describe_configs_synonym_v1(buf, pos, budget)
-        synonyms.append(synonyms_item)
+        (synonyms_name_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + synonyms_name_length
+        if synonyms_name_length < 0 or end > len(buf):
+            raise wrong_length("string", synonyms_name_length, pos, buf)
+        synonyms_name = str(buf[pos:end], "utf-8")
+        pos = end
+        (synonyms_value_length,) = _unpack_h(buf, pos)
+        pos += 2
+        synonyms_value: str | None = None
+        if synonyms_value_length >= 0:
+            end = pos + synonyms_value_length
+            if end > len(buf):
+                raise wrong_length("string", synonyms_value_length, pos, buf)
+            synonyms_value = str(buf[pos:end], "utf-8")
+            pos = end
+        (synonyms_source,) = _unpack_b(buf, pos)
+        pos += 1
+        synonyms.append(DescribeConfigsSynonym(synonyms_name, synonyms_value, synonyms_source))
     config_type, documentation_length = _unpack_bh(buf, pos)
-    documentation, pos = take_nullable_string(buf, pos + 3, documentation_length)
+    pos += 3
+    documentation: str | None = None
+    if documentation_length >= 0:
+        end = pos + documentation_length
+        if end > len(buf):
+            raise wrong_length("string", documentation_length, pos, buf)
+        documentation = str(buf[pos:end], "utf-8")
+        pos = end
     return DescribeConfigsResourceResult(
         name, value, read_only, False, config_source, is_sensitive, synonyms, config_type, documentation
     ), pos
@@ -474,23 +602,44 @@ def _decode_describe_configs_resource_result_v3(
 def _encode_describe_configs_resource_result_v3(msg: DescribeConfigsResourceResult, out: WireBuffer) -> None:
     if msg.is_default:
         raise not_in_version("DescribeConfigsResourceResult.is_default")
-    write_string(msg.name, out)
+    name_bytes = msg.name.encode()
+    out += _pack_h(len(name_bytes))
+    out += name_bytes
     write_nullable_string(msg.value, out)
     out += _pack_tbti(msg.read_only, msg.config_source, msg.is_sensitive, len(msg.synonyms))
     for synonyms_item in msg.synonyms:
-        _encode_describe_configs_synonym_v1(synonyms_item, out)
+        name_bytes = synonyms_item.name.encode()
+        out += _pack_h(len(name_bytes))
+        out += name_bytes
+        write_nullable_string(synonyms_item.value, out)
+        out += _pack_b(synonyms_item.source)
     out += _pack_b(msg.config_type)
     write_nullable_string(msg.documentation, out)
 
 
 def _decode_describe_configs_result_v3(buf: memoryview, pos: int, budget: Budget) -> tuple[DescribeConfigsResult, int]:
     error_code, error_message_length = _unpack_hh(buf, pos)
-    error_message, pos = take_nullable_string(buf, pos + 4, error_message_length)
+    pos += 4
+    error_message: str | None = None
+    if error_message_length >= 0:
+        end = pos + error_message_length
+        if end > len(buf):
+            raise wrong_length("string", error_message_length, pos, buf)
+        error_message = str(buf[pos:end], "utf-8")
+        pos = end
     resource_type, resource_name_length = _unpack_bh(buf, pos)
-    resource_name, pos = take_string(buf, pos + 3, resource_name_length)
+    pos += 3
+    end = pos + resource_name_length
+    if resource_name_length < 0 or end > len(buf):
+        raise wrong_length("string", resource_name_length, pos, buf)
+    resource_name = str(buf[pos:end], "utf-8")
+    pos = end
     (configs_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(configs_count, len(buf) - pos, 14, budget)
+    elements_left = budget.elements_left - configs_count
+    if configs_count < 0 or elements_left < 0 or configs_count * 14 > len(buf) - pos:
+        check_count(configs_count, len(buf) - pos, 14, budget)
+    budget.elements_left = elements_left
     configs: list[DescribeConfigsResourceResult] = []
     for _ in range(configs_count):
         configs_item, pos = _decode_describe_configs_resource_result_v3(buf, pos, budget)
@@ -514,7 +663,10 @@ def _decode_describe_configs_response_v3(
 ) -> tuple[DescribeConfigsResponse, int]:
     throttle_time_ms, results_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(results_count, len(buf) - pos, 11, budget)
+    elements_left = budget.elements_left - results_count
+    if results_count < 0 or elements_left < 0 or results_count * 11 > len(buf) - pos:
+        check_count(results_count, len(buf) - pos, 11, budget)
+    budget.elements_left = elements_left
     results: list[DescribeConfigsResult] = []
     for _ in range(results_count):
         results_item, pos = _decode_describe_configs_result_v3(buf, pos, budget)

@@ -20,19 +20,16 @@ from barnabas.wire.protocol.wire import (
     REQUEST_ELEMENT_LIMIT,
     WireBuffer,
     check_count,
-    read_bytes,
     read_compact_bytes,
     read_compact_count,
     read_compact_nullable_count,
     read_compact_string,
-    read_string,
     skip_tagged_fields,
-    take_string,
-    write_bytes,
+    take_bytes,
     write_compact_bytes,
     write_compact_string,
-    write_string,
     write_uvarint,
+    wrong_length,
 )
 
 _pack_h = Struct(">h").pack
@@ -173,19 +170,6 @@ class DescribeDelegationTokenResponse(Message):
         self.throttle_time_ms = throttle_time_ms
 
 
-def _decode_describe_delegation_token_owner_v0(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[DescribeDelegationTokenOwner, int]:
-    principal_type, pos = read_string(buf, pos)
-    principal_name, pos = read_string(buf, pos)
-    return DescribeDelegationTokenOwner(principal_type, principal_name), pos
-
-
-def _encode_describe_delegation_token_owner_v0(msg: DescribeDelegationTokenOwner, out: WireBuffer) -> None:
-    write_string(msg.principal_type, out)
-    write_string(msg.principal_name, out)
-
-
 def _decode_describe_delegation_token_request_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[DescribeDelegationTokenRequest, int]:
@@ -193,11 +177,27 @@ def _decode_describe_delegation_token_request_v0(
     pos += 4
     owners: list[DescribeDelegationTokenOwner] | None = None
     if owners_count >= 0:
-        check_count(owners_count, len(buf) - pos, 4, budget)
+        elements_left = budget.elements_left - owners_count
+        if owners_count < 0 or elements_left < 0 or owners_count * 4 > len(buf) - pos:
+            check_count(owners_count, len(buf) - pos, 4, budget)
+        budget.elements_left = elements_left
         owners = []
         for _ in range(owners_count):
-            owners_item, pos = _decode_describe_delegation_token_owner_v0(buf, pos, budget)
-            owners.append(owners_item)
+            (owners_principal_type_length,) = _unpack_h(buf, pos)
+            pos += 2
+            end = pos + owners_principal_type_length
+            if owners_principal_type_length < 0 or end > len(buf):
+                raise wrong_length("string", owners_principal_type_length, pos, buf)
+            owners_principal_type = str(buf[pos:end], "utf-8")
+            pos = end
+            (owners_principal_name_length,) = _unpack_h(buf, pos)
+            pos += 2
+            end = pos + owners_principal_name_length
+            if owners_principal_name_length < 0 or end > len(buf):
+                raise wrong_length("string", owners_principal_name_length, pos, buf)
+            owners_principal_name = str(buf[pos:end], "utf-8")
+            pos = end
+            owners.append(DescribeDelegationTokenOwner(owners_principal_type, owners_principal_name))
     return DescribeDelegationTokenRequest(owners), pos
 
 
@@ -205,7 +205,12 @@ def _encode_describe_delegation_token_request_v0(msg: DescribeDelegationTokenReq
     out += _pack_i(-1 if msg.owners is None else len(msg.owners))
     if msg.owners:
         for owners_item in msg.owners:
-            _encode_describe_delegation_token_owner_v0(owners_item, out)
+            principal_type_bytes = owners_item.principal_type.encode()
+            out += _pack_h(len(principal_type_bytes))
+            out += principal_type_bytes
+            principal_name_bytes = owners_item.principal_name.encode()
+            out += _pack_h(len(principal_name_bytes))
+            out += principal_name_bytes
 
 
 def _decode_describe_delegation_token_owner_v2(
@@ -249,49 +254,80 @@ def _encode_describe_delegation_token_request_v2(msg: DescribeDelegationTokenReq
     out.append(0)
 
 
-def _decode_described_delegation_token_renewer_v0(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[DescribedDelegationTokenRenewer, int]:
-    principal_type, pos = read_string(buf, pos)
-    principal_name, pos = read_string(buf, pos)
-    return DescribedDelegationTokenRenewer(principal_type, principal_name), pos
-
-
-def _encode_described_delegation_token_renewer_v0(msg: DescribedDelegationTokenRenewer, out: WireBuffer) -> None:
-    write_string(msg.principal_type, out)
-    write_string(msg.principal_name, out)
-
-
 def _decode_described_delegation_token_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[DescribedDelegationToken, int]:
-    principal_type, pos = read_string(buf, pos)
-    principal_name, pos = read_string(buf, pos)
+    (principal_type_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + principal_type_length
+    if principal_type_length < 0 or end > len(buf):
+        raise wrong_length("string", principal_type_length, pos, buf)
+    principal_type = str(buf[pos:end], "utf-8")
+    pos = end
+    (principal_name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + principal_name_length
+    if principal_name_length < 0 or end > len(buf):
+        raise wrong_length("string", principal_name_length, pos, buf)
+    principal_name = str(buf[pos:end], "utf-8")
+    pos = end
     issue_timestamp, expiry_timestamp, max_timestamp, token_id_length = _unpack_qqqh(buf, pos)
-    token_id, pos = take_string(buf, pos + 26, token_id_length)
-    hmac, pos = read_bytes(buf, pos)
+    pos += 26
+    end = pos + token_id_length
+    if token_id_length < 0 or end > len(buf):
+        raise wrong_length("string", token_id_length, pos, buf)
+    token_id = str(buf[pos:end], "utf-8")
+    pos = end
+    (hmac_length,) = _unpack_i(buf, pos)
+    hmac, pos = take_bytes(buf, pos + 4, hmac_length)
     (renewers_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(renewers_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - renewers_count
+    if renewers_count < 0 or elements_left < 0 or renewers_count * 4 > len(buf) - pos:
+        check_count(renewers_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     renewers: list[DescribedDelegationTokenRenewer] = []
     for _ in range(renewers_count):
-        renewers_item, pos = _decode_described_delegation_token_renewer_v0(buf, pos, budget)
-        renewers.append(renewers_item)
+        (renewers_principal_type_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + renewers_principal_type_length
+        if renewers_principal_type_length < 0 or end > len(buf):
+            raise wrong_length("string", renewers_principal_type_length, pos, buf)
+        renewers_principal_type = str(buf[pos:end], "utf-8")
+        pos = end
+        (renewers_principal_name_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + renewers_principal_name_length
+        if renewers_principal_name_length < 0 or end > len(buf):
+            raise wrong_length("string", renewers_principal_name_length, pos, buf)
+        renewers_principal_name = str(buf[pos:end], "utf-8")
+        pos = end
+        renewers.append(DescribedDelegationTokenRenewer(renewers_principal_type, renewers_principal_name))
     return DescribedDelegationToken(
         principal_type, principal_name, issue_timestamp, expiry_timestamp, max_timestamp, token_id, hmac, renewers
     ), pos
 
 
 def _encode_described_delegation_token_v0(msg: DescribedDelegationToken, out: WireBuffer) -> None:
-    write_string(msg.principal_type, out)
-    write_string(msg.principal_name, out)
+    principal_type_bytes = msg.principal_type.encode()
+    out += _pack_h(len(principal_type_bytes))
+    out += principal_type_bytes
+    principal_name_bytes = msg.principal_name.encode()
+    out += _pack_h(len(principal_name_bytes))
+    out += principal_name_bytes
     token_id_bytes = msg.token_id.encode()
     out += _pack_qqqh(msg.issue_timestamp, msg.expiry_timestamp, msg.max_timestamp, len(token_id_bytes))
     out += token_id_bytes
-    write_bytes(msg.hmac, out)
+    out += _pack_i(len(msg.hmac))
+    out += msg.hmac
     out += _pack_i(len(msg.renewers))
     for renewers_item in msg.renewers:
-        _encode_described_delegation_token_renewer_v0(renewers_item, out)
+        principal_type_bytes = renewers_item.principal_type.encode()
+        out += _pack_h(len(principal_type_bytes))
+        out += principal_type_bytes
+        principal_name_bytes = renewers_item.principal_name.encode()
+        out += _pack_h(len(principal_name_bytes))
+        out += principal_name_bytes
 
 
 def _decode_describe_delegation_token_response_v0(
@@ -299,7 +335,10 @@ def _decode_describe_delegation_token_response_v0(
 ) -> tuple[DescribeDelegationTokenResponse, int]:
     error_code, tokens_count = _unpack_hi(buf, pos)
     pos += 6
-    check_count(tokens_count, len(buf) - pos, 38, budget)
+    elements_left = budget.elements_left - tokens_count
+    if tokens_count < 0 or elements_left < 0 or tokens_count * 38 > len(buf) - pos:
+        check_count(tokens_count, len(buf) - pos, 38, budget)
+    budget.elements_left = elements_left
     tokens: list[DescribedDelegationToken] = []
     for _ in range(tokens_count):
         tokens_item, pos = _decode_described_delegation_token_v0(buf, pos, budget)

@@ -19,22 +19,20 @@ from barnabas.wire.protocol.wire import (
     WireBuffer,
     check_count,
     not_in_version,
-    read_bytes,
     read_compact_bytes,
     read_compact_count,
     read_compact_nullable_string,
     read_compact_string,
-    read_nullable_string,
     read_string,
     skip_tagged_fields,
-    take_string,
-    write_bytes,
+    take_bytes,
     write_compact_bytes,
     write_compact_nullable_string,
     write_compact_string,
     write_nullable_string,
     write_string,
     write_uvarint,
+    wrong_length,
 )
 
 _pack_h = Struct(">h").pack
@@ -168,7 +166,10 @@ class DescribeGroupsResponse(Message):
 def _decode_describe_groups_request_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[DescribeGroupsRequest, int]:
     (groups_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(groups_count, len(buf) - pos, 2, budget)
+    elements_left = budget.elements_left - groups_count
+    if groups_count < 0 or elements_left < 0 or groups_count * 2 > len(buf) - pos:
+        check_count(groups_count, len(buf) - pos, 2, budget)
+    budget.elements_left = elements_left
     groups: list[str] = []
     for _ in range(groups_count):
         groups_item, pos = read_string(buf, pos)
@@ -187,7 +188,10 @@ def _encode_describe_groups_request_v0(msg: DescribeGroupsRequest, out: WireBuff
 def _decode_describe_groups_request_v3(buf: memoryview, pos: int, budget: Budget) -> tuple[DescribeGroupsRequest, int]:
     (groups_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(groups_count, len(buf) - pos, 2, budget)
+    elements_left = budget.elements_left - groups_count
+    if groups_count < 0 or elements_left < 0 or groups_count * 2 > len(buf) - pos:
+        check_count(groups_count, len(buf) - pos, 2, budget)
+    budget.elements_left = elements_left
     groups: list[str] = []
     for _ in range(groups_count):
         groups_item, pos = read_string(buf, pos)
@@ -223,36 +227,78 @@ def _encode_describe_groups_request_v5(msg: DescribeGroupsRequest, out: WireBuff
     out += _pack_tB(msg.include_authorized_operations, 0)
 
 
-def _decode_described_group_member_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[DescribedGroupMember, int]:
-    member_id, pos = read_string(buf, pos)
-    client_id, pos = read_string(buf, pos)
-    client_host, pos = read_string(buf, pos)
-    member_metadata, pos = read_bytes(buf, pos)
-    member_assignment, pos = read_bytes(buf, pos)
-    return DescribedGroupMember(member_id, None, client_id, client_host, member_metadata, member_assignment), pos
-
-
-def _encode_described_group_member_v0(msg: DescribedGroupMember, out: WireBuffer) -> None:
-    write_string(msg.member_id, out)
-    write_string(msg.client_id, out)
-    write_string(msg.client_host, out)
-    write_bytes(msg.member_metadata, out)
-    write_bytes(msg.member_assignment, out)
-
-
 def _decode_described_group_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[DescribedGroup, int]:
     error_code, group_id_length = _unpack_hh(buf, pos)
-    group_id, pos = take_string(buf, pos + 4, group_id_length)
-    group_state, pos = read_string(buf, pos)
-    protocol_type, pos = read_string(buf, pos)
-    protocol_data, pos = read_string(buf, pos)
+    pos += 4
+    end = pos + group_id_length
+    if group_id_length < 0 or end > len(buf):
+        raise wrong_length("string", group_id_length, pos, buf)
+    group_id = str(buf[pos:end], "utf-8")
+    pos = end
+    (group_state_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + group_state_length
+    if group_state_length < 0 or end > len(buf):
+        raise wrong_length("string", group_state_length, pos, buf)
+    group_state = str(buf[pos:end], "utf-8")
+    pos = end
+    (protocol_type_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + protocol_type_length
+    if protocol_type_length < 0 or end > len(buf):
+        raise wrong_length("string", protocol_type_length, pos, buf)
+    protocol_type = str(buf[pos:end], "utf-8")
+    pos = end
+    (protocol_data_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + protocol_data_length
+    if protocol_data_length < 0 or end > len(buf):
+        raise wrong_length("string", protocol_data_length, pos, buf)
+    protocol_data = str(buf[pos:end], "utf-8")
+    pos = end
     (members_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(members_count, len(buf) - pos, 14, budget)
+    elements_left = budget.elements_left - members_count
+    if members_count < 0 or elements_left < 0 or members_count * 14 > len(buf) - pos:
+        check_count(members_count, len(buf) - pos, 14, budget)
+    budget.elements_left = elements_left
     members: list[DescribedGroupMember] = []
     for _ in range(members_count):
-        members_item, pos = _decode_described_group_member_v0(buf, pos, budget)
-        members.append(members_item)
+        (members_member_id_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + members_member_id_length
+        if members_member_id_length < 0 or end > len(buf):
+            raise wrong_length("string", members_member_id_length, pos, buf)
+        members_member_id = str(buf[pos:end], "utf-8")
+        pos = end
+        (members_client_id_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + members_client_id_length
+        if members_client_id_length < 0 or end > len(buf):
+            raise wrong_length("string", members_client_id_length, pos, buf)
+        members_client_id = str(buf[pos:end], "utf-8")
+        pos = end
+        (members_client_host_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + members_client_host_length
+        if members_client_host_length < 0 or end > len(buf):
+            raise wrong_length("string", members_client_host_length, pos, buf)
+        members_client_host = str(buf[pos:end], "utf-8")
+        pos = end
+        (members_member_metadata_length,) = _unpack_i(buf, pos)
+        members_member_metadata, pos = take_bytes(buf, pos + 4, members_member_metadata_length)
+        (members_member_assignment_length,) = _unpack_i(buf, pos)
+        members_member_assignment, pos = take_bytes(buf, pos + 4, members_member_assignment_length)
+        members.append(
+            DescribedGroupMember(
+                members_member_id,
+                None,
+                members_client_id,
+                members_client_host,
+                members_member_metadata,
+                members_member_assignment,
+            )
+        )
     return DescribedGroup(error_code, group_id, group_state, protocol_type, protocol_data, members), pos
 
 
@@ -262,12 +308,30 @@ def _encode_described_group_v0(msg: DescribedGroup, out: WireBuffer) -> None:
     group_id_bytes = msg.group_id.encode()
     out += _pack_hh(msg.error_code, len(group_id_bytes))
     out += group_id_bytes
-    write_string(msg.group_state, out)
-    write_string(msg.protocol_type, out)
-    write_string(msg.protocol_data, out)
+    group_state_bytes = msg.group_state.encode()
+    out += _pack_h(len(group_state_bytes))
+    out += group_state_bytes
+    protocol_type_bytes = msg.protocol_type.encode()
+    out += _pack_h(len(protocol_type_bytes))
+    out += protocol_type_bytes
+    protocol_data_bytes = msg.protocol_data.encode()
+    out += _pack_h(len(protocol_data_bytes))
+    out += protocol_data_bytes
     out += _pack_i(len(msg.members))
     for members_item in msg.members:
-        _encode_described_group_member_v0(members_item, out)
+        member_id_bytes = members_item.member_id.encode()
+        out += _pack_h(len(member_id_bytes))
+        out += member_id_bytes
+        client_id_bytes = members_item.client_id.encode()
+        out += _pack_h(len(client_id_bytes))
+        out += client_id_bytes
+        client_host_bytes = members_item.client_host.encode()
+        out += _pack_h(len(client_host_bytes))
+        out += client_host_bytes
+        out += _pack_i(len(members_item.member_metadata))
+        out += members_item.member_metadata
+        out += _pack_i(len(members_item.member_assignment))
+        out += members_item.member_assignment
 
 
 def _decode_describe_groups_response_v0(
@@ -275,7 +339,10 @@ def _decode_describe_groups_response_v0(
 ) -> tuple[DescribeGroupsResponse, int]:
     (groups_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(groups_count, len(buf) - pos, 14, budget)
+    elements_left = budget.elements_left - groups_count
+    if groups_count < 0 or elements_left < 0 or groups_count * 14 > len(buf) - pos:
+        check_count(groups_count, len(buf) - pos, 14, budget)
+    budget.elements_left = elements_left
     groups: list[DescribedGroup] = []
     for _ in range(groups_count):
         groups_item, pos = _decode_described_group_v0(buf, pos, budget)
@@ -294,7 +361,10 @@ def _decode_describe_groups_response_v1(
 ) -> tuple[DescribeGroupsResponse, int]:
     throttle_time_ms, groups_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(groups_count, len(buf) - pos, 14, budget)
+    elements_left = budget.elements_left - groups_count
+    if groups_count < 0 or elements_left < 0 or groups_count * 14 > len(buf) - pos:
+        check_count(groups_count, len(buf) - pos, 14, budget)
+    budget.elements_left = elements_left
     groups: list[DescribedGroup] = []
     for _ in range(groups_count):
         groups_item, pos = _decode_described_group_v0(buf, pos, budget)
@@ -310,17 +380,76 @@ def _encode_describe_groups_response_v1(msg: DescribeGroupsResponse, out: WireBu
 
 def _decode_described_group_v3(buf: memoryview, pos: int, budget: Budget) -> tuple[DescribedGroup, int]:
     error_code, group_id_length = _unpack_hh(buf, pos)
-    group_id, pos = take_string(buf, pos + 4, group_id_length)
-    group_state, pos = read_string(buf, pos)
-    protocol_type, pos = read_string(buf, pos)
-    protocol_data, pos = read_string(buf, pos)
+    pos += 4
+    end = pos + group_id_length
+    if group_id_length < 0 or end > len(buf):
+        raise wrong_length("string", group_id_length, pos, buf)
+    group_id = str(buf[pos:end], "utf-8")
+    pos = end
+    (group_state_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + group_state_length
+    if group_state_length < 0 or end > len(buf):
+        raise wrong_length("string", group_state_length, pos, buf)
+    group_state = str(buf[pos:end], "utf-8")
+    pos = end
+    (protocol_type_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + protocol_type_length
+    if protocol_type_length < 0 or end > len(buf):
+        raise wrong_length("string", protocol_type_length, pos, buf)
+    protocol_type = str(buf[pos:end], "utf-8")
+    pos = end
+    (protocol_data_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + protocol_data_length
+    if protocol_data_length < 0 or end > len(buf):
+        raise wrong_length("string", protocol_data_length, pos, buf)
+    protocol_data = str(buf[pos:end], "utf-8")
+    pos = end
     (members_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(members_count, len(buf) - pos, 14, budget)
+    elements_left = budget.elements_left - members_count
+    if members_count < 0 or elements_left < 0 or members_count * 14 > len(buf) - pos:
+        check_count(members_count, len(buf) - pos, 14, budget)
+    budget.elements_left = elements_left
     members: list[DescribedGroupMember] = []
     for _ in range(members_count):
-        members_item, pos = _decode_described_group_member_v0(buf, pos, budget)
-        members.append(members_item)
+        (members_member_id_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + members_member_id_length
+        if members_member_id_length < 0 or end > len(buf):
+            raise wrong_length("string", members_member_id_length, pos, buf)
+        members_member_id = str(buf[pos:end], "utf-8")
+        pos = end
+        (members_client_id_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + members_client_id_length
+        if members_client_id_length < 0 or end > len(buf):
+            raise wrong_length("string", members_client_id_length, pos, buf)
+        members_client_id = str(buf[pos:end], "utf-8")
+        pos = end
+        (members_client_host_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + members_client_host_length
+        if members_client_host_length < 0 or end > len(buf):
+            raise wrong_length("string", members_client_host_length, pos, buf)
+        members_client_host = str(buf[pos:end], "utf-8")
+        pos = end
+        (members_member_metadata_length,) = _unpack_i(buf, pos)
+        members_member_metadata, pos = take_bytes(buf, pos + 4, members_member_metadata_length)
+        (members_member_assignment_length,) = _unpack_i(buf, pos)
+        members_member_assignment, pos = take_bytes(buf, pos + 4, members_member_assignment_length)
+        members.append(
+            DescribedGroupMember(
+                members_member_id,
+                None,
+                members_client_id,
+                members_client_host,
+                members_member_metadata,
+                members_member_assignment,
+            )
+        )
     (authorized_operations,) = _unpack_i(buf, pos)
     return DescribedGroup(
         error_code, group_id, group_state, protocol_type, protocol_data, members, authorized_operations
@@ -331,12 +460,30 @@ def _encode_described_group_v3(msg: DescribedGroup, out: WireBuffer) -> None:
     group_id_bytes = msg.group_id.encode()
     out += _pack_hh(msg.error_code, len(group_id_bytes))
     out += group_id_bytes
-    write_string(msg.group_state, out)
-    write_string(msg.protocol_type, out)
-    write_string(msg.protocol_data, out)
+    group_state_bytes = msg.group_state.encode()
+    out += _pack_h(len(group_state_bytes))
+    out += group_state_bytes
+    protocol_type_bytes = msg.protocol_type.encode()
+    out += _pack_h(len(protocol_type_bytes))
+    out += protocol_type_bytes
+    protocol_data_bytes = msg.protocol_data.encode()
+    out += _pack_h(len(protocol_data_bytes))
+    out += protocol_data_bytes
     out += _pack_i(len(msg.members))
     for members_item in msg.members:
-        _encode_described_group_member_v0(members_item, out)
+        member_id_bytes = members_item.member_id.encode()
+        out += _pack_h(len(member_id_bytes))
+        out += member_id_bytes
+        client_id_bytes = members_item.client_id.encode()
+        out += _pack_h(len(client_id_bytes))
+        out += client_id_bytes
+        client_host_bytes = members_item.client_host.encode()
+        out += _pack_h(len(client_host_bytes))
+        out += client_host_bytes
+        out += _pack_i(len(members_item.member_metadata))
+        out += members_item.member_metadata
+        out += _pack_i(len(members_item.member_assignment))
+        out += members_item.member_assignment
     out += _pack_i(msg.authorized_operations)
 
 
@@ -345,7 +492,10 @@ def _decode_describe_groups_response_v3(
 ) -> tuple[DescribeGroupsResponse, int]:
     throttle_time_ms, groups_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(groups_count, len(buf) - pos, 18, budget)
+    elements_left = budget.elements_left - groups_count
+    if groups_count < 0 or elements_left < 0 or groups_count * 18 > len(buf) - pos:
+        check_count(groups_count, len(buf) - pos, 18, budget)
+    budget.elements_left = elements_left
     groups: list[DescribedGroup] = []
     for _ in range(groups_count):
         groups_item, pos = _decode_described_group_v3(buf, pos, budget)
@@ -359,40 +509,87 @@ def _encode_describe_groups_response_v3(msg: DescribeGroupsResponse, out: WireBu
         _encode_described_group_v3(groups_item, out)
 
 
-def _decode_described_group_member_v4(buf: memoryview, pos: int, budget: Budget) -> tuple[DescribedGroupMember, int]:
-    member_id, pos = read_string(buf, pos)
-    group_instance_id, pos = read_nullable_string(buf, pos)
-    client_id, pos = read_string(buf, pos)
-    client_host, pos = read_string(buf, pos)
-    member_metadata, pos = read_bytes(buf, pos)
-    member_assignment, pos = read_bytes(buf, pos)
-    return DescribedGroupMember(
-        member_id, group_instance_id, client_id, client_host, member_metadata, member_assignment
-    ), pos
-
-
-def _encode_described_group_member_v4(msg: DescribedGroupMember, out: WireBuffer) -> None:
-    write_string(msg.member_id, out)
-    write_nullable_string(msg.group_instance_id, out)
-    write_string(msg.client_id, out)
-    write_string(msg.client_host, out)
-    write_bytes(msg.member_metadata, out)
-    write_bytes(msg.member_assignment, out)
-
-
 def _decode_described_group_v4(buf: memoryview, pos: int, budget: Budget) -> tuple[DescribedGroup, int]:
     error_code, group_id_length = _unpack_hh(buf, pos)
-    group_id, pos = take_string(buf, pos + 4, group_id_length)
-    group_state, pos = read_string(buf, pos)
-    protocol_type, pos = read_string(buf, pos)
-    protocol_data, pos = read_string(buf, pos)
+    pos += 4
+    end = pos + group_id_length
+    if group_id_length < 0 or end > len(buf):
+        raise wrong_length("string", group_id_length, pos, buf)
+    group_id = str(buf[pos:end], "utf-8")
+    pos = end
+    (group_state_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + group_state_length
+    if group_state_length < 0 or end > len(buf):
+        raise wrong_length("string", group_state_length, pos, buf)
+    group_state = str(buf[pos:end], "utf-8")
+    pos = end
+    (protocol_type_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + protocol_type_length
+    if protocol_type_length < 0 or end > len(buf):
+        raise wrong_length("string", protocol_type_length, pos, buf)
+    protocol_type = str(buf[pos:end], "utf-8")
+    pos = end
+    (protocol_data_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + protocol_data_length
+    if protocol_data_length < 0 or end > len(buf):
+        raise wrong_length("string", protocol_data_length, pos, buf)
+    protocol_data = str(buf[pos:end], "utf-8")
+    pos = end
     (members_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(members_count, len(buf) - pos, 16, budget)
+    elements_left = budget.elements_left - members_count
+    if members_count < 0 or elements_left < 0 or members_count * 16 > len(buf) - pos:
+        check_count(members_count, len(buf) - pos, 16, budget)
+    budget.elements_left = elements_left
     members: list[DescribedGroupMember] = []
     for _ in range(members_count):
-        members_item, pos = _decode_described_group_member_v4(buf, pos, budget)
-        members.append(members_item)
+        (members_member_id_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + members_member_id_length
+        if members_member_id_length < 0 or end > len(buf):
+            raise wrong_length("string", members_member_id_length, pos, buf)
+        members_member_id = str(buf[pos:end], "utf-8")
+        pos = end
+        (members_group_instance_id_length,) = _unpack_h(buf, pos)
+        pos += 2
+        members_group_instance_id: str | None = None
+        if members_group_instance_id_length >= 0:
+            end = pos + members_group_instance_id_length
+            if end > len(buf):
+                raise wrong_length("string", members_group_instance_id_length, pos, buf)
+            members_group_instance_id = str(buf[pos:end], "utf-8")
+            pos = end
+        (members_client_id_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + members_client_id_length
+        if members_client_id_length < 0 or end > len(buf):
+            raise wrong_length("string", members_client_id_length, pos, buf)
+        members_client_id = str(buf[pos:end], "utf-8")
+        pos = end
+        (members_client_host_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + members_client_host_length
+        if members_client_host_length < 0 or end > len(buf):
+            raise wrong_length("string", members_client_host_length, pos, buf)
+        members_client_host = str(buf[pos:end], "utf-8")
+        pos = end
+        (members_member_metadata_length,) = _unpack_i(buf, pos)
+        members_member_metadata, pos = take_bytes(buf, pos + 4, members_member_metadata_length)
+        (members_member_assignment_length,) = _unpack_i(buf, pos)
+        members_member_assignment, pos = take_bytes(buf, pos + 4, members_member_assignment_length)
+        members.append(
+            DescribedGroupMember(
+                members_member_id,
+                members_group_instance_id,
+                members_client_id,
+                members_client_host,
+                members_member_metadata,
+                members_member_assignment,
+            )
+        )
     (authorized_operations,) = _unpack_i(buf, pos)
     return DescribedGroup(
         error_code, group_id, group_state, protocol_type, protocol_data, members, authorized_operations
@@ -403,12 +600,31 @@ def _encode_described_group_v4(msg: DescribedGroup, out: WireBuffer) -> None:
     group_id_bytes = msg.group_id.encode()
     out += _pack_hh(msg.error_code, len(group_id_bytes))
     out += group_id_bytes
-    write_string(msg.group_state, out)
-    write_string(msg.protocol_type, out)
-    write_string(msg.protocol_data, out)
+    group_state_bytes = msg.group_state.encode()
+    out += _pack_h(len(group_state_bytes))
+    out += group_state_bytes
+    protocol_type_bytes = msg.protocol_type.encode()
+    out += _pack_h(len(protocol_type_bytes))
+    out += protocol_type_bytes
+    protocol_data_bytes = msg.protocol_data.encode()
+    out += _pack_h(len(protocol_data_bytes))
+    out += protocol_data_bytes
     out += _pack_i(len(msg.members))
     for members_item in msg.members:
-        _encode_described_group_member_v4(members_item, out)
+        member_id_bytes = members_item.member_id.encode()
+        out += _pack_h(len(member_id_bytes))
+        out += member_id_bytes
+        write_nullable_string(members_item.group_instance_id, out)
+        client_id_bytes = members_item.client_id.encode()
+        out += _pack_h(len(client_id_bytes))
+        out += client_id_bytes
+        client_host_bytes = members_item.client_host.encode()
+        out += _pack_h(len(client_host_bytes))
+        out += client_host_bytes
+        out += _pack_i(len(members_item.member_metadata))
+        out += members_item.member_metadata
+        out += _pack_i(len(members_item.member_assignment))
+        out += members_item.member_assignment
     out += _pack_i(msg.authorized_operations)
 
 
@@ -417,7 +633,10 @@ def _decode_describe_groups_response_v4(
 ) -> tuple[DescribeGroupsResponse, int]:
     throttle_time_ms, groups_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(groups_count, len(buf) - pos, 18, budget)
+    elements_left = budget.elements_left - groups_count
+    if groups_count < 0 or elements_left < 0 or groups_count * 18 > len(buf) - pos:
+        check_count(groups_count, len(buf) - pos, 18, budget)
+    budget.elements_left = elements_left
     groups: list[DescribedGroup] = []
     for _ in range(groups_count):
         groups_item, pos = _decode_described_group_v4(buf, pos, budget)

@@ -24,13 +24,11 @@ from barnabas.wire.protocol.wire import (
     read_compact_nullable_count,
     read_compact_string,
     read_int32s,
-    read_string,
     skip_tagged_fields,
-    take_string,
     write_compact_string,
     write_int32s,
-    write_string,
     write_uvarint,
+    wrong_length,
 )
 
 _pack_h = Struct(">h").pack
@@ -176,17 +174,28 @@ class DescribeLogDirsResponse(Message):
 def _decode_describable_log_dir_topic_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[DescribableLogDirTopic, int]:
-    topic, pos = read_string(buf, pos)
+    (topic_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + topic_length
+    if topic_length < 0 or end > len(buf):
+        raise wrong_length("string", topic_length, pos, buf)
+    topic = str(buf[pos:end], "utf-8")
+    pos = end
     (partitions_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partitions_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 4 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     partitions = read_int32s(buf, pos, partitions_count)
     pos += 4 * partitions_count
     return DescribableLogDirTopic(topic, partitions), pos
 
 
 def _encode_describable_log_dir_topic_v0(msg: DescribableLogDirTopic, out: WireBuffer) -> None:
-    write_string(msg.topic, out)
+    topic_bytes = msg.topic.encode()
+    out += _pack_h(len(topic_bytes))
+    out += topic_bytes
     out += _pack_i(len(msg.partitions))
     write_int32s(msg.partitions, out)
 
@@ -198,7 +207,10 @@ def _decode_describe_log_dirs_request_v0(
     pos += 4
     topics: list[DescribableLogDirTopic] | None = None
     if topics_count >= 0:
-        check_count(topics_count, len(buf) - pos, 6, budget)
+        elements_left = budget.elements_left - topics_count
+        if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+            check_count(topics_count, len(buf) - pos, 6, budget)
+        budget.elements_left = elements_left
         topics = []
         for _ in range(topics_count):
             topics_item, pos = _decode_describable_log_dir_topic_v0(buf, pos, budget)
@@ -257,42 +269,62 @@ def _encode_describe_log_dirs_request_v2(msg: DescribeLogDirsRequest, out: WireB
     out.append(0)
 
 
-def _decode_describe_log_dirs_partition_v0(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[DescribeLogDirsPartition, int]:
-    partition_index, partition_size, offset_lag, is_future_key = _unpack_iqqt(buf, pos)
-    return DescribeLogDirsPartition(partition_index, partition_size, offset_lag, is_future_key), pos + 21
-
-
-def _encode_describe_log_dirs_partition_v0(msg: DescribeLogDirsPartition, out: WireBuffer) -> None:
-    out += _pack_iqqt(msg.partition_index, msg.partition_size, msg.offset_lag, msg.is_future_key)
-
-
 def _decode_describe_log_dirs_topic_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[DescribeLogDirsTopic, int]:
-    name, pos = read_string(buf, pos)
+    (name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + name_length
+    if name_length < 0 or end > len(buf):
+        raise wrong_length("string", name_length, pos, buf)
+    name = str(buf[pos:end], "utf-8")
+    pos = end
     (partitions_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partitions_count, len(buf) - pos, 21, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 21 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 21, budget)
+    budget.elements_left = elements_left
     partitions: list[DescribeLogDirsPartition] = []
     for _ in range(partitions_count):
-        partitions_item, pos = _decode_describe_log_dirs_partition_v0(buf, pos, budget)
-        partitions.append(partitions_item)
+        partitions_partition_index, partitions_partition_size, partitions_offset_lag, partitions_is_future_key = (
+            _unpack_iqqt(buf, pos)
+        )
+        pos += 21
+        partitions.append(
+            DescribeLogDirsPartition(
+                partitions_partition_index, partitions_partition_size, partitions_offset_lag, partitions_is_future_key
+            )
+        )
     return DescribeLogDirsTopic(name, partitions), pos
 
 
 def _encode_describe_log_dirs_topic_v0(msg: DescribeLogDirsTopic, out: WireBuffer) -> None:
-    write_string(msg.name, out)
+    name_bytes = msg.name.encode()
+    out += _pack_h(len(name_bytes))
+    out += name_bytes
     out += _pack_i(len(msg.partitions))
     for partitions_item in msg.partitions:
-        _encode_describe_log_dirs_partition_v0(partitions_item, out)
+        out += _pack_iqqt(
+            partitions_item.partition_index,
+            partitions_item.partition_size,
+            partitions_item.offset_lag,
+            partitions_item.is_future_key,
+        )
 
 
 def _decode_describe_log_dirs_result_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[DescribeLogDirsResult, int]:
     error_code, log_dir_length = _unpack_hh(buf, pos)
-    log_dir, pos = take_string(buf, pos + 4, log_dir_length)
+    pos += 4
+    end = pos + log_dir_length
+    if log_dir_length < 0 or end > len(buf):
+        raise wrong_length("string", log_dir_length, pos, buf)
+    log_dir = str(buf[pos:end], "utf-8")
+    pos = end
     (topics_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[DescribeLogDirsTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_describe_log_dirs_topic_v0(buf, pos, budget)
@@ -314,7 +346,10 @@ def _decode_describe_log_dirs_response_v0(
 ) -> tuple[DescribeLogDirsResponse, int]:
     throttle_time_ms, results_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(results_count, len(buf) - pos, 8, budget)
+    elements_left = budget.elements_left - results_count
+    if results_count < 0 or elements_left < 0 or results_count * 8 > len(buf) - pos:
+        check_count(results_count, len(buf) - pos, 8, budget)
+    budget.elements_left = elements_left
     results: list[DescribeLogDirsResult] = []
     for _ in range(results_count):
         results_item, pos = _decode_describe_log_dirs_result_v0(buf, pos, budget)

@@ -26,19 +26,18 @@ from barnabas.wire.protocol.wire import (
     read_compact_nullable_string,
     read_compact_string,
     read_int32s,
-    read_string,
     skip_tagged_fields,
-    take_nullable_string,
     write_compact_nullable_string,
     write_compact_string,
     write_int32s,
     write_nullable_string,
-    write_string,
     write_uvarint,
+    wrong_length,
 )
 
 _pack_b = Struct(">b").pack
 _pack_bi = Struct(">bi").pack
+_pack_h = Struct(">h").pack
 _pack_i = Struct(">i").pack
 _pack_iB = Struct(">iB").pack
 _pack_ih = Struct(">ih").pack
@@ -46,6 +45,7 @@ _pack_ihi = Struct(">ihi").pack
 _pack_ii = Struct(">ii").pack
 _unpack_b = Struct(">b").unpack_from
 _unpack_bi = Struct(">bi").unpack_from
+_unpack_h = Struct(">h").unpack_from
 _unpack_i = Struct(">i").unpack_from
 _unpack_ih = Struct(">ih").unpack_from
 _unpack_ihh = Struct(">ihh").unpack_from
@@ -172,17 +172,28 @@ class ElectLeadersResponse(Message):
 
 
 def _decode_topic_partitions_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[TopicPartitions, int]:
-    topic, pos = read_string(buf, pos)
+    (topic_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + topic_length
+    if topic_length < 0 or end > len(buf):
+        raise wrong_length("string", topic_length, pos, buf)
+    topic = str(buf[pos:end], "utf-8")
+    pos = end
     (partitions_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partitions_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 4 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     partitions = read_int32s(buf, pos, partitions_count)
     pos += 4 * partitions_count
     return TopicPartitions(topic, partitions), pos
 
 
 def _encode_topic_partitions_v0(msg: TopicPartitions, out: WireBuffer) -> None:
-    write_string(msg.topic, out)
+    topic_bytes = msg.topic.encode()
+    out += _pack_h(len(topic_bytes))
+    out += topic_bytes
     out += _pack_i(len(msg.partitions))
     write_int32s(msg.partitions, out)
 
@@ -192,7 +203,10 @@ def _decode_elect_leaders_request_v0(buf: memoryview, pos: int, budget: Budget) 
     pos += 4
     topic_partitions: list[TopicPartitions] | None = None
     if topic_partitions_count >= 0:
-        check_count(topic_partitions_count, len(buf) - pos, 6, budget)
+        elements_left = budget.elements_left - topic_partitions_count
+        if topic_partitions_count < 0 or elements_left < 0 or topic_partitions_count * 6 > len(buf) - pos:
+            check_count(topic_partitions_count, len(buf) - pos, 6, budget)
+        budget.elements_left = elements_left
         topic_partitions = []
         for _ in range(topic_partitions_count):
             topic_partitions_item, pos = _decode_topic_partitions_v0(buf, pos, budget)
@@ -216,7 +230,10 @@ def _decode_elect_leaders_request_v1(buf: memoryview, pos: int, budget: Budget) 
     pos += 5
     topic_partitions: list[TopicPartitions] | None = None
     if topic_partitions_count >= 0:
-        check_count(topic_partitions_count, len(buf) - pos, 6, budget)
+        elements_left = budget.elements_left - topic_partitions_count
+        if topic_partitions_count < 0 or elements_left < 0 or topic_partitions_count * 6 > len(buf) - pos:
+            check_count(topic_partitions_count, len(buf) - pos, 6, budget)
+        budget.elements_left = elements_left
         topic_partitions = []
         for _ in range(topic_partitions_count):
             topic_partitions_item, pos = _decode_topic_partitions_v0(buf, pos, budget)
@@ -276,40 +293,56 @@ def _encode_elect_leaders_request_v2(msg: ElectLeadersRequest, out: WireBuffer) 
     out += _pack_iB(msg.timeout_ms, 0)
 
 
-def _decode_partition_result_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[PartitionResult, int]:
-    partition_id, error_code, error_message_length = _unpack_ihh(buf, pos)
-    error_message, pos = take_nullable_string(buf, pos + 8, error_message_length)
-    return PartitionResult(partition_id, error_code, error_message), pos
-
-
-def _encode_partition_result_v0(msg: PartitionResult, out: WireBuffer) -> None:
-    out += _pack_ih(msg.partition_id, msg.error_code)
-    write_nullable_string(msg.error_message, out)
-
-
 def _decode_replica_election_result_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[ReplicaElectionResult, int]:
-    topic, pos = read_string(buf, pos)
+    (topic_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + topic_length
+    if topic_length < 0 or end > len(buf):
+        raise wrong_length("string", topic_length, pos, buf)
+    topic = str(buf[pos:end], "utf-8")
+    pos = end
     (partition_result_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partition_result_count, len(buf) - pos, 8, budget)
+    elements_left = budget.elements_left - partition_result_count
+    if partition_result_count < 0 or elements_left < 0 or partition_result_count * 8 > len(buf) - pos:
+        check_count(partition_result_count, len(buf) - pos, 8, budget)
+    budget.elements_left = elements_left
     partition_result: list[PartitionResult] = []
     for _ in range(partition_result_count):
-        partition_result_item, pos = _decode_partition_result_v0(buf, pos, budget)
-        partition_result.append(partition_result_item)
+        partition_result_partition_id, partition_result_error_code, partition_result_error_message_length = _unpack_ihh(
+            buf, pos
+        )
+        pos += 8
+        partition_result_error_message: str | None = None
+        if partition_result_error_message_length >= 0:
+            end = pos + partition_result_error_message_length
+            if end > len(buf):
+                raise wrong_length("string", partition_result_error_message_length, pos, buf)
+            partition_result_error_message = str(buf[pos:end], "utf-8")
+            pos = end
+        partition_result.append(
+            PartitionResult(partition_result_partition_id, partition_result_error_code, partition_result_error_message)
+        )
     return ReplicaElectionResult(topic, partition_result), pos
 
 
 def _encode_replica_election_result_v0(msg: ReplicaElectionResult, out: WireBuffer) -> None:
-    write_string(msg.topic, out)
+    topic_bytes = msg.topic.encode()
+    out += _pack_h(len(topic_bytes))
+    out += topic_bytes
     out += _pack_i(len(msg.partition_result))
     for partition_result_item in msg.partition_result:
-        _encode_partition_result_v0(partition_result_item, out)
+        out += _pack_ih(partition_result_item.partition_id, partition_result_item.error_code)
+        write_nullable_string(partition_result_item.error_message, out)
 
 
 def _decode_elect_leaders_response_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[ElectLeadersResponse, int]:
     throttle_time_ms, replica_election_results_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(replica_election_results_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - replica_election_results_count
+    if replica_election_results_count < 0 or elements_left < 0 or replica_election_results_count * 6 > len(buf) - pos:
+        check_count(replica_election_results_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     replica_election_results: list[ReplicaElectionResult] = []
     for _ in range(replica_election_results_count):
         replica_election_results_item, pos = _decode_replica_election_result_v0(buf, pos, budget)
@@ -328,7 +361,10 @@ def _encode_elect_leaders_response_v0(msg: ElectLeadersResponse, out: WireBuffer
 def _decode_elect_leaders_response_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[ElectLeadersResponse, int]:
     throttle_time_ms, error_code, replica_election_results_count = _unpack_ihi(buf, pos)
     pos += 10
-    check_count(replica_election_results_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - replica_election_results_count
+    if replica_election_results_count < 0 or elements_left < 0 or replica_election_results_count * 6 > len(buf) - pos:
+        check_count(replica_election_results_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     replica_election_results: list[ReplicaElectionResult] = []
     for _ in range(replica_election_results_count):
         replica_election_results_item, pos = _decode_replica_election_result_v0(buf, pos, budget)

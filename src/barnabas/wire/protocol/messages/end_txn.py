@@ -11,10 +11,12 @@ from collections.abc import Callable
 from struct import Struct
 from typing import ClassVar
 
-from barnabas.wire.protocol.wire import Budget, Message, REQUEST_ELEMENT_LIMIT, WireBuffer, read_string, write_string
+from barnabas.wire.protocol.wire import Budget, Message, REQUEST_ELEMENT_LIMIT, WireBuffer, wrong_length
 
+_pack_h = Struct(">h").pack
 _pack_ih = Struct(">ih").pack
 _pack_qht = Struct(">qh?").pack
+_unpack_h = Struct(">h").unpack_from
 _unpack_ih = Struct(">ih").unpack_from
 _unpack_qht = Struct(">qh?").unpack_from
 
@@ -77,13 +79,21 @@ class EndTxnResponse(Message):
 
 
 def _decode_end_txn_request_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[EndTxnRequest, int]:
-    transactional_id, pos = read_string(buf, pos)
+    (transactional_id_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + transactional_id_length
+    if transactional_id_length < 0 or end > len(buf):
+        raise wrong_length("string", transactional_id_length, pos, buf)
+    transactional_id = str(buf[pos:end], "utf-8")
+    pos = end
     producer_id, producer_epoch, committed = _unpack_qht(buf, pos)
     return EndTxnRequest(transactional_id, producer_id, producer_epoch, committed), pos + 11
 
 
 def _encode_end_txn_request_v0(msg: EndTxnRequest, out: WireBuffer) -> None:
-    write_string(msg.transactional_id, out)
+    transactional_id_bytes = msg.transactional_id.encode()
+    out += _pack_h(len(transactional_id_bytes))
+    out += transactional_id_bytes
     out += _pack_qht(msg.producer_id, msg.producer_epoch, msg.committed)
 
 

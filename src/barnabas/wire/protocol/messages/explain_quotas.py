@@ -16,17 +16,17 @@ from barnabas.wire.protocol.wire import (
     Message,
     REQUEST_ELEMENT_LIMIT,
     WireBuffer,
-    read_nullable_bytes,
-    read_nullable_string,
-    take_nullable_string,
+    take_nullable_bytes,
     write_nullable_bytes,
     write_nullable_string,
+    wrong_length,
 )
 
 _pack_b = Struct(">b").pack
 _pack_i = Struct(">i").pack
 _pack_ih = Struct(">ih").pack
 _unpack_bh = Struct(">bh").unpack_from
+_unpack_h = Struct(">h").unpack_from
 _unpack_i = Struct(">i").unpack_from
 _unpack_ihh = Struct(">ihh").unpack_from
 
@@ -96,8 +96,23 @@ class ExplainQuotasResponse(Message):
 
 def _decode_explain_quotas_request_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[ExplainQuotasRequest, int]:
     view, user_length = _unpack_bh(buf, pos)
-    user, pos = take_nullable_string(buf, pos + 3, user_length)
-    client_id, pos = read_nullable_string(buf, pos)
+    pos += 3
+    user: str | None = None
+    if user_length >= 0:
+        end = pos + user_length
+        if end > len(buf):
+            raise wrong_length("string", user_length, pos, buf)
+        user = str(buf[pos:end], "utf-8")
+        pos = end
+    (client_id_length,) = _unpack_h(buf, pos)
+    pos += 2
+    client_id: str | None = None
+    if client_id_length >= 0:
+        end = pos + client_id_length
+        if end > len(buf):
+            raise wrong_length("string", client_id_length, pos, buf)
+        client_id = str(buf[pos:end], "utf-8")
+        pos = end
     (last_seconds,) = _unpack_i(buf, pos)
     return ExplainQuotasRequest(view, user, client_id, last_seconds), pos + 4
 
@@ -111,8 +126,16 @@ def _encode_explain_quotas_request_v0(msg: ExplainQuotasRequest, out: WireBuffer
 
 def _decode_explain_quotas_response_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[ExplainQuotasResponse, int]:
     throttle_time_ms, error_code, error_message_length = _unpack_ihh(buf, pos)
-    error_message, pos = take_nullable_string(buf, pos + 8, error_message_length)
-    answer, pos = read_nullable_bytes(buf, pos)
+    pos += 8
+    error_message: str | None = None
+    if error_message_length >= 0:
+        end = pos + error_message_length
+        if end > len(buf):
+            raise wrong_length("string", error_message_length, pos, buf)
+        error_message = str(buf[pos:end], "utf-8")
+        pos = end
+    (answer_length,) = _unpack_i(buf, pos)
+    answer, pos = take_nullable_bytes(buf, pos + 4, answer_length)
     return ExplainQuotasResponse(throttle_time_ms, error_code, error_message, answer), pos
 
 

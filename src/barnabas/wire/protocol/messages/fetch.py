@@ -29,22 +29,20 @@ from barnabas.wire.protocol.wire import (
     read_compact_nullable_string,
     read_compact_string,
     read_int32s,
-    read_nullable_records,
-    read_string,
     read_tag,
     read_tagged_count,
     skip_tagged_fields,
-    take_nullable_records,
     write_compact_nullable_records,
     write_compact_nullable_string,
     write_compact_string,
     write_int32s,
     write_nullable_records,
-    write_string,
     write_tagged_fields,
     write_uvarint,
+    wrong_length,
 )
 
+_pack_h = Struct(">h").pack
 _pack_i = Struct(">i").pack
 _pack_ihi = Struct(">ihi").pack
 _pack_ihii = Struct(">ihii").pack
@@ -66,6 +64,7 @@ _pack_iqi = Struct(">iqi").pack
 _pack_iqqi = Struct(">iqqi").pack
 _pack_qq = Struct(">qq").pack
 _pack_qqB = Struct(">qqB").pack
+_unpack_h = Struct(">h").unpack_from
 _unpack_i = Struct(">i").unpack_from
 _unpack_ihi = Struct(">ihi").unpack_from
 _unpack_ihii = Struct(">ihii").unpack_from
@@ -355,40 +354,48 @@ class FetchResponse(Message):
         self.responses: list[FetchableTopicResponse] = [] if responses is None else responses
 
 
-def _decode_fetch_partition_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[FetchPartition, int]:
-    partition, fetch_offset, partition_max_bytes = _unpack_iqi(buf, pos)
-    return FetchPartition(partition, -1, fetch_offset, -1, -1, partition_max_bytes), pos + 16
-
-
-def _encode_fetch_partition_v0(msg: FetchPartition, out: WireBuffer) -> None:
-    if msg.last_fetched_epoch != -1:
-        raise not_in_version("FetchPartition.last_fetched_epoch")
-    out += _pack_iqi(msg.partition, msg.fetch_offset, msg.partition_max_bytes)
-
-
 def _decode_fetch_topic_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[FetchTopic, int]:
-    topic, pos = read_string(buf, pos)
+    (topic_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + topic_length
+    if topic_length < 0 or end > len(buf):
+        raise wrong_length("string", topic_length, pos, buf)
+    topic = str(buf[pos:end], "utf-8")
+    pos = end
     (partitions_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partitions_count, len(buf) - pos, 16, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 16 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 16, budget)
+    budget.elements_left = elements_left
     partitions: list[FetchPartition] = []
     for _ in range(partitions_count):
-        partitions_item, pos = _decode_fetch_partition_v0(buf, pos, budget)
-        partitions.append(partitions_item)
+        partitions_partition, partitions_fetch_offset, partitions_partition_max_bytes = _unpack_iqi(buf, pos)
+        pos += 16
+        partitions.append(
+            FetchPartition(partitions_partition, -1, partitions_fetch_offset, -1, -1, partitions_partition_max_bytes)
+        )
     return FetchTopic(topic, partitions), pos
 
 
 def _encode_fetch_topic_v0(msg: FetchTopic, out: WireBuffer) -> None:
-    write_string(msg.topic, out)
+    topic_bytes = msg.topic.encode()
+    out += _pack_h(len(topic_bytes))
+    out += topic_bytes
     out += _pack_i(len(msg.partitions))
     for partitions_item in msg.partitions:
-        _encode_fetch_partition_v0(partitions_item, out)
+        if partitions_item.last_fetched_epoch != -1:
+            raise not_in_version("FetchPartition.last_fetched_epoch")
+        out += _pack_iqi(partitions_item.partition, partitions_item.fetch_offset, partitions_item.partition_max_bytes)
 
 
 def _decode_fetch_request_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[FetchRequest, int]:
     replica_id, max_wait_ms, min_bytes, topics_count = _unpack_iiii(buf, pos)
     pos += 16
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[FetchTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_fetch_topic_v0(buf, pos, budget)
@@ -407,7 +414,10 @@ def _encode_fetch_request_v0(msg: FetchRequest, out: WireBuffer) -> None:
 def _decode_fetch_request_v3(buf: memoryview, pos: int, budget: Budget) -> tuple[FetchRequest, int]:
     replica_id, max_wait_ms, min_bytes, max_bytes, topics_count = _unpack_iiiii(buf, pos)
     pos += 20
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[FetchTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_fetch_topic_v0(buf, pos, budget)
@@ -426,7 +436,10 @@ def _encode_fetch_request_v3(msg: FetchRequest, out: WireBuffer) -> None:
 def _decode_fetch_request_v4(buf: memoryview, pos: int, budget: Budget) -> tuple[FetchRequest, int]:
     replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, topics_count = _unpack_iiiibi(buf, pos)
     pos += 21
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[FetchTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_fetch_topic_v0(buf, pos, budget)
@@ -444,40 +457,62 @@ def _encode_fetch_request_v4(msg: FetchRequest, out: WireBuffer) -> None:
         _encode_fetch_topic_v0(topics_item, out)
 
 
-def _decode_fetch_partition_v5(buf: memoryview, pos: int, budget: Budget) -> tuple[FetchPartition, int]:
-    partition, fetch_offset, log_start_offset, partition_max_bytes = _unpack_iqqi(buf, pos)
-    return FetchPartition(partition, -1, fetch_offset, -1, log_start_offset, partition_max_bytes), pos + 24
-
-
-def _encode_fetch_partition_v5(msg: FetchPartition, out: WireBuffer) -> None:
-    if msg.last_fetched_epoch != -1:
-        raise not_in_version("FetchPartition.last_fetched_epoch")
-    out += _pack_iqqi(msg.partition, msg.fetch_offset, msg.log_start_offset, msg.partition_max_bytes)
-
-
 def _decode_fetch_topic_v5(buf: memoryview, pos: int, budget: Budget) -> tuple[FetchTopic, int]:
-    topic, pos = read_string(buf, pos)
+    (topic_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + topic_length
+    if topic_length < 0 or end > len(buf):
+        raise wrong_length("string", topic_length, pos, buf)
+    topic = str(buf[pos:end], "utf-8")
+    pos = end
     (partitions_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partitions_count, len(buf) - pos, 24, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 24 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 24, budget)
+    budget.elements_left = elements_left
     partitions: list[FetchPartition] = []
     for _ in range(partitions_count):
-        partitions_item, pos = _decode_fetch_partition_v5(buf, pos, budget)
-        partitions.append(partitions_item)
+        partitions_partition, partitions_fetch_offset, partitions_log_start_offset, partitions_partition_max_bytes = (
+            _unpack_iqqi(buf, pos)
+        )
+        pos += 24
+        partitions.append(
+            FetchPartition(
+                partitions_partition,
+                -1,
+                partitions_fetch_offset,
+                -1,
+                partitions_log_start_offset,
+                partitions_partition_max_bytes,
+            )
+        )
     return FetchTopic(topic, partitions), pos
 
 
 def _encode_fetch_topic_v5(msg: FetchTopic, out: WireBuffer) -> None:
-    write_string(msg.topic, out)
+    topic_bytes = msg.topic.encode()
+    out += _pack_h(len(topic_bytes))
+    out += topic_bytes
     out += _pack_i(len(msg.partitions))
     for partitions_item in msg.partitions:
-        _encode_fetch_partition_v5(partitions_item, out)
+        if partitions_item.last_fetched_epoch != -1:
+            raise not_in_version("FetchPartition.last_fetched_epoch")
+        out += _pack_iqqi(
+            partitions_item.partition,
+            partitions_item.fetch_offset,
+            partitions_item.log_start_offset,
+            partitions_item.partition_max_bytes,
+        )
 
 
 def _decode_fetch_request_v5(buf: memoryview, pos: int, budget: Budget) -> tuple[FetchRequest, int]:
     replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, topics_count = _unpack_iiiibi(buf, pos)
     pos += 21
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[FetchTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_fetch_topic_v5(buf, pos, budget)
@@ -496,17 +531,28 @@ def _encode_fetch_request_v5(msg: FetchRequest, out: WireBuffer) -> None:
 
 
 def _decode_forgotten_topic_v7(buf: memoryview, pos: int, budget: Budget) -> tuple[ForgottenTopic, int]:
-    topic, pos = read_string(buf, pos)
+    (topic_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + topic_length
+    if topic_length < 0 or end > len(buf):
+        raise wrong_length("string", topic_length, pos, buf)
+    topic = str(buf[pos:end], "utf-8")
+    pos = end
     (partitions_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partitions_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 4 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     partitions = read_int32s(buf, pos, partitions_count)
     pos += 4 * partitions_count
     return ForgottenTopic(topic, partitions), pos
 
 
 def _encode_forgotten_topic_v7(msg: ForgottenTopic, out: WireBuffer) -> None:
-    write_string(msg.topic, out)
+    topic_bytes = msg.topic.encode()
+    out += _pack_h(len(topic_bytes))
+    out += topic_bytes
     out += _pack_i(len(msg.partitions))
     write_int32s(msg.partitions, out)
 
@@ -516,14 +562,20 @@ def _decode_fetch_request_v7(buf: memoryview, pos: int, budget: Budget) -> tuple
         _unpack_iiiibiii(buf, pos)
     )
     pos += 29
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[FetchTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_fetch_topic_v5(buf, pos, budget)
         topics.append(topics_item)
     (forgotten_topics_data_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(forgotten_topics_data_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - forgotten_topics_data_count
+    if forgotten_topics_data_count < 0 or elements_left < 0 or forgotten_topics_data_count * 6 > len(buf) - pos:
+        check_count(forgotten_topics_data_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     forgotten_topics_data: list[ForgottenTopic] = []
     for _ in range(forgotten_topics_data_count):
         forgotten_topics_data_item, pos = _decode_forgotten_topic_v7(buf, pos, budget)
@@ -560,38 +612,58 @@ def _encode_fetch_request_v7(msg: FetchRequest, out: WireBuffer) -> None:
         _encode_forgotten_topic_v7(forgotten_topics_data_item, out)
 
 
-def _decode_fetch_partition_v9(buf: memoryview, pos: int, budget: Budget) -> tuple[FetchPartition, int]:
-    partition, current_leader_epoch, fetch_offset, log_start_offset, partition_max_bytes = _unpack_iiqqi(buf, pos)
-    return FetchPartition(
-        partition, current_leader_epoch, fetch_offset, -1, log_start_offset, partition_max_bytes
-    ), pos + 28
-
-
-def _encode_fetch_partition_v9(msg: FetchPartition, out: WireBuffer) -> None:
-    if msg.last_fetched_epoch != -1:
-        raise not_in_version("FetchPartition.last_fetched_epoch")
-    out += _pack_iiqqi(
-        msg.partition, msg.current_leader_epoch, msg.fetch_offset, msg.log_start_offset, msg.partition_max_bytes
-    )
-
-
 def _decode_fetch_topic_v9(buf: memoryview, pos: int, budget: Budget) -> tuple[FetchTopic, int]:
-    topic, pos = read_string(buf, pos)
+    (topic_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + topic_length
+    if topic_length < 0 or end > len(buf):
+        raise wrong_length("string", topic_length, pos, buf)
+    topic = str(buf[pos:end], "utf-8")
+    pos = end
     (partitions_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partitions_count, len(buf) - pos, 28, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 28 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 28, budget)
+    budget.elements_left = elements_left
     partitions: list[FetchPartition] = []
     for _ in range(partitions_count):
-        partitions_item, pos = _decode_fetch_partition_v9(buf, pos, budget)
-        partitions.append(partitions_item)
+        (
+            partitions_partition,
+            partitions_current_leader_epoch,
+            partitions_fetch_offset,
+            partitions_log_start_offset,
+            partitions_partition_max_bytes,
+        ) = _unpack_iiqqi(buf, pos)
+        pos += 28
+        partitions.append(
+            FetchPartition(
+                partitions_partition,
+                partitions_current_leader_epoch,
+                partitions_fetch_offset,
+                -1,
+                partitions_log_start_offset,
+                partitions_partition_max_bytes,
+            )
+        )
     return FetchTopic(topic, partitions), pos
 
 
 def _encode_fetch_topic_v9(msg: FetchTopic, out: WireBuffer) -> None:
-    write_string(msg.topic, out)
+    topic_bytes = msg.topic.encode()
+    out += _pack_h(len(topic_bytes))
+    out += topic_bytes
     out += _pack_i(len(msg.partitions))
     for partitions_item in msg.partitions:
-        _encode_fetch_partition_v9(partitions_item, out)
+        if partitions_item.last_fetched_epoch != -1:
+            raise not_in_version("FetchPartition.last_fetched_epoch")
+        out += _pack_iiqqi(
+            partitions_item.partition,
+            partitions_item.current_leader_epoch,
+            partitions_item.fetch_offset,
+            partitions_item.log_start_offset,
+            partitions_item.partition_max_bytes,
+        )
 
 
 def _decode_fetch_request_v9(buf: memoryview, pos: int, budget: Budget) -> tuple[FetchRequest, int]:
@@ -599,14 +671,20 @@ def _decode_fetch_request_v9(buf: memoryview, pos: int, budget: Budget) -> tuple
         _unpack_iiiibiii(buf, pos)
     )
     pos += 29
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[FetchTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_fetch_topic_v9(buf, pos, budget)
         topics.append(topics_item)
     (forgotten_topics_data_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(forgotten_topics_data_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - forgotten_topics_data_count
+    if forgotten_topics_data_count < 0 or elements_left < 0 or forgotten_topics_data_count * 6 > len(buf) - pos:
+        check_count(forgotten_topics_data_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     forgotten_topics_data: list[ForgottenTopic] = []
     for _ in range(forgotten_topics_data_count):
         forgotten_topics_data_item, pos = _decode_forgotten_topic_v7(buf, pos, budget)
@@ -648,19 +726,31 @@ def _decode_fetch_request_v11(buf: memoryview, pos: int, budget: Budget) -> tupl
         _unpack_iiiibiii(buf, pos)
     )
     pos += 29
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[FetchTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_fetch_topic_v9(buf, pos, budget)
         topics.append(topics_item)
     (forgotten_topics_data_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(forgotten_topics_data_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - forgotten_topics_data_count
+    if forgotten_topics_data_count < 0 or elements_left < 0 or forgotten_topics_data_count * 6 > len(buf) - pos:
+        check_count(forgotten_topics_data_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     forgotten_topics_data: list[ForgottenTopic] = []
     for _ in range(forgotten_topics_data_count):
         forgotten_topics_data_item, pos = _decode_forgotten_topic_v7(buf, pos, budget)
         forgotten_topics_data.append(forgotten_topics_data_item)
-    rack_id, pos = read_string(buf, pos)
+    (rack_id_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + rack_id_length
+    if rack_id_length < 0 or end > len(buf):
+        raise wrong_length("string", rack_id_length, pos, buf)
+    rack_id = str(buf[pos:end], "utf-8")
+    pos = end
     return FetchRequest(
         None,
         replica_id,
@@ -692,7 +782,9 @@ def _encode_fetch_request_v11(msg: FetchRequest, out: WireBuffer) -> None:
     out += _pack_i(len(msg.forgotten_topics_data))
     for forgotten_topics_data_item in msg.forgotten_topics_data:
         _encode_forgotten_topic_v7(forgotten_topics_data_item, out)
-    write_string(msg.rack_id, out)
+    rack_id_bytes = msg.rack_id.encode()
+    out += _pack_h(len(rack_id_bytes))
+    out += rack_id_bytes
 
 
 def _decode_fetch_partition_v12(buf: memoryview, pos: int, budget: Budget) -> tuple[FetchPartition, int]:
@@ -822,50 +914,75 @@ def _encode_fetch_request_v12(msg: FetchRequest, out: WireBuffer) -> None:
     write_tagged_fields(tagged, out)
 
 
-def _decode_partition_data_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[PartitionData, int]:
-    partition_index, error_code, high_watermark, records_length = _unpack_ihqi(buf, pos)
-    records, pos = take_nullable_records(buf, pos + 18, records_length)
-    return PartitionData(
-        partition_index, error_code, high_watermark, -1, -1, EpochEndOffset(), LeaderIdAndEpoch(), [], -1, records
-    ), pos
-
-
-def _encode_partition_data_v0(msg: PartitionData, out: WireBuffer) -> None:
-    if msg.diverging_epoch.epoch != -1 or msg.diverging_epoch.end_offset != -1:
-        raise not_in_version("PartitionData.diverging_epoch")
-    if msg.current_leader.leader_id != -1 or msg.current_leader.leader_epoch != -1:
-        raise not_in_version("PartitionData.current_leader")
-    if msg.preferred_read_replica != -1:
-        raise not_in_version("PartitionData.preferred_read_replica")
-    out += _pack_ihq(msg.partition_index, msg.error_code, msg.high_watermark)
-    write_nullable_records(msg.records, out)
-
-
 def _decode_fetchable_topic_response_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[FetchableTopicResponse, int]:
-    topic, pos = read_string(buf, pos)
+    (topic_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + topic_length
+    if topic_length < 0 or end > len(buf):
+        raise wrong_length("string", topic_length, pos, buf)
+    topic = str(buf[pos:end], "utf-8")
+    pos = end
     (partitions_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partitions_count, len(buf) - pos, 18, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 18 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 18, budget)
+    budget.elements_left = elements_left
     partitions: list[PartitionData] = []
     for _ in range(partitions_count):
-        partitions_item, pos = _decode_partition_data_v0(buf, pos, budget)
-        partitions.append(partitions_item)
+        partitions_partition_index, partitions_error_code, partitions_high_watermark, partitions_records_length = (
+            _unpack_ihqi(buf, pos)
+        )
+        pos += 18
+        partitions_records: Records | None = None
+        if partitions_records_length >= 0:
+            end = pos + partitions_records_length
+            if end > len(buf):
+                raise wrong_length("records", partitions_records_length, pos, buf)
+            partitions_records = buf[pos:end]
+            pos = end
+        partitions.append(
+            PartitionData(
+                partitions_partition_index,
+                partitions_error_code,
+                partitions_high_watermark,
+                -1,
+                -1,
+                EpochEndOffset(),
+                LeaderIdAndEpoch(),
+                [],
+                -1,
+                partitions_records,
+            )
+        )
     return FetchableTopicResponse(topic, partitions), pos
 
 
 def _encode_fetchable_topic_response_v0(msg: FetchableTopicResponse, out: WireBuffer) -> None:
-    write_string(msg.topic, out)
+    topic_bytes = msg.topic.encode()
+    out += _pack_h(len(topic_bytes))
+    out += topic_bytes
     out += _pack_i(len(msg.partitions))
     for partitions_item in msg.partitions:
-        _encode_partition_data_v0(partitions_item, out)
+        if partitions_item.diverging_epoch.epoch != -1 or partitions_item.diverging_epoch.end_offset != -1:
+            raise not_in_version("PartitionData.diverging_epoch")
+        if partitions_item.current_leader.leader_id != -1 or partitions_item.current_leader.leader_epoch != -1:
+            raise not_in_version("PartitionData.current_leader")
+        if partitions_item.preferred_read_replica != -1:
+            raise not_in_version("PartitionData.preferred_read_replica")
+        out += _pack_ihq(partitions_item.partition_index, partitions_item.error_code, partitions_item.high_watermark)
+        write_nullable_records(partitions_item.records, out)
 
 
 def _decode_fetch_response_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[FetchResponse, int]:
     (responses_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(responses_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - responses_count
+    if responses_count < 0 or elements_left < 0 or responses_count * 6 > len(buf) - pos:
+        check_count(responses_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     responses: list[FetchableTopicResponse] = []
     for _ in range(responses_count):
         responses_item, pos = _decode_fetchable_topic_response_v0(buf, pos, budget)
@@ -884,7 +1001,10 @@ def _encode_fetch_response_v0(msg: FetchResponse, out: WireBuffer) -> None:
 def _decode_fetch_response_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[FetchResponse, int]:
     throttle_time_ms, responses_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(responses_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - responses_count
+    if responses_count < 0 or elements_left < 0 or responses_count * 6 > len(buf) - pos:
+        check_count(responses_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     responses: list[FetchableTopicResponse] = []
     for _ in range(responses_count):
         responses_item, pos = _decode_fetchable_topic_response_v0(buf, pos, budget)
@@ -900,15 +1020,6 @@ def _encode_fetch_response_v1(msg: FetchResponse, out: WireBuffer) -> None:
         _encode_fetchable_topic_response_v0(responses_item, out)
 
 
-def _decode_aborted_transaction_v4(buf: memoryview, pos: int, budget: Budget) -> tuple[AbortedTransaction, int]:
-    producer_id, first_offset = _unpack_qq(buf, pos)
-    return AbortedTransaction(producer_id, first_offset), pos + 16
-
-
-def _encode_aborted_transaction_v4(msg: AbortedTransaction, out: WireBuffer) -> None:
-    out += _pack_qq(msg.producer_id, msg.first_offset)
-
-
 def _decode_partition_data_v4(buf: memoryview, pos: int, budget: Budget) -> tuple[PartitionData, int]:
     partition_index, error_code, high_watermark, last_stable_offset, aborted_transactions_count = _unpack_ihqqi(
         buf, pos
@@ -916,12 +1027,26 @@ def _decode_partition_data_v4(buf: memoryview, pos: int, budget: Budget) -> tupl
     pos += 26
     aborted_transactions: list[AbortedTransaction] | None = None
     if aborted_transactions_count >= 0:
-        check_count(aborted_transactions_count, len(buf) - pos, 16, budget)
+        elements_left = budget.elements_left - aborted_transactions_count
+        if aborted_transactions_count < 0 or elements_left < 0 or aborted_transactions_count * 16 > len(buf) - pos:
+            check_count(aborted_transactions_count, len(buf) - pos, 16, budget)
+        budget.elements_left = elements_left
         aborted_transactions = []
         for _ in range(aborted_transactions_count):
-            aborted_transactions_item, pos = _decode_aborted_transaction_v4(buf, pos, budget)
-            aborted_transactions.append(aborted_transactions_item)
-    records, pos = read_nullable_records(buf, pos)
+            aborted_transactions_producer_id, aborted_transactions_first_offset = _unpack_qq(buf, pos)
+            pos += 16
+            aborted_transactions.append(
+                AbortedTransaction(aborted_transactions_producer_id, aborted_transactions_first_offset)
+            )
+    (records_length,) = _unpack_i(buf, pos)
+    pos += 4
+    records: Records | None = None
+    if records_length >= 0:
+        end = pos + records_length
+        if end > len(buf):
+            raise wrong_length("records", records_length, pos, buf)
+        records = buf[pos:end]
+        pos = end
     return PartitionData(
         partition_index,
         error_code,
@@ -952,17 +1077,26 @@ def _encode_partition_data_v4(msg: PartitionData, out: WireBuffer) -> None:
     )
     if msg.aborted_transactions:
         for aborted_transactions_item in msg.aborted_transactions:
-            _encode_aborted_transaction_v4(aborted_transactions_item, out)
+            out += _pack_qq(aborted_transactions_item.producer_id, aborted_transactions_item.first_offset)
     write_nullable_records(msg.records, out)
 
 
 def _decode_fetchable_topic_response_v4(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[FetchableTopicResponse, int]:
-    topic, pos = read_string(buf, pos)
+    (topic_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + topic_length
+    if topic_length < 0 or end > len(buf):
+        raise wrong_length("string", topic_length, pos, buf)
+    topic = str(buf[pos:end], "utf-8")
+    pos = end
     (partitions_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partitions_count, len(buf) - pos, 30, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 30 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 30, budget)
+    budget.elements_left = elements_left
     partitions: list[PartitionData] = []
     for _ in range(partitions_count):
         partitions_item, pos = _decode_partition_data_v4(buf, pos, budget)
@@ -971,7 +1105,9 @@ def _decode_fetchable_topic_response_v4(
 
 
 def _encode_fetchable_topic_response_v4(msg: FetchableTopicResponse, out: WireBuffer) -> None:
-    write_string(msg.topic, out)
+    topic_bytes = msg.topic.encode()
+    out += _pack_h(len(topic_bytes))
+    out += topic_bytes
     out += _pack_i(len(msg.partitions))
     for partitions_item in msg.partitions:
         _encode_partition_data_v4(partitions_item, out)
@@ -980,7 +1116,10 @@ def _encode_fetchable_topic_response_v4(msg: FetchableTopicResponse, out: WireBu
 def _decode_fetch_response_v4(buf: memoryview, pos: int, budget: Budget) -> tuple[FetchResponse, int]:
     throttle_time_ms, responses_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(responses_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - responses_count
+    if responses_count < 0 or elements_left < 0 or responses_count * 6 > len(buf) - pos:
+        check_count(responses_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     responses: list[FetchableTopicResponse] = []
     for _ in range(responses_count):
         responses_item, pos = _decode_fetchable_topic_response_v4(buf, pos, budget)
@@ -1003,12 +1142,26 @@ def _decode_partition_data_v5(buf: memoryview, pos: int, budget: Budget) -> tupl
     pos += 34
     aborted_transactions: list[AbortedTransaction] | None = None
     if aborted_transactions_count >= 0:
-        check_count(aborted_transactions_count, len(buf) - pos, 16, budget)
+        elements_left = budget.elements_left - aborted_transactions_count
+        if aborted_transactions_count < 0 or elements_left < 0 or aborted_transactions_count * 16 > len(buf) - pos:
+            check_count(aborted_transactions_count, len(buf) - pos, 16, budget)
+        budget.elements_left = elements_left
         aborted_transactions = []
         for _ in range(aborted_transactions_count):
-            aborted_transactions_item, pos = _decode_aborted_transaction_v4(buf, pos, budget)
-            aborted_transactions.append(aborted_transactions_item)
-    records, pos = read_nullable_records(buf, pos)
+            aborted_transactions_producer_id, aborted_transactions_first_offset = _unpack_qq(buf, pos)
+            pos += 16
+            aborted_transactions.append(
+                AbortedTransaction(aborted_transactions_producer_id, aborted_transactions_first_offset)
+            )
+    (records_length,) = _unpack_i(buf, pos)
+    pos += 4
+    records: Records | None = None
+    if records_length >= 0:
+        end = pos + records_length
+        if end > len(buf):
+            raise wrong_length("records", records_length, pos, buf)
+        records = buf[pos:end]
+        pos = end
     return PartitionData(
         partition_index,
         error_code,
@@ -1040,17 +1193,26 @@ def _encode_partition_data_v5(msg: PartitionData, out: WireBuffer) -> None:
     )
     if msg.aborted_transactions:
         for aborted_transactions_item in msg.aborted_transactions:
-            _encode_aborted_transaction_v4(aborted_transactions_item, out)
+            out += _pack_qq(aborted_transactions_item.producer_id, aborted_transactions_item.first_offset)
     write_nullable_records(msg.records, out)
 
 
 def _decode_fetchable_topic_response_v5(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[FetchableTopicResponse, int]:
-    topic, pos = read_string(buf, pos)
+    (topic_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + topic_length
+    if topic_length < 0 or end > len(buf):
+        raise wrong_length("string", topic_length, pos, buf)
+    topic = str(buf[pos:end], "utf-8")
+    pos = end
     (partitions_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partitions_count, len(buf) - pos, 38, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 38 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 38, budget)
+    budget.elements_left = elements_left
     partitions: list[PartitionData] = []
     for _ in range(partitions_count):
         partitions_item, pos = _decode_partition_data_v5(buf, pos, budget)
@@ -1059,7 +1221,9 @@ def _decode_fetchable_topic_response_v5(
 
 
 def _encode_fetchable_topic_response_v5(msg: FetchableTopicResponse, out: WireBuffer) -> None:
-    write_string(msg.topic, out)
+    topic_bytes = msg.topic.encode()
+    out += _pack_h(len(topic_bytes))
+    out += topic_bytes
     out += _pack_i(len(msg.partitions))
     for partitions_item in msg.partitions:
         _encode_partition_data_v5(partitions_item, out)
@@ -1068,7 +1232,10 @@ def _encode_fetchable_topic_response_v5(msg: FetchableTopicResponse, out: WireBu
 def _decode_fetch_response_v5(buf: memoryview, pos: int, budget: Budget) -> tuple[FetchResponse, int]:
     throttle_time_ms, responses_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(responses_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - responses_count
+    if responses_count < 0 or elements_left < 0 or responses_count * 6 > len(buf) - pos:
+        check_count(responses_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     responses: list[FetchableTopicResponse] = []
     for _ in range(responses_count):
         responses_item, pos = _decode_fetchable_topic_response_v5(buf, pos, budget)
@@ -1087,7 +1254,10 @@ def _encode_fetch_response_v5(msg: FetchResponse, out: WireBuffer) -> None:
 def _decode_fetch_response_v7(buf: memoryview, pos: int, budget: Budget) -> tuple[FetchResponse, int]:
     throttle_time_ms, error_code, session_id, responses_count = _unpack_ihii(buf, pos)
     pos += 14
-    check_count(responses_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - responses_count
+    if responses_count < 0 or elements_left < 0 or responses_count * 6 > len(buf) - pos:
+        check_count(responses_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     responses: list[FetchableTopicResponse] = []
     for _ in range(responses_count):
         responses_item, pos = _decode_fetchable_topic_response_v5(buf, pos, budget)
@@ -1108,13 +1278,26 @@ def _decode_partition_data_v11(buf: memoryview, pos: int, budget: Budget) -> tup
     pos += 34
     aborted_transactions: list[AbortedTransaction] | None = None
     if aborted_transactions_count >= 0:
-        check_count(aborted_transactions_count, len(buf) - pos, 16, budget)
+        elements_left = budget.elements_left - aborted_transactions_count
+        if aborted_transactions_count < 0 or elements_left < 0 or aborted_transactions_count * 16 > len(buf) - pos:
+            check_count(aborted_transactions_count, len(buf) - pos, 16, budget)
+        budget.elements_left = elements_left
         aborted_transactions = []
         for _ in range(aborted_transactions_count):
-            aborted_transactions_item, pos = _decode_aborted_transaction_v4(buf, pos, budget)
-            aborted_transactions.append(aborted_transactions_item)
+            aborted_transactions_producer_id, aborted_transactions_first_offset = _unpack_qq(buf, pos)
+            pos += 16
+            aborted_transactions.append(
+                AbortedTransaction(aborted_transactions_producer_id, aborted_transactions_first_offset)
+            )
     preferred_read_replica, records_length = _unpack_ii(buf, pos)
-    records, pos = take_nullable_records(buf, pos + 8, records_length)
+    pos += 8
+    records: Records | None = None
+    if records_length >= 0:
+        end = pos + records_length
+        if end > len(buf):
+            raise wrong_length("records", records_length, pos, buf)
+        records = buf[pos:end]
+        pos = end
     return PartitionData(
         partition_index,
         error_code,
@@ -1144,7 +1327,7 @@ def _encode_partition_data_v11(msg: PartitionData, out: WireBuffer) -> None:
     )
     if msg.aborted_transactions:
         for aborted_transactions_item in msg.aborted_transactions:
-            _encode_aborted_transaction_v4(aborted_transactions_item, out)
+            out += _pack_qq(aborted_transactions_item.producer_id, aborted_transactions_item.first_offset)
     out += _pack_i(msg.preferred_read_replica)
     write_nullable_records(msg.records, out)
 
@@ -1152,10 +1335,19 @@ def _encode_partition_data_v11(msg: PartitionData, out: WireBuffer) -> None:
 def _decode_fetchable_topic_response_v11(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[FetchableTopicResponse, int]:
-    topic, pos = read_string(buf, pos)
+    (topic_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + topic_length
+    if topic_length < 0 or end > len(buf):
+        raise wrong_length("string", topic_length, pos, buf)
+    topic = str(buf[pos:end], "utf-8")
+    pos = end
     (partitions_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partitions_count, len(buf) - pos, 42, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 42 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 42, budget)
+    budget.elements_left = elements_left
     partitions: list[PartitionData] = []
     for _ in range(partitions_count):
         partitions_item, pos = _decode_partition_data_v11(buf, pos, budget)
@@ -1164,7 +1356,9 @@ def _decode_fetchable_topic_response_v11(
 
 
 def _encode_fetchable_topic_response_v11(msg: FetchableTopicResponse, out: WireBuffer) -> None:
-    write_string(msg.topic, out)
+    topic_bytes = msg.topic.encode()
+    out += _pack_h(len(topic_bytes))
+    out += topic_bytes
     out += _pack_i(len(msg.partitions))
     for partitions_item in msg.partitions:
         _encode_partition_data_v11(partitions_item, out)
@@ -1173,7 +1367,10 @@ def _encode_fetchable_topic_response_v11(msg: FetchableTopicResponse, out: WireB
 def _decode_fetch_response_v11(buf: memoryview, pos: int, budget: Budget) -> tuple[FetchResponse, int]:
     throttle_time_ms, error_code, session_id, responses_count = _unpack_ihii(buf, pos)
     pos += 14
-    check_count(responses_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - responses_count
+    if responses_count < 0 or elements_left < 0 or responses_count * 6 > len(buf) - pos:
+        check_count(responses_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     responses: list[FetchableTopicResponse] = []
     for _ in range(responses_count):
         responses_item, pos = _decode_fetchable_topic_response_v11(buf, pos, budget)

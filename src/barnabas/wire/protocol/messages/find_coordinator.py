@@ -19,23 +19,22 @@ from barnabas.wire.protocol.wire import (
     not_in_version,
     read_compact_nullable_string,
     read_compact_string,
-    read_string,
     skip_tagged_fields,
-    take_nullable_string,
-    take_string,
     write_compact_nullable_string,
     write_compact_string,
     write_nullable_string,
-    write_string,
+    wrong_length,
 )
 
 _pack_b = Struct(">b").pack
 _pack_bB = Struct(">bB").pack
+_pack_h = Struct(">h").pack
 _pack_hih = Struct(">hih").pack
 _pack_i = Struct(">i").pack
 _pack_iB = Struct(">iB").pack
 _pack_ih = Struct(">ih").pack
 _unpack_b = Struct(">b").unpack_from
+_unpack_h = Struct(">h").unpack_from
 _unpack_hih = Struct(">hih").unpack_from
 _unpack_i = Struct(">i").unpack_from
 _unpack_ih = Struct(">ih").unpack_from
@@ -108,26 +107,42 @@ class FindCoordinatorResponse(Message):
 def _decode_find_coordinator_request_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[FindCoordinatorRequest, int]:
-    key, pos = read_string(buf, pos)
+    (key_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + key_length
+    if key_length < 0 or end > len(buf):
+        raise wrong_length("string", key_length, pos, buf)
+    key = str(buf[pos:end], "utf-8")
+    pos = end
     return FindCoordinatorRequest(key), pos
 
 
 def _encode_find_coordinator_request_v0(msg: FindCoordinatorRequest, out: WireBuffer) -> None:
     if msg.key_type != 0:
         raise not_in_version("FindCoordinatorRequest.key_type")
-    write_string(msg.key, out)
+    key_bytes = msg.key.encode()
+    out += _pack_h(len(key_bytes))
+    out += key_bytes
 
 
 def _decode_find_coordinator_request_v1(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[FindCoordinatorRequest, int]:
-    key, pos = read_string(buf, pos)
+    (key_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + key_length
+    if key_length < 0 or end > len(buf):
+        raise wrong_length("string", key_length, pos, buf)
+    key = str(buf[pos:end], "utf-8")
+    pos = end
     (key_type,) = _unpack_b(buf, pos)
     return FindCoordinatorRequest(key, key_type), pos + 1
 
 
 def _encode_find_coordinator_request_v1(msg: FindCoordinatorRequest, out: WireBuffer) -> None:
-    write_string(msg.key, out)
+    key_bytes = msg.key.encode()
+    out += _pack_h(len(key_bytes))
+    out += key_bytes
     out += _pack_b(msg.key_type)
 
 
@@ -151,7 +166,12 @@ def _decode_find_coordinator_response_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[FindCoordinatorResponse, int]:
     error_code, node_id, host_length = _unpack_hih(buf, pos)
-    host, pos = take_string(buf, pos + 8, host_length)
+    pos += 8
+    end = pos + host_length
+    if host_length < 0 or end > len(buf):
+        raise wrong_length("string", host_length, pos, buf)
+    host = str(buf[pos:end], "utf-8")
+    pos = end
     (port,) = _unpack_i(buf, pos)
     return FindCoordinatorResponse(0, error_code, "", node_id, host, port), pos + 4
 
@@ -167,9 +187,21 @@ def _decode_find_coordinator_response_v1(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[FindCoordinatorResponse, int]:
     throttle_time_ms, error_code, error_message_length = _unpack_ihh(buf, pos)
-    error_message, pos = take_nullable_string(buf, pos + 8, error_message_length)
+    pos += 8
+    error_message: str | None = None
+    if error_message_length >= 0:
+        end = pos + error_message_length
+        if end > len(buf):
+            raise wrong_length("string", error_message_length, pos, buf)
+        error_message = str(buf[pos:end], "utf-8")
+        pos = end
     node_id, host_length = _unpack_ih(buf, pos)
-    host, pos = take_string(buf, pos + 6, host_length)
+    pos += 6
+    end = pos + host_length
+    if host_length < 0 or end > len(buf):
+        raise wrong_length("string", host_length, pos, buf)
+    host = str(buf[pos:end], "utf-8")
+    pos = end
     (port,) = _unpack_i(buf, pos)
     return FindCoordinatorResponse(throttle_time_ms, error_code, error_message, node_id, host, port), pos + 4
 

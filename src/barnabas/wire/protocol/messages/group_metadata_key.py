@@ -8,9 +8,13 @@ Source: implementation page, consumer offset tracking; KIP-98 for transactions.
 from __future__ import annotations
 
 from collections.abc import Callable
+from struct import Struct
 from typing import ClassVar
 
-from barnabas.wire.protocol.wire import Budget, Message, WireBuffer, read_string, write_string
+from barnabas.wire.protocol.wire import Budget, Message, WireBuffer, wrong_length
+
+_pack_h = Struct(">h").pack
+_unpack_h = Struct(">h").unpack_from
 
 
 class GroupMetadataKey(Message):
@@ -34,12 +38,20 @@ class GroupMetadataKey(Message):
 
 
 def _decode_group_metadata_key_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[GroupMetadataKey, int]:
-    group, pos = read_string(buf, pos)
+    (group_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + group_length
+    if group_length < 0 or end > len(buf):
+        raise wrong_length("string", group_length, pos, buf)
+    group = str(buf[pos:end], "utf-8")
+    pos = end
     return GroupMetadataKey(group), pos
 
 
 def _encode_group_metadata_key_v0(msg: GroupMetadataKey, out: WireBuffer) -> None:
-    write_string(msg.group, out)
+    group_bytes = msg.group.encode()
+    out += _pack_h(len(group_bytes))
+    out += group_bytes
 
 
 GroupMetadataKey.DECODERS = (_decode_group_metadata_key_v0,)

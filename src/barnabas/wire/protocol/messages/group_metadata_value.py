@@ -17,20 +17,17 @@ from barnabas.wire.protocol.wire import (
     Part,
     WireBuffer,
     check_count,
-    read_bytes,
-    read_nullable_string,
-    read_string,
     take_bytes,
-    take_nullable_string,
-    write_bytes,
     write_nullable_string,
-    write_string,
+    wrong_length,
 )
 
+_pack_h = Struct(">h").pack
 _pack_i = Struct(">i").pack
 _pack_ii = Struct(">ii").pack
 _pack_iii = Struct(">iii").pack
 _pack_qi = Struct(">qi").pack
+_unpack_h = Struct(">h").unpack_from
 _unpack_i = Struct(">i").unpack_from
 _unpack_ih = Struct(">ih").unpack_from
 _unpack_ii = Struct(">ii").unpack_from
@@ -111,174 +108,406 @@ class GroupMetadataValue(Message):
         self.members: list[MemberMetadata] = [] if members is None else members
 
 
-def _decode_member_metadata_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[MemberMetadata, int]:
-    member_id, pos = read_string(buf, pos)
-    client_id, pos = read_string(buf, pos)
-    client_host, pos = read_string(buf, pos)
-    session_timeout, subscription_length = _unpack_ii(buf, pos)
-    subscription, pos = take_bytes(buf, pos + 8, subscription_length)
-    assignment, pos = read_bytes(buf, pos)
-    return MemberMetadata(member_id, None, client_id, client_host, -1, session_timeout, subscription, assignment), pos
-
-
-def _encode_member_metadata_v0(msg: MemberMetadata, out: WireBuffer) -> None:
-    write_string(msg.member_id, out)
-    write_string(msg.client_id, out)
-    write_string(msg.client_host, out)
-    out += _pack_ii(msg.session_timeout, len(msg.subscription))
-    out += msg.subscription
-    write_bytes(msg.assignment, out)
-
-
 def _decode_group_metadata_value_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[GroupMetadataValue, int]:
-    protocol_type, pos = read_string(buf, pos)
+    (protocol_type_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + protocol_type_length
+    if protocol_type_length < 0 or end > len(buf):
+        raise wrong_length("string", protocol_type_length, pos, buf)
+    protocol_type = str(buf[pos:end], "utf-8")
+    pos = end
     generation, protocol_length = _unpack_ih(buf, pos)
-    protocol, pos = take_nullable_string(buf, pos + 6, protocol_length)
-    leader, pos = read_nullable_string(buf, pos)
+    pos += 6
+    protocol: str | None = None
+    if protocol_length >= 0:
+        end = pos + protocol_length
+        if end > len(buf):
+            raise wrong_length("string", protocol_length, pos, buf)
+        protocol = str(buf[pos:end], "utf-8")
+        pos = end
+    (leader_length,) = _unpack_h(buf, pos)
+    pos += 2
+    leader: str | None = None
+    if leader_length >= 0:
+        end = pos + leader_length
+        if end > len(buf):
+            raise wrong_length("string", leader_length, pos, buf)
+        leader = str(buf[pos:end], "utf-8")
+        pos = end
     (members_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(members_count, len(buf) - pos, 18, budget)
+    elements_left = budget.elements_left - members_count
+    if members_count < 0 or elements_left < 0 or members_count * 18 > len(buf) - pos:
+        check_count(members_count, len(buf) - pos, 18, budget)
+    budget.elements_left = elements_left
     members: list[MemberMetadata] = []
     for _ in range(members_count):
-        members_item, pos = _decode_member_metadata_v0(buf, pos, budget)
-        members.append(members_item)
+        (members_member_id_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + members_member_id_length
+        if members_member_id_length < 0 or end > len(buf):
+            raise wrong_length("string", members_member_id_length, pos, buf)
+        members_member_id = str(buf[pos:end], "utf-8")
+        pos = end
+        (members_client_id_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + members_client_id_length
+        if members_client_id_length < 0 or end > len(buf):
+            raise wrong_length("string", members_client_id_length, pos, buf)
+        members_client_id = str(buf[pos:end], "utf-8")
+        pos = end
+        (members_client_host_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + members_client_host_length
+        if members_client_host_length < 0 or end > len(buf):
+            raise wrong_length("string", members_client_host_length, pos, buf)
+        members_client_host = str(buf[pos:end], "utf-8")
+        pos = end
+        members_session_timeout, members_subscription_length = _unpack_ii(buf, pos)
+        members_subscription, pos = take_bytes(buf, pos + 8, members_subscription_length)
+        (members_assignment_length,) = _unpack_i(buf, pos)
+        members_assignment, pos = take_bytes(buf, pos + 4, members_assignment_length)
+        members.append(
+            MemberMetadata(
+                members_member_id,
+                None,
+                members_client_id,
+                members_client_host,
+                -1,
+                members_session_timeout,
+                members_subscription,
+                members_assignment,
+            )
+        )
     return GroupMetadataValue(protocol_type, generation, protocol, leader, -1, members), pos
 
 
 def _encode_group_metadata_value_v0(msg: GroupMetadataValue, out: WireBuffer) -> None:
-    write_string(msg.protocol_type, out)
+    protocol_type_bytes = msg.protocol_type.encode()
+    out += _pack_h(len(protocol_type_bytes))
+    out += protocol_type_bytes
     out += _pack_i(msg.generation)
     write_nullable_string(msg.protocol, out)
     write_nullable_string(msg.leader, out)
     out += _pack_i(len(msg.members))
     for members_item in msg.members:
-        _encode_member_metadata_v0(members_item, out)
-
-
-def _decode_member_metadata_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[MemberMetadata, int]:
-    member_id, pos = read_string(buf, pos)
-    client_id, pos = read_string(buf, pos)
-    client_host, pos = read_string(buf, pos)
-    rebalance_timeout, session_timeout, subscription_length = _unpack_iii(buf, pos)
-    subscription, pos = take_bytes(buf, pos + 12, subscription_length)
-    assignment, pos = read_bytes(buf, pos)
-    return MemberMetadata(
-        member_id, None, client_id, client_host, rebalance_timeout, session_timeout, subscription, assignment
-    ), pos
-
-
-def _encode_member_metadata_v1(msg: MemberMetadata, out: WireBuffer) -> None:
-    write_string(msg.member_id, out)
-    write_string(msg.client_id, out)
-    write_string(msg.client_host, out)
-    out += _pack_iii(msg.rebalance_timeout, msg.session_timeout, len(msg.subscription))
-    out += msg.subscription
-    write_bytes(msg.assignment, out)
+        member_id_bytes = members_item.member_id.encode()
+        out += _pack_h(len(member_id_bytes))
+        out += member_id_bytes
+        client_id_bytes = members_item.client_id.encode()
+        out += _pack_h(len(client_id_bytes))
+        out += client_id_bytes
+        client_host_bytes = members_item.client_host.encode()
+        out += _pack_h(len(client_host_bytes))
+        out += client_host_bytes
+        out += _pack_ii(members_item.session_timeout, len(members_item.subscription))
+        out += members_item.subscription
+        out += _pack_i(len(members_item.assignment))
+        out += members_item.assignment
 
 
 def _decode_group_metadata_value_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[GroupMetadataValue, int]:
-    protocol_type, pos = read_string(buf, pos)
+    (protocol_type_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + protocol_type_length
+    if protocol_type_length < 0 or end > len(buf):
+        raise wrong_length("string", protocol_type_length, pos, buf)
+    protocol_type = str(buf[pos:end], "utf-8")
+    pos = end
     generation, protocol_length = _unpack_ih(buf, pos)
-    protocol, pos = take_nullable_string(buf, pos + 6, protocol_length)
-    leader, pos = read_nullable_string(buf, pos)
+    pos += 6
+    protocol: str | None = None
+    if protocol_length >= 0:
+        end = pos + protocol_length
+        if end > len(buf):
+            raise wrong_length("string", protocol_length, pos, buf)
+        protocol = str(buf[pos:end], "utf-8")
+        pos = end
+    (leader_length,) = _unpack_h(buf, pos)
+    pos += 2
+    leader: str | None = None
+    if leader_length >= 0:
+        end = pos + leader_length
+        if end > len(buf):
+            raise wrong_length("string", leader_length, pos, buf)
+        leader = str(buf[pos:end], "utf-8")
+        pos = end
     (members_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(members_count, len(buf) - pos, 22, budget)
+    elements_left = budget.elements_left - members_count
+    if members_count < 0 or elements_left < 0 or members_count * 22 > len(buf) - pos:
+        check_count(members_count, len(buf) - pos, 22, budget)
+    budget.elements_left = elements_left
     members: list[MemberMetadata] = []
     for _ in range(members_count):
-        members_item, pos = _decode_member_metadata_v1(buf, pos, budget)
-        members.append(members_item)
+        (members_member_id_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + members_member_id_length
+        if members_member_id_length < 0 or end > len(buf):
+            raise wrong_length("string", members_member_id_length, pos, buf)
+        members_member_id = str(buf[pos:end], "utf-8")
+        pos = end
+        (members_client_id_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + members_client_id_length
+        if members_client_id_length < 0 or end > len(buf):
+            raise wrong_length("string", members_client_id_length, pos, buf)
+        members_client_id = str(buf[pos:end], "utf-8")
+        pos = end
+        (members_client_host_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + members_client_host_length
+        if members_client_host_length < 0 or end > len(buf):
+            raise wrong_length("string", members_client_host_length, pos, buf)
+        members_client_host = str(buf[pos:end], "utf-8")
+        pos = end
+        members_rebalance_timeout, members_session_timeout, members_subscription_length = _unpack_iii(buf, pos)
+        members_subscription, pos = take_bytes(buf, pos + 12, members_subscription_length)
+        (members_assignment_length,) = _unpack_i(buf, pos)
+        members_assignment, pos = take_bytes(buf, pos + 4, members_assignment_length)
+        members.append(
+            MemberMetadata(
+                members_member_id,
+                None,
+                members_client_id,
+                members_client_host,
+                members_rebalance_timeout,
+                members_session_timeout,
+                members_subscription,
+                members_assignment,
+            )
+        )
     return GroupMetadataValue(protocol_type, generation, protocol, leader, -1, members), pos
 
 
 def _encode_group_metadata_value_v1(msg: GroupMetadataValue, out: WireBuffer) -> None:
-    write_string(msg.protocol_type, out)
+    protocol_type_bytes = msg.protocol_type.encode()
+    out += _pack_h(len(protocol_type_bytes))
+    out += protocol_type_bytes
     out += _pack_i(msg.generation)
     write_nullable_string(msg.protocol, out)
     write_nullable_string(msg.leader, out)
     out += _pack_i(len(msg.members))
     for members_item in msg.members:
-        _encode_member_metadata_v1(members_item, out)
+        member_id_bytes = members_item.member_id.encode()
+        out += _pack_h(len(member_id_bytes))
+        out += member_id_bytes
+        client_id_bytes = members_item.client_id.encode()
+        out += _pack_h(len(client_id_bytes))
+        out += client_id_bytes
+        client_host_bytes = members_item.client_host.encode()
+        out += _pack_h(len(client_host_bytes))
+        out += client_host_bytes
+        out += _pack_iii(members_item.rebalance_timeout, members_item.session_timeout, len(members_item.subscription))
+        out += members_item.subscription
+        out += _pack_i(len(members_item.assignment))
+        out += members_item.assignment
 
 
 def _decode_group_metadata_value_v2(buf: memoryview, pos: int, budget: Budget) -> tuple[GroupMetadataValue, int]:
-    protocol_type, pos = read_string(buf, pos)
+    (protocol_type_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + protocol_type_length
+    if protocol_type_length < 0 or end > len(buf):
+        raise wrong_length("string", protocol_type_length, pos, buf)
+    protocol_type = str(buf[pos:end], "utf-8")
+    pos = end
     generation, protocol_length = _unpack_ih(buf, pos)
-    protocol, pos = take_nullable_string(buf, pos + 6, protocol_length)
-    leader, pos = read_nullable_string(buf, pos)
+    pos += 6
+    protocol: str | None = None
+    if protocol_length >= 0:
+        end = pos + protocol_length
+        if end > len(buf):
+            raise wrong_length("string", protocol_length, pos, buf)
+        protocol = str(buf[pos:end], "utf-8")
+        pos = end
+    (leader_length,) = _unpack_h(buf, pos)
+    pos += 2
+    leader: str | None = None
+    if leader_length >= 0:
+        end = pos + leader_length
+        if end > len(buf):
+            raise wrong_length("string", leader_length, pos, buf)
+        leader = str(buf[pos:end], "utf-8")
+        pos = end
     current_state_timestamp, members_count = _unpack_qi(buf, pos)
     pos += 12
-    check_count(members_count, len(buf) - pos, 22, budget)
+    elements_left = budget.elements_left - members_count
+    if members_count < 0 or elements_left < 0 or members_count * 22 > len(buf) - pos:
+        check_count(members_count, len(buf) - pos, 22, budget)
+    budget.elements_left = elements_left
     members: list[MemberMetadata] = []
     for _ in range(members_count):
-        members_item, pos = _decode_member_metadata_v1(buf, pos, budget)
-        members.append(members_item)
+        (members_member_id_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + members_member_id_length
+        if members_member_id_length < 0 or end > len(buf):
+            raise wrong_length("string", members_member_id_length, pos, buf)
+        members_member_id = str(buf[pos:end], "utf-8")
+        pos = end
+        (members_client_id_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + members_client_id_length
+        if members_client_id_length < 0 or end > len(buf):
+            raise wrong_length("string", members_client_id_length, pos, buf)
+        members_client_id = str(buf[pos:end], "utf-8")
+        pos = end
+        (members_client_host_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + members_client_host_length
+        if members_client_host_length < 0 or end > len(buf):
+            raise wrong_length("string", members_client_host_length, pos, buf)
+        members_client_host = str(buf[pos:end], "utf-8")
+        pos = end
+        members_rebalance_timeout, members_session_timeout, members_subscription_length = _unpack_iii(buf, pos)
+        members_subscription, pos = take_bytes(buf, pos + 12, members_subscription_length)
+        (members_assignment_length,) = _unpack_i(buf, pos)
+        members_assignment, pos = take_bytes(buf, pos + 4, members_assignment_length)
+        members.append(
+            MemberMetadata(
+                members_member_id,
+                None,
+                members_client_id,
+                members_client_host,
+                members_rebalance_timeout,
+                members_session_timeout,
+                members_subscription,
+                members_assignment,
+            )
+        )
     return GroupMetadataValue(protocol_type, generation, protocol, leader, current_state_timestamp, members), pos
 
 
 def _encode_group_metadata_value_v2(msg: GroupMetadataValue, out: WireBuffer) -> None:
-    write_string(msg.protocol_type, out)
+    protocol_type_bytes = msg.protocol_type.encode()
+    out += _pack_h(len(protocol_type_bytes))
+    out += protocol_type_bytes
     out += _pack_i(msg.generation)
     write_nullable_string(msg.protocol, out)
     write_nullable_string(msg.leader, out)
     out += _pack_qi(msg.current_state_timestamp, len(msg.members))
     for members_item in msg.members:
-        _encode_member_metadata_v1(members_item, out)
-
-
-def _decode_member_metadata_v3(buf: memoryview, pos: int, budget: Budget) -> tuple[MemberMetadata, int]:
-    member_id, pos = read_string(buf, pos)
-    group_instance_id, pos = read_nullable_string(buf, pos)
-    client_id, pos = read_string(buf, pos)
-    client_host, pos = read_string(buf, pos)
-    rebalance_timeout, session_timeout, subscription_length = _unpack_iii(buf, pos)
-    subscription, pos = take_bytes(buf, pos + 12, subscription_length)
-    assignment, pos = read_bytes(buf, pos)
-    return MemberMetadata(
-        member_id,
-        group_instance_id,
-        client_id,
-        client_host,
-        rebalance_timeout,
-        session_timeout,
-        subscription,
-        assignment,
-    ), pos
-
-
-def _encode_member_metadata_v3(msg: MemberMetadata, out: WireBuffer) -> None:
-    write_string(msg.member_id, out)
-    write_nullable_string(msg.group_instance_id, out)
-    write_string(msg.client_id, out)
-    write_string(msg.client_host, out)
-    out += _pack_iii(msg.rebalance_timeout, msg.session_timeout, len(msg.subscription))
-    out += msg.subscription
-    write_bytes(msg.assignment, out)
+        member_id_bytes = members_item.member_id.encode()
+        out += _pack_h(len(member_id_bytes))
+        out += member_id_bytes
+        client_id_bytes = members_item.client_id.encode()
+        out += _pack_h(len(client_id_bytes))
+        out += client_id_bytes
+        client_host_bytes = members_item.client_host.encode()
+        out += _pack_h(len(client_host_bytes))
+        out += client_host_bytes
+        out += _pack_iii(members_item.rebalance_timeout, members_item.session_timeout, len(members_item.subscription))
+        out += members_item.subscription
+        out += _pack_i(len(members_item.assignment))
+        out += members_item.assignment
 
 
 def _decode_group_metadata_value_v3(buf: memoryview, pos: int, budget: Budget) -> tuple[GroupMetadataValue, int]:
-    protocol_type, pos = read_string(buf, pos)
+    (protocol_type_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + protocol_type_length
+    if protocol_type_length < 0 or end > len(buf):
+        raise wrong_length("string", protocol_type_length, pos, buf)
+    protocol_type = str(buf[pos:end], "utf-8")
+    pos = end
     generation, protocol_length = _unpack_ih(buf, pos)
-    protocol, pos = take_nullable_string(buf, pos + 6, protocol_length)
-    leader, pos = read_nullable_string(buf, pos)
+    pos += 6
+    protocol: str | None = None
+    if protocol_length >= 0:
+        end = pos + protocol_length
+        if end > len(buf):
+            raise wrong_length("string", protocol_length, pos, buf)
+        protocol = str(buf[pos:end], "utf-8")
+        pos = end
+    (leader_length,) = _unpack_h(buf, pos)
+    pos += 2
+    leader: str | None = None
+    if leader_length >= 0:
+        end = pos + leader_length
+        if end > len(buf):
+            raise wrong_length("string", leader_length, pos, buf)
+        leader = str(buf[pos:end], "utf-8")
+        pos = end
     current_state_timestamp, members_count = _unpack_qi(buf, pos)
     pos += 12
-    check_count(members_count, len(buf) - pos, 24, budget)
+    elements_left = budget.elements_left - members_count
+    if members_count < 0 or elements_left < 0 or members_count * 24 > len(buf) - pos:
+        check_count(members_count, len(buf) - pos, 24, budget)
+    budget.elements_left = elements_left
     members: list[MemberMetadata] = []
     for _ in range(members_count):
-        members_item, pos = _decode_member_metadata_v3(buf, pos, budget)
-        members.append(members_item)
+        (members_member_id_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + members_member_id_length
+        if members_member_id_length < 0 or end > len(buf):
+            raise wrong_length("string", members_member_id_length, pos, buf)
+        members_member_id = str(buf[pos:end], "utf-8")
+        pos = end
+        (members_group_instance_id_length,) = _unpack_h(buf, pos)
+        pos += 2
+        members_group_instance_id: str | None = None
+        if members_group_instance_id_length >= 0:
+            end = pos + members_group_instance_id_length
+            if end > len(buf):
+                raise wrong_length("string", members_group_instance_id_length, pos, buf)
+            members_group_instance_id = str(buf[pos:end], "utf-8")
+            pos = end
+        (members_client_id_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + members_client_id_length
+        if members_client_id_length < 0 or end > len(buf):
+            raise wrong_length("string", members_client_id_length, pos, buf)
+        members_client_id = str(buf[pos:end], "utf-8")
+        pos = end
+        (members_client_host_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + members_client_host_length
+        if members_client_host_length < 0 or end > len(buf):
+            raise wrong_length("string", members_client_host_length, pos, buf)
+        members_client_host = str(buf[pos:end], "utf-8")
+        pos = end
+        members_rebalance_timeout, members_session_timeout, members_subscription_length = _unpack_iii(buf, pos)
+        members_subscription, pos = take_bytes(buf, pos + 12, members_subscription_length)
+        (members_assignment_length,) = _unpack_i(buf, pos)
+        members_assignment, pos = take_bytes(buf, pos + 4, members_assignment_length)
+        members.append(
+            MemberMetadata(
+                members_member_id,
+                members_group_instance_id,
+                members_client_id,
+                members_client_host,
+                members_rebalance_timeout,
+                members_session_timeout,
+                members_subscription,
+                members_assignment,
+            )
+        )
     return GroupMetadataValue(protocol_type, generation, protocol, leader, current_state_timestamp, members), pos
 
 
 def _encode_group_metadata_value_v3(msg: GroupMetadataValue, out: WireBuffer) -> None:
-    write_string(msg.protocol_type, out)
+    protocol_type_bytes = msg.protocol_type.encode()
+    out += _pack_h(len(protocol_type_bytes))
+    out += protocol_type_bytes
     out += _pack_i(msg.generation)
     write_nullable_string(msg.protocol, out)
     write_nullable_string(msg.leader, out)
     out += _pack_qi(msg.current_state_timestamp, len(msg.members))
     for members_item in msg.members:
-        _encode_member_metadata_v3(members_item, out)
+        member_id_bytes = members_item.member_id.encode()
+        out += _pack_h(len(member_id_bytes))
+        out += member_id_bytes
+        write_nullable_string(members_item.group_instance_id, out)
+        client_id_bytes = members_item.client_id.encode()
+        out += _pack_h(len(client_id_bytes))
+        out += client_id_bytes
+        client_host_bytes = members_item.client_host.encode()
+        out += _pack_h(len(client_host_bytes))
+        out += client_host_bytes
+        out += _pack_iii(members_item.rebalance_timeout, members_item.session_timeout, len(members_item.subscription))
+        out += members_item.subscription
+        out += _pack_i(len(members_item.assignment))
+        out += members_item.assignment
 
 
 GroupMetadataValue.DECODERS = (

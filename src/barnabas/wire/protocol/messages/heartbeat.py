@@ -19,14 +19,11 @@ from barnabas.wire.protocol.wire import (
     not_in_version,
     read_compact_nullable_string,
     read_compact_string,
-    read_nullable_string,
-    read_string,
     skip_tagged_fields,
-    take_string,
     write_compact_nullable_string,
     write_compact_string,
     write_nullable_string,
-    write_string,
+    wrong_length,
 )
 
 _pack_h = Struct(">h").pack
@@ -96,31 +93,65 @@ class HeartbeatResponse(Message):
 
 
 def _decode_heartbeat_request_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[HeartbeatRequest, int]:
-    group_id, pos = read_string(buf, pos)
+    (group_id_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + group_id_length
+    if group_id_length < 0 or end > len(buf):
+        raise wrong_length("string", group_id_length, pos, buf)
+    group_id = str(buf[pos:end], "utf-8")
+    pos = end
     generation_id, member_id_length = _unpack_ih(buf, pos)
-    member_id, pos = take_string(buf, pos + 6, member_id_length)
+    pos += 6
+    end = pos + member_id_length
+    if member_id_length < 0 or end > len(buf):
+        raise wrong_length("string", member_id_length, pos, buf)
+    member_id = str(buf[pos:end], "utf-8")
+    pos = end
     return HeartbeatRequest(group_id, generation_id, member_id), pos
 
 
 def _encode_heartbeat_request_v0(msg: HeartbeatRequest, out: WireBuffer) -> None:
     if msg.group_instance_id is not None:
         raise not_in_version("HeartbeatRequest.group_instance_id")
-    write_string(msg.group_id, out)
+    group_id_bytes = msg.group_id.encode()
+    out += _pack_h(len(group_id_bytes))
+    out += group_id_bytes
     member_id_bytes = msg.member_id.encode()
     out += _pack_ih(msg.generation_id, len(member_id_bytes))
     out += member_id_bytes
 
 
 def _decode_heartbeat_request_v3(buf: memoryview, pos: int, budget: Budget) -> tuple[HeartbeatRequest, int]:
-    group_id, pos = read_string(buf, pos)
+    (group_id_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + group_id_length
+    if group_id_length < 0 or end > len(buf):
+        raise wrong_length("string", group_id_length, pos, buf)
+    group_id = str(buf[pos:end], "utf-8")
+    pos = end
     generation_id, member_id_length = _unpack_ih(buf, pos)
-    member_id, pos = take_string(buf, pos + 6, member_id_length)
-    group_instance_id, pos = read_nullable_string(buf, pos)
+    pos += 6
+    end = pos + member_id_length
+    if member_id_length < 0 or end > len(buf):
+        raise wrong_length("string", member_id_length, pos, buf)
+    member_id = str(buf[pos:end], "utf-8")
+    pos = end
+    (group_instance_id_length,) = _unpack_h(buf, pos)
+    pos += 2
+    group_instance_id: str | None = None
+    if group_instance_id_length >= 0:
+        end = pos + group_instance_id_length
+        if end > len(buf):
+            raise wrong_length("string", group_instance_id_length, pos, buf)
+        group_instance_id = str(buf[pos:end], "utf-8")
+        pos = end
     return HeartbeatRequest(group_id, generation_id, member_id, group_instance_id), pos
 
 
 def _encode_heartbeat_request_v3(msg: HeartbeatRequest, out: WireBuffer) -> None:
-    write_string(msg.group_id, out)
+    group_id_bytes = msg.group_id.encode()
+    out += _pack_h(len(group_id_bytes))
+    out += group_id_bytes
     member_id_bytes = msg.member_id.encode()
     out += _pack_ih(msg.generation_id, len(member_id_bytes))
     out += member_id_bytes

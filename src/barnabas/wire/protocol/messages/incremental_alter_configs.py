@@ -21,15 +21,12 @@ from barnabas.wire.protocol.wire import (
     read_compact_count,
     read_compact_nullable_string,
     read_compact_string,
-    read_string,
     skip_tagged_fields,
-    take_nullable_string,
-    take_string,
     write_compact_nullable_string,
     write_compact_string,
     write_nullable_string,
-    write_string,
     write_uvarint,
+    wrong_length,
 )
 
 _pack_b = Struct(">b").pack
@@ -169,29 +166,39 @@ class IncrementalAlterConfigsResponse(Message):
         self.responses: list[AlterConfigsResourceResponse] = [] if responses is None else responses
 
 
-def _decode_alterable_config_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[AlterableConfig, int]:
-    name, pos = read_string(buf, pos)
-    config_operation, value_length = _unpack_bh(buf, pos)
-    value, pos = take_nullable_string(buf, pos + 3, value_length)
-    return AlterableConfig(name, config_operation, value), pos
-
-
-def _encode_alterable_config_v0(msg: AlterableConfig, out: WireBuffer) -> None:
-    write_string(msg.name, out)
-    out += _pack_b(msg.config_operation)
-    write_nullable_string(msg.value, out)
-
-
 def _decode_alter_configs_resource_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[AlterConfigsResource, int]:
     resource_type, resource_name_length = _unpack_bh(buf, pos)
-    resource_name, pos = take_string(buf, pos + 3, resource_name_length)
+    pos += 3
+    end = pos + resource_name_length
+    if resource_name_length < 0 or end > len(buf):
+        raise wrong_length("string", resource_name_length, pos, buf)
+    resource_name = str(buf[pos:end], "utf-8")
+    pos = end
     (configs_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(configs_count, len(buf) - pos, 5, budget)
+    elements_left = budget.elements_left - configs_count
+    if configs_count < 0 or elements_left < 0 or configs_count * 5 > len(buf) - pos:
+        check_count(configs_count, len(buf) - pos, 5, budget)
+    budget.elements_left = elements_left
     configs: list[AlterableConfig] = []
     for _ in range(configs_count):
-        configs_item, pos = _decode_alterable_config_v0(buf, pos, budget)
-        configs.append(configs_item)
+        (configs_name_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + configs_name_length
+        if configs_name_length < 0 or end > len(buf):
+            raise wrong_length("string", configs_name_length, pos, buf)
+        configs_name = str(buf[pos:end], "utf-8")
+        pos = end
+        configs_config_operation, configs_value_length = _unpack_bh(buf, pos)
+        pos += 3
+        configs_value: str | None = None
+        if configs_value_length >= 0:
+            end = pos + configs_value_length
+            if end > len(buf):
+                raise wrong_length("string", configs_value_length, pos, buf)
+            configs_value = str(buf[pos:end], "utf-8")
+            pos = end
+        configs.append(AlterableConfig(configs_name, configs_config_operation, configs_value))
     return AlterConfigsResource(resource_type, resource_name, configs), pos
 
 
@@ -201,7 +208,11 @@ def _encode_alter_configs_resource_v0(msg: AlterConfigsResource, out: WireBuffer
     out += resource_name_bytes
     out += _pack_i(len(msg.configs))
     for configs_item in msg.configs:
-        _encode_alterable_config_v0(configs_item, out)
+        name_bytes = configs_item.name.encode()
+        out += _pack_h(len(name_bytes))
+        out += name_bytes
+        out += _pack_b(configs_item.config_operation)
+        write_nullable_string(configs_item.value, out)
 
 
 def _decode_incremental_alter_configs_request_v0(
@@ -209,7 +220,10 @@ def _decode_incremental_alter_configs_request_v0(
 ) -> tuple[IncrementalAlterConfigsRequest, int]:
     (resources_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(resources_count, len(buf) - pos, 7, budget)
+    elements_left = budget.elements_left - resources_count
+    if resources_count < 0 or elements_left < 0 or resources_count * 7 > len(buf) - pos:
+        check_count(resources_count, len(buf) - pos, 7, budget)
+    budget.elements_left = elements_left
     resources: list[AlterConfigsResource] = []
     for _ in range(resources_count):
         resources_item, pos = _decode_alter_configs_resource_v0(buf, pos, budget)
@@ -287,41 +301,49 @@ def _encode_incremental_alter_configs_request_v1(msg: IncrementalAlterConfigsReq
     out += _pack_tB(msg.validate_only, 0)
 
 
-def _decode_alter_configs_resource_response_v0(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[AlterConfigsResourceResponse, int]:
-    error_code, error_message_length = _unpack_hh(buf, pos)
-    error_message, pos = take_nullable_string(buf, pos + 4, error_message_length)
-    resource_type, resource_name_length = _unpack_bh(buf, pos)
-    resource_name, pos = take_string(buf, pos + 3, resource_name_length)
-    return AlterConfigsResourceResponse(error_code, error_message, resource_type, resource_name), pos
-
-
-def _encode_alter_configs_resource_response_v0(msg: AlterConfigsResourceResponse, out: WireBuffer) -> None:
-    out += _pack_h(msg.error_code)
-    write_nullable_string(msg.error_message, out)
-    resource_name_bytes = msg.resource_name.encode()
-    out += _pack_bh(msg.resource_type, len(resource_name_bytes))
-    out += resource_name_bytes
-
-
 def _decode_incremental_alter_configs_response_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[IncrementalAlterConfigsResponse, int]:
     throttle_time_ms, responses_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(responses_count, len(buf) - pos, 7, budget)
+    elements_left = budget.elements_left - responses_count
+    if responses_count < 0 or elements_left < 0 or responses_count * 7 > len(buf) - pos:
+        check_count(responses_count, len(buf) - pos, 7, budget)
+    budget.elements_left = elements_left
     responses: list[AlterConfigsResourceResponse] = []
     for _ in range(responses_count):
-        responses_item, pos = _decode_alter_configs_resource_response_v0(buf, pos, budget)
-        responses.append(responses_item)
+        responses_error_code, responses_error_message_length = _unpack_hh(buf, pos)
+        pos += 4
+        responses_error_message: str | None = None
+        if responses_error_message_length >= 0:
+            end = pos + responses_error_message_length
+            if end > len(buf):
+                raise wrong_length("string", responses_error_message_length, pos, buf)
+            responses_error_message = str(buf[pos:end], "utf-8")
+            pos = end
+        responses_resource_type, responses_resource_name_length = _unpack_bh(buf, pos)
+        pos += 3
+        end = pos + responses_resource_name_length
+        if responses_resource_name_length < 0 or end > len(buf):
+            raise wrong_length("string", responses_resource_name_length, pos, buf)
+        responses_resource_name = str(buf[pos:end], "utf-8")
+        pos = end
+        responses.append(
+            AlterConfigsResourceResponse(
+                responses_error_code, responses_error_message, responses_resource_type, responses_resource_name
+            )
+        )
     return IncrementalAlterConfigsResponse(throttle_time_ms, responses), pos
 
 
 def _encode_incremental_alter_configs_response_v0(msg: IncrementalAlterConfigsResponse, out: WireBuffer) -> None:
     out += _pack_ii(msg.throttle_time_ms, len(msg.responses))
     for responses_item in msg.responses:
-        _encode_alter_configs_resource_response_v0(responses_item, out)
+        out += _pack_h(responses_item.error_code)
+        write_nullable_string(responses_item.error_message, out)
+        resource_name_bytes = responses_item.resource_name.encode()
+        out += _pack_bh(responses_item.resource_type, len(resource_name_bytes))
+        out += resource_name_bytes
 
 
 def _decode_alter_configs_resource_response_v1(

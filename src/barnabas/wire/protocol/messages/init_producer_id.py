@@ -18,10 +18,10 @@ from barnabas.wire.protocol.wire import (
     WireBuffer,
     not_in_version,
     read_compact_nullable_string,
-    read_nullable_string,
     skip_tagged_fields,
     write_compact_nullable_string,
     write_nullable_string,
+    wrong_length,
 )
 
 _pack_i = Struct(">i").pack
@@ -29,6 +29,7 @@ _pack_iB = Struct(">iB").pack
 _pack_ihqh = Struct(">ihqh").pack
 _pack_ihqhB = Struct(">ihqhB").pack
 _pack_iqhB = Struct(">iqhB").pack
+_unpack_h = Struct(">h").unpack_from
 _unpack_i = Struct(">i").unpack_from
 _unpack_ihqh = Struct(">ihqh").unpack_from
 _unpack_iqh = Struct(">iqh").unpack_from
@@ -98,7 +99,15 @@ class InitProducerIdResponse(Message):
 
 
 def _decode_init_producer_id_request_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[InitProducerIdRequest, int]:
-    transactional_id, pos = read_nullable_string(buf, pos)
+    (transactional_id_length,) = _unpack_h(buf, pos)
+    pos += 2
+    transactional_id: str | None = None
+    if transactional_id_length >= 0:
+        end = pos + transactional_id_length
+        if end > len(buf):
+            raise wrong_length("string", transactional_id_length, pos, buf)
+        transactional_id = str(buf[pos:end], "utf-8")
+        pos = end
     (transaction_timeout_ms,) = _unpack_i(buf, pos)
     return InitProducerIdRequest(transactional_id, transaction_timeout_ms), pos + 4
 

@@ -20,24 +20,21 @@ from barnabas.wire.protocol.wire import (
     check_count,
     not_in_version,
     not_nullable,
-    read_bytes,
     read_compact_bytes,
     read_compact_count,
     read_compact_nullable_string,
     read_compact_string,
-    read_nullable_string,
-    read_string,
     skip_tagged_fields,
-    take_string,
-    write_bytes,
+    take_bytes,
     write_compact_bytes,
     write_compact_nullable_string,
     write_compact_string,
     write_nullable_string,
-    write_string,
     write_uvarint,
+    wrong_length,
 )
 
+_pack_h = Struct(">h").pack
 _pack_hih = Struct(">hih").pack
 _pack_i = Struct(">i").pack
 _pack_ih = Struct(">ih").pack
@@ -45,6 +42,7 @@ _pack_ihi = Struct(">ihi").pack
 _pack_ihih = Struct(">ihih").pack
 _pack_ii = Struct(">ii").pack
 _pack_iih = Struct(">iih").pack
+_unpack_h = Struct(">h").unpack_from
 _unpack_hih = Struct(">hih").unpack_from
 _unpack_i = Struct(">i").unpack_from
 _unpack_ih = Struct(">ih").unpack_from
@@ -177,59 +175,110 @@ class JoinGroupResponse(Message):
         self.members: list[JoinGroupResponseMember] = [] if members is None else members
 
 
-def _decode_join_group_request_protocol_v0(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[JoinGroupRequestProtocol, int]:
-    name, pos = read_string(buf, pos)
-    metadata, pos = read_bytes(buf, pos)
-    return JoinGroupRequestProtocol(name, metadata), pos
-
-
-def _encode_join_group_request_protocol_v0(msg: JoinGroupRequestProtocol, out: WireBuffer) -> None:
-    write_string(msg.name, out)
-    write_bytes(msg.metadata, out)
-
-
 def _decode_join_group_request_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[JoinGroupRequest, int]:
-    group_id, pos = read_string(buf, pos)
+    (group_id_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + group_id_length
+    if group_id_length < 0 or end > len(buf):
+        raise wrong_length("string", group_id_length, pos, buf)
+    group_id = str(buf[pos:end], "utf-8")
+    pos = end
     session_timeout_ms, member_id_length = _unpack_ih(buf, pos)
-    member_id, pos = take_string(buf, pos + 6, member_id_length)
-    protocol_type, pos = read_string(buf, pos)
+    pos += 6
+    end = pos + member_id_length
+    if member_id_length < 0 or end > len(buf):
+        raise wrong_length("string", member_id_length, pos, buf)
+    member_id = str(buf[pos:end], "utf-8")
+    pos = end
+    (protocol_type_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + protocol_type_length
+    if protocol_type_length < 0 or end > len(buf):
+        raise wrong_length("string", protocol_type_length, pos, buf)
+    protocol_type = str(buf[pos:end], "utf-8")
+    pos = end
     (protocols_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(protocols_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - protocols_count
+    if protocols_count < 0 or elements_left < 0 or protocols_count * 6 > len(buf) - pos:
+        check_count(protocols_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     protocols: list[JoinGroupRequestProtocol] = []
     for _ in range(protocols_count):
-        protocols_item, pos = _decode_join_group_request_protocol_v0(buf, pos, budget)
-        protocols.append(protocols_item)
+        (protocols_name_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + protocols_name_length
+        if protocols_name_length < 0 or end > len(buf):
+            raise wrong_length("string", protocols_name_length, pos, buf)
+        protocols_name = str(buf[pos:end], "utf-8")
+        pos = end
+        (protocols_metadata_length,) = _unpack_i(buf, pos)
+        protocols_metadata, pos = take_bytes(buf, pos + 4, protocols_metadata_length)
+        protocols.append(JoinGroupRequestProtocol(protocols_name, protocols_metadata))
     return JoinGroupRequest(group_id, session_timeout_ms, -1, member_id, None, protocol_type, protocols), pos
 
 
 def _encode_join_group_request_v0(msg: JoinGroupRequest, out: WireBuffer) -> None:
     if msg.group_instance_id is not None:
         raise not_in_version("JoinGroupRequest.group_instance_id")
-    write_string(msg.group_id, out)
+    group_id_bytes = msg.group_id.encode()
+    out += _pack_h(len(group_id_bytes))
+    out += group_id_bytes
     member_id_bytes = msg.member_id.encode()
     out += _pack_ih(msg.session_timeout_ms, len(member_id_bytes))
     out += member_id_bytes
-    write_string(msg.protocol_type, out)
+    protocol_type_bytes = msg.protocol_type.encode()
+    out += _pack_h(len(protocol_type_bytes))
+    out += protocol_type_bytes
     out += _pack_i(len(msg.protocols))
     for protocols_item in msg.protocols:
-        _encode_join_group_request_protocol_v0(protocols_item, out)
+        name_bytes = protocols_item.name.encode()
+        out += _pack_h(len(name_bytes))
+        out += name_bytes
+        out += _pack_i(len(protocols_item.metadata))
+        out += protocols_item.metadata
 
 
 def _decode_join_group_request_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[JoinGroupRequest, int]:
-    group_id, pos = read_string(buf, pos)
+    (group_id_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + group_id_length
+    if group_id_length < 0 or end > len(buf):
+        raise wrong_length("string", group_id_length, pos, buf)
+    group_id = str(buf[pos:end], "utf-8")
+    pos = end
     session_timeout_ms, rebalance_timeout_ms, member_id_length = _unpack_iih(buf, pos)
-    member_id, pos = take_string(buf, pos + 10, member_id_length)
-    protocol_type, pos = read_string(buf, pos)
+    pos += 10
+    end = pos + member_id_length
+    if member_id_length < 0 or end > len(buf):
+        raise wrong_length("string", member_id_length, pos, buf)
+    member_id = str(buf[pos:end], "utf-8")
+    pos = end
+    (protocol_type_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + protocol_type_length
+    if protocol_type_length < 0 or end > len(buf):
+        raise wrong_length("string", protocol_type_length, pos, buf)
+    protocol_type = str(buf[pos:end], "utf-8")
+    pos = end
     (protocols_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(protocols_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - protocols_count
+    if protocols_count < 0 or elements_left < 0 or protocols_count * 6 > len(buf) - pos:
+        check_count(protocols_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     protocols: list[JoinGroupRequestProtocol] = []
     for _ in range(protocols_count):
-        protocols_item, pos = _decode_join_group_request_protocol_v0(buf, pos, budget)
-        protocols.append(protocols_item)
+        (protocols_name_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + protocols_name_length
+        if protocols_name_length < 0 or end > len(buf):
+            raise wrong_length("string", protocols_name_length, pos, buf)
+        protocols_name = str(buf[pos:end], "utf-8")
+        pos = end
+        (protocols_metadata_length,) = _unpack_i(buf, pos)
+        protocols_metadata, pos = take_bytes(buf, pos + 4, protocols_metadata_length)
+        protocols.append(JoinGroupRequestProtocol(protocols_name, protocols_metadata))
     return JoinGroupRequest(
         group_id, session_timeout_ms, rebalance_timeout_ms, member_id, None, protocol_type, protocols
     ), pos
@@ -238,44 +287,96 @@ def _decode_join_group_request_v1(buf: memoryview, pos: int, budget: Budget) -> 
 def _encode_join_group_request_v1(msg: JoinGroupRequest, out: WireBuffer) -> None:
     if msg.group_instance_id is not None:
         raise not_in_version("JoinGroupRequest.group_instance_id")
-    write_string(msg.group_id, out)
+    group_id_bytes = msg.group_id.encode()
+    out += _pack_h(len(group_id_bytes))
+    out += group_id_bytes
     member_id_bytes = msg.member_id.encode()
     out += _pack_iih(msg.session_timeout_ms, msg.rebalance_timeout_ms, len(member_id_bytes))
     out += member_id_bytes
-    write_string(msg.protocol_type, out)
+    protocol_type_bytes = msg.protocol_type.encode()
+    out += _pack_h(len(protocol_type_bytes))
+    out += protocol_type_bytes
     out += _pack_i(len(msg.protocols))
     for protocols_item in msg.protocols:
-        _encode_join_group_request_protocol_v0(protocols_item, out)
+        name_bytes = protocols_item.name.encode()
+        out += _pack_h(len(name_bytes))
+        out += name_bytes
+        out += _pack_i(len(protocols_item.metadata))
+        out += protocols_item.metadata
 
 
 def _decode_join_group_request_v5(buf: memoryview, pos: int, budget: Budget) -> tuple[JoinGroupRequest, int]:
-    group_id, pos = read_string(buf, pos)
+    (group_id_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + group_id_length
+    if group_id_length < 0 or end > len(buf):
+        raise wrong_length("string", group_id_length, pos, buf)
+    group_id = str(buf[pos:end], "utf-8")
+    pos = end
     session_timeout_ms, rebalance_timeout_ms, member_id_length = _unpack_iih(buf, pos)
-    member_id, pos = take_string(buf, pos + 10, member_id_length)
-    group_instance_id, pos = read_nullable_string(buf, pos)
-    protocol_type, pos = read_string(buf, pos)
+    pos += 10
+    end = pos + member_id_length
+    if member_id_length < 0 or end > len(buf):
+        raise wrong_length("string", member_id_length, pos, buf)
+    member_id = str(buf[pos:end], "utf-8")
+    pos = end
+    (group_instance_id_length,) = _unpack_h(buf, pos)
+    pos += 2
+    group_instance_id: str | None = None
+    if group_instance_id_length >= 0:
+        end = pos + group_instance_id_length
+        if end > len(buf):
+            raise wrong_length("string", group_instance_id_length, pos, buf)
+        group_instance_id = str(buf[pos:end], "utf-8")
+        pos = end
+    (protocol_type_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + protocol_type_length
+    if protocol_type_length < 0 or end > len(buf):
+        raise wrong_length("string", protocol_type_length, pos, buf)
+    protocol_type = str(buf[pos:end], "utf-8")
+    pos = end
     (protocols_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(protocols_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - protocols_count
+    if protocols_count < 0 or elements_left < 0 or protocols_count * 6 > len(buf) - pos:
+        check_count(protocols_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     protocols: list[JoinGroupRequestProtocol] = []
     for _ in range(protocols_count):
-        protocols_item, pos = _decode_join_group_request_protocol_v0(buf, pos, budget)
-        protocols.append(protocols_item)
+        (protocols_name_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + protocols_name_length
+        if protocols_name_length < 0 or end > len(buf):
+            raise wrong_length("string", protocols_name_length, pos, buf)
+        protocols_name = str(buf[pos:end], "utf-8")
+        pos = end
+        (protocols_metadata_length,) = _unpack_i(buf, pos)
+        protocols_metadata, pos = take_bytes(buf, pos + 4, protocols_metadata_length)
+        protocols.append(JoinGroupRequestProtocol(protocols_name, protocols_metadata))
     return JoinGroupRequest(
         group_id, session_timeout_ms, rebalance_timeout_ms, member_id, group_instance_id, protocol_type, protocols
     ), pos
 
 
 def _encode_join_group_request_v5(msg: JoinGroupRequest, out: WireBuffer) -> None:
-    write_string(msg.group_id, out)
+    group_id_bytes = msg.group_id.encode()
+    out += _pack_h(len(group_id_bytes))
+    out += group_id_bytes
     member_id_bytes = msg.member_id.encode()
     out += _pack_iih(msg.session_timeout_ms, msg.rebalance_timeout_ms, len(member_id_bytes))
     out += member_id_bytes
     write_nullable_string(msg.group_instance_id, out)
-    write_string(msg.protocol_type, out)
+    protocol_type_bytes = msg.protocol_type.encode()
+    out += _pack_h(len(protocol_type_bytes))
+    out += protocol_type_bytes
     out += _pack_i(len(msg.protocols))
     for protocols_item in msg.protocols:
-        _encode_join_group_request_protocol_v0(protocols_item, out)
+        name_bytes = protocols_item.name.encode()
+        out += _pack_h(len(name_bytes))
+        out += name_bytes
+        out += _pack_i(len(protocols_item.metadata))
+        out += protocols_item.metadata
 
 
 def _decode_join_group_request_protocol_v6(
@@ -326,31 +427,46 @@ def _encode_join_group_request_v6(msg: JoinGroupRequest, out: WireBuffer) -> Non
     out.append(0)
 
 
-def _decode_join_group_response_member_v0(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[JoinGroupResponseMember, int]:
-    member_id, pos = read_string(buf, pos)
-    metadata, pos = read_bytes(buf, pos)
-    return JoinGroupResponseMember(member_id, None, metadata), pos
-
-
-def _encode_join_group_response_member_v0(msg: JoinGroupResponseMember, out: WireBuffer) -> None:
-    write_string(msg.member_id, out)
-    write_bytes(msg.metadata, out)
-
-
 def _decode_join_group_response_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[JoinGroupResponse, int]:
     error_code, generation_id, protocol_name_length = _unpack_hih(buf, pos)
-    protocol_name, pos = take_string(buf, pos + 8, protocol_name_length)
-    leader, pos = read_string(buf, pos)
-    member_id, pos = read_string(buf, pos)
+    pos += 8
+    end = pos + protocol_name_length
+    if protocol_name_length < 0 or end > len(buf):
+        raise wrong_length("string", protocol_name_length, pos, buf)
+    protocol_name = str(buf[pos:end], "utf-8")
+    pos = end
+    (leader_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + leader_length
+    if leader_length < 0 or end > len(buf):
+        raise wrong_length("string", leader_length, pos, buf)
+    leader = str(buf[pos:end], "utf-8")
+    pos = end
+    (member_id_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + member_id_length
+    if member_id_length < 0 or end > len(buf):
+        raise wrong_length("string", member_id_length, pos, buf)
+    member_id = str(buf[pos:end], "utf-8")
+    pos = end
     (members_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(members_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - members_count
+    if members_count < 0 or elements_left < 0 or members_count * 6 > len(buf) - pos:
+        check_count(members_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     members: list[JoinGroupResponseMember] = []
     for _ in range(members_count):
-        members_item, pos = _decode_join_group_response_member_v0(buf, pos, budget)
-        members.append(members_item)
+        (members_member_id_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + members_member_id_length
+        if members_member_id_length < 0 or end > len(buf):
+            raise wrong_length("string", members_member_id_length, pos, buf)
+        members_member_id = str(buf[pos:end], "utf-8")
+        pos = end
+        (members_metadata_length,) = _unpack_i(buf, pos)
+        members_metadata, pos = take_bytes(buf, pos + 4, members_metadata_length)
+        members.append(JoinGroupResponseMember(members_member_id, None, members_metadata))
     return JoinGroupResponse(0, error_code, generation_id, None, protocol_name, leader, member_id, members), pos
 
 
@@ -361,25 +477,61 @@ def _encode_join_group_response_v0(msg: JoinGroupResponse, out: WireBuffer) -> N
     protocol_name_bytes = protocol_name.encode()
     out += _pack_hih(msg.error_code, msg.generation_id, len(protocol_name_bytes))
     out += protocol_name_bytes
-    write_string(msg.leader, out)
-    write_string(msg.member_id, out)
+    leader_bytes = msg.leader.encode()
+    out += _pack_h(len(leader_bytes))
+    out += leader_bytes
+    member_id_bytes = msg.member_id.encode()
+    out += _pack_h(len(member_id_bytes))
+    out += member_id_bytes
     out += _pack_i(len(msg.members))
     for members_item in msg.members:
-        _encode_join_group_response_member_v0(members_item, out)
+        member_id_bytes = members_item.member_id.encode()
+        out += _pack_h(len(member_id_bytes))
+        out += member_id_bytes
+        out += _pack_i(len(members_item.metadata))
+        out += members_item.metadata
 
 
 def _decode_join_group_response_v2(buf: memoryview, pos: int, budget: Budget) -> tuple[JoinGroupResponse, int]:
     throttle_time_ms, error_code, generation_id, protocol_name_length = _unpack_ihih(buf, pos)
-    protocol_name, pos = take_string(buf, pos + 12, protocol_name_length)
-    leader, pos = read_string(buf, pos)
-    member_id, pos = read_string(buf, pos)
+    pos += 12
+    end = pos + protocol_name_length
+    if protocol_name_length < 0 or end > len(buf):
+        raise wrong_length("string", protocol_name_length, pos, buf)
+    protocol_name = str(buf[pos:end], "utf-8")
+    pos = end
+    (leader_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + leader_length
+    if leader_length < 0 or end > len(buf):
+        raise wrong_length("string", leader_length, pos, buf)
+    leader = str(buf[pos:end], "utf-8")
+    pos = end
+    (member_id_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + member_id_length
+    if member_id_length < 0 or end > len(buf):
+        raise wrong_length("string", member_id_length, pos, buf)
+    member_id = str(buf[pos:end], "utf-8")
+    pos = end
     (members_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(members_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - members_count
+    if members_count < 0 or elements_left < 0 or members_count * 6 > len(buf) - pos:
+        check_count(members_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     members: list[JoinGroupResponseMember] = []
     for _ in range(members_count):
-        members_item, pos = _decode_join_group_response_member_v0(buf, pos, budget)
-        members.append(members_item)
+        (members_member_id_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + members_member_id_length
+        if members_member_id_length < 0 or end > len(buf):
+            raise wrong_length("string", members_member_id_length, pos, buf)
+        members_member_id = str(buf[pos:end], "utf-8")
+        pos = end
+        (members_metadata_length,) = _unpack_i(buf, pos)
+        members_metadata, pos = take_bytes(buf, pos + 4, members_metadata_length)
+        members.append(JoinGroupResponseMember(members_member_id, None, members_metadata))
     return JoinGroupResponse(
         throttle_time_ms, error_code, generation_id, None, protocol_name, leader, member_id, members
     ), pos
@@ -392,40 +544,70 @@ def _encode_join_group_response_v2(msg: JoinGroupResponse, out: WireBuffer) -> N
     protocol_name_bytes = protocol_name.encode()
     out += _pack_ihih(msg.throttle_time_ms, msg.error_code, msg.generation_id, len(protocol_name_bytes))
     out += protocol_name_bytes
-    write_string(msg.leader, out)
-    write_string(msg.member_id, out)
+    leader_bytes = msg.leader.encode()
+    out += _pack_h(len(leader_bytes))
+    out += leader_bytes
+    member_id_bytes = msg.member_id.encode()
+    out += _pack_h(len(member_id_bytes))
+    out += member_id_bytes
     out += _pack_i(len(msg.members))
     for members_item in msg.members:
-        _encode_join_group_response_member_v0(members_item, out)
-
-
-def _decode_join_group_response_member_v5(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[JoinGroupResponseMember, int]:
-    member_id, pos = read_string(buf, pos)
-    group_instance_id, pos = read_nullable_string(buf, pos)
-    metadata, pos = read_bytes(buf, pos)
-    return JoinGroupResponseMember(member_id, group_instance_id, metadata), pos
-
-
-def _encode_join_group_response_member_v5(msg: JoinGroupResponseMember, out: WireBuffer) -> None:
-    write_string(msg.member_id, out)
-    write_nullable_string(msg.group_instance_id, out)
-    write_bytes(msg.metadata, out)
+        member_id_bytes = members_item.member_id.encode()
+        out += _pack_h(len(member_id_bytes))
+        out += member_id_bytes
+        out += _pack_i(len(members_item.metadata))
+        out += members_item.metadata
 
 
 def _decode_join_group_response_v5(buf: memoryview, pos: int, budget: Budget) -> tuple[JoinGroupResponse, int]:
     throttle_time_ms, error_code, generation_id, protocol_name_length = _unpack_ihih(buf, pos)
-    protocol_name, pos = take_string(buf, pos + 12, protocol_name_length)
-    leader, pos = read_string(buf, pos)
-    member_id, pos = read_string(buf, pos)
+    pos += 12
+    end = pos + protocol_name_length
+    if protocol_name_length < 0 or end > len(buf):
+        raise wrong_length("string", protocol_name_length, pos, buf)
+    protocol_name = str(buf[pos:end], "utf-8")
+    pos = end
+    (leader_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + leader_length
+    if leader_length < 0 or end > len(buf):
+        raise wrong_length("string", leader_length, pos, buf)
+    leader = str(buf[pos:end], "utf-8")
+    pos = end
+    (member_id_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + member_id_length
+    if member_id_length < 0 or end > len(buf):
+        raise wrong_length("string", member_id_length, pos, buf)
+    member_id = str(buf[pos:end], "utf-8")
+    pos = end
     (members_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(members_count, len(buf) - pos, 8, budget)
+    elements_left = budget.elements_left - members_count
+    if members_count < 0 or elements_left < 0 or members_count * 8 > len(buf) - pos:
+        check_count(members_count, len(buf) - pos, 8, budget)
+    budget.elements_left = elements_left
     members: list[JoinGroupResponseMember] = []
     for _ in range(members_count):
-        members_item, pos = _decode_join_group_response_member_v5(buf, pos, budget)
-        members.append(members_item)
+        (members_member_id_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + members_member_id_length
+        if members_member_id_length < 0 or end > len(buf):
+            raise wrong_length("string", members_member_id_length, pos, buf)
+        members_member_id = str(buf[pos:end], "utf-8")
+        pos = end
+        (members_group_instance_id_length,) = _unpack_h(buf, pos)
+        pos += 2
+        members_group_instance_id: str | None = None
+        if members_group_instance_id_length >= 0:
+            end = pos + members_group_instance_id_length
+            if end > len(buf):
+                raise wrong_length("string", members_group_instance_id_length, pos, buf)
+            members_group_instance_id = str(buf[pos:end], "utf-8")
+            pos = end
+        (members_metadata_length,) = _unpack_i(buf, pos)
+        members_metadata, pos = take_bytes(buf, pos + 4, members_metadata_length)
+        members.append(JoinGroupResponseMember(members_member_id, members_group_instance_id, members_metadata))
     return JoinGroupResponse(
         throttle_time_ms, error_code, generation_id, None, protocol_name, leader, member_id, members
     ), pos
@@ -438,11 +620,20 @@ def _encode_join_group_response_v5(msg: JoinGroupResponse, out: WireBuffer) -> N
     protocol_name_bytes = protocol_name.encode()
     out += _pack_ihih(msg.throttle_time_ms, msg.error_code, msg.generation_id, len(protocol_name_bytes))
     out += protocol_name_bytes
-    write_string(msg.leader, out)
-    write_string(msg.member_id, out)
+    leader_bytes = msg.leader.encode()
+    out += _pack_h(len(leader_bytes))
+    out += leader_bytes
+    member_id_bytes = msg.member_id.encode()
+    out += _pack_h(len(member_id_bytes))
+    out += member_id_bytes
     out += _pack_i(len(msg.members))
     for members_item in msg.members:
-        _encode_join_group_response_member_v5(members_item, out)
+        member_id_bytes = members_item.member_id.encode()
+        out += _pack_h(len(member_id_bytes))
+        out += member_id_bytes
+        write_nullable_string(members_item.group_instance_id, out)
+        out += _pack_i(len(members_item.metadata))
+        out += members_item.metadata
 
 
 def _decode_join_group_response_member_v6(

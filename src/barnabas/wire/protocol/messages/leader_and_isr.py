@@ -22,13 +22,11 @@ from barnabas.wire.protocol.wire import (
     read_compact_count,
     read_compact_string,
     read_int32s,
-    read_string,
     skip_tagged_fields,
-    take_string,
     write_compact_string,
     write_int32s,
-    write_string,
     write_uvarint,
+    wrong_length,
 )
 
 _pack_h = Struct(">h").pack
@@ -267,15 +265,27 @@ class LeaderAndIsrResponse(Message):
 def _decode_leader_and_isr_partition_state_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[LeaderAndIsrPartitionState, int]:
-    topic_name, pos = read_string(buf, pos)
+    (topic_name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + topic_name_length
+    if topic_name_length < 0 or end > len(buf):
+        raise wrong_length("string", topic_name_length, pos, buf)
+    topic_name = str(buf[pos:end], "utf-8")
+    pos = end
     partition_index, controller_epoch, leader, leader_epoch, isr_count = _unpack_iiiii(buf, pos)
     pos += 20
-    check_count(isr_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - isr_count
+    if isr_count < 0 or elements_left < 0 or isr_count * 4 > len(buf) - pos:
+        check_count(isr_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     isr = read_int32s(buf, pos, isr_count)
     pos += 4 * isr_count
     zk_version, replicas_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(replicas_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - replicas_count
+    if replicas_count < 0 or elements_left < 0 or replicas_count * 4 > len(buf) - pos:
+        check_count(replicas_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     replicas = read_int32s(buf, pos, replicas_count)
     pos += 4 * replicas_count
     return LeaderAndIsrPartitionState(
@@ -284,44 +294,48 @@ def _decode_leader_and_isr_partition_state_v0(
 
 
 def _encode_leader_and_isr_partition_state_v0(msg: LeaderAndIsrPartitionState, out: WireBuffer) -> None:
-    write_string(msg.topic_name, out)
+    topic_name_bytes = msg.topic_name.encode()
+    out += _pack_h(len(topic_name_bytes))
+    out += topic_name_bytes
     out += _pack_iiiii(msg.partition_index, msg.controller_epoch, msg.leader, msg.leader_epoch, len(msg.isr))
     write_int32s(msg.isr, out)
     out += _pack_ii(msg.zk_version, len(msg.replicas))
     write_int32s(msg.replicas, out)
 
 
-def _decode_leader_and_isr_live_leader_v0(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[LeaderAndIsrLiveLeader, int]:
-    broker_id, host_name_length = _unpack_ih(buf, pos)
-    host_name, pos = take_string(buf, pos + 6, host_name_length)
-    (port,) = _unpack_i(buf, pos)
-    return LeaderAndIsrLiveLeader(broker_id, host_name, port), pos + 4
-
-
-def _encode_leader_and_isr_live_leader_v0(msg: LeaderAndIsrLiveLeader, out: WireBuffer) -> None:
-    host_name_bytes = msg.host_name.encode()
-    out += _pack_ih(msg.broker_id, len(host_name_bytes))
-    out += host_name_bytes
-    out += _pack_i(msg.port)
-
-
 def _decode_leader_and_isr_request_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[LeaderAndIsrRequest, int]:
     controller_id, controller_epoch, ungrouped_partition_states_count = _unpack_iii(buf, pos)
     pos += 12
-    check_count(ungrouped_partition_states_count, len(buf) - pos, 30, budget)
+    elements_left = budget.elements_left - ungrouped_partition_states_count
+    if (
+        ungrouped_partition_states_count < 0
+        or elements_left < 0
+        or ungrouped_partition_states_count * 30 > len(buf) - pos
+    ):
+        check_count(ungrouped_partition_states_count, len(buf) - pos, 30, budget)
+    budget.elements_left = elements_left
     ungrouped_partition_states: list[LeaderAndIsrPartitionState] = []
     for _ in range(ungrouped_partition_states_count):
         ungrouped_partition_states_item, pos = _decode_leader_and_isr_partition_state_v0(buf, pos, budget)
         ungrouped_partition_states.append(ungrouped_partition_states_item)
     (live_leaders_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(live_leaders_count, len(buf) - pos, 10, budget)
+    elements_left = budget.elements_left - live_leaders_count
+    if live_leaders_count < 0 or elements_left < 0 or live_leaders_count * 10 > len(buf) - pos:
+        check_count(live_leaders_count, len(buf) - pos, 10, budget)
+    budget.elements_left = elements_left
     live_leaders: list[LeaderAndIsrLiveLeader] = []
     for _ in range(live_leaders_count):
-        live_leaders_item, pos = _decode_leader_and_isr_live_leader_v0(buf, pos, budget)
-        live_leaders.append(live_leaders_item)
+        live_leaders_broker_id, live_leaders_host_name_length = _unpack_ih(buf, pos)
+        pos += 6
+        end = pos + live_leaders_host_name_length
+        if live_leaders_host_name_length < 0 or end > len(buf):
+            raise wrong_length("string", live_leaders_host_name_length, pos, buf)
+        live_leaders_host_name = str(buf[pos:end], "utf-8")
+        pos = end
+        (live_leaders_port,) = _unpack_i(buf, pos)
+        pos += 4
+        live_leaders.append(LeaderAndIsrLiveLeader(live_leaders_broker_id, live_leaders_host_name, live_leaders_port))
     return LeaderAndIsrRequest(controller_id, controller_epoch, ungrouped_partition_states, -1, [], live_leaders), pos
 
 
@@ -333,21 +347,36 @@ def _encode_leader_and_isr_request_v0(msg: LeaderAndIsrRequest, out: WireBuffer)
         _encode_leader_and_isr_partition_state_v0(ungrouped_partition_states_item, out)
     out += _pack_i(len(msg.live_leaders))
     for live_leaders_item in msg.live_leaders:
-        _encode_leader_and_isr_live_leader_v0(live_leaders_item, out)
+        host_name_bytes = live_leaders_item.host_name.encode()
+        out += _pack_ih(live_leaders_item.broker_id, len(host_name_bytes))
+        out += host_name_bytes
+        out += _pack_i(live_leaders_item.port)
 
 
 def _decode_leader_and_isr_partition_state_v1(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[LeaderAndIsrPartitionState, int]:
-    topic_name, pos = read_string(buf, pos)
+    (topic_name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + topic_name_length
+    if topic_name_length < 0 or end > len(buf):
+        raise wrong_length("string", topic_name_length, pos, buf)
+    topic_name = str(buf[pos:end], "utf-8")
+    pos = end
     partition_index, controller_epoch, leader, leader_epoch, isr_count = _unpack_iiiii(buf, pos)
     pos += 20
-    check_count(isr_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - isr_count
+    if isr_count < 0 or elements_left < 0 or isr_count * 4 > len(buf) - pos:
+        check_count(isr_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     isr = read_int32s(buf, pos, isr_count)
     pos += 4 * isr_count
     zk_version, replicas_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(replicas_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - replicas_count
+    if replicas_count < 0 or elements_left < 0 or replicas_count * 4 > len(buf) - pos:
+        check_count(replicas_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     replicas = read_int32s(buf, pos, replicas_count)
     pos += 4 * replicas_count
     (is_new,) = _unpack_t(buf, pos)
@@ -357,7 +386,9 @@ def _decode_leader_and_isr_partition_state_v1(
 
 
 def _encode_leader_and_isr_partition_state_v1(msg: LeaderAndIsrPartitionState, out: WireBuffer) -> None:
-    write_string(msg.topic_name, out)
+    topic_name_bytes = msg.topic_name.encode()
+    out += _pack_h(len(topic_name_bytes))
+    out += topic_name_bytes
     out += _pack_iiiii(msg.partition_index, msg.controller_epoch, msg.leader, msg.leader_epoch, len(msg.isr))
     write_int32s(msg.isr, out)
     out += _pack_ii(msg.zk_version, len(msg.replicas))
@@ -368,18 +399,36 @@ def _encode_leader_and_isr_partition_state_v1(msg: LeaderAndIsrPartitionState, o
 def _decode_leader_and_isr_request_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[LeaderAndIsrRequest, int]:
     controller_id, controller_epoch, ungrouped_partition_states_count = _unpack_iii(buf, pos)
     pos += 12
-    check_count(ungrouped_partition_states_count, len(buf) - pos, 31, budget)
+    elements_left = budget.elements_left - ungrouped_partition_states_count
+    if (
+        ungrouped_partition_states_count < 0
+        or elements_left < 0
+        or ungrouped_partition_states_count * 31 > len(buf) - pos
+    ):
+        check_count(ungrouped_partition_states_count, len(buf) - pos, 31, budget)
+    budget.elements_left = elements_left
     ungrouped_partition_states: list[LeaderAndIsrPartitionState] = []
     for _ in range(ungrouped_partition_states_count):
         ungrouped_partition_states_item, pos = _decode_leader_and_isr_partition_state_v1(buf, pos, budget)
         ungrouped_partition_states.append(ungrouped_partition_states_item)
     (live_leaders_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(live_leaders_count, len(buf) - pos, 10, budget)
+    elements_left = budget.elements_left - live_leaders_count
+    if live_leaders_count < 0 or elements_left < 0 or live_leaders_count * 10 > len(buf) - pos:
+        check_count(live_leaders_count, len(buf) - pos, 10, budget)
+    budget.elements_left = elements_left
     live_leaders: list[LeaderAndIsrLiveLeader] = []
     for _ in range(live_leaders_count):
-        live_leaders_item, pos = _decode_leader_and_isr_live_leader_v0(buf, pos, budget)
-        live_leaders.append(live_leaders_item)
+        live_leaders_broker_id, live_leaders_host_name_length = _unpack_ih(buf, pos)
+        pos += 6
+        end = pos + live_leaders_host_name_length
+        if live_leaders_host_name_length < 0 or end > len(buf):
+            raise wrong_length("string", live_leaders_host_name_length, pos, buf)
+        live_leaders_host_name = str(buf[pos:end], "utf-8")
+        pos = end
+        (live_leaders_port,) = _unpack_i(buf, pos)
+        pos += 4
+        live_leaders.append(LeaderAndIsrLiveLeader(live_leaders_broker_id, live_leaders_host_name, live_leaders_port))
     return LeaderAndIsrRequest(controller_id, controller_epoch, ungrouped_partition_states, -1, [], live_leaders), pos
 
 
@@ -391,7 +440,10 @@ def _encode_leader_and_isr_request_v1(msg: LeaderAndIsrRequest, out: WireBuffer)
         _encode_leader_and_isr_partition_state_v1(ungrouped_partition_states_item, out)
     out += _pack_i(len(msg.live_leaders))
     for live_leaders_item in msg.live_leaders:
-        _encode_leader_and_isr_live_leader_v0(live_leaders_item, out)
+        host_name_bytes = live_leaders_item.host_name.encode()
+        out += _pack_ih(live_leaders_item.broker_id, len(host_name_bytes))
+        out += host_name_bytes
+        out += _pack_i(live_leaders_item.port)
 
 
 def _decode_leader_and_isr_partition_state2_v2(
@@ -399,12 +451,18 @@ def _decode_leader_and_isr_partition_state2_v2(
 ) -> tuple[LeaderAndIsrPartitionState2, int]:
     partition_index, controller_epoch, leader, leader_epoch, isr_count = _unpack_iiiii(buf, pos)
     pos += 20
-    check_count(isr_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - isr_count
+    if isr_count < 0 or elements_left < 0 or isr_count * 4 > len(buf) - pos:
+        check_count(isr_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     isr = read_int32s(buf, pos, isr_count)
     pos += 4 * isr_count
     zk_version, replicas_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(replicas_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - replicas_count
+    if replicas_count < 0 or elements_left < 0 or replicas_count * 4 > len(buf) - pos:
+        check_count(replicas_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     replicas = read_int32s(buf, pos, replicas_count)
     pos += 4 * replicas_count
     (is_new,) = _unpack_t(buf, pos)
@@ -424,10 +482,19 @@ def _encode_leader_and_isr_partition_state2_v2(msg: LeaderAndIsrPartitionState2,
 def _decode_leader_and_isr_topic_state_v2(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[LeaderAndIsrTopicState, int]:
-    topic_name, pos = read_string(buf, pos)
+    (topic_name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + topic_name_length
+    if topic_name_length < 0 or end > len(buf):
+        raise wrong_length("string", topic_name_length, pos, buf)
+    topic_name = str(buf[pos:end], "utf-8")
+    pos = end
     (partition_states_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partition_states_count, len(buf) - pos, 29, budget)
+    elements_left = budget.elements_left - partition_states_count
+    if partition_states_count < 0 or elements_left < 0 or partition_states_count * 29 > len(buf) - pos:
+        check_count(partition_states_count, len(buf) - pos, 29, budget)
+    budget.elements_left = elements_left
     partition_states: list[LeaderAndIsrPartitionState2] = []
     for _ in range(partition_states_count):
         partition_states_item, pos = _decode_leader_and_isr_partition_state2_v2(buf, pos, budget)
@@ -436,7 +503,9 @@ def _decode_leader_and_isr_topic_state_v2(
 
 
 def _encode_leader_and_isr_topic_state_v2(msg: LeaderAndIsrTopicState, out: WireBuffer) -> None:
-    write_string(msg.topic_name, out)
+    topic_name_bytes = msg.topic_name.encode()
+    out += _pack_h(len(topic_name_bytes))
+    out += topic_name_bytes
     out += _pack_i(len(msg.partition_states))
     for partition_states_item in msg.partition_states:
         _encode_leader_and_isr_partition_state2_v2(partition_states_item, out)
@@ -445,18 +514,32 @@ def _encode_leader_and_isr_topic_state_v2(msg: LeaderAndIsrTopicState, out: Wire
 def _decode_leader_and_isr_request_v2(buf: memoryview, pos: int, budget: Budget) -> tuple[LeaderAndIsrRequest, int]:
     controller_id, controller_epoch, broker_epoch, topic_states_count = _unpack_iiqi(buf, pos)
     pos += 20
-    check_count(topic_states_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topic_states_count
+    if topic_states_count < 0 or elements_left < 0 or topic_states_count * 6 > len(buf) - pos:
+        check_count(topic_states_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topic_states: list[LeaderAndIsrTopicState] = []
     for _ in range(topic_states_count):
         topic_states_item, pos = _decode_leader_and_isr_topic_state_v2(buf, pos, budget)
         topic_states.append(topic_states_item)
     (live_leaders_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(live_leaders_count, len(buf) - pos, 10, budget)
+    elements_left = budget.elements_left - live_leaders_count
+    if live_leaders_count < 0 or elements_left < 0 or live_leaders_count * 10 > len(buf) - pos:
+        check_count(live_leaders_count, len(buf) - pos, 10, budget)
+    budget.elements_left = elements_left
     live_leaders: list[LeaderAndIsrLiveLeader] = []
     for _ in range(live_leaders_count):
-        live_leaders_item, pos = _decode_leader_and_isr_live_leader_v0(buf, pos, budget)
-        live_leaders.append(live_leaders_item)
+        live_leaders_broker_id, live_leaders_host_name_length = _unpack_ih(buf, pos)
+        pos += 6
+        end = pos + live_leaders_host_name_length
+        if live_leaders_host_name_length < 0 or end > len(buf):
+            raise wrong_length("string", live_leaders_host_name_length, pos, buf)
+        live_leaders_host_name = str(buf[pos:end], "utf-8")
+        pos = end
+        (live_leaders_port,) = _unpack_i(buf, pos)
+        pos += 4
+        live_leaders.append(LeaderAndIsrLiveLeader(live_leaders_broker_id, live_leaders_host_name, live_leaders_port))
     return LeaderAndIsrRequest(controller_id, controller_epoch, [], broker_epoch, topic_states, live_leaders), pos
 
 
@@ -468,7 +551,10 @@ def _encode_leader_and_isr_request_v2(msg: LeaderAndIsrRequest, out: WireBuffer)
         _encode_leader_and_isr_topic_state_v2(topic_states_item, out)
     out += _pack_i(len(msg.live_leaders))
     for live_leaders_item in msg.live_leaders:
-        _encode_leader_and_isr_live_leader_v0(live_leaders_item, out)
+        host_name_bytes = live_leaders_item.host_name.encode()
+        out += _pack_ih(live_leaders_item.broker_id, len(host_name_bytes))
+        out += host_name_bytes
+        out += _pack_i(live_leaders_item.port)
 
 
 def _decode_leader_and_isr_partition_state2_v3(
@@ -476,22 +562,34 @@ def _decode_leader_and_isr_partition_state2_v3(
 ) -> tuple[LeaderAndIsrPartitionState2, int]:
     partition_index, controller_epoch, leader, leader_epoch, isr_count = _unpack_iiiii(buf, pos)
     pos += 20
-    check_count(isr_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - isr_count
+    if isr_count < 0 or elements_left < 0 or isr_count * 4 > len(buf) - pos:
+        check_count(isr_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     isr = read_int32s(buf, pos, isr_count)
     pos += 4 * isr_count
     zk_version, replicas_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(replicas_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - replicas_count
+    if replicas_count < 0 or elements_left < 0 or replicas_count * 4 > len(buf) - pos:
+        check_count(replicas_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     replicas = read_int32s(buf, pos, replicas_count)
     pos += 4 * replicas_count
     (adding_replicas_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(adding_replicas_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - adding_replicas_count
+    if adding_replicas_count < 0 or elements_left < 0 or adding_replicas_count * 4 > len(buf) - pos:
+        check_count(adding_replicas_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     adding_replicas = read_int32s(buf, pos, adding_replicas_count)
     pos += 4 * adding_replicas_count
     (removing_replicas_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(removing_replicas_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - removing_replicas_count
+    if removing_replicas_count < 0 or elements_left < 0 or removing_replicas_count * 4 > len(buf) - pos:
+        check_count(removing_replicas_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     removing_replicas = read_int32s(buf, pos, removing_replicas_count)
     pos += 4 * removing_replicas_count
     (is_new,) = _unpack_t(buf, pos)
@@ -524,10 +622,19 @@ def _encode_leader_and_isr_partition_state2_v3(msg: LeaderAndIsrPartitionState2,
 def _decode_leader_and_isr_topic_state_v3(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[LeaderAndIsrTopicState, int]:
-    topic_name, pos = read_string(buf, pos)
+    (topic_name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + topic_name_length
+    if topic_name_length < 0 or end > len(buf):
+        raise wrong_length("string", topic_name_length, pos, buf)
+    topic_name = str(buf[pos:end], "utf-8")
+    pos = end
     (partition_states_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partition_states_count, len(buf) - pos, 37, budget)
+    elements_left = budget.elements_left - partition_states_count
+    if partition_states_count < 0 or elements_left < 0 or partition_states_count * 37 > len(buf) - pos:
+        check_count(partition_states_count, len(buf) - pos, 37, budget)
+    budget.elements_left = elements_left
     partition_states: list[LeaderAndIsrPartitionState2] = []
     for _ in range(partition_states_count):
         partition_states_item, pos = _decode_leader_and_isr_partition_state2_v3(buf, pos, budget)
@@ -536,7 +643,9 @@ def _decode_leader_and_isr_topic_state_v3(
 
 
 def _encode_leader_and_isr_topic_state_v3(msg: LeaderAndIsrTopicState, out: WireBuffer) -> None:
-    write_string(msg.topic_name, out)
+    topic_name_bytes = msg.topic_name.encode()
+    out += _pack_h(len(topic_name_bytes))
+    out += topic_name_bytes
     out += _pack_i(len(msg.partition_states))
     for partition_states_item in msg.partition_states:
         _encode_leader_and_isr_partition_state2_v3(partition_states_item, out)
@@ -545,18 +654,32 @@ def _encode_leader_and_isr_topic_state_v3(msg: LeaderAndIsrTopicState, out: Wire
 def _decode_leader_and_isr_request_v3(buf: memoryview, pos: int, budget: Budget) -> tuple[LeaderAndIsrRequest, int]:
     controller_id, controller_epoch, broker_epoch, topic_states_count = _unpack_iiqi(buf, pos)
     pos += 20
-    check_count(topic_states_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topic_states_count
+    if topic_states_count < 0 or elements_left < 0 or topic_states_count * 6 > len(buf) - pos:
+        check_count(topic_states_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topic_states: list[LeaderAndIsrTopicState] = []
     for _ in range(topic_states_count):
         topic_states_item, pos = _decode_leader_and_isr_topic_state_v3(buf, pos, budget)
         topic_states.append(topic_states_item)
     (live_leaders_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(live_leaders_count, len(buf) - pos, 10, budget)
+    elements_left = budget.elements_left - live_leaders_count
+    if live_leaders_count < 0 or elements_left < 0 or live_leaders_count * 10 > len(buf) - pos:
+        check_count(live_leaders_count, len(buf) - pos, 10, budget)
+    budget.elements_left = elements_left
     live_leaders: list[LeaderAndIsrLiveLeader] = []
     for _ in range(live_leaders_count):
-        live_leaders_item, pos = _decode_leader_and_isr_live_leader_v0(buf, pos, budget)
-        live_leaders.append(live_leaders_item)
+        live_leaders_broker_id, live_leaders_host_name_length = _unpack_ih(buf, pos)
+        pos += 6
+        end = pos + live_leaders_host_name_length
+        if live_leaders_host_name_length < 0 or end > len(buf):
+            raise wrong_length("string", live_leaders_host_name_length, pos, buf)
+        live_leaders_host_name = str(buf[pos:end], "utf-8")
+        pos = end
+        (live_leaders_port,) = _unpack_i(buf, pos)
+        pos += 4
+        live_leaders.append(LeaderAndIsrLiveLeader(live_leaders_broker_id, live_leaders_host_name, live_leaders_port))
     return LeaderAndIsrRequest(controller_id, controller_epoch, [], broker_epoch, topic_states, live_leaders), pos
 
 
@@ -568,7 +691,10 @@ def _encode_leader_and_isr_request_v3(msg: LeaderAndIsrRequest, out: WireBuffer)
         _encode_leader_and_isr_topic_state_v3(topic_states_item, out)
     out += _pack_i(len(msg.live_leaders))
     for live_leaders_item in msg.live_leaders:
-        _encode_leader_and_isr_live_leader_v0(live_leaders_item, out)
+        host_name_bytes = live_leaders_item.host_name.encode()
+        out += _pack_ih(live_leaders_item.broker_id, len(host_name_bytes))
+        out += host_name_bytes
+        out += _pack_i(live_leaders_item.port)
 
 
 def _decode_leader_and_isr_partition_state2_v4(
@@ -692,34 +818,39 @@ def _encode_leader_and_isr_request_v4(msg: LeaderAndIsrRequest, out: WireBuffer)
     out.append(0)
 
 
-def _decode_leader_and_isr_partition_error_v0(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[LeaderAndIsrPartitionError, int]:
-    topic_name, pos = read_string(buf, pos)
-    partition_index, error_code = _unpack_ih(buf, pos)
-    return LeaderAndIsrPartitionError(topic_name, partition_index, error_code), pos + 6
-
-
-def _encode_leader_and_isr_partition_error_v0(msg: LeaderAndIsrPartitionError, out: WireBuffer) -> None:
-    write_string(msg.topic_name, out)
-    out += _pack_ih(msg.partition_index, msg.error_code)
-
-
 def _decode_leader_and_isr_response_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[LeaderAndIsrResponse, int]:
     error_code, partition_errors_count = _unpack_hi(buf, pos)
     pos += 6
-    check_count(partition_errors_count, len(buf) - pos, 8, budget)
+    elements_left = budget.elements_left - partition_errors_count
+    if partition_errors_count < 0 or elements_left < 0 or partition_errors_count * 8 > len(buf) - pos:
+        check_count(partition_errors_count, len(buf) - pos, 8, budget)
+    budget.elements_left = elements_left
     partition_errors: list[LeaderAndIsrPartitionError] = []
     for _ in range(partition_errors_count):
-        partition_errors_item, pos = _decode_leader_and_isr_partition_error_v0(buf, pos, budget)
-        partition_errors.append(partition_errors_item)
+        (partition_errors_topic_name_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + partition_errors_topic_name_length
+        if partition_errors_topic_name_length < 0 or end > len(buf):
+            raise wrong_length("string", partition_errors_topic_name_length, pos, buf)
+        partition_errors_topic_name = str(buf[pos:end], "utf-8")
+        pos = end
+        partition_errors_partition_index, partition_errors_error_code = _unpack_ih(buf, pos)
+        pos += 6
+        partition_errors.append(
+            LeaderAndIsrPartitionError(
+                partition_errors_topic_name, partition_errors_partition_index, partition_errors_error_code
+            )
+        )
     return LeaderAndIsrResponse(error_code, partition_errors), pos
 
 
 def _encode_leader_and_isr_response_v0(msg: LeaderAndIsrResponse, out: WireBuffer) -> None:
     out += _pack_hi(msg.error_code, len(msg.partition_errors))
     for partition_errors_item in msg.partition_errors:
-        _encode_leader_and_isr_partition_error_v0(partition_errors_item, out)
+        topic_name_bytes = partition_errors_item.topic_name.encode()
+        out += _pack_h(len(topic_name_bytes))
+        out += topic_name_bytes
+        out += _pack_ih(partition_errors_item.partition_index, partition_errors_item.error_code)
 
 
 def _decode_leader_and_isr_partition_error_v4(

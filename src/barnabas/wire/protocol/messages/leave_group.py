@@ -22,14 +22,12 @@ from barnabas.wire.protocol.wire import (
     read_compact_count,
     read_compact_nullable_string,
     read_compact_string,
-    read_nullable_string,
-    read_string,
     skip_tagged_fields,
     write_compact_nullable_string,
     write_compact_string,
     write_nullable_string,
-    write_string,
     write_uvarint,
+    wrong_length,
 )
 
 _pack_h = Struct(">h").pack
@@ -140,48 +138,82 @@ class LeaveGroupResponse(Message):
 
 
 def _decode_leave_group_request_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[LeaveGroupRequest, int]:
-    group_id, pos = read_string(buf, pos)
-    member_id, pos = read_string(buf, pos)
+    (group_id_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + group_id_length
+    if group_id_length < 0 or end > len(buf):
+        raise wrong_length("string", group_id_length, pos, buf)
+    group_id = str(buf[pos:end], "utf-8")
+    pos = end
+    (member_id_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + member_id_length
+    if member_id_length < 0 or end > len(buf):
+        raise wrong_length("string", member_id_length, pos, buf)
+    member_id = str(buf[pos:end], "utf-8")
+    pos = end
     return LeaveGroupRequest(group_id, member_id), pos
 
 
 def _encode_leave_group_request_v0(msg: LeaveGroupRequest, out: WireBuffer) -> None:
     if msg.members:
         raise not_in_version("LeaveGroupRequest.members")
-    write_string(msg.group_id, out)
-    write_string(msg.member_id, out)
-
-
-def _decode_member_identity_v3(buf: memoryview, pos: int, budget: Budget) -> tuple[MemberIdentity, int]:
-    member_id, pos = read_string(buf, pos)
-    group_instance_id, pos = read_nullable_string(buf, pos)
-    return MemberIdentity(member_id, group_instance_id), pos
-
-
-def _encode_member_identity_v3(msg: MemberIdentity, out: WireBuffer) -> None:
-    write_string(msg.member_id, out)
-    write_nullable_string(msg.group_instance_id, out)
+    group_id_bytes = msg.group_id.encode()
+    out += _pack_h(len(group_id_bytes))
+    out += group_id_bytes
+    member_id_bytes = msg.member_id.encode()
+    out += _pack_h(len(member_id_bytes))
+    out += member_id_bytes
 
 
 def _decode_leave_group_request_v3(buf: memoryview, pos: int, budget: Budget) -> tuple[LeaveGroupRequest, int]:
-    group_id, pos = read_string(buf, pos)
+    (group_id_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + group_id_length
+    if group_id_length < 0 or end > len(buf):
+        raise wrong_length("string", group_id_length, pos, buf)
+    group_id = str(buf[pos:end], "utf-8")
+    pos = end
     (members_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(members_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - members_count
+    if members_count < 0 or elements_left < 0 or members_count * 4 > len(buf) - pos:
+        check_count(members_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     members: list[MemberIdentity] = []
     for _ in range(members_count):
-        members_item, pos = _decode_member_identity_v3(buf, pos, budget)
-        members.append(members_item)
+        (members_member_id_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + members_member_id_length
+        if members_member_id_length < 0 or end > len(buf):
+            raise wrong_length("string", members_member_id_length, pos, buf)
+        members_member_id = str(buf[pos:end], "utf-8")
+        pos = end
+        (members_group_instance_id_length,) = _unpack_h(buf, pos)
+        pos += 2
+        members_group_instance_id: str | None = None
+        if members_group_instance_id_length >= 0:
+            end = pos + members_group_instance_id_length
+            if end > len(buf):
+                raise wrong_length("string", members_group_instance_id_length, pos, buf)
+            members_group_instance_id = str(buf[pos:end], "utf-8")
+            pos = end
+        members.append(MemberIdentity(members_member_id, members_group_instance_id))
     return LeaveGroupRequest(group_id, "", members), pos
 
 
 def _encode_leave_group_request_v3(msg: LeaveGroupRequest, out: WireBuffer) -> None:
     if msg.member_id != "":
         raise not_in_version("LeaveGroupRequest.member_id")
-    write_string(msg.group_id, out)
+    group_id_bytes = msg.group_id.encode()
+    out += _pack_h(len(group_id_bytes))
+    out += group_id_bytes
     out += _pack_i(len(msg.members))
     for members_item in msg.members:
-        _encode_member_identity_v3(members_item, out)
+        member_id_bytes = members_item.member_id.encode()
+        out += _pack_h(len(member_id_bytes))
+        out += member_id_bytes
+        write_nullable_string(members_item.group_instance_id, out)
 
 
 def _decode_member_identity_v4(buf: memoryview, pos: int, budget: Budget) -> tuple[MemberIdentity, int]:
@@ -244,34 +276,45 @@ def _encode_leave_group_response_v1(msg: LeaveGroupResponse, out: WireBuffer) ->
     out += _pack_ih(msg.throttle_time_ms, msg.error_code)
 
 
-def _decode_member_response_v3(buf: memoryview, pos: int, budget: Budget) -> tuple[MemberResponse, int]:
-    member_id, pos = read_string(buf, pos)
-    group_instance_id, pos = read_nullable_string(buf, pos)
-    (error_code,) = _unpack_h(buf, pos)
-    return MemberResponse(member_id, group_instance_id, error_code), pos + 2
-
-
-def _encode_member_response_v3(msg: MemberResponse, out: WireBuffer) -> None:
-    write_string(msg.member_id, out)
-    write_nullable_string(msg.group_instance_id, out)
-    out += _pack_h(msg.error_code)
-
-
 def _decode_leave_group_response_v3(buf: memoryview, pos: int, budget: Budget) -> tuple[LeaveGroupResponse, int]:
     throttle_time_ms, error_code, members_count = _unpack_ihi(buf, pos)
     pos += 10
-    check_count(members_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - members_count
+    if members_count < 0 or elements_left < 0 or members_count * 6 > len(buf) - pos:
+        check_count(members_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     members: list[MemberResponse] = []
     for _ in range(members_count):
-        members_item, pos = _decode_member_response_v3(buf, pos, budget)
-        members.append(members_item)
+        (members_member_id_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + members_member_id_length
+        if members_member_id_length < 0 or end > len(buf):
+            raise wrong_length("string", members_member_id_length, pos, buf)
+        members_member_id = str(buf[pos:end], "utf-8")
+        pos = end
+        (members_group_instance_id_length,) = _unpack_h(buf, pos)
+        pos += 2
+        members_group_instance_id: str | None = None
+        if members_group_instance_id_length >= 0:
+            end = pos + members_group_instance_id_length
+            if end > len(buf):
+                raise wrong_length("string", members_group_instance_id_length, pos, buf)
+            members_group_instance_id = str(buf[pos:end], "utf-8")
+            pos = end
+        (members_error_code,) = _unpack_h(buf, pos)
+        pos += 2
+        members.append(MemberResponse(members_member_id, members_group_instance_id, members_error_code))
     return LeaveGroupResponse(throttle_time_ms, error_code, members), pos
 
 
 def _encode_leave_group_response_v3(msg: LeaveGroupResponse, out: WireBuffer) -> None:
     out += _pack_ihi(msg.throttle_time_ms, msg.error_code, len(msg.members))
     for members_item in msg.members:
-        _encode_member_response_v3(members_item, out)
+        member_id_bytes = members_item.member_id.encode()
+        out += _pack_h(len(member_id_bytes))
+        out += member_id_bytes
+        write_nullable_string(members_item.group_instance_id, out)
+        out += _pack_h(members_item.error_code)
 
 
 def _decode_member_response_v4(buf: memoryview, pos: int, budget: Budget) -> tuple[MemberResponse, int]:

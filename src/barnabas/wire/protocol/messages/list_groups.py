@@ -21,16 +21,17 @@ from barnabas.wire.protocol.wire import (
     not_in_version,
     read_compact_count,
     read_compact_string,
-    read_string,
     skip_tagged_fields,
     write_compact_string,
-    write_string,
     write_uvarint,
+    wrong_length,
 )
 
+_pack_h = Struct(">h").pack
 _pack_hi = Struct(">hi").pack
 _pack_ih = Struct(">ih").pack
 _pack_ihi = Struct(">ihi").pack
+_unpack_h = Struct(">h").unpack_from
 _unpack_hi = Struct(">hi").unpack_from
 _unpack_ih = Struct(">ih").unpack_from
 _unpack_ihi = Struct(">ihi").unpack_from
@@ -149,49 +150,80 @@ def _encode_list_groups_request_v4(msg: ListGroupsRequest, out: WireBuffer) -> N
     out.append(0)
 
 
-def _decode_listed_group_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[ListedGroup, int]:
-    group_id, pos = read_string(buf, pos)
-    protocol_type, pos = read_string(buf, pos)
-    return ListedGroup(group_id, protocol_type), pos
-
-
-def _encode_listed_group_v0(msg: ListedGroup, out: WireBuffer) -> None:
-    write_string(msg.group_id, out)
-    write_string(msg.protocol_type, out)
-
-
 def _decode_list_groups_response_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[ListGroupsResponse, int]:
     error_code, groups_count = _unpack_hi(buf, pos)
     pos += 6
-    check_count(groups_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - groups_count
+    if groups_count < 0 or elements_left < 0 or groups_count * 4 > len(buf) - pos:
+        check_count(groups_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     groups: list[ListedGroup] = []
     for _ in range(groups_count):
-        groups_item, pos = _decode_listed_group_v0(buf, pos, budget)
-        groups.append(groups_item)
+        (groups_group_id_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + groups_group_id_length
+        if groups_group_id_length < 0 or end > len(buf):
+            raise wrong_length("string", groups_group_id_length, pos, buf)
+        groups_group_id = str(buf[pos:end], "utf-8")
+        pos = end
+        (groups_protocol_type_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + groups_protocol_type_length
+        if groups_protocol_type_length < 0 or end > len(buf):
+            raise wrong_length("string", groups_protocol_type_length, pos, buf)
+        groups_protocol_type = str(buf[pos:end], "utf-8")
+        pos = end
+        groups.append(ListedGroup(groups_group_id, groups_protocol_type))
     return ListGroupsResponse(0, error_code, groups), pos
 
 
 def _encode_list_groups_response_v0(msg: ListGroupsResponse, out: WireBuffer) -> None:
     out += _pack_hi(msg.error_code, len(msg.groups))
     for groups_item in msg.groups:
-        _encode_listed_group_v0(groups_item, out)
+        group_id_bytes = groups_item.group_id.encode()
+        out += _pack_h(len(group_id_bytes))
+        out += group_id_bytes
+        protocol_type_bytes = groups_item.protocol_type.encode()
+        out += _pack_h(len(protocol_type_bytes))
+        out += protocol_type_bytes
 
 
 def _decode_list_groups_response_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[ListGroupsResponse, int]:
     throttle_time_ms, error_code, groups_count = _unpack_ihi(buf, pos)
     pos += 10
-    check_count(groups_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - groups_count
+    if groups_count < 0 or elements_left < 0 or groups_count * 4 > len(buf) - pos:
+        check_count(groups_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     groups: list[ListedGroup] = []
     for _ in range(groups_count):
-        groups_item, pos = _decode_listed_group_v0(buf, pos, budget)
-        groups.append(groups_item)
+        (groups_group_id_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + groups_group_id_length
+        if groups_group_id_length < 0 or end > len(buf):
+            raise wrong_length("string", groups_group_id_length, pos, buf)
+        groups_group_id = str(buf[pos:end], "utf-8")
+        pos = end
+        (groups_protocol_type_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + groups_protocol_type_length
+        if groups_protocol_type_length < 0 or end > len(buf):
+            raise wrong_length("string", groups_protocol_type_length, pos, buf)
+        groups_protocol_type = str(buf[pos:end], "utf-8")
+        pos = end
+        groups.append(ListedGroup(groups_group_id, groups_protocol_type))
     return ListGroupsResponse(throttle_time_ms, error_code, groups), pos
 
 
 def _encode_list_groups_response_v1(msg: ListGroupsResponse, out: WireBuffer) -> None:
     out += _pack_ihi(msg.throttle_time_ms, msg.error_code, len(msg.groups))
     for groups_item in msg.groups:
-        _encode_listed_group_v0(groups_item, out)
+        group_id_bytes = groups_item.group_id.encode()
+        out += _pack_h(len(group_id_bytes))
+        out += group_id_bytes
+        protocol_type_bytes = groups_item.protocol_type.encode()
+        out += _pack_h(len(protocol_type_bytes))
+        out += protocol_type_bytes
 
 
 def _decode_listed_group_v3(buf: memoryview, pos: int, budget: Budget) -> tuple[ListedGroup, int]:

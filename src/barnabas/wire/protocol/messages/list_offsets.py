@@ -20,11 +20,11 @@ from barnabas.wire.protocol.wire import (
     check_count,
     not_in_version,
     read_int64s,
-    read_string,
     write_int64s,
-    write_string,
+    wrong_length,
 )
 
+_pack_h = Struct(">h").pack
 _pack_i = Struct(">i").pack
 _pack_ibi = Struct(">ibi").pack
 _pack_ihi = Struct(">ihi").pack
@@ -34,6 +34,7 @@ _pack_ii = Struct(">ii").pack
 _pack_iiq = Struct(">iiq").pack
 _pack_iq = Struct(">iq").pack
 _pack_iqi = Struct(">iqi").pack
+_unpack_h = Struct(">h").unpack_from
 _unpack_i = Struct(">i").unpack_from
 _unpack_ibi = Struct(">ibi").unpack_from
 _unpack_ihi = Struct(">ihi").unpack_from
@@ -189,38 +190,46 @@ class ListOffsetsResponse(Message):
         self.topics: list[ListOffsetsTopicResponse] = [] if topics is None else topics
 
 
-def _decode_list_offsets_partition_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[ListOffsetsPartition, int]:
-    partition_index, timestamp, max_num_offsets = _unpack_iqi(buf, pos)
-    return ListOffsetsPartition(partition_index, -1, timestamp, max_num_offsets), pos + 16
-
-
-def _encode_list_offsets_partition_v0(msg: ListOffsetsPartition, out: WireBuffer) -> None:
-    out += _pack_iqi(msg.partition_index, msg.timestamp, msg.max_num_offsets)
-
-
 def _decode_list_offsets_topic_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[ListOffsetsTopic, int]:
-    name, pos = read_string(buf, pos)
+    (name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + name_length
+    if name_length < 0 or end > len(buf):
+        raise wrong_length("string", name_length, pos, buf)
+    name = str(buf[pos:end], "utf-8")
+    pos = end
     (partitions_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partitions_count, len(buf) - pos, 16, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 16 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 16, budget)
+    budget.elements_left = elements_left
     partitions: list[ListOffsetsPartition] = []
     for _ in range(partitions_count):
-        partitions_item, pos = _decode_list_offsets_partition_v0(buf, pos, budget)
-        partitions.append(partitions_item)
+        partitions_partition_index, partitions_timestamp, partitions_max_num_offsets = _unpack_iqi(buf, pos)
+        pos += 16
+        partitions.append(
+            ListOffsetsPartition(partitions_partition_index, -1, partitions_timestamp, partitions_max_num_offsets)
+        )
     return ListOffsetsTopic(name, partitions), pos
 
 
 def _encode_list_offsets_topic_v0(msg: ListOffsetsTopic, out: WireBuffer) -> None:
-    write_string(msg.name, out)
+    name_bytes = msg.name.encode()
+    out += _pack_h(len(name_bytes))
+    out += name_bytes
     out += _pack_i(len(msg.partitions))
     for partitions_item in msg.partitions:
-        _encode_list_offsets_partition_v0(partitions_item, out)
+        out += _pack_iqi(partitions_item.partition_index, partitions_item.timestamp, partitions_item.max_num_offsets)
 
 
 def _decode_list_offsets_request_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[ListOffsetsRequest, int]:
     replica_id, topics_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[ListOffsetsTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_list_offsets_topic_v0(buf, pos, budget)
@@ -236,40 +245,46 @@ def _encode_list_offsets_request_v0(msg: ListOffsetsRequest, out: WireBuffer) ->
         _encode_list_offsets_topic_v0(topics_item, out)
 
 
-def _decode_list_offsets_partition_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[ListOffsetsPartition, int]:
-    partition_index, timestamp = _unpack_iq(buf, pos)
-    return ListOffsetsPartition(partition_index, -1, timestamp), pos + 12
-
-
-def _encode_list_offsets_partition_v1(msg: ListOffsetsPartition, out: WireBuffer) -> None:
-    if msg.max_num_offsets != 1:
-        raise not_in_version("ListOffsetsPartition.max_num_offsets")
-    out += _pack_iq(msg.partition_index, msg.timestamp)
-
-
 def _decode_list_offsets_topic_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[ListOffsetsTopic, int]:
-    name, pos = read_string(buf, pos)
+    (name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + name_length
+    if name_length < 0 or end > len(buf):
+        raise wrong_length("string", name_length, pos, buf)
+    name = str(buf[pos:end], "utf-8")
+    pos = end
     (partitions_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partitions_count, len(buf) - pos, 12, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 12 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 12, budget)
+    budget.elements_left = elements_left
     partitions: list[ListOffsetsPartition] = []
     for _ in range(partitions_count):
-        partitions_item, pos = _decode_list_offsets_partition_v1(buf, pos, budget)
-        partitions.append(partitions_item)
+        partitions_partition_index, partitions_timestamp = _unpack_iq(buf, pos)
+        pos += 12
+        partitions.append(ListOffsetsPartition(partitions_partition_index, -1, partitions_timestamp))
     return ListOffsetsTopic(name, partitions), pos
 
 
 def _encode_list_offsets_topic_v1(msg: ListOffsetsTopic, out: WireBuffer) -> None:
-    write_string(msg.name, out)
+    name_bytes = msg.name.encode()
+    out += _pack_h(len(name_bytes))
+    out += name_bytes
     out += _pack_i(len(msg.partitions))
     for partitions_item in msg.partitions:
-        _encode_list_offsets_partition_v1(partitions_item, out)
+        if partitions_item.max_num_offsets != 1:
+            raise not_in_version("ListOffsetsPartition.max_num_offsets")
+        out += _pack_iq(partitions_item.partition_index, partitions_item.timestamp)
 
 
 def _decode_list_offsets_request_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[ListOffsetsRequest, int]:
     replica_id, topics_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[ListOffsetsTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_list_offsets_topic_v1(buf, pos, budget)
@@ -288,7 +303,10 @@ def _encode_list_offsets_request_v1(msg: ListOffsetsRequest, out: WireBuffer) ->
 def _decode_list_offsets_request_v2(buf: memoryview, pos: int, budget: Budget) -> tuple[ListOffsetsRequest, int]:
     replica_id, isolation_level, topics_count = _unpack_ibi(buf, pos)
     pos += 9
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[ListOffsetsTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_list_offsets_topic_v1(buf, pos, budget)
@@ -302,40 +320,50 @@ def _encode_list_offsets_request_v2(msg: ListOffsetsRequest, out: WireBuffer) ->
         _encode_list_offsets_topic_v1(topics_item, out)
 
 
-def _decode_list_offsets_partition_v4(buf: memoryview, pos: int, budget: Budget) -> tuple[ListOffsetsPartition, int]:
-    partition_index, current_leader_epoch, timestamp = _unpack_iiq(buf, pos)
-    return ListOffsetsPartition(partition_index, current_leader_epoch, timestamp), pos + 16
-
-
-def _encode_list_offsets_partition_v4(msg: ListOffsetsPartition, out: WireBuffer) -> None:
-    if msg.max_num_offsets != 1:
-        raise not_in_version("ListOffsetsPartition.max_num_offsets")
-    out += _pack_iiq(msg.partition_index, msg.current_leader_epoch, msg.timestamp)
-
-
 def _decode_list_offsets_topic_v4(buf: memoryview, pos: int, budget: Budget) -> tuple[ListOffsetsTopic, int]:
-    name, pos = read_string(buf, pos)
+    (name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + name_length
+    if name_length < 0 or end > len(buf):
+        raise wrong_length("string", name_length, pos, buf)
+    name = str(buf[pos:end], "utf-8")
+    pos = end
     (partitions_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partitions_count, len(buf) - pos, 16, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 16 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 16, budget)
+    budget.elements_left = elements_left
     partitions: list[ListOffsetsPartition] = []
     for _ in range(partitions_count):
-        partitions_item, pos = _decode_list_offsets_partition_v4(buf, pos, budget)
-        partitions.append(partitions_item)
+        partitions_partition_index, partitions_current_leader_epoch, partitions_timestamp = _unpack_iiq(buf, pos)
+        pos += 16
+        partitions.append(
+            ListOffsetsPartition(partitions_partition_index, partitions_current_leader_epoch, partitions_timestamp)
+        )
     return ListOffsetsTopic(name, partitions), pos
 
 
 def _encode_list_offsets_topic_v4(msg: ListOffsetsTopic, out: WireBuffer) -> None:
-    write_string(msg.name, out)
+    name_bytes = msg.name.encode()
+    out += _pack_h(len(name_bytes))
+    out += name_bytes
     out += _pack_i(len(msg.partitions))
     for partitions_item in msg.partitions:
-        _encode_list_offsets_partition_v4(partitions_item, out)
+        if partitions_item.max_num_offsets != 1:
+            raise not_in_version("ListOffsetsPartition.max_num_offsets")
+        out += _pack_iiq(
+            partitions_item.partition_index, partitions_item.current_leader_epoch, partitions_item.timestamp
+        )
 
 
 def _decode_list_offsets_request_v4(buf: memoryview, pos: int, budget: Budget) -> tuple[ListOffsetsRequest, int]:
     replica_id, isolation_level, topics_count = _unpack_ibi(buf, pos)
     pos += 9
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[ListOffsetsTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_list_offsets_topic_v4(buf, pos, budget)
@@ -354,7 +382,10 @@ def _decode_list_offsets_partition_response_v0(
 ) -> tuple[ListOffsetsPartitionResponse, int]:
     partition_index, error_code, old_style_offsets_count = _unpack_ihi(buf, pos)
     pos += 10
-    check_count(old_style_offsets_count, len(buf) - pos, 8, budget)
+    elements_left = budget.elements_left - old_style_offsets_count
+    if old_style_offsets_count < 0 or elements_left < 0 or old_style_offsets_count * 8 > len(buf) - pos:
+        check_count(old_style_offsets_count, len(buf) - pos, 8, budget)
+    budget.elements_left = elements_left
     old_style_offsets = read_int64s(buf, pos, old_style_offsets_count)
     pos += 8 * old_style_offsets_count
     return ListOffsetsPartitionResponse(partition_index, error_code, old_style_offsets), pos
@@ -374,10 +405,19 @@ def _encode_list_offsets_partition_response_v0(msg: ListOffsetsPartitionResponse
 def _decode_list_offsets_topic_response_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[ListOffsetsTopicResponse, int]:
-    name, pos = read_string(buf, pos)
+    (name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + name_length
+    if name_length < 0 or end > len(buf):
+        raise wrong_length("string", name_length, pos, buf)
+    name = str(buf[pos:end], "utf-8")
+    pos = end
     (partitions_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partitions_count, len(buf) - pos, 10, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 10 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 10, budget)
+    budget.elements_left = elements_left
     partitions: list[ListOffsetsPartitionResponse] = []
     for _ in range(partitions_count):
         partitions_item, pos = _decode_list_offsets_partition_response_v0(buf, pos, budget)
@@ -386,7 +426,9 @@ def _decode_list_offsets_topic_response_v0(
 
 
 def _encode_list_offsets_topic_response_v0(msg: ListOffsetsTopicResponse, out: WireBuffer) -> None:
-    write_string(msg.name, out)
+    name_bytes = msg.name.encode()
+    out += _pack_h(len(name_bytes))
+    out += name_bytes
     out += _pack_i(len(msg.partitions))
     for partitions_item in msg.partitions:
         _encode_list_offsets_partition_response_v0(partitions_item, out)
@@ -395,7 +437,10 @@ def _encode_list_offsets_topic_response_v0(msg: ListOffsetsTopicResponse, out: W
 def _decode_list_offsets_response_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[ListOffsetsResponse, int]:
     (topics_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[ListOffsetsTopicResponse] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_list_offsets_topic_response_v0(buf, pos, budget)
@@ -409,46 +454,61 @@ def _encode_list_offsets_response_v0(msg: ListOffsetsResponse, out: WireBuffer) 
         _encode_list_offsets_topic_response_v0(topics_item, out)
 
 
-def _decode_list_offsets_partition_response_v1(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[ListOffsetsPartitionResponse, int]:
-    partition_index, error_code, timestamp, offset = _unpack_ihqq(buf, pos)
-    return ListOffsetsPartitionResponse(partition_index, error_code, [], timestamp, offset), pos + 22
-
-
-def _encode_list_offsets_partition_response_v1(msg: ListOffsetsPartitionResponse, out: WireBuffer) -> None:
-    if msg.old_style_offsets:
-        raise not_in_version("ListOffsetsPartitionResponse.old_style_offsets")
-    if msg.leader_epoch != -1:
-        raise not_in_version("ListOffsetsPartitionResponse.leader_epoch")
-    out += _pack_ihqq(msg.partition_index, msg.error_code, msg.timestamp, msg.offset)
-
-
 def _decode_list_offsets_topic_response_v1(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[ListOffsetsTopicResponse, int]:
-    name, pos = read_string(buf, pos)
+    (name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + name_length
+    if name_length < 0 or end > len(buf):
+        raise wrong_length("string", name_length, pos, buf)
+    name = str(buf[pos:end], "utf-8")
+    pos = end
     (partitions_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partitions_count, len(buf) - pos, 22, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 22 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 22, budget)
+    budget.elements_left = elements_left
     partitions: list[ListOffsetsPartitionResponse] = []
     for _ in range(partitions_count):
-        partitions_item, pos = _decode_list_offsets_partition_response_v1(buf, pos, budget)
-        partitions.append(partitions_item)
+        partitions_partition_index, partitions_error_code, partitions_timestamp, partitions_offset = _unpack_ihqq(
+            buf, pos
+        )
+        pos += 22
+        partitions.append(
+            ListOffsetsPartitionResponse(
+                partitions_partition_index, partitions_error_code, [], partitions_timestamp, partitions_offset
+            )
+        )
     return ListOffsetsTopicResponse(name, partitions), pos
 
 
 def _encode_list_offsets_topic_response_v1(msg: ListOffsetsTopicResponse, out: WireBuffer) -> None:
-    write_string(msg.name, out)
+    name_bytes = msg.name.encode()
+    out += _pack_h(len(name_bytes))
+    out += name_bytes
     out += _pack_i(len(msg.partitions))
     for partitions_item in msg.partitions:
-        _encode_list_offsets_partition_response_v1(partitions_item, out)
+        if partitions_item.old_style_offsets:
+            raise not_in_version("ListOffsetsPartitionResponse.old_style_offsets")
+        if partitions_item.leader_epoch != -1:
+            raise not_in_version("ListOffsetsPartitionResponse.leader_epoch")
+        out += _pack_ihqq(
+            partitions_item.partition_index,
+            partitions_item.error_code,
+            partitions_item.timestamp,
+            partitions_item.offset,
+        )
 
 
 def _decode_list_offsets_response_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[ListOffsetsResponse, int]:
     (topics_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[ListOffsetsTopicResponse] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_list_offsets_topic_response_v1(buf, pos, budget)
@@ -465,7 +525,10 @@ def _encode_list_offsets_response_v1(msg: ListOffsetsResponse, out: WireBuffer) 
 def _decode_list_offsets_response_v2(buf: memoryview, pos: int, budget: Budget) -> tuple[ListOffsetsResponse, int]:
     throttle_time_ms, topics_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[ListOffsetsTopicResponse] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_list_offsets_topic_response_v1(buf, pos, budget)
@@ -479,44 +542,69 @@ def _encode_list_offsets_response_v2(msg: ListOffsetsResponse, out: WireBuffer) 
         _encode_list_offsets_topic_response_v1(topics_item, out)
 
 
-def _decode_list_offsets_partition_response_v4(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[ListOffsetsPartitionResponse, int]:
-    partition_index, error_code, timestamp, offset, leader_epoch = _unpack_ihqqi(buf, pos)
-    return ListOffsetsPartitionResponse(partition_index, error_code, [], timestamp, offset, leader_epoch), pos + 26
-
-
-def _encode_list_offsets_partition_response_v4(msg: ListOffsetsPartitionResponse, out: WireBuffer) -> None:
-    if msg.old_style_offsets:
-        raise not_in_version("ListOffsetsPartitionResponse.old_style_offsets")
-    out += _pack_ihqqi(msg.partition_index, msg.error_code, msg.timestamp, msg.offset, msg.leader_epoch)
-
-
 def _decode_list_offsets_topic_response_v4(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[ListOffsetsTopicResponse, int]:
-    name, pos = read_string(buf, pos)
+    (name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + name_length
+    if name_length < 0 or end > len(buf):
+        raise wrong_length("string", name_length, pos, buf)
+    name = str(buf[pos:end], "utf-8")
+    pos = end
     (partitions_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partitions_count, len(buf) - pos, 26, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 26 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 26, budget)
+    budget.elements_left = elements_left
     partitions: list[ListOffsetsPartitionResponse] = []
     for _ in range(partitions_count):
-        partitions_item, pos = _decode_list_offsets_partition_response_v4(buf, pos, budget)
-        partitions.append(partitions_item)
+        (
+            partitions_partition_index,
+            partitions_error_code,
+            partitions_timestamp,
+            partitions_offset,
+            partitions_leader_epoch,
+        ) = _unpack_ihqqi(buf, pos)
+        pos += 26
+        partitions.append(
+            ListOffsetsPartitionResponse(
+                partitions_partition_index,
+                partitions_error_code,
+                [],
+                partitions_timestamp,
+                partitions_offset,
+                partitions_leader_epoch,
+            )
+        )
     return ListOffsetsTopicResponse(name, partitions), pos
 
 
 def _encode_list_offsets_topic_response_v4(msg: ListOffsetsTopicResponse, out: WireBuffer) -> None:
-    write_string(msg.name, out)
+    name_bytes = msg.name.encode()
+    out += _pack_h(len(name_bytes))
+    out += name_bytes
     out += _pack_i(len(msg.partitions))
     for partitions_item in msg.partitions:
-        _encode_list_offsets_partition_response_v4(partitions_item, out)
+        if partitions_item.old_style_offsets:
+            raise not_in_version("ListOffsetsPartitionResponse.old_style_offsets")
+        out += _pack_ihqqi(
+            partitions_item.partition_index,
+            partitions_item.error_code,
+            partitions_item.timestamp,
+            partitions_item.offset,
+            partitions_item.leader_epoch,
+        )
 
 
 def _decode_list_offsets_response_v4(buf: memoryview, pos: int, budget: Budget) -> tuple[ListOffsetsResponse, int]:
     throttle_time_ms, topics_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[ListOffsetsTopicResponse] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_list_offsets_topic_response_v4(buf, pos, budget)

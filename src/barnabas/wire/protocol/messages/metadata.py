@@ -27,17 +27,13 @@ from barnabas.wire.protocol.wire import (
     read_compact_nullable_string,
     read_compact_string,
     read_int32s,
-    read_nullable_string,
-    read_string,
     skip_tagged_fields,
-    take_nullable_string,
-    take_string,
     write_compact_nullable_string,
     write_compact_string,
     write_int32s,
     write_nullable_string,
-    write_string,
     write_uvarint,
+    wrong_length,
 )
 
 _pack_h = Struct(">h").pack
@@ -230,23 +226,23 @@ class MetadataResponse(Message):
         self.cluster_authorized_operations = cluster_authorized_operations
 
 
-def _decode_metadata_request_topic_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[MetadataRequestTopic, int]:
-    name, pos = read_string(buf, pos)
-    return MetadataRequestTopic(name), pos
-
-
-def _encode_metadata_request_topic_v0(msg: MetadataRequestTopic, out: WireBuffer) -> None:
-    write_string(msg.name, out)
-
-
 def _decode_metadata_request_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[MetadataRequest, int]:
     (topics_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(topics_count, len(buf) - pos, 2, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 2 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 2, budget)
+    budget.elements_left = elements_left
     topics: list[MetadataRequestTopic] = []
     for _ in range(topics_count):
-        topics_item, pos = _decode_metadata_request_topic_v0(buf, pos, budget)
-        topics.append(topics_item)
+        (topics_name_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + topics_name_length
+        if topics_name_length < 0 or end > len(buf):
+            raise wrong_length("string", topics_name_length, pos, buf)
+        topics_name = str(buf[pos:end], "utf-8")
+        pos = end
+        topics.append(MetadataRequestTopic(topics_name))
     return MetadataRequest(topics), pos
 
 
@@ -262,7 +258,9 @@ def _encode_metadata_request_v0(msg: MetadataRequest, out: WireBuffer) -> None:
         raise not_nullable("MetadataRequest.topics")
     out += _pack_i(len(topics))
     for topics_item in topics:
-        _encode_metadata_request_topic_v0(topics_item, out)
+        name_bytes = topics_item.name.encode()
+        out += _pack_h(len(name_bytes))
+        out += name_bytes
 
 
 def _decode_metadata_request_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[MetadataRequest, int]:
@@ -270,11 +268,20 @@ def _decode_metadata_request_v1(buf: memoryview, pos: int, budget: Budget) -> tu
     pos += 4
     topics: list[MetadataRequestTopic] | None = None
     if topics_count >= 0:
-        check_count(topics_count, len(buf) - pos, 2, budget)
+        elements_left = budget.elements_left - topics_count
+        if topics_count < 0 or elements_left < 0 or topics_count * 2 > len(buf) - pos:
+            check_count(topics_count, len(buf) - pos, 2, budget)
+        budget.elements_left = elements_left
         topics = []
         for _ in range(topics_count):
-            topics_item, pos = _decode_metadata_request_topic_v0(buf, pos, budget)
-            topics.append(topics_item)
+            (topics_name_length,) = _unpack_h(buf, pos)
+            pos += 2
+            end = pos + topics_name_length
+            if topics_name_length < 0 or end > len(buf):
+                raise wrong_length("string", topics_name_length, pos, buf)
+            topics_name = str(buf[pos:end], "utf-8")
+            pos = end
+            topics.append(MetadataRequestTopic(topics_name))
     return MetadataRequest(topics), pos
 
 
@@ -288,7 +295,9 @@ def _encode_metadata_request_v1(msg: MetadataRequest, out: WireBuffer) -> None:
     out += _pack_i(-1 if msg.topics is None else len(msg.topics))
     if msg.topics:
         for topics_item in msg.topics:
-            _encode_metadata_request_topic_v0(topics_item, out)
+            name_bytes = topics_item.name.encode()
+            out += _pack_h(len(name_bytes))
+            out += name_bytes
 
 
 def _decode_metadata_request_v4(buf: memoryview, pos: int, budget: Budget) -> tuple[MetadataRequest, int]:
@@ -296,11 +305,20 @@ def _decode_metadata_request_v4(buf: memoryview, pos: int, budget: Budget) -> tu
     pos += 4
     topics: list[MetadataRequestTopic] | None = None
     if topics_count >= 0:
-        check_count(topics_count, len(buf) - pos, 2, budget)
+        elements_left = budget.elements_left - topics_count
+        if topics_count < 0 or elements_left < 0 or topics_count * 2 > len(buf) - pos:
+            check_count(topics_count, len(buf) - pos, 2, budget)
+        budget.elements_left = elements_left
         topics = []
         for _ in range(topics_count):
-            topics_item, pos = _decode_metadata_request_topic_v0(buf, pos, budget)
-            topics.append(topics_item)
+            (topics_name_length,) = _unpack_h(buf, pos)
+            pos += 2
+            end = pos + topics_name_length
+            if topics_name_length < 0 or end > len(buf):
+                raise wrong_length("string", topics_name_length, pos, buf)
+            topics_name = str(buf[pos:end], "utf-8")
+            pos = end
+            topics.append(MetadataRequestTopic(topics_name))
     (allow_auto_topic_creation,) = _unpack_t(buf, pos)
     return MetadataRequest(topics, allow_auto_topic_creation), pos + 1
 
@@ -313,7 +331,9 @@ def _encode_metadata_request_v4(msg: MetadataRequest, out: WireBuffer) -> None:
     out += _pack_i(-1 if msg.topics is None else len(msg.topics))
     if msg.topics:
         for topics_item in msg.topics:
-            _encode_metadata_request_topic_v0(topics_item, out)
+            name_bytes = topics_item.name.encode()
+            out += _pack_h(len(name_bytes))
+            out += name_bytes
     out += _pack_t(msg.allow_auto_topic_creation)
 
 
@@ -322,11 +342,20 @@ def _decode_metadata_request_v8(buf: memoryview, pos: int, budget: Budget) -> tu
     pos += 4
     topics: list[MetadataRequestTopic] | None = None
     if topics_count >= 0:
-        check_count(topics_count, len(buf) - pos, 2, budget)
+        elements_left = budget.elements_left - topics_count
+        if topics_count < 0 or elements_left < 0 or topics_count * 2 > len(buf) - pos:
+            check_count(topics_count, len(buf) - pos, 2, budget)
+        budget.elements_left = elements_left
         topics = []
         for _ in range(topics_count):
-            topics_item, pos = _decode_metadata_request_topic_v0(buf, pos, budget)
-            topics.append(topics_item)
+            (topics_name_length,) = _unpack_h(buf, pos)
+            pos += 2
+            end = pos + topics_name_length
+            if topics_name_length < 0 or end > len(buf):
+                raise wrong_length("string", topics_name_length, pos, buf)
+            topics_name = str(buf[pos:end], "utf-8")
+            pos = end
+            topics.append(MetadataRequestTopic(topics_name))
     allow_auto_topic_creation, include_cluster_authorized_operations, include_topic_authorized_operations = _unpack_ttt(
         buf, pos
     )
@@ -339,7 +368,9 @@ def _encode_metadata_request_v8(msg: MetadataRequest, out: WireBuffer) -> None:
     out += _pack_i(-1 if msg.topics is None else len(msg.topics))
     if msg.topics:
         for topics_item in msg.topics:
-            _encode_metadata_request_topic_v0(topics_item, out)
+            name_bytes = topics_item.name.encode()
+            out += _pack_h(len(name_bytes))
+            out += name_bytes
     out += _pack_ttt(
         msg.allow_auto_topic_creation,
         msg.include_cluster_authorized_operations,
@@ -392,33 +423,23 @@ def _encode_metadata_request_v9(msg: MetadataRequest, out: WireBuffer) -> None:
     )
 
 
-def _decode_metadata_response_broker_v0(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[MetadataResponseBroker, int]:
-    node_id, host_length = _unpack_ih(buf, pos)
-    host, pos = take_string(buf, pos + 6, host_length)
-    (port,) = _unpack_i(buf, pos)
-    return MetadataResponseBroker(node_id, host, port), pos + 4
-
-
-def _encode_metadata_response_broker_v0(msg: MetadataResponseBroker, out: WireBuffer) -> None:
-    host_bytes = msg.host.encode()
-    out += _pack_ih(msg.node_id, len(host_bytes))
-    out += host_bytes
-    out += _pack_i(msg.port)
-
-
 def _decode_metadata_response_partition_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[MetadataResponsePartition, int]:
     error_code, partition_index, leader_id, replica_nodes_count = _unpack_hiii(buf, pos)
     pos += 14
-    check_count(replica_nodes_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - replica_nodes_count
+    if replica_nodes_count < 0 or elements_left < 0 or replica_nodes_count * 4 > len(buf) - pos:
+        check_count(replica_nodes_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     replica_nodes = read_int32s(buf, pos, replica_nodes_count)
     pos += 4 * replica_nodes_count
     (isr_nodes_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(isr_nodes_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - isr_nodes_count
+    if isr_nodes_count < 0 or elements_left < 0 or isr_nodes_count * 4 > len(buf) - pos:
+        check_count(isr_nodes_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     isr_nodes = read_int32s(buf, pos, isr_nodes_count)
     pos += 4 * isr_nodes_count
     return MetadataResponsePartition(error_code, partition_index, leader_id, -1, replica_nodes, isr_nodes), pos
@@ -433,10 +454,18 @@ def _encode_metadata_response_partition_v0(msg: MetadataResponsePartition, out: 
 
 def _decode_metadata_response_topic_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[MetadataResponseTopic, int]:
     error_code, name_length = _unpack_hh(buf, pos)
-    name, pos = take_string(buf, pos + 4, name_length)
+    pos += 4
+    end = pos + name_length
+    if name_length < 0 or end > len(buf):
+        raise wrong_length("string", name_length, pos, buf)
+    name = str(buf[pos:end], "utf-8")
+    pos = end
     (partitions_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partitions_count, len(buf) - pos, 18, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 18 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 18, budget)
+    budget.elements_left = elements_left
     partitions: list[MetadataResponsePartition] = []
     for _ in range(partitions_count):
         partitions_item, pos = _decode_metadata_response_partition_v0(buf, pos, budget)
@@ -458,14 +487,28 @@ def _encode_metadata_response_topic_v0(msg: MetadataResponseTopic, out: WireBuff
 def _decode_metadata_response_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[MetadataResponse, int]:
     (brokers_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(brokers_count, len(buf) - pos, 10, budget)
+    elements_left = budget.elements_left - brokers_count
+    if brokers_count < 0 or elements_left < 0 or brokers_count * 10 > len(buf) - pos:
+        check_count(brokers_count, len(buf) - pos, 10, budget)
+    budget.elements_left = elements_left
     brokers: list[MetadataResponseBroker] = []
     for _ in range(brokers_count):
-        brokers_item, pos = _decode_metadata_response_broker_v0(buf, pos, budget)
-        brokers.append(brokers_item)
+        brokers_node_id, brokers_host_length = _unpack_ih(buf, pos)
+        pos += 6
+        end = pos + brokers_host_length
+        if brokers_host_length < 0 or end > len(buf):
+            raise wrong_length("string", brokers_host_length, pos, buf)
+        brokers_host = str(buf[pos:end], "utf-8")
+        pos = end
+        (brokers_port,) = _unpack_i(buf, pos)
+        pos += 4
+        brokers.append(MetadataResponseBroker(brokers_node_id, brokers_host, brokers_port))
     (topics_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(topics_count, len(buf) - pos, 8, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 8 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 8, budget)
+    budget.elements_left = elements_left
     topics: list[MetadataResponseTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_metadata_response_topic_v0(buf, pos, budget)
@@ -478,36 +521,29 @@ def _encode_metadata_response_v0(msg: MetadataResponse, out: WireBuffer) -> None
         raise not_in_version("MetadataResponse.cluster_authorized_operations")
     out += _pack_i(len(msg.brokers))
     for brokers_item in msg.brokers:
-        _encode_metadata_response_broker_v0(brokers_item, out)
+        host_bytes = brokers_item.host.encode()
+        out += _pack_ih(brokers_item.node_id, len(host_bytes))
+        out += host_bytes
+        out += _pack_i(brokers_item.port)
     out += _pack_i(len(msg.topics))
     for topics_item in msg.topics:
         _encode_metadata_response_topic_v0(topics_item, out)
 
 
-def _decode_metadata_response_broker_v1(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[MetadataResponseBroker, int]:
-    node_id, host_length = _unpack_ih(buf, pos)
-    host, pos = take_string(buf, pos + 6, host_length)
-    port, rack_length = _unpack_ih(buf, pos)
-    rack, pos = take_nullable_string(buf, pos + 6, rack_length)
-    return MetadataResponseBroker(node_id, host, port, rack), pos
-
-
-def _encode_metadata_response_broker_v1(msg: MetadataResponseBroker, out: WireBuffer) -> None:
-    host_bytes = msg.host.encode()
-    out += _pack_ih(msg.node_id, len(host_bytes))
-    out += host_bytes
-    out += _pack_i(msg.port)
-    write_nullable_string(msg.rack, out)
-
-
 def _decode_metadata_response_topic_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[MetadataResponseTopic, int]:
     error_code, name_length = _unpack_hh(buf, pos)
-    name, pos = take_string(buf, pos + 4, name_length)
+    pos += 4
+    end = pos + name_length
+    if name_length < 0 or end > len(buf):
+        raise wrong_length("string", name_length, pos, buf)
+    name = str(buf[pos:end], "utf-8")
+    pos = end
     is_internal, partitions_count = _unpack_ti(buf, pos)
     pos += 5
-    check_count(partitions_count, len(buf) - pos, 18, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 18 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 18, budget)
+    budget.elements_left = elements_left
     partitions: list[MetadataResponsePartition] = []
     for _ in range(partitions_count):
         partitions_item, pos = _decode_metadata_response_partition_v0(buf, pos, budget)
@@ -529,14 +565,35 @@ def _encode_metadata_response_topic_v1(msg: MetadataResponseTopic, out: WireBuff
 def _decode_metadata_response_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[MetadataResponse, int]:
     (brokers_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(brokers_count, len(buf) - pos, 12, budget)
+    elements_left = budget.elements_left - brokers_count
+    if brokers_count < 0 or elements_left < 0 or brokers_count * 12 > len(buf) - pos:
+        check_count(brokers_count, len(buf) - pos, 12, budget)
+    budget.elements_left = elements_left
     brokers: list[MetadataResponseBroker] = []
     for _ in range(brokers_count):
-        brokers_item, pos = _decode_metadata_response_broker_v1(buf, pos, budget)
-        brokers.append(brokers_item)
+        brokers_node_id, brokers_host_length = _unpack_ih(buf, pos)
+        pos += 6
+        end = pos + brokers_host_length
+        if brokers_host_length < 0 or end > len(buf):
+            raise wrong_length("string", brokers_host_length, pos, buf)
+        brokers_host = str(buf[pos:end], "utf-8")
+        pos = end
+        brokers_port, brokers_rack_length = _unpack_ih(buf, pos)
+        pos += 6
+        brokers_rack: str | None = None
+        if brokers_rack_length >= 0:
+            end = pos + brokers_rack_length
+            if end > len(buf):
+                raise wrong_length("string", brokers_rack_length, pos, buf)
+            brokers_rack = str(buf[pos:end], "utf-8")
+            pos = end
+        brokers.append(MetadataResponseBroker(brokers_node_id, brokers_host, brokers_port, brokers_rack))
     controller_id, topics_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(topics_count, len(buf) - pos, 9, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 9 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 9, budget)
+    budget.elements_left = elements_left
     topics: list[MetadataResponseTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_metadata_response_topic_v1(buf, pos, budget)
@@ -549,7 +606,11 @@ def _encode_metadata_response_v1(msg: MetadataResponse, out: WireBuffer) -> None
         raise not_in_version("MetadataResponse.cluster_authorized_operations")
     out += _pack_i(len(msg.brokers))
     for brokers_item in msg.brokers:
-        _encode_metadata_response_broker_v1(brokers_item, out)
+        host_bytes = brokers_item.host.encode()
+        out += _pack_ih(brokers_item.node_id, len(host_bytes))
+        out += host_bytes
+        out += _pack_i(brokers_item.port)
+        write_nullable_string(brokers_item.rack, out)
     out += _pack_ii(msg.controller_id, len(msg.topics))
     for topics_item in msg.topics:
         _encode_metadata_response_topic_v1(topics_item, out)
@@ -558,15 +619,44 @@ def _encode_metadata_response_v1(msg: MetadataResponse, out: WireBuffer) -> None
 def _decode_metadata_response_v2(buf: memoryview, pos: int, budget: Budget) -> tuple[MetadataResponse, int]:
     (brokers_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(brokers_count, len(buf) - pos, 12, budget)
+    elements_left = budget.elements_left - brokers_count
+    if brokers_count < 0 or elements_left < 0 or brokers_count * 12 > len(buf) - pos:
+        check_count(brokers_count, len(buf) - pos, 12, budget)
+    budget.elements_left = elements_left
     brokers: list[MetadataResponseBroker] = []
     for _ in range(brokers_count):
-        brokers_item, pos = _decode_metadata_response_broker_v1(buf, pos, budget)
-        brokers.append(brokers_item)
-    cluster_id, pos = read_nullable_string(buf, pos)
+        brokers_node_id, brokers_host_length = _unpack_ih(buf, pos)
+        pos += 6
+        end = pos + brokers_host_length
+        if brokers_host_length < 0 or end > len(buf):
+            raise wrong_length("string", brokers_host_length, pos, buf)
+        brokers_host = str(buf[pos:end], "utf-8")
+        pos = end
+        brokers_port, brokers_rack_length = _unpack_ih(buf, pos)
+        pos += 6
+        brokers_rack: str | None = None
+        if brokers_rack_length >= 0:
+            end = pos + brokers_rack_length
+            if end > len(buf):
+                raise wrong_length("string", brokers_rack_length, pos, buf)
+            brokers_rack = str(buf[pos:end], "utf-8")
+            pos = end
+        brokers.append(MetadataResponseBroker(brokers_node_id, brokers_host, brokers_port, brokers_rack))
+    (cluster_id_length,) = _unpack_h(buf, pos)
+    pos += 2
+    cluster_id: str | None = None
+    if cluster_id_length >= 0:
+        end = pos + cluster_id_length
+        if end > len(buf):
+            raise wrong_length("string", cluster_id_length, pos, buf)
+        cluster_id = str(buf[pos:end], "utf-8")
+        pos = end
     controller_id, topics_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(topics_count, len(buf) - pos, 9, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 9 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 9, budget)
+    budget.elements_left = elements_left
     topics: list[MetadataResponseTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_metadata_response_topic_v1(buf, pos, budget)
@@ -579,7 +669,11 @@ def _encode_metadata_response_v2(msg: MetadataResponse, out: WireBuffer) -> None
         raise not_in_version("MetadataResponse.cluster_authorized_operations")
     out += _pack_i(len(msg.brokers))
     for brokers_item in msg.brokers:
-        _encode_metadata_response_broker_v1(brokers_item, out)
+        host_bytes = brokers_item.host.encode()
+        out += _pack_ih(brokers_item.node_id, len(host_bytes))
+        out += host_bytes
+        out += _pack_i(brokers_item.port)
+        write_nullable_string(brokers_item.rack, out)
     write_nullable_string(msg.cluster_id, out)
     out += _pack_ii(msg.controller_id, len(msg.topics))
     for topics_item in msg.topics:
@@ -589,15 +683,44 @@ def _encode_metadata_response_v2(msg: MetadataResponse, out: WireBuffer) -> None
 def _decode_metadata_response_v3(buf: memoryview, pos: int, budget: Budget) -> tuple[MetadataResponse, int]:
     throttle_time_ms, brokers_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(brokers_count, len(buf) - pos, 12, budget)
+    elements_left = budget.elements_left - brokers_count
+    if brokers_count < 0 or elements_left < 0 or brokers_count * 12 > len(buf) - pos:
+        check_count(brokers_count, len(buf) - pos, 12, budget)
+    budget.elements_left = elements_left
     brokers: list[MetadataResponseBroker] = []
     for _ in range(brokers_count):
-        brokers_item, pos = _decode_metadata_response_broker_v1(buf, pos, budget)
-        brokers.append(brokers_item)
-    cluster_id, pos = read_nullable_string(buf, pos)
+        brokers_node_id, brokers_host_length = _unpack_ih(buf, pos)
+        pos += 6
+        end = pos + brokers_host_length
+        if brokers_host_length < 0 or end > len(buf):
+            raise wrong_length("string", brokers_host_length, pos, buf)
+        brokers_host = str(buf[pos:end], "utf-8")
+        pos = end
+        brokers_port, brokers_rack_length = _unpack_ih(buf, pos)
+        pos += 6
+        brokers_rack: str | None = None
+        if brokers_rack_length >= 0:
+            end = pos + brokers_rack_length
+            if end > len(buf):
+                raise wrong_length("string", brokers_rack_length, pos, buf)
+            brokers_rack = str(buf[pos:end], "utf-8")
+            pos = end
+        brokers.append(MetadataResponseBroker(brokers_node_id, brokers_host, brokers_port, brokers_rack))
+    (cluster_id_length,) = _unpack_h(buf, pos)
+    pos += 2
+    cluster_id: str | None = None
+    if cluster_id_length >= 0:
+        end = pos + cluster_id_length
+        if end > len(buf):
+            raise wrong_length("string", cluster_id_length, pos, buf)
+        cluster_id = str(buf[pos:end], "utf-8")
+        pos = end
     controller_id, topics_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(topics_count, len(buf) - pos, 9, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 9 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 9, budget)
+    budget.elements_left = elements_left
     topics: list[MetadataResponseTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_metadata_response_topic_v1(buf, pos, budget)
@@ -610,7 +733,11 @@ def _encode_metadata_response_v3(msg: MetadataResponse, out: WireBuffer) -> None
         raise not_in_version("MetadataResponse.cluster_authorized_operations")
     out += _pack_ii(msg.throttle_time_ms, len(msg.brokers))
     for brokers_item in msg.brokers:
-        _encode_metadata_response_broker_v1(brokers_item, out)
+        host_bytes = brokers_item.host.encode()
+        out += _pack_ih(brokers_item.node_id, len(host_bytes))
+        out += host_bytes
+        out += _pack_i(brokers_item.port)
+        write_nullable_string(brokers_item.rack, out)
     write_nullable_string(msg.cluster_id, out)
     out += _pack_ii(msg.controller_id, len(msg.topics))
     for topics_item in msg.topics:
@@ -622,17 +749,26 @@ def _decode_metadata_response_partition_v5(
 ) -> tuple[MetadataResponsePartition, int]:
     error_code, partition_index, leader_id, replica_nodes_count = _unpack_hiii(buf, pos)
     pos += 14
-    check_count(replica_nodes_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - replica_nodes_count
+    if replica_nodes_count < 0 or elements_left < 0 or replica_nodes_count * 4 > len(buf) - pos:
+        check_count(replica_nodes_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     replica_nodes = read_int32s(buf, pos, replica_nodes_count)
     pos += 4 * replica_nodes_count
     (isr_nodes_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(isr_nodes_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - isr_nodes_count
+    if isr_nodes_count < 0 or elements_left < 0 or isr_nodes_count * 4 > len(buf) - pos:
+        check_count(isr_nodes_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     isr_nodes = read_int32s(buf, pos, isr_nodes_count)
     pos += 4 * isr_nodes_count
     (offline_replicas_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(offline_replicas_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - offline_replicas_count
+    if offline_replicas_count < 0 or elements_left < 0 or offline_replicas_count * 4 > len(buf) - pos:
+        check_count(offline_replicas_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     offline_replicas = read_int32s(buf, pos, offline_replicas_count)
     pos += 4 * offline_replicas_count
     return MetadataResponsePartition(
@@ -651,10 +787,18 @@ def _encode_metadata_response_partition_v5(msg: MetadataResponsePartition, out: 
 
 def _decode_metadata_response_topic_v5(buf: memoryview, pos: int, budget: Budget) -> tuple[MetadataResponseTopic, int]:
     error_code, name_length = _unpack_hh(buf, pos)
-    name, pos = take_string(buf, pos + 4, name_length)
+    pos += 4
+    end = pos + name_length
+    if name_length < 0 or end > len(buf):
+        raise wrong_length("string", name_length, pos, buf)
+    name = str(buf[pos:end], "utf-8")
+    pos = end
     is_internal, partitions_count = _unpack_ti(buf, pos)
     pos += 5
-    check_count(partitions_count, len(buf) - pos, 22, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 22 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 22, budget)
+    budget.elements_left = elements_left
     partitions: list[MetadataResponsePartition] = []
     for _ in range(partitions_count):
         partitions_item, pos = _decode_metadata_response_partition_v5(buf, pos, budget)
@@ -676,15 +820,44 @@ def _encode_metadata_response_topic_v5(msg: MetadataResponseTopic, out: WireBuff
 def _decode_metadata_response_v5(buf: memoryview, pos: int, budget: Budget) -> tuple[MetadataResponse, int]:
     throttle_time_ms, brokers_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(brokers_count, len(buf) - pos, 12, budget)
+    elements_left = budget.elements_left - brokers_count
+    if brokers_count < 0 or elements_left < 0 or brokers_count * 12 > len(buf) - pos:
+        check_count(brokers_count, len(buf) - pos, 12, budget)
+    budget.elements_left = elements_left
     brokers: list[MetadataResponseBroker] = []
     for _ in range(brokers_count):
-        brokers_item, pos = _decode_metadata_response_broker_v1(buf, pos, budget)
-        brokers.append(brokers_item)
-    cluster_id, pos = read_nullable_string(buf, pos)
+        brokers_node_id, brokers_host_length = _unpack_ih(buf, pos)
+        pos += 6
+        end = pos + brokers_host_length
+        if brokers_host_length < 0 or end > len(buf):
+            raise wrong_length("string", brokers_host_length, pos, buf)
+        brokers_host = str(buf[pos:end], "utf-8")
+        pos = end
+        brokers_port, brokers_rack_length = _unpack_ih(buf, pos)
+        pos += 6
+        brokers_rack: str | None = None
+        if brokers_rack_length >= 0:
+            end = pos + brokers_rack_length
+            if end > len(buf):
+                raise wrong_length("string", brokers_rack_length, pos, buf)
+            brokers_rack = str(buf[pos:end], "utf-8")
+            pos = end
+        brokers.append(MetadataResponseBroker(brokers_node_id, brokers_host, brokers_port, brokers_rack))
+    (cluster_id_length,) = _unpack_h(buf, pos)
+    pos += 2
+    cluster_id: str | None = None
+    if cluster_id_length >= 0:
+        end = pos + cluster_id_length
+        if end > len(buf):
+            raise wrong_length("string", cluster_id_length, pos, buf)
+        cluster_id = str(buf[pos:end], "utf-8")
+        pos = end
     controller_id, topics_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(topics_count, len(buf) - pos, 9, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 9 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 9, budget)
+    budget.elements_left = elements_left
     topics: list[MetadataResponseTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_metadata_response_topic_v5(buf, pos, budget)
@@ -697,7 +870,11 @@ def _encode_metadata_response_v5(msg: MetadataResponse, out: WireBuffer) -> None
         raise not_in_version("MetadataResponse.cluster_authorized_operations")
     out += _pack_ii(msg.throttle_time_ms, len(msg.brokers))
     for brokers_item in msg.brokers:
-        _encode_metadata_response_broker_v1(brokers_item, out)
+        host_bytes = brokers_item.host.encode()
+        out += _pack_ih(brokers_item.node_id, len(host_bytes))
+        out += host_bytes
+        out += _pack_i(brokers_item.port)
+        write_nullable_string(brokers_item.rack, out)
     write_nullable_string(msg.cluster_id, out)
     out += _pack_ii(msg.controller_id, len(msg.topics))
     for topics_item in msg.topics:
@@ -709,17 +886,26 @@ def _decode_metadata_response_partition_v7(
 ) -> tuple[MetadataResponsePartition, int]:
     error_code, partition_index, leader_id, leader_epoch, replica_nodes_count = _unpack_hiiii(buf, pos)
     pos += 18
-    check_count(replica_nodes_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - replica_nodes_count
+    if replica_nodes_count < 0 or elements_left < 0 or replica_nodes_count * 4 > len(buf) - pos:
+        check_count(replica_nodes_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     replica_nodes = read_int32s(buf, pos, replica_nodes_count)
     pos += 4 * replica_nodes_count
     (isr_nodes_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(isr_nodes_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - isr_nodes_count
+    if isr_nodes_count < 0 or elements_left < 0 or isr_nodes_count * 4 > len(buf) - pos:
+        check_count(isr_nodes_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     isr_nodes = read_int32s(buf, pos, isr_nodes_count)
     pos += 4 * isr_nodes_count
     (offline_replicas_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(offline_replicas_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - offline_replicas_count
+    if offline_replicas_count < 0 or elements_left < 0 or offline_replicas_count * 4 > len(buf) - pos:
+        check_count(offline_replicas_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     offline_replicas = read_int32s(buf, pos, offline_replicas_count)
     pos += 4 * offline_replicas_count
     return MetadataResponsePartition(
@@ -738,10 +924,18 @@ def _encode_metadata_response_partition_v7(msg: MetadataResponsePartition, out: 
 
 def _decode_metadata_response_topic_v7(buf: memoryview, pos: int, budget: Budget) -> tuple[MetadataResponseTopic, int]:
     error_code, name_length = _unpack_hh(buf, pos)
-    name, pos = take_string(buf, pos + 4, name_length)
+    pos += 4
+    end = pos + name_length
+    if name_length < 0 or end > len(buf):
+        raise wrong_length("string", name_length, pos, buf)
+    name = str(buf[pos:end], "utf-8")
+    pos = end
     is_internal, partitions_count = _unpack_ti(buf, pos)
     pos += 5
-    check_count(partitions_count, len(buf) - pos, 26, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 26 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 26, budget)
+    budget.elements_left = elements_left
     partitions: list[MetadataResponsePartition] = []
     for _ in range(partitions_count):
         partitions_item, pos = _decode_metadata_response_partition_v7(buf, pos, budget)
@@ -763,15 +957,44 @@ def _encode_metadata_response_topic_v7(msg: MetadataResponseTopic, out: WireBuff
 def _decode_metadata_response_v7(buf: memoryview, pos: int, budget: Budget) -> tuple[MetadataResponse, int]:
     throttle_time_ms, brokers_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(brokers_count, len(buf) - pos, 12, budget)
+    elements_left = budget.elements_left - brokers_count
+    if brokers_count < 0 or elements_left < 0 or brokers_count * 12 > len(buf) - pos:
+        check_count(brokers_count, len(buf) - pos, 12, budget)
+    budget.elements_left = elements_left
     brokers: list[MetadataResponseBroker] = []
     for _ in range(brokers_count):
-        brokers_item, pos = _decode_metadata_response_broker_v1(buf, pos, budget)
-        brokers.append(brokers_item)
-    cluster_id, pos = read_nullable_string(buf, pos)
+        brokers_node_id, brokers_host_length = _unpack_ih(buf, pos)
+        pos += 6
+        end = pos + brokers_host_length
+        if brokers_host_length < 0 or end > len(buf):
+            raise wrong_length("string", brokers_host_length, pos, buf)
+        brokers_host = str(buf[pos:end], "utf-8")
+        pos = end
+        brokers_port, brokers_rack_length = _unpack_ih(buf, pos)
+        pos += 6
+        brokers_rack: str | None = None
+        if brokers_rack_length >= 0:
+            end = pos + brokers_rack_length
+            if end > len(buf):
+                raise wrong_length("string", brokers_rack_length, pos, buf)
+            brokers_rack = str(buf[pos:end], "utf-8")
+            pos = end
+        brokers.append(MetadataResponseBroker(brokers_node_id, brokers_host, brokers_port, brokers_rack))
+    (cluster_id_length,) = _unpack_h(buf, pos)
+    pos += 2
+    cluster_id: str | None = None
+    if cluster_id_length >= 0:
+        end = pos + cluster_id_length
+        if end > len(buf):
+            raise wrong_length("string", cluster_id_length, pos, buf)
+        cluster_id = str(buf[pos:end], "utf-8")
+        pos = end
     controller_id, topics_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(topics_count, len(buf) - pos, 9, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 9 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 9, budget)
+    budget.elements_left = elements_left
     topics: list[MetadataResponseTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_metadata_response_topic_v7(buf, pos, budget)
@@ -784,7 +1007,11 @@ def _encode_metadata_response_v7(msg: MetadataResponse, out: WireBuffer) -> None
         raise not_in_version("MetadataResponse.cluster_authorized_operations")
     out += _pack_ii(msg.throttle_time_ms, len(msg.brokers))
     for brokers_item in msg.brokers:
-        _encode_metadata_response_broker_v1(brokers_item, out)
+        host_bytes = brokers_item.host.encode()
+        out += _pack_ih(brokers_item.node_id, len(host_bytes))
+        out += host_bytes
+        out += _pack_i(brokers_item.port)
+        write_nullable_string(brokers_item.rack, out)
     write_nullable_string(msg.cluster_id, out)
     out += _pack_ii(msg.controller_id, len(msg.topics))
     for topics_item in msg.topics:
@@ -793,10 +1020,18 @@ def _encode_metadata_response_v7(msg: MetadataResponse, out: WireBuffer) -> None
 
 def _decode_metadata_response_topic_v8(buf: memoryview, pos: int, budget: Budget) -> tuple[MetadataResponseTopic, int]:
     error_code, name_length = _unpack_hh(buf, pos)
-    name, pos = take_string(buf, pos + 4, name_length)
+    pos += 4
+    end = pos + name_length
+    if name_length < 0 or end > len(buf):
+        raise wrong_length("string", name_length, pos, buf)
+    name = str(buf[pos:end], "utf-8")
+    pos = end
     is_internal, partitions_count = _unpack_ti(buf, pos)
     pos += 5
-    check_count(partitions_count, len(buf) - pos, 26, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 26 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 26, budget)
+    budget.elements_left = elements_left
     partitions: list[MetadataResponsePartition] = []
     for _ in range(partitions_count):
         partitions_item, pos = _decode_metadata_response_partition_v7(buf, pos, budget)
@@ -818,15 +1053,44 @@ def _encode_metadata_response_topic_v8(msg: MetadataResponseTopic, out: WireBuff
 def _decode_metadata_response_v8(buf: memoryview, pos: int, budget: Budget) -> tuple[MetadataResponse, int]:
     throttle_time_ms, brokers_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(brokers_count, len(buf) - pos, 12, budget)
+    elements_left = budget.elements_left - brokers_count
+    if brokers_count < 0 or elements_left < 0 or brokers_count * 12 > len(buf) - pos:
+        check_count(brokers_count, len(buf) - pos, 12, budget)
+    budget.elements_left = elements_left
     brokers: list[MetadataResponseBroker] = []
     for _ in range(brokers_count):
-        brokers_item, pos = _decode_metadata_response_broker_v1(buf, pos, budget)
-        brokers.append(brokers_item)
-    cluster_id, pos = read_nullable_string(buf, pos)
+        brokers_node_id, brokers_host_length = _unpack_ih(buf, pos)
+        pos += 6
+        end = pos + brokers_host_length
+        if brokers_host_length < 0 or end > len(buf):
+            raise wrong_length("string", brokers_host_length, pos, buf)
+        brokers_host = str(buf[pos:end], "utf-8")
+        pos = end
+        brokers_port, brokers_rack_length = _unpack_ih(buf, pos)
+        pos += 6
+        brokers_rack: str | None = None
+        if brokers_rack_length >= 0:
+            end = pos + brokers_rack_length
+            if end > len(buf):
+                raise wrong_length("string", brokers_rack_length, pos, buf)
+            brokers_rack = str(buf[pos:end], "utf-8")
+            pos = end
+        brokers.append(MetadataResponseBroker(brokers_node_id, brokers_host, brokers_port, brokers_rack))
+    (cluster_id_length,) = _unpack_h(buf, pos)
+    pos += 2
+    cluster_id: str | None = None
+    if cluster_id_length >= 0:
+        end = pos + cluster_id_length
+        if end > len(buf):
+            raise wrong_length("string", cluster_id_length, pos, buf)
+        cluster_id = str(buf[pos:end], "utf-8")
+        pos = end
     controller_id, topics_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(topics_count, len(buf) - pos, 13, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 13 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 13, budget)
+    budget.elements_left = elements_left
     topics: list[MetadataResponseTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_metadata_response_topic_v8(buf, pos, budget)
@@ -840,7 +1104,11 @@ def _decode_metadata_response_v8(buf: memoryview, pos: int, budget: Budget) -> t
 def _encode_metadata_response_v8(msg: MetadataResponse, out: WireBuffer) -> None:
     out += _pack_ii(msg.throttle_time_ms, len(msg.brokers))
     for brokers_item in msg.brokers:
-        _encode_metadata_response_broker_v1(brokers_item, out)
+        host_bytes = brokers_item.host.encode()
+        out += _pack_ih(brokers_item.node_id, len(host_bytes))
+        out += host_bytes
+        out += _pack_i(brokers_item.port)
+        write_nullable_string(brokers_item.rack, out)
     write_nullable_string(msg.cluster_id, out)
     out += _pack_ii(msg.controller_id, len(msg.topics))
     for topics_item in msg.topics:

@@ -22,18 +22,15 @@ from barnabas.wire.protocol.wire import (
     read_compact_count,
     read_compact_nullable_string,
     read_compact_string,
-    read_nullable_string,
-    read_string,
     skip_tagged_fields,
-    take_nullable_string,
-    take_string,
     write_compact_nullable_string,
     write_compact_string,
     write_nullable_string,
-    write_string,
     write_uvarint,
+    wrong_length,
 )
 
+_pack_h = Struct(">h").pack
 _pack_i = Struct(">i").pack
 _pack_ih = Struct(">ih").pack
 _pack_ihB = Struct(">ihB").pack
@@ -42,6 +39,7 @@ _pack_iq = Struct(">iq").pack
 _pack_iqi = Struct(">iqi").pack
 _pack_iqq = Struct(">iqq").pack
 _pack_qi = Struct(">qi").pack
+_unpack_h = Struct(">h").unpack_from
 _unpack_i = Struct(">i").unpack_from
 _unpack_ih = Struct(">ih").unpack_from
 _unpack_ii = Struct(">ii").unpack_from
@@ -196,47 +194,69 @@ class OffsetCommitResponse(Message):
         self.topics: list[OffsetCommitResponseTopic] = [] if topics is None else topics
 
 
-def _decode_offset_commit_request_partition_v0(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[OffsetCommitRequestPartition, int]:
-    partition_index, committed_offset, committed_metadata_length = _unpack_iqh(buf, pos)
-    committed_metadata, pos = take_nullable_string(buf, pos + 14, committed_metadata_length)
-    return OffsetCommitRequestPartition(partition_index, committed_offset, -1, -1, committed_metadata), pos
-
-
-def _encode_offset_commit_request_partition_v0(msg: OffsetCommitRequestPartition, out: WireBuffer) -> None:
-    if msg.commit_timestamp != -1:
-        raise not_in_version("OffsetCommitRequestPartition.commit_timestamp")
-    out += _pack_iq(msg.partition_index, msg.committed_offset)
-    write_nullable_string(msg.committed_metadata, out)
-
-
 def _decode_offset_commit_request_topic_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[OffsetCommitRequestTopic, int]:
-    name, pos = read_string(buf, pos)
+    (name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + name_length
+    if name_length < 0 or end > len(buf):
+        raise wrong_length("string", name_length, pos, buf)
+    name = str(buf[pos:end], "utf-8")
+    pos = end
     (partitions_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partitions_count, len(buf) - pos, 14, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 14 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 14, budget)
+    budget.elements_left = elements_left
     partitions: list[OffsetCommitRequestPartition] = []
     for _ in range(partitions_count):
-        partitions_item, pos = _decode_offset_commit_request_partition_v0(buf, pos, budget)
-        partitions.append(partitions_item)
+        partitions_partition_index, partitions_committed_offset, partitions_committed_metadata_length = _unpack_iqh(
+            buf, pos
+        )
+        pos += 14
+        partitions_committed_metadata: str | None = None
+        if partitions_committed_metadata_length >= 0:
+            end = pos + partitions_committed_metadata_length
+            if end > len(buf):
+                raise wrong_length("string", partitions_committed_metadata_length, pos, buf)
+            partitions_committed_metadata = str(buf[pos:end], "utf-8")
+            pos = end
+        partitions.append(
+            OffsetCommitRequestPartition(
+                partitions_partition_index, partitions_committed_offset, -1, -1, partitions_committed_metadata
+            )
+        )
     return OffsetCommitRequestTopic(name, partitions), pos
 
 
 def _encode_offset_commit_request_topic_v0(msg: OffsetCommitRequestTopic, out: WireBuffer) -> None:
-    write_string(msg.name, out)
+    name_bytes = msg.name.encode()
+    out += _pack_h(len(name_bytes))
+    out += name_bytes
     out += _pack_i(len(msg.partitions))
     for partitions_item in msg.partitions:
-        _encode_offset_commit_request_partition_v0(partitions_item, out)
+        if partitions_item.commit_timestamp != -1:
+            raise not_in_version("OffsetCommitRequestPartition.commit_timestamp")
+        out += _pack_iq(partitions_item.partition_index, partitions_item.committed_offset)
+        write_nullable_string(partitions_item.committed_metadata, out)
 
 
 def _decode_offset_commit_request_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[OffsetCommitRequest, int]:
-    group_id, pos = read_string(buf, pos)
+    (group_id_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + group_id_length
+    if group_id_length < 0 or end > len(buf):
+        raise wrong_length("string", group_id_length, pos, buf)
+    group_id = str(buf[pos:end], "utf-8")
+    pos = end
     (topics_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[OffsetCommitRequestTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_offset_commit_request_topic_v0(buf, pos, budget)
@@ -247,55 +267,91 @@ def _decode_offset_commit_request_v0(buf: memoryview, pos: int, budget: Budget) 
 def _encode_offset_commit_request_v0(msg: OffsetCommitRequest, out: WireBuffer) -> None:
     if msg.group_instance_id is not None:
         raise not_in_version("OffsetCommitRequest.group_instance_id")
-    write_string(msg.group_id, out)
+    group_id_bytes = msg.group_id.encode()
+    out += _pack_h(len(group_id_bytes))
+    out += group_id_bytes
     out += _pack_i(len(msg.topics))
     for topics_item in msg.topics:
         _encode_offset_commit_request_topic_v0(topics_item, out)
 
 
-def _decode_offset_commit_request_partition_v1(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[OffsetCommitRequestPartition, int]:
-    partition_index, committed_offset, commit_timestamp, committed_metadata_length = _unpack_iqqh(buf, pos)
-    committed_metadata, pos = take_nullable_string(buf, pos + 22, committed_metadata_length)
-    return OffsetCommitRequestPartition(
-        partition_index, committed_offset, commit_timestamp, -1, committed_metadata
-    ), pos
-
-
-def _encode_offset_commit_request_partition_v1(msg: OffsetCommitRequestPartition, out: WireBuffer) -> None:
-    out += _pack_iqq(msg.partition_index, msg.committed_offset, msg.commit_timestamp)
-    write_nullable_string(msg.committed_metadata, out)
-
-
 def _decode_offset_commit_request_topic_v1(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[OffsetCommitRequestTopic, int]:
-    name, pos = read_string(buf, pos)
+    (name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + name_length
+    if name_length < 0 or end > len(buf):
+        raise wrong_length("string", name_length, pos, buf)
+    name = str(buf[pos:end], "utf-8")
+    pos = end
     (partitions_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partitions_count, len(buf) - pos, 22, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 22 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 22, budget)
+    budget.elements_left = elements_left
     partitions: list[OffsetCommitRequestPartition] = []
     for _ in range(partitions_count):
-        partitions_item, pos = _decode_offset_commit_request_partition_v1(buf, pos, budget)
-        partitions.append(partitions_item)
+        (
+            partitions_partition_index,
+            partitions_committed_offset,
+            partitions_commit_timestamp,
+            partitions_committed_metadata_length,
+        ) = _unpack_iqqh(buf, pos)
+        pos += 22
+        partitions_committed_metadata: str | None = None
+        if partitions_committed_metadata_length >= 0:
+            end = pos + partitions_committed_metadata_length
+            if end > len(buf):
+                raise wrong_length("string", partitions_committed_metadata_length, pos, buf)
+            partitions_committed_metadata = str(buf[pos:end], "utf-8")
+            pos = end
+        partitions.append(
+            OffsetCommitRequestPartition(
+                partitions_partition_index,
+                partitions_committed_offset,
+                partitions_commit_timestamp,
+                -1,
+                partitions_committed_metadata,
+            )
+        )
     return OffsetCommitRequestTopic(name, partitions), pos
 
 
 def _encode_offset_commit_request_topic_v1(msg: OffsetCommitRequestTopic, out: WireBuffer) -> None:
-    write_string(msg.name, out)
+    name_bytes = msg.name.encode()
+    out += _pack_h(len(name_bytes))
+    out += name_bytes
     out += _pack_i(len(msg.partitions))
     for partitions_item in msg.partitions:
-        _encode_offset_commit_request_partition_v1(partitions_item, out)
+        out += _pack_iqq(
+            partitions_item.partition_index, partitions_item.committed_offset, partitions_item.commit_timestamp
+        )
+        write_nullable_string(partitions_item.committed_metadata, out)
 
 
 def _decode_offset_commit_request_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[OffsetCommitRequest, int]:
-    group_id, pos = read_string(buf, pos)
+    (group_id_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + group_id_length
+    if group_id_length < 0 or end > len(buf):
+        raise wrong_length("string", group_id_length, pos, buf)
+    group_id = str(buf[pos:end], "utf-8")
+    pos = end
     generation_id, member_id_length = _unpack_ih(buf, pos)
-    member_id, pos = take_string(buf, pos + 6, member_id_length)
+    pos += 6
+    end = pos + member_id_length
+    if member_id_length < 0 or end > len(buf):
+        raise wrong_length("string", member_id_length, pos, buf)
+    member_id = str(buf[pos:end], "utf-8")
+    pos = end
     (topics_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[OffsetCommitRequestTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_offset_commit_request_topic_v1(buf, pos, budget)
@@ -306,7 +362,9 @@ def _decode_offset_commit_request_v1(buf: memoryview, pos: int, budget: Budget) 
 def _encode_offset_commit_request_v1(msg: OffsetCommitRequest, out: WireBuffer) -> None:
     if msg.group_instance_id is not None:
         raise not_in_version("OffsetCommitRequest.group_instance_id")
-    write_string(msg.group_id, out)
+    group_id_bytes = msg.group_id.encode()
+    out += _pack_h(len(group_id_bytes))
+    out += group_id_bytes
     member_id_bytes = msg.member_id.encode()
     out += _pack_ih(msg.generation_id, len(member_id_bytes))
     out += member_id_bytes
@@ -316,12 +374,26 @@ def _encode_offset_commit_request_v1(msg: OffsetCommitRequest, out: WireBuffer) 
 
 
 def _decode_offset_commit_request_v2(buf: memoryview, pos: int, budget: Budget) -> tuple[OffsetCommitRequest, int]:
-    group_id, pos = read_string(buf, pos)
+    (group_id_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + group_id_length
+    if group_id_length < 0 or end > len(buf):
+        raise wrong_length("string", group_id_length, pos, buf)
+    group_id = str(buf[pos:end], "utf-8")
+    pos = end
     generation_id, member_id_length = _unpack_ih(buf, pos)
-    member_id, pos = take_string(buf, pos + 6, member_id_length)
+    pos += 6
+    end = pos + member_id_length
+    if member_id_length < 0 or end > len(buf):
+        raise wrong_length("string", member_id_length, pos, buf)
+    member_id = str(buf[pos:end], "utf-8")
+    pos = end
     retention_time_ms, topics_count = _unpack_qi(buf, pos)
     pos += 12
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[OffsetCommitRequestTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_offset_commit_request_topic_v0(buf, pos, budget)
@@ -332,7 +404,9 @@ def _decode_offset_commit_request_v2(buf: memoryview, pos: int, budget: Budget) 
 def _encode_offset_commit_request_v2(msg: OffsetCommitRequest, out: WireBuffer) -> None:
     if msg.group_instance_id is not None:
         raise not_in_version("OffsetCommitRequest.group_instance_id")
-    write_string(msg.group_id, out)
+    group_id_bytes = msg.group_id.encode()
+    out += _pack_h(len(group_id_bytes))
+    out += group_id_bytes
     member_id_bytes = msg.member_id.encode()
     out += _pack_ih(msg.generation_id, len(member_id_bytes))
     out += member_id_bytes
@@ -342,12 +416,26 @@ def _encode_offset_commit_request_v2(msg: OffsetCommitRequest, out: WireBuffer) 
 
 
 def _decode_offset_commit_request_v5(buf: memoryview, pos: int, budget: Budget) -> tuple[OffsetCommitRequest, int]:
-    group_id, pos = read_string(buf, pos)
+    (group_id_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + group_id_length
+    if group_id_length < 0 or end > len(buf):
+        raise wrong_length("string", group_id_length, pos, buf)
+    group_id = str(buf[pos:end], "utf-8")
+    pos = end
     generation_id, member_id_length = _unpack_ih(buf, pos)
-    member_id, pos = take_string(buf, pos + 6, member_id_length)
+    pos += 6
+    end = pos + member_id_length
+    if member_id_length < 0 or end > len(buf):
+        raise wrong_length("string", member_id_length, pos, buf)
+    member_id = str(buf[pos:end], "utf-8")
+    pos = end
     (topics_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[OffsetCommitRequestTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_offset_commit_request_topic_v0(buf, pos, budget)
@@ -358,7 +446,9 @@ def _decode_offset_commit_request_v5(buf: memoryview, pos: int, budget: Budget) 
 def _encode_offset_commit_request_v5(msg: OffsetCommitRequest, out: WireBuffer) -> None:
     if msg.group_instance_id is not None:
         raise not_in_version("OffsetCommitRequest.group_instance_id")
-    write_string(msg.group_id, out)
+    group_id_bytes = msg.group_id.encode()
+    out += _pack_h(len(group_id_bytes))
+    out += group_id_bytes
     member_id_bytes = msg.member_id.encode()
     out += _pack_ih(msg.generation_id, len(member_id_bytes))
     out += member_id_bytes
@@ -367,51 +457,85 @@ def _encode_offset_commit_request_v5(msg: OffsetCommitRequest, out: WireBuffer) 
         _encode_offset_commit_request_topic_v0(topics_item, out)
 
 
-def _decode_offset_commit_request_partition_v6(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[OffsetCommitRequestPartition, int]:
-    partition_index, committed_offset, committed_leader_epoch, committed_metadata_length = _unpack_iqih(buf, pos)
-    committed_metadata, pos = take_nullable_string(buf, pos + 18, committed_metadata_length)
-    return OffsetCommitRequestPartition(
-        partition_index, committed_offset, -1, committed_leader_epoch, committed_metadata
-    ), pos
-
-
-def _encode_offset_commit_request_partition_v6(msg: OffsetCommitRequestPartition, out: WireBuffer) -> None:
-    if msg.commit_timestamp != -1:
-        raise not_in_version("OffsetCommitRequestPartition.commit_timestamp")
-    out += _pack_iqi(msg.partition_index, msg.committed_offset, msg.committed_leader_epoch)
-    write_nullable_string(msg.committed_metadata, out)
-
-
 def _decode_offset_commit_request_topic_v6(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[OffsetCommitRequestTopic, int]:
-    name, pos = read_string(buf, pos)
+    (name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + name_length
+    if name_length < 0 or end > len(buf):
+        raise wrong_length("string", name_length, pos, buf)
+    name = str(buf[pos:end], "utf-8")
+    pos = end
     (partitions_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partitions_count, len(buf) - pos, 18, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 18 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 18, budget)
+    budget.elements_left = elements_left
     partitions: list[OffsetCommitRequestPartition] = []
     for _ in range(partitions_count):
-        partitions_item, pos = _decode_offset_commit_request_partition_v6(buf, pos, budget)
-        partitions.append(partitions_item)
+        (
+            partitions_partition_index,
+            partitions_committed_offset,
+            partitions_committed_leader_epoch,
+            partitions_committed_metadata_length,
+        ) = _unpack_iqih(buf, pos)
+        pos += 18
+        partitions_committed_metadata: str | None = None
+        if partitions_committed_metadata_length >= 0:
+            end = pos + partitions_committed_metadata_length
+            if end > len(buf):
+                raise wrong_length("string", partitions_committed_metadata_length, pos, buf)
+            partitions_committed_metadata = str(buf[pos:end], "utf-8")
+            pos = end
+        partitions.append(
+            OffsetCommitRequestPartition(
+                partitions_partition_index,
+                partitions_committed_offset,
+                -1,
+                partitions_committed_leader_epoch,
+                partitions_committed_metadata,
+            )
+        )
     return OffsetCommitRequestTopic(name, partitions), pos
 
 
 def _encode_offset_commit_request_topic_v6(msg: OffsetCommitRequestTopic, out: WireBuffer) -> None:
-    write_string(msg.name, out)
+    name_bytes = msg.name.encode()
+    out += _pack_h(len(name_bytes))
+    out += name_bytes
     out += _pack_i(len(msg.partitions))
     for partitions_item in msg.partitions:
-        _encode_offset_commit_request_partition_v6(partitions_item, out)
+        if partitions_item.commit_timestamp != -1:
+            raise not_in_version("OffsetCommitRequestPartition.commit_timestamp")
+        out += _pack_iqi(
+            partitions_item.partition_index, partitions_item.committed_offset, partitions_item.committed_leader_epoch
+        )
+        write_nullable_string(partitions_item.committed_metadata, out)
 
 
 def _decode_offset_commit_request_v6(buf: memoryview, pos: int, budget: Budget) -> tuple[OffsetCommitRequest, int]:
-    group_id, pos = read_string(buf, pos)
+    (group_id_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + group_id_length
+    if group_id_length < 0 or end > len(buf):
+        raise wrong_length("string", group_id_length, pos, buf)
+    group_id = str(buf[pos:end], "utf-8")
+    pos = end
     generation_id, member_id_length = _unpack_ih(buf, pos)
-    member_id, pos = take_string(buf, pos + 6, member_id_length)
+    pos += 6
+    end = pos + member_id_length
+    if member_id_length < 0 or end > len(buf):
+        raise wrong_length("string", member_id_length, pos, buf)
+    member_id = str(buf[pos:end], "utf-8")
+    pos = end
     (topics_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[OffsetCommitRequestTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_offset_commit_request_topic_v6(buf, pos, budget)
@@ -422,7 +546,9 @@ def _decode_offset_commit_request_v6(buf: memoryview, pos: int, budget: Budget) 
 def _encode_offset_commit_request_v6(msg: OffsetCommitRequest, out: WireBuffer) -> None:
     if msg.group_instance_id is not None:
         raise not_in_version("OffsetCommitRequest.group_instance_id")
-    write_string(msg.group_id, out)
+    group_id_bytes = msg.group_id.encode()
+    out += _pack_h(len(group_id_bytes))
+    out += group_id_bytes
     member_id_bytes = msg.member_id.encode()
     out += _pack_ih(msg.generation_id, len(member_id_bytes))
     out += member_id_bytes
@@ -432,13 +558,35 @@ def _encode_offset_commit_request_v6(msg: OffsetCommitRequest, out: WireBuffer) 
 
 
 def _decode_offset_commit_request_v7(buf: memoryview, pos: int, budget: Budget) -> tuple[OffsetCommitRequest, int]:
-    group_id, pos = read_string(buf, pos)
+    (group_id_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + group_id_length
+    if group_id_length < 0 or end > len(buf):
+        raise wrong_length("string", group_id_length, pos, buf)
+    group_id = str(buf[pos:end], "utf-8")
+    pos = end
     generation_id, member_id_length = _unpack_ih(buf, pos)
-    member_id, pos = take_string(buf, pos + 6, member_id_length)
-    group_instance_id, pos = read_nullable_string(buf, pos)
+    pos += 6
+    end = pos + member_id_length
+    if member_id_length < 0 or end > len(buf):
+        raise wrong_length("string", member_id_length, pos, buf)
+    member_id = str(buf[pos:end], "utf-8")
+    pos = end
+    (group_instance_id_length,) = _unpack_h(buf, pos)
+    pos += 2
+    group_instance_id: str | None = None
+    if group_instance_id_length >= 0:
+        end = pos + group_instance_id_length
+        if end > len(buf):
+            raise wrong_length("string", group_instance_id_length, pos, buf)
+        group_instance_id = str(buf[pos:end], "utf-8")
+        pos = end
     (topics_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[OffsetCommitRequestTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_offset_commit_request_topic_v6(buf, pos, budget)
@@ -447,7 +595,9 @@ def _decode_offset_commit_request_v7(buf: memoryview, pos: int, budget: Budget) 
 
 
 def _encode_offset_commit_request_v7(msg: OffsetCommitRequest, out: WireBuffer) -> None:
-    write_string(msg.group_id, out)
+    group_id_bytes = msg.group_id.encode()
+    out += _pack_h(len(group_id_bytes))
+    out += group_id_bytes
     member_id_bytes = msg.member_id.encode()
     out += _pack_ih(msg.generation_id, len(member_id_bytes))
     out += member_id_bytes
@@ -528,42 +678,46 @@ def _encode_offset_commit_request_v8(msg: OffsetCommitRequest, out: WireBuffer) 
     out.append(0)
 
 
-def _decode_offset_commit_response_partition_v0(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[OffsetCommitResponsePartition, int]:
-    partition_index, error_code = _unpack_ih(buf, pos)
-    return OffsetCommitResponsePartition(partition_index, error_code), pos + 6
-
-
-def _encode_offset_commit_response_partition_v0(msg: OffsetCommitResponsePartition, out: WireBuffer) -> None:
-    out += _pack_ih(msg.partition_index, msg.error_code)
-
-
 def _decode_offset_commit_response_topic_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[OffsetCommitResponseTopic, int]:
-    name, pos = read_string(buf, pos)
+    (name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + name_length
+    if name_length < 0 or end > len(buf):
+        raise wrong_length("string", name_length, pos, buf)
+    name = str(buf[pos:end], "utf-8")
+    pos = end
     (partitions_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partitions_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 6 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     partitions: list[OffsetCommitResponsePartition] = []
     for _ in range(partitions_count):
-        partitions_item, pos = _decode_offset_commit_response_partition_v0(buf, pos, budget)
-        partitions.append(partitions_item)
+        partitions_partition_index, partitions_error_code = _unpack_ih(buf, pos)
+        pos += 6
+        partitions.append(OffsetCommitResponsePartition(partitions_partition_index, partitions_error_code))
     return OffsetCommitResponseTopic(name, partitions), pos
 
 
 def _encode_offset_commit_response_topic_v0(msg: OffsetCommitResponseTopic, out: WireBuffer) -> None:
-    write_string(msg.name, out)
+    name_bytes = msg.name.encode()
+    out += _pack_h(len(name_bytes))
+    out += name_bytes
     out += _pack_i(len(msg.partitions))
     for partitions_item in msg.partitions:
-        _encode_offset_commit_response_partition_v0(partitions_item, out)
+        out += _pack_ih(partitions_item.partition_index, partitions_item.error_code)
 
 
 def _decode_offset_commit_response_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[OffsetCommitResponse, int]:
     (topics_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[OffsetCommitResponseTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_offset_commit_response_topic_v0(buf, pos, budget)
@@ -580,7 +734,10 @@ def _encode_offset_commit_response_v0(msg: OffsetCommitResponse, out: WireBuffer
 def _decode_offset_commit_response_v3(buf: memoryview, pos: int, budget: Budget) -> tuple[OffsetCommitResponse, int]:
     throttle_time_ms, topics_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[OffsetCommitResponseTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_offset_commit_response_topic_v0(buf, pos, budget)

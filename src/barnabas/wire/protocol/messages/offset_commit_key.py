@@ -11,9 +11,11 @@ from collections.abc import Callable
 from struct import Struct
 from typing import ClassVar
 
-from barnabas.wire.protocol.wire import Budget, Message, WireBuffer, read_string, write_string
+from barnabas.wire.protocol.wire import Budget, Message, WireBuffer, wrong_length
 
+_pack_h = Struct(">h").pack
 _pack_i = Struct(">i").pack
+_unpack_h = Struct(">h").unpack_from
 _unpack_i = Struct(">i").unpack_from
 
 
@@ -46,15 +48,31 @@ class OffsetCommitKey(Message):
 
 
 def _decode_offset_commit_key_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[OffsetCommitKey, int]:
-    group, pos = read_string(buf, pos)
-    topic, pos = read_string(buf, pos)
+    (group_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + group_length
+    if group_length < 0 or end > len(buf):
+        raise wrong_length("string", group_length, pos, buf)
+    group = str(buf[pos:end], "utf-8")
+    pos = end
+    (topic_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + topic_length
+    if topic_length < 0 or end > len(buf):
+        raise wrong_length("string", topic_length, pos, buf)
+    topic = str(buf[pos:end], "utf-8")
+    pos = end
     (partition,) = _unpack_i(buf, pos)
     return OffsetCommitKey(group, topic, partition), pos + 4
 
 
 def _encode_offset_commit_key_v0(msg: OffsetCommitKey, out: WireBuffer) -> None:
-    write_string(msg.group, out)
-    write_string(msg.topic, out)
+    group_bytes = msg.group.encode()
+    out += _pack_h(len(group_bytes))
+    out += group_bytes
+    topic_bytes = msg.topic.encode()
+    out += _pack_h(len(topic_bytes))
+    out += topic_bytes
     out += _pack_i(msg.partition)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import ClassVar
 
-from barnabas.wire.protocol.wire import Budget, Message, WireBuffer, take_string
+from barnabas.wire.protocol.wire import Budget, Message, WireBuffer, wrong_length
 
 _pack_q = Struct(">q").pack
 _pack_qh = Struct(">qh").pack
@@ -59,7 +59,12 @@ class OffsetCommitValue(Message):
 
 def _decode_offset_commit_value_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[OffsetCommitValue, int]:
     offset, metadata_length = _unpack_qh(buf, pos)
-    metadata, pos = take_string(buf, pos + 10, metadata_length)
+    pos += 10
+    end = pos + metadata_length
+    if metadata_length < 0 or end > len(buf):
+        raise wrong_length("string", metadata_length, pos, buf)
+    metadata = str(buf[pos:end], "utf-8")
+    pos = end
     (commit_timestamp,) = _unpack_q(buf, pos)
     return OffsetCommitValue(offset, -1, metadata, commit_timestamp), pos + 8
 
@@ -73,7 +78,12 @@ def _encode_offset_commit_value_v0(msg: OffsetCommitValue, out: WireBuffer) -> N
 
 def _decode_offset_commit_value_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[OffsetCommitValue, int]:
     offset, metadata_length = _unpack_qh(buf, pos)
-    metadata, pos = take_string(buf, pos + 10, metadata_length)
+    pos += 10
+    end = pos + metadata_length
+    if metadata_length < 0 or end > len(buf):
+        raise wrong_length("string", metadata_length, pos, buf)
+    metadata = str(buf[pos:end], "utf-8")
+    pos = end
     commit_timestamp, expire_timestamp = _unpack_qq(buf, pos)
     return OffsetCommitValue(offset, -1, metadata, commit_timestamp, expire_timestamp), pos + 16
 
@@ -87,7 +97,12 @@ def _encode_offset_commit_value_v1(msg: OffsetCommitValue, out: WireBuffer) -> N
 
 def _decode_offset_commit_value_v3(buf: memoryview, pos: int, budget: Budget) -> tuple[OffsetCommitValue, int]:
     offset, leader_epoch, metadata_length = _unpack_qih(buf, pos)
-    metadata, pos = take_string(buf, pos + 14, metadata_length)
+    pos += 14
+    end = pos + metadata_length
+    if metadata_length < 0 or end > len(buf):
+        raise wrong_length("string", metadata_length, pos, buf)
+    metadata = str(buf[pos:end], "utf-8")
+    pos = end
     (commit_timestamp,) = _unpack_q(buf, pos)
     return OffsetCommitValue(offset, leader_epoch, metadata, commit_timestamp), pos + 8
 

@@ -18,13 +18,14 @@ from barnabas.wire.protocol.wire import (
     REQUEST_ELEMENT_LIMIT,
     WireBuffer,
     check_count,
-    read_string,
-    write_string,
+    wrong_length,
 )
 
+_pack_h = Struct(">h").pack
 _pack_hii = Struct(">hii").pack
 _pack_i = Struct(">i").pack
 _pack_ih = Struct(">ih").pack
+_unpack_h = Struct(">h").unpack_from
 _unpack_hii = Struct(">hii").unpack_from
 _unpack_i = Struct(">i").unpack_from
 _unpack_ih = Struct(">ih").unpack_from
@@ -151,43 +152,53 @@ class OffsetDeleteResponse(Message):
         self.topics: list[OffsetDeleteResponseTopic] = [] if topics is None else topics
 
 
-def _decode_offset_delete_request_partition_v0(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[OffsetDeleteRequestPartition, int]:
-    (partition_index,) = _unpack_i(buf, pos)
-    return OffsetDeleteRequestPartition(partition_index), pos + 4
-
-
-def _encode_offset_delete_request_partition_v0(msg: OffsetDeleteRequestPartition, out: WireBuffer) -> None:
-    out += _pack_i(msg.partition_index)
-
-
 def _decode_offset_delete_request_topic_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[OffsetDeleteRequestTopic, int]:
-    name, pos = read_string(buf, pos)
+    (name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + name_length
+    if name_length < 0 or end > len(buf):
+        raise wrong_length("string", name_length, pos, buf)
+    name = str(buf[pos:end], "utf-8")
+    pos = end
     (partitions_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partitions_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 4 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     partitions: list[OffsetDeleteRequestPartition] = []
     for _ in range(partitions_count):
-        partitions_item, pos = _decode_offset_delete_request_partition_v0(buf, pos, budget)
-        partitions.append(partitions_item)
+        (partitions_partition_index,) = _unpack_i(buf, pos)
+        pos += 4
+        partitions.append(OffsetDeleteRequestPartition(partitions_partition_index))
     return OffsetDeleteRequestTopic(name, partitions), pos
 
 
 def _encode_offset_delete_request_topic_v0(msg: OffsetDeleteRequestTopic, out: WireBuffer) -> None:
-    write_string(msg.name, out)
+    name_bytes = msg.name.encode()
+    out += _pack_h(len(name_bytes))
+    out += name_bytes
     out += _pack_i(len(msg.partitions))
     for partitions_item in msg.partitions:
-        _encode_offset_delete_request_partition_v0(partitions_item, out)
+        out += _pack_i(partitions_item.partition_index)
 
 
 def _decode_offset_delete_request_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[OffsetDeleteRequest, int]:
-    group_id, pos = read_string(buf, pos)
+    (group_id_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + group_id_length
+    if group_id_length < 0 or end > len(buf):
+        raise wrong_length("string", group_id_length, pos, buf)
+    group_id = str(buf[pos:end], "utf-8")
+    pos = end
     (topics_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[OffsetDeleteRequestTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_offset_delete_request_topic_v0(buf, pos, budget)
@@ -196,48 +207,54 @@ def _decode_offset_delete_request_v0(buf: memoryview, pos: int, budget: Budget) 
 
 
 def _encode_offset_delete_request_v0(msg: OffsetDeleteRequest, out: WireBuffer) -> None:
-    write_string(msg.group_id, out)
+    group_id_bytes = msg.group_id.encode()
+    out += _pack_h(len(group_id_bytes))
+    out += group_id_bytes
     out += _pack_i(len(msg.topics))
     for topics_item in msg.topics:
         _encode_offset_delete_request_topic_v0(topics_item, out)
 
 
-def _decode_offset_delete_response_partition_v0(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[OffsetDeleteResponsePartition, int]:
-    partition_index, error_code = _unpack_ih(buf, pos)
-    return OffsetDeleteResponsePartition(partition_index, error_code), pos + 6
-
-
-def _encode_offset_delete_response_partition_v0(msg: OffsetDeleteResponsePartition, out: WireBuffer) -> None:
-    out += _pack_ih(msg.partition_index, msg.error_code)
-
-
 def _decode_offset_delete_response_topic_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[OffsetDeleteResponseTopic, int]:
-    name, pos = read_string(buf, pos)
+    (name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + name_length
+    if name_length < 0 or end > len(buf):
+        raise wrong_length("string", name_length, pos, buf)
+    name = str(buf[pos:end], "utf-8")
+    pos = end
     (partitions_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partitions_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 6 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     partitions: list[OffsetDeleteResponsePartition] = []
     for _ in range(partitions_count):
-        partitions_item, pos = _decode_offset_delete_response_partition_v0(buf, pos, budget)
-        partitions.append(partitions_item)
+        partitions_partition_index, partitions_error_code = _unpack_ih(buf, pos)
+        pos += 6
+        partitions.append(OffsetDeleteResponsePartition(partitions_partition_index, partitions_error_code))
     return OffsetDeleteResponseTopic(name, partitions), pos
 
 
 def _encode_offset_delete_response_topic_v0(msg: OffsetDeleteResponseTopic, out: WireBuffer) -> None:
-    write_string(msg.name, out)
+    name_bytes = msg.name.encode()
+    out += _pack_h(len(name_bytes))
+    out += name_bytes
     out += _pack_i(len(msg.partitions))
     for partitions_item in msg.partitions:
-        _encode_offset_delete_response_partition_v0(partitions_item, out)
+        out += _pack_ih(partitions_item.partition_index, partitions_item.error_code)
 
 
 def _decode_offset_delete_response_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[OffsetDeleteResponse, int]:
     error_code, throttle_time_ms, topics_count = _unpack_hii(buf, pos)
     pos += 10
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[OffsetDeleteResponseTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_offset_delete_response_topic_v0(buf, pos, budget)

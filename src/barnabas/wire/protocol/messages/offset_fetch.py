@@ -27,15 +27,13 @@ from barnabas.wire.protocol.wire import (
     read_compact_nullable_string,
     read_compact_string,
     read_int32s,
-    read_string,
     skip_tagged_fields,
-    take_nullable_string,
     write_compact_nullable_string,
     write_compact_string,
     write_int32s,
     write_nullable_string,
-    write_string,
     write_uvarint,
+    wrong_length,
 )
 
 _pack_h = Struct(">h").pack
@@ -177,26 +175,46 @@ class OffsetFetchResponse(Message):
 def _decode_offset_fetch_request_topic_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[OffsetFetchRequestTopic, int]:
-    name, pos = read_string(buf, pos)
+    (name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + name_length
+    if name_length < 0 or end > len(buf):
+        raise wrong_length("string", name_length, pos, buf)
+    name = str(buf[pos:end], "utf-8")
+    pos = end
     (partition_indexes_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partition_indexes_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - partition_indexes_count
+    if partition_indexes_count < 0 or elements_left < 0 or partition_indexes_count * 4 > len(buf) - pos:
+        check_count(partition_indexes_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     partition_indexes = read_int32s(buf, pos, partition_indexes_count)
     pos += 4 * partition_indexes_count
     return OffsetFetchRequestTopic(name, partition_indexes), pos
 
 
 def _encode_offset_fetch_request_topic_v0(msg: OffsetFetchRequestTopic, out: WireBuffer) -> None:
-    write_string(msg.name, out)
+    name_bytes = msg.name.encode()
+    out += _pack_h(len(name_bytes))
+    out += name_bytes
     out += _pack_i(len(msg.partition_indexes))
     write_int32s(msg.partition_indexes, out)
 
 
 def _decode_offset_fetch_request_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[OffsetFetchRequest, int]:
-    group_id, pos = read_string(buf, pos)
+    (group_id_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + group_id_length
+    if group_id_length < 0 or end > len(buf):
+        raise wrong_length("string", group_id_length, pos, buf)
+    group_id = str(buf[pos:end], "utf-8")
+    pos = end
     (topics_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[OffsetFetchRequestTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_offset_fetch_request_topic_v0(buf, pos, budget)
@@ -207,7 +225,9 @@ def _decode_offset_fetch_request_v0(buf: memoryview, pos: int, budget: Budget) -
 def _encode_offset_fetch_request_v0(msg: OffsetFetchRequest, out: WireBuffer) -> None:
     if msg.require_stable:
         raise not_in_version("OffsetFetchRequest.require_stable")
-    write_string(msg.group_id, out)
+    group_id_bytes = msg.group_id.encode()
+    out += _pack_h(len(group_id_bytes))
+    out += group_id_bytes
     topics = msg.topics
     if topics is None:
         raise not_nullable("OffsetFetchRequest.topics")
@@ -217,12 +237,21 @@ def _encode_offset_fetch_request_v0(msg: OffsetFetchRequest, out: WireBuffer) ->
 
 
 def _decode_offset_fetch_request_v2(buf: memoryview, pos: int, budget: Budget) -> tuple[OffsetFetchRequest, int]:
-    group_id, pos = read_string(buf, pos)
+    (group_id_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + group_id_length
+    if group_id_length < 0 or end > len(buf):
+        raise wrong_length("string", group_id_length, pos, buf)
+    group_id = str(buf[pos:end], "utf-8")
+    pos = end
     (topics_count,) = _unpack_i(buf, pos)
     pos += 4
     topics: list[OffsetFetchRequestTopic] | None = None
     if topics_count >= 0:
-        check_count(topics_count, len(buf) - pos, 6, budget)
+        elements_left = budget.elements_left - topics_count
+        if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+            check_count(topics_count, len(buf) - pos, 6, budget)
+        budget.elements_left = elements_left
         topics = []
         for _ in range(topics_count):
             topics_item, pos = _decode_offset_fetch_request_topic_v0(buf, pos, budget)
@@ -233,7 +262,9 @@ def _decode_offset_fetch_request_v2(buf: memoryview, pos: int, budget: Budget) -
 def _encode_offset_fetch_request_v2(msg: OffsetFetchRequest, out: WireBuffer) -> None:
     if msg.require_stable:
         raise not_in_version("OffsetFetchRequest.require_stable")
-    write_string(msg.group_id, out)
+    group_id_bytes = msg.group_id.encode()
+    out += _pack_h(len(group_id_bytes))
+    out += group_id_bytes
     out += _pack_i(-1 if msg.topics is None else len(msg.topics))
     if msg.topics:
         for topics_item in msg.topics:
@@ -311,46 +342,61 @@ def _encode_offset_fetch_request_v7(msg: OffsetFetchRequest, out: WireBuffer) ->
     out += _pack_tB(msg.require_stable, 0)
 
 
-def _decode_offset_fetch_response_partition_v0(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[OffsetFetchResponsePartition, int]:
-    partition_index, committed_offset, metadata_length = _unpack_iqh(buf, pos)
-    metadata, pos = take_nullable_string(buf, pos + 14, metadata_length)
-    (error_code,) = _unpack_h(buf, pos)
-    return OffsetFetchResponsePartition(partition_index, committed_offset, -1, metadata, error_code), pos + 2
-
-
-def _encode_offset_fetch_response_partition_v0(msg: OffsetFetchResponsePartition, out: WireBuffer) -> None:
-    out += _pack_iq(msg.partition_index, msg.committed_offset)
-    write_nullable_string(msg.metadata, out)
-    out += _pack_h(msg.error_code)
-
-
 def _decode_offset_fetch_response_topic_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[OffsetFetchResponseTopic, int]:
-    name, pos = read_string(buf, pos)
+    (name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + name_length
+    if name_length < 0 or end > len(buf):
+        raise wrong_length("string", name_length, pos, buf)
+    name = str(buf[pos:end], "utf-8")
+    pos = end
     (partitions_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partitions_count, len(buf) - pos, 16, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 16 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 16, budget)
+    budget.elements_left = elements_left
     partitions: list[OffsetFetchResponsePartition] = []
     for _ in range(partitions_count):
-        partitions_item, pos = _decode_offset_fetch_response_partition_v0(buf, pos, budget)
-        partitions.append(partitions_item)
+        partitions_partition_index, partitions_committed_offset, partitions_metadata_length = _unpack_iqh(buf, pos)
+        pos += 14
+        partitions_metadata: str | None = None
+        if partitions_metadata_length >= 0:
+            end = pos + partitions_metadata_length
+            if end > len(buf):
+                raise wrong_length("string", partitions_metadata_length, pos, buf)
+            partitions_metadata = str(buf[pos:end], "utf-8")
+            pos = end
+        (partitions_error_code,) = _unpack_h(buf, pos)
+        pos += 2
+        partitions.append(
+            OffsetFetchResponsePartition(
+                partitions_partition_index, partitions_committed_offset, -1, partitions_metadata, partitions_error_code
+            )
+        )
     return OffsetFetchResponseTopic(name, partitions), pos
 
 
 def _encode_offset_fetch_response_topic_v0(msg: OffsetFetchResponseTopic, out: WireBuffer) -> None:
-    write_string(msg.name, out)
+    name_bytes = msg.name.encode()
+    out += _pack_h(len(name_bytes))
+    out += name_bytes
     out += _pack_i(len(msg.partitions))
     for partitions_item in msg.partitions:
-        _encode_offset_fetch_response_partition_v0(partitions_item, out)
+        out += _pack_iq(partitions_item.partition_index, partitions_item.committed_offset)
+        write_nullable_string(partitions_item.metadata, out)
+        out += _pack_h(partitions_item.error_code)
 
 
 def _decode_offset_fetch_response_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[OffsetFetchResponse, int]:
     (topics_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[OffsetFetchResponseTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_offset_fetch_response_topic_v0(buf, pos, budget)
@@ -367,7 +413,10 @@ def _encode_offset_fetch_response_v0(msg: OffsetFetchResponse, out: WireBuffer) 
 def _decode_offset_fetch_response_v2(buf: memoryview, pos: int, budget: Budget) -> tuple[OffsetFetchResponse, int]:
     (topics_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[OffsetFetchResponseTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_offset_fetch_response_topic_v0(buf, pos, budget)
@@ -386,7 +435,10 @@ def _encode_offset_fetch_response_v2(msg: OffsetFetchResponse, out: WireBuffer) 
 def _decode_offset_fetch_response_v3(buf: memoryview, pos: int, budget: Budget) -> tuple[OffsetFetchResponse, int]:
     throttle_time_ms, topics_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[OffsetFetchResponseTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_offset_fetch_response_topic_v0(buf, pos, budget)
@@ -402,48 +454,72 @@ def _encode_offset_fetch_response_v3(msg: OffsetFetchResponse, out: WireBuffer) 
     out += _pack_h(msg.error_code)
 
 
-def _decode_offset_fetch_response_partition_v5(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[OffsetFetchResponsePartition, int]:
-    partition_index, committed_offset, committed_leader_epoch, metadata_length = _unpack_iqih(buf, pos)
-    metadata, pos = take_nullable_string(buf, pos + 18, metadata_length)
-    (error_code,) = _unpack_h(buf, pos)
-    return OffsetFetchResponsePartition(
-        partition_index, committed_offset, committed_leader_epoch, metadata, error_code
-    ), pos + 2
-
-
-def _encode_offset_fetch_response_partition_v5(msg: OffsetFetchResponsePartition, out: WireBuffer) -> None:
-    out += _pack_iqi(msg.partition_index, msg.committed_offset, msg.committed_leader_epoch)
-    write_nullable_string(msg.metadata, out)
-    out += _pack_h(msg.error_code)
-
-
 def _decode_offset_fetch_response_topic_v5(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[OffsetFetchResponseTopic, int]:
-    name, pos = read_string(buf, pos)
+    (name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + name_length
+    if name_length < 0 or end > len(buf):
+        raise wrong_length("string", name_length, pos, buf)
+    name = str(buf[pos:end], "utf-8")
+    pos = end
     (partitions_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partitions_count, len(buf) - pos, 20, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 20 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 20, budget)
+    budget.elements_left = elements_left
     partitions: list[OffsetFetchResponsePartition] = []
     for _ in range(partitions_count):
-        partitions_item, pos = _decode_offset_fetch_response_partition_v5(buf, pos, budget)
-        partitions.append(partitions_item)
+        (
+            partitions_partition_index,
+            partitions_committed_offset,
+            partitions_committed_leader_epoch,
+            partitions_metadata_length,
+        ) = _unpack_iqih(buf, pos)
+        pos += 18
+        partitions_metadata: str | None = None
+        if partitions_metadata_length >= 0:
+            end = pos + partitions_metadata_length
+            if end > len(buf):
+                raise wrong_length("string", partitions_metadata_length, pos, buf)
+            partitions_metadata = str(buf[pos:end], "utf-8")
+            pos = end
+        (partitions_error_code,) = _unpack_h(buf, pos)
+        pos += 2
+        partitions.append(
+            OffsetFetchResponsePartition(
+                partitions_partition_index,
+                partitions_committed_offset,
+                partitions_committed_leader_epoch,
+                partitions_metadata,
+                partitions_error_code,
+            )
+        )
     return OffsetFetchResponseTopic(name, partitions), pos
 
 
 def _encode_offset_fetch_response_topic_v5(msg: OffsetFetchResponseTopic, out: WireBuffer) -> None:
-    write_string(msg.name, out)
+    name_bytes = msg.name.encode()
+    out += _pack_h(len(name_bytes))
+    out += name_bytes
     out += _pack_i(len(msg.partitions))
     for partitions_item in msg.partitions:
-        _encode_offset_fetch_response_partition_v5(partitions_item, out)
+        out += _pack_iqi(
+            partitions_item.partition_index, partitions_item.committed_offset, partitions_item.committed_leader_epoch
+        )
+        write_nullable_string(partitions_item.metadata, out)
+        out += _pack_h(partitions_item.error_code)
 
 
 def _decode_offset_fetch_response_v5(buf: memoryview, pos: int, budget: Budget) -> tuple[OffsetFetchResponse, int]:
     throttle_time_ms, topics_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[OffsetFetchResponseTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_offset_fetch_response_topic_v5(buf, pos, budget)

@@ -18,15 +18,16 @@ from barnabas.wire.protocol.wire import (
     REQUEST_ELEMENT_LIMIT,
     WireBuffer,
     check_count,
-    read_string,
-    write_string,
+    wrong_length,
 )
 
+_pack_h = Struct(">h").pack
 _pack_hiiq = Struct(">hiiq").pack
 _pack_hiq = Struct(">hiq").pack
 _pack_i = Struct(">i").pack
 _pack_ii = Struct(">ii").pack
 _pack_iii = Struct(">iii").pack
+_unpack_h = Struct(">h").unpack_from
 _unpack_hiiq = Struct(">hiiq").unpack_from
 _unpack_hiq = Struct(">hiq").unpack_from
 _unpack_i = Struct(">i").unpack_from
@@ -166,34 +167,35 @@ class OffsetForLeaderEpochResponse(Message):
         self.topics: list[OffsetForLeaderTopicResult] = [] if topics is None else topics
 
 
-def _decode_offset_for_leader_partition_v0(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[OffsetForLeaderPartition, int]:
-    partition, leader_epoch = _unpack_ii(buf, pos)
-    return OffsetForLeaderPartition(partition, -1, leader_epoch), pos + 8
-
-
-def _encode_offset_for_leader_partition_v0(msg: OffsetForLeaderPartition, out: WireBuffer) -> None:
-    out += _pack_ii(msg.partition, msg.leader_epoch)
-
-
 def _decode_offset_for_leader_topic_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[OffsetForLeaderTopic, int]:
-    topic, pos = read_string(buf, pos)
+    (topic_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + topic_length
+    if topic_length < 0 or end > len(buf):
+        raise wrong_length("string", topic_length, pos, buf)
+    topic = str(buf[pos:end], "utf-8")
+    pos = end
     (partitions_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partitions_count, len(buf) - pos, 8, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 8 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 8, budget)
+    budget.elements_left = elements_left
     partitions: list[OffsetForLeaderPartition] = []
     for _ in range(partitions_count):
-        partitions_item, pos = _decode_offset_for_leader_partition_v0(buf, pos, budget)
-        partitions.append(partitions_item)
+        partitions_partition, partitions_leader_epoch = _unpack_ii(buf, pos)
+        pos += 8
+        partitions.append(OffsetForLeaderPartition(partitions_partition, -1, partitions_leader_epoch))
     return OffsetForLeaderTopic(topic, partitions), pos
 
 
 def _encode_offset_for_leader_topic_v0(msg: OffsetForLeaderTopic, out: WireBuffer) -> None:
-    write_string(msg.topic, out)
+    topic_bytes = msg.topic.encode()
+    out += _pack_h(len(topic_bytes))
+    out += topic_bytes
     out += _pack_i(len(msg.partitions))
     for partitions_item in msg.partitions:
-        _encode_offset_for_leader_partition_v0(partitions_item, out)
+        out += _pack_ii(partitions_item.partition, partitions_item.leader_epoch)
 
 
 def _decode_offset_for_leader_epoch_request_v0(
@@ -201,7 +203,10 @@ def _decode_offset_for_leader_epoch_request_v0(
 ) -> tuple[OffsetForLeaderEpochRequest, int]:
     (topics_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[OffsetForLeaderTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_offset_for_leader_topic_v0(buf, pos, budget)
@@ -215,34 +220,37 @@ def _encode_offset_for_leader_epoch_request_v0(msg: OffsetForLeaderEpochRequest,
         _encode_offset_for_leader_topic_v0(topics_item, out)
 
 
-def _decode_offset_for_leader_partition_v2(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[OffsetForLeaderPartition, int]:
-    partition, current_leader_epoch, leader_epoch = _unpack_iii(buf, pos)
-    return OffsetForLeaderPartition(partition, current_leader_epoch, leader_epoch), pos + 12
-
-
-def _encode_offset_for_leader_partition_v2(msg: OffsetForLeaderPartition, out: WireBuffer) -> None:
-    out += _pack_iii(msg.partition, msg.current_leader_epoch, msg.leader_epoch)
-
-
 def _decode_offset_for_leader_topic_v2(buf: memoryview, pos: int, budget: Budget) -> tuple[OffsetForLeaderTopic, int]:
-    topic, pos = read_string(buf, pos)
+    (topic_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + topic_length
+    if topic_length < 0 or end > len(buf):
+        raise wrong_length("string", topic_length, pos, buf)
+    topic = str(buf[pos:end], "utf-8")
+    pos = end
     (partitions_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partitions_count, len(buf) - pos, 12, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 12 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 12, budget)
+    budget.elements_left = elements_left
     partitions: list[OffsetForLeaderPartition] = []
     for _ in range(partitions_count):
-        partitions_item, pos = _decode_offset_for_leader_partition_v2(buf, pos, budget)
-        partitions.append(partitions_item)
+        partitions_partition, partitions_current_leader_epoch, partitions_leader_epoch = _unpack_iii(buf, pos)
+        pos += 12
+        partitions.append(
+            OffsetForLeaderPartition(partitions_partition, partitions_current_leader_epoch, partitions_leader_epoch)
+        )
     return OffsetForLeaderTopic(topic, partitions), pos
 
 
 def _encode_offset_for_leader_topic_v2(msg: OffsetForLeaderTopic, out: WireBuffer) -> None:
-    write_string(msg.topic, out)
+    topic_bytes = msg.topic.encode()
+    out += _pack_h(len(topic_bytes))
+    out += topic_bytes
     out += _pack_i(len(msg.partitions))
     for partitions_item in msg.partitions:
-        _encode_offset_for_leader_partition_v2(partitions_item, out)
+        out += _pack_iii(partitions_item.partition, partitions_item.current_leader_epoch, partitions_item.leader_epoch)
 
 
 def _decode_offset_for_leader_epoch_request_v2(
@@ -250,7 +258,10 @@ def _decode_offset_for_leader_epoch_request_v2(
 ) -> tuple[OffsetForLeaderEpochRequest, int]:
     (topics_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[OffsetForLeaderTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_offset_for_leader_topic_v2(buf, pos, budget)
@@ -269,7 +280,10 @@ def _decode_offset_for_leader_epoch_request_v3(
 ) -> tuple[OffsetForLeaderEpochRequest, int]:
     replica_id, topics_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[OffsetForLeaderTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_offset_for_leader_topic_v2(buf, pos, budget)
@@ -283,34 +297,37 @@ def _encode_offset_for_leader_epoch_request_v3(msg: OffsetForLeaderEpochRequest,
         _encode_offset_for_leader_topic_v2(topics_item, out)
 
 
-def _decode_epoch_end_offset_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[EpochEndOffset, int]:
-    error_code, partition, end_offset = _unpack_hiq(buf, pos)
-    return EpochEndOffset(error_code, partition, -1, end_offset), pos + 14
-
-
-def _encode_epoch_end_offset_v0(msg: EpochEndOffset, out: WireBuffer) -> None:
-    out += _pack_hiq(msg.error_code, msg.partition, msg.end_offset)
-
-
 def _decode_offset_for_leader_topic_result_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[OffsetForLeaderTopicResult, int]:
-    topic, pos = read_string(buf, pos)
+    (topic_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + topic_length
+    if topic_length < 0 or end > len(buf):
+        raise wrong_length("string", topic_length, pos, buf)
+    topic = str(buf[pos:end], "utf-8")
+    pos = end
     (partitions_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partitions_count, len(buf) - pos, 14, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 14 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 14, budget)
+    budget.elements_left = elements_left
     partitions: list[EpochEndOffset] = []
     for _ in range(partitions_count):
-        partitions_item, pos = _decode_epoch_end_offset_v0(buf, pos, budget)
-        partitions.append(partitions_item)
+        partitions_error_code, partitions_partition, partitions_end_offset = _unpack_hiq(buf, pos)
+        pos += 14
+        partitions.append(EpochEndOffset(partitions_error_code, partitions_partition, -1, partitions_end_offset))
     return OffsetForLeaderTopicResult(topic, partitions), pos
 
 
 def _encode_offset_for_leader_topic_result_v0(msg: OffsetForLeaderTopicResult, out: WireBuffer) -> None:
-    write_string(msg.topic, out)
+    topic_bytes = msg.topic.encode()
+    out += _pack_h(len(topic_bytes))
+    out += topic_bytes
     out += _pack_i(len(msg.partitions))
     for partitions_item in msg.partitions:
-        _encode_epoch_end_offset_v0(partitions_item, out)
+        out += _pack_hiq(partitions_item.error_code, partitions_item.partition, partitions_item.end_offset)
 
 
 def _decode_offset_for_leader_epoch_response_v0(
@@ -318,7 +335,10 @@ def _decode_offset_for_leader_epoch_response_v0(
 ) -> tuple[OffsetForLeaderEpochResponse, int]:
     (topics_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[OffsetForLeaderTopicResult] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_offset_for_leader_topic_result_v0(buf, pos, budget)
@@ -332,34 +352,46 @@ def _encode_offset_for_leader_epoch_response_v0(msg: OffsetForLeaderEpochRespons
         _encode_offset_for_leader_topic_result_v0(topics_item, out)
 
 
-def _decode_epoch_end_offset_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[EpochEndOffset, int]:
-    error_code, partition, leader_epoch, end_offset = _unpack_hiiq(buf, pos)
-    return EpochEndOffset(error_code, partition, leader_epoch, end_offset), pos + 18
-
-
-def _encode_epoch_end_offset_v1(msg: EpochEndOffset, out: WireBuffer) -> None:
-    out += _pack_hiiq(msg.error_code, msg.partition, msg.leader_epoch, msg.end_offset)
-
-
 def _decode_offset_for_leader_topic_result_v1(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[OffsetForLeaderTopicResult, int]:
-    topic, pos = read_string(buf, pos)
+    (topic_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + topic_length
+    if topic_length < 0 or end > len(buf):
+        raise wrong_length("string", topic_length, pos, buf)
+    topic = str(buf[pos:end], "utf-8")
+    pos = end
     (partitions_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partitions_count, len(buf) - pos, 18, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 18 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 18, budget)
+    budget.elements_left = elements_left
     partitions: list[EpochEndOffset] = []
     for _ in range(partitions_count):
-        partitions_item, pos = _decode_epoch_end_offset_v1(buf, pos, budget)
-        partitions.append(partitions_item)
+        partitions_error_code, partitions_partition, partitions_leader_epoch, partitions_end_offset = _unpack_hiiq(
+            buf, pos
+        )
+        pos += 18
+        partitions.append(
+            EpochEndOffset(partitions_error_code, partitions_partition, partitions_leader_epoch, partitions_end_offset)
+        )
     return OffsetForLeaderTopicResult(topic, partitions), pos
 
 
 def _encode_offset_for_leader_topic_result_v1(msg: OffsetForLeaderTopicResult, out: WireBuffer) -> None:
-    write_string(msg.topic, out)
+    topic_bytes = msg.topic.encode()
+    out += _pack_h(len(topic_bytes))
+    out += topic_bytes
     out += _pack_i(len(msg.partitions))
     for partitions_item in msg.partitions:
-        _encode_epoch_end_offset_v1(partitions_item, out)
+        out += _pack_hiiq(
+            partitions_item.error_code,
+            partitions_item.partition,
+            partitions_item.leader_epoch,
+            partitions_item.end_offset,
+        )
 
 
 def _decode_offset_for_leader_epoch_response_v1(
@@ -367,7 +399,10 @@ def _decode_offset_for_leader_epoch_response_v1(
 ) -> tuple[OffsetForLeaderEpochResponse, int]:
     (topics_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[OffsetForLeaderTopicResult] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_offset_for_leader_topic_result_v1(buf, pos, budget)
@@ -386,7 +421,10 @@ def _decode_offset_for_leader_epoch_response_v2(
 ) -> tuple[OffsetForLeaderEpochResponse, int]:
     throttle_time_ms, topics_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[OffsetForLeaderTopicResult] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_offset_for_leader_topic_result_v1(buf, pos, budget)

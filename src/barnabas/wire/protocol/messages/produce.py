@@ -19,21 +19,19 @@ from barnabas.wire.protocol.wire import (
     WireBuffer,
     check_count,
     not_in_version,
-    read_nullable_string,
-    read_string,
-    take_nullable_records,
-    take_nullable_string,
     write_nullable_records,
     write_nullable_string,
-    write_string,
+    wrong_length,
 )
 
+_pack_h = Struct(">h").pack
 _pack_hii = Struct(">hii").pack
 _pack_i = Struct(">i").pack
 _pack_ihq = Struct(">ihq").pack
 _pack_ihqq = Struct(">ihqq").pack
 _pack_ihqqq = Struct(">ihqqq").pack
 _pack_ihqqqi = Struct(">ihqqqi").pack
+_unpack_h = Struct(">h").unpack_from
 _unpack_hii = Struct(">hii").unpack_from
 _unpack_i = Struct(">i").unpack_from
 _unpack_ih = Struct(">ih").unpack_from
@@ -207,40 +205,52 @@ class ProduceResponse(Message):
         self.throttle_time_ms = throttle_time_ms
 
 
-def _decode_partition_produce_data_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[PartitionProduceData, int]:
-    index, records_length = _unpack_ii(buf, pos)
-    records, pos = take_nullable_records(buf, pos + 8, records_length)
-    return PartitionProduceData(index, records), pos
-
-
-def _encode_partition_produce_data_v0(msg: PartitionProduceData, out: WireBuffer) -> None:
-    out += _pack_i(msg.index)
-    write_nullable_records(msg.records, out)
-
-
 def _decode_topic_produce_data_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[TopicProduceData, int]:
-    name, pos = read_string(buf, pos)
+    (name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + name_length
+    if name_length < 0 or end > len(buf):
+        raise wrong_length("string", name_length, pos, buf)
+    name = str(buf[pos:end], "utf-8")
+    pos = end
     (partition_data_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partition_data_count, len(buf) - pos, 8, budget)
+    elements_left = budget.elements_left - partition_data_count
+    if partition_data_count < 0 or elements_left < 0 or partition_data_count * 8 > len(buf) - pos:
+        check_count(partition_data_count, len(buf) - pos, 8, budget)
+    budget.elements_left = elements_left
     partition_data: list[PartitionProduceData] = []
     for _ in range(partition_data_count):
-        partition_data_item, pos = _decode_partition_produce_data_v0(buf, pos, budget)
-        partition_data.append(partition_data_item)
+        partition_data_index, partition_data_records_length = _unpack_ii(buf, pos)
+        pos += 8
+        partition_data_records: Records | None = None
+        if partition_data_records_length >= 0:
+            end = pos + partition_data_records_length
+            if end > len(buf):
+                raise wrong_length("records", partition_data_records_length, pos, buf)
+            partition_data_records = buf[pos:end]
+            pos = end
+        partition_data.append(PartitionProduceData(partition_data_index, partition_data_records))
     return TopicProduceData(name, partition_data), pos
 
 
 def _encode_topic_produce_data_v0(msg: TopicProduceData, out: WireBuffer) -> None:
-    write_string(msg.name, out)
+    name_bytes = msg.name.encode()
+    out += _pack_h(len(name_bytes))
+    out += name_bytes
     out += _pack_i(len(msg.partition_data))
     for partition_data_item in msg.partition_data:
-        _encode_partition_produce_data_v0(partition_data_item, out)
+        out += _pack_i(partition_data_item.index)
+        write_nullable_records(partition_data_item.records, out)
 
 
 def _decode_produce_request_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[ProduceRequest, int]:
     acks, timeout_ms, topic_data_count = _unpack_hii(buf, pos)
     pos += 10
-    check_count(topic_data_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topic_data_count
+    if topic_data_count < 0 or elements_left < 0 or topic_data_count * 6 > len(buf) - pos:
+        check_count(topic_data_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topic_data: list[TopicProduceData] = []
     for _ in range(topic_data_count):
         topic_data_item, pos = _decode_topic_produce_data_v0(buf, pos, budget)
@@ -257,10 +267,21 @@ def _encode_produce_request_v0(msg: ProduceRequest, out: WireBuffer) -> None:
 
 
 def _decode_produce_request_v3(buf: memoryview, pos: int, budget: Budget) -> tuple[ProduceRequest, int]:
-    transactional_id, pos = read_nullable_string(buf, pos)
+    (transactional_id_length,) = _unpack_h(buf, pos)
+    pos += 2
+    transactional_id: str | None = None
+    if transactional_id_length >= 0:
+        end = pos + transactional_id_length
+        if end > len(buf):
+            raise wrong_length("string", transactional_id_length, pos, buf)
+        transactional_id = str(buf[pos:end], "utf-8")
+        pos = end
     acks, timeout_ms, topic_data_count = _unpack_hii(buf, pos)
     pos += 10
-    check_count(topic_data_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topic_data_count
+    if topic_data_count < 0 or elements_left < 0 or topic_data_count * 6 > len(buf) - pos:
+        check_count(topic_data_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topic_data: list[TopicProduceData] = []
     for _ in range(topic_data_count):
         topic_data_item, pos = _decode_topic_produce_data_v0(buf, pos, budget)
@@ -275,40 +296,52 @@ def _encode_produce_request_v3(msg: ProduceRequest, out: WireBuffer) -> None:
         _encode_topic_produce_data_v0(topic_data_item, out)
 
 
-def _decode_partition_produce_response_v0(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[PartitionProduceResponse, int]:
-    index, error_code, base_offset = _unpack_ihq(buf, pos)
-    return PartitionProduceResponse(index, error_code, base_offset), pos + 14
-
-
-def _encode_partition_produce_response_v0(msg: PartitionProduceResponse, out: WireBuffer) -> None:
-    out += _pack_ihq(msg.index, msg.error_code, msg.base_offset)
-
-
 def _decode_topic_produce_response_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[TopicProduceResponse, int]:
-    name, pos = read_string(buf, pos)
+    (name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + name_length
+    if name_length < 0 or end > len(buf):
+        raise wrong_length("string", name_length, pos, buf)
+    name = str(buf[pos:end], "utf-8")
+    pos = end
     (partition_responses_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partition_responses_count, len(buf) - pos, 14, budget)
+    elements_left = budget.elements_left - partition_responses_count
+    if partition_responses_count < 0 or elements_left < 0 or partition_responses_count * 14 > len(buf) - pos:
+        check_count(partition_responses_count, len(buf) - pos, 14, budget)
+    budget.elements_left = elements_left
     partition_responses: list[PartitionProduceResponse] = []
     for _ in range(partition_responses_count):
-        partition_responses_item, pos = _decode_partition_produce_response_v0(buf, pos, budget)
-        partition_responses.append(partition_responses_item)
+        partition_responses_index, partition_responses_error_code, partition_responses_base_offset = _unpack_ihq(
+            buf, pos
+        )
+        pos += 14
+        partition_responses.append(
+            PartitionProduceResponse(
+                partition_responses_index, partition_responses_error_code, partition_responses_base_offset
+            )
+        )
     return TopicProduceResponse(name, partition_responses), pos
 
 
 def _encode_topic_produce_response_v0(msg: TopicProduceResponse, out: WireBuffer) -> None:
-    write_string(msg.name, out)
+    name_bytes = msg.name.encode()
+    out += _pack_h(len(name_bytes))
+    out += name_bytes
     out += _pack_i(len(msg.partition_responses))
     for partition_responses_item in msg.partition_responses:
-        _encode_partition_produce_response_v0(partition_responses_item, out)
+        out += _pack_ihq(
+            partition_responses_item.index, partition_responses_item.error_code, partition_responses_item.base_offset
+        )
 
 
 def _decode_produce_response_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[ProduceResponse, int]:
     (responses_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(responses_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - responses_count
+    if responses_count < 0 or elements_left < 0 or responses_count * 6 > len(buf) - pos:
+        check_count(responses_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     responses: list[TopicProduceResponse] = []
     for _ in range(responses_count):
         responses_item, pos = _decode_topic_produce_response_v0(buf, pos, budget)
@@ -325,7 +358,10 @@ def _encode_produce_response_v0(msg: ProduceResponse, out: WireBuffer) -> None:
 def _decode_produce_response_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[ProduceResponse, int]:
     (responses_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(responses_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - responses_count
+    if responses_count < 0 or elements_left < 0 or responses_count * 6 > len(buf) - pos:
+        check_count(responses_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     responses: list[TopicProduceResponse] = []
     for _ in range(responses_count):
         responses_item, pos = _decode_topic_produce_response_v0(buf, pos, budget)
@@ -341,40 +377,61 @@ def _encode_produce_response_v1(msg: ProduceResponse, out: WireBuffer) -> None:
     out += _pack_i(msg.throttle_time_ms)
 
 
-def _decode_partition_produce_response_v2(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[PartitionProduceResponse, int]:
-    index, error_code, base_offset, log_append_time_ms = _unpack_ihqq(buf, pos)
-    return PartitionProduceResponse(index, error_code, base_offset, log_append_time_ms), pos + 22
-
-
-def _encode_partition_produce_response_v2(msg: PartitionProduceResponse, out: WireBuffer) -> None:
-    out += _pack_ihqq(msg.index, msg.error_code, msg.base_offset, msg.log_append_time_ms)
-
-
 def _decode_topic_produce_response_v2(buf: memoryview, pos: int, budget: Budget) -> tuple[TopicProduceResponse, int]:
-    name, pos = read_string(buf, pos)
+    (name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + name_length
+    if name_length < 0 or end > len(buf):
+        raise wrong_length("string", name_length, pos, buf)
+    name = str(buf[pos:end], "utf-8")
+    pos = end
     (partition_responses_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partition_responses_count, len(buf) - pos, 22, budget)
+    elements_left = budget.elements_left - partition_responses_count
+    if partition_responses_count < 0 or elements_left < 0 or partition_responses_count * 22 > len(buf) - pos:
+        check_count(partition_responses_count, len(buf) - pos, 22, budget)
+    budget.elements_left = elements_left
     partition_responses: list[PartitionProduceResponse] = []
     for _ in range(partition_responses_count):
-        partition_responses_item, pos = _decode_partition_produce_response_v2(buf, pos, budget)
-        partition_responses.append(partition_responses_item)
+        (
+            partition_responses_index,
+            partition_responses_error_code,
+            partition_responses_base_offset,
+            partition_responses_log_append_time_ms,
+        ) = _unpack_ihqq(buf, pos)
+        pos += 22
+        partition_responses.append(
+            PartitionProduceResponse(
+                partition_responses_index,
+                partition_responses_error_code,
+                partition_responses_base_offset,
+                partition_responses_log_append_time_ms,
+            )
+        )
     return TopicProduceResponse(name, partition_responses), pos
 
 
 def _encode_topic_produce_response_v2(msg: TopicProduceResponse, out: WireBuffer) -> None:
-    write_string(msg.name, out)
+    name_bytes = msg.name.encode()
+    out += _pack_h(len(name_bytes))
+    out += name_bytes
     out += _pack_i(len(msg.partition_responses))
     for partition_responses_item in msg.partition_responses:
-        _encode_partition_produce_response_v2(partition_responses_item, out)
+        out += _pack_ihqq(
+            partition_responses_item.index,
+            partition_responses_item.error_code,
+            partition_responses_item.base_offset,
+            partition_responses_item.log_append_time_ms,
+        )
 
 
 def _decode_produce_response_v2(buf: memoryview, pos: int, budget: Budget) -> tuple[ProduceResponse, int]:
     (responses_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(responses_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - responses_count
+    if responses_count < 0 or elements_left < 0 or responses_count * 6 > len(buf) - pos:
+        check_count(responses_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     responses: list[TopicProduceResponse] = []
     for _ in range(responses_count):
         responses_item, pos = _decode_topic_produce_response_v2(buf, pos, budget)
@@ -390,40 +447,64 @@ def _encode_produce_response_v2(msg: ProduceResponse, out: WireBuffer) -> None:
     out += _pack_i(msg.throttle_time_ms)
 
 
-def _decode_partition_produce_response_v5(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[PartitionProduceResponse, int]:
-    index, error_code, base_offset, log_append_time_ms, log_start_offset = _unpack_ihqqq(buf, pos)
-    return PartitionProduceResponse(index, error_code, base_offset, log_append_time_ms, log_start_offset), pos + 30
-
-
-def _encode_partition_produce_response_v5(msg: PartitionProduceResponse, out: WireBuffer) -> None:
-    out += _pack_ihqqq(msg.index, msg.error_code, msg.base_offset, msg.log_append_time_ms, msg.log_start_offset)
-
-
 def _decode_topic_produce_response_v5(buf: memoryview, pos: int, budget: Budget) -> tuple[TopicProduceResponse, int]:
-    name, pos = read_string(buf, pos)
+    (name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + name_length
+    if name_length < 0 or end > len(buf):
+        raise wrong_length("string", name_length, pos, buf)
+    name = str(buf[pos:end], "utf-8")
+    pos = end
     (partition_responses_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partition_responses_count, len(buf) - pos, 30, budget)
+    elements_left = budget.elements_left - partition_responses_count
+    if partition_responses_count < 0 or elements_left < 0 or partition_responses_count * 30 > len(buf) - pos:
+        check_count(partition_responses_count, len(buf) - pos, 30, budget)
+    budget.elements_left = elements_left
     partition_responses: list[PartitionProduceResponse] = []
     for _ in range(partition_responses_count):
-        partition_responses_item, pos = _decode_partition_produce_response_v5(buf, pos, budget)
-        partition_responses.append(partition_responses_item)
+        (
+            partition_responses_index,
+            partition_responses_error_code,
+            partition_responses_base_offset,
+            partition_responses_log_append_time_ms,
+            partition_responses_log_start_offset,
+        ) = _unpack_ihqqq(buf, pos)
+        pos += 30
+        partition_responses.append(
+            PartitionProduceResponse(
+                partition_responses_index,
+                partition_responses_error_code,
+                partition_responses_base_offset,
+                partition_responses_log_append_time_ms,
+                partition_responses_log_start_offset,
+            )
+        )
     return TopicProduceResponse(name, partition_responses), pos
 
 
 def _encode_topic_produce_response_v5(msg: TopicProduceResponse, out: WireBuffer) -> None:
-    write_string(msg.name, out)
+    name_bytes = msg.name.encode()
+    out += _pack_h(len(name_bytes))
+    out += name_bytes
     out += _pack_i(len(msg.partition_responses))
     for partition_responses_item in msg.partition_responses:
-        _encode_partition_produce_response_v5(partition_responses_item, out)
+        out += _pack_ihqqq(
+            partition_responses_item.index,
+            partition_responses_item.error_code,
+            partition_responses_item.base_offset,
+            partition_responses_item.log_append_time_ms,
+            partition_responses_item.log_start_offset,
+        )
 
 
 def _decode_produce_response_v5(buf: memoryview, pos: int, budget: Budget) -> tuple[ProduceResponse, int]:
     (responses_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(responses_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - responses_count
+    if responses_count < 0 or elements_left < 0 or responses_count * 6 > len(buf) - pos:
+        check_count(responses_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     responses: list[TopicProduceResponse] = []
     for _ in range(responses_count):
         responses_item, pos = _decode_topic_produce_response_v5(buf, pos, budget)
@@ -439,30 +520,38 @@ def _encode_produce_response_v5(msg: ProduceResponse, out: WireBuffer) -> None:
     out += _pack_i(msg.throttle_time_ms)
 
 
-def _decode_batch_index_and_error_message_v8(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[BatchIndexAndErrorMessage, int]:
-    batch_index, batch_index_error_message_length = _unpack_ih(buf, pos)
-    batch_index_error_message, pos = take_nullable_string(buf, pos + 6, batch_index_error_message_length)
-    return BatchIndexAndErrorMessage(batch_index, batch_index_error_message), pos
-
-
-def _encode_batch_index_and_error_message_v8(msg: BatchIndexAndErrorMessage, out: WireBuffer) -> None:
-    out += _pack_i(msg.batch_index)
-    write_nullable_string(msg.batch_index_error_message, out)
-
-
 def _decode_partition_produce_response_v8(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[PartitionProduceResponse, int]:
     index, error_code, base_offset, log_append_time_ms, log_start_offset, record_errors_count = _unpack_ihqqqi(buf, pos)
     pos += 34
-    check_count(record_errors_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - record_errors_count
+    if record_errors_count < 0 or elements_left < 0 or record_errors_count * 6 > len(buf) - pos:
+        check_count(record_errors_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     record_errors: list[BatchIndexAndErrorMessage] = []
     for _ in range(record_errors_count):
-        record_errors_item, pos = _decode_batch_index_and_error_message_v8(buf, pos, budget)
-        record_errors.append(record_errors_item)
-    error_message, pos = read_nullable_string(buf, pos)
+        record_errors_batch_index, record_errors_batch_index_error_message_length = _unpack_ih(buf, pos)
+        pos += 6
+        record_errors_batch_index_error_message: str | None = None
+        if record_errors_batch_index_error_message_length >= 0:
+            end = pos + record_errors_batch_index_error_message_length
+            if end > len(buf):
+                raise wrong_length("string", record_errors_batch_index_error_message_length, pos, buf)
+            record_errors_batch_index_error_message = str(buf[pos:end], "utf-8")
+            pos = end
+        record_errors.append(
+            BatchIndexAndErrorMessage(record_errors_batch_index, record_errors_batch_index_error_message)
+        )
+    (error_message_length,) = _unpack_h(buf, pos)
+    pos += 2
+    error_message: str | None = None
+    if error_message_length >= 0:
+        end = pos + error_message_length
+        if end > len(buf):
+            raise wrong_length("string", error_message_length, pos, buf)
+        error_message = str(buf[pos:end], "utf-8")
+        pos = end
     return PartitionProduceResponse(
         index, error_code, base_offset, log_append_time_ms, log_start_offset, record_errors, error_message
     ), pos
@@ -473,15 +562,25 @@ def _encode_partition_produce_response_v8(msg: PartitionProduceResponse, out: Wi
         msg.index, msg.error_code, msg.base_offset, msg.log_append_time_ms, msg.log_start_offset, len(msg.record_errors)
     )
     for record_errors_item in msg.record_errors:
-        _encode_batch_index_and_error_message_v8(record_errors_item, out)
+        out += _pack_i(record_errors_item.batch_index)
+        write_nullable_string(record_errors_item.batch_index_error_message, out)
     write_nullable_string(msg.error_message, out)
 
 
 def _decode_topic_produce_response_v8(buf: memoryview, pos: int, budget: Budget) -> tuple[TopicProduceResponse, int]:
-    name, pos = read_string(buf, pos)
+    (name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + name_length
+    if name_length < 0 or end > len(buf):
+        raise wrong_length("string", name_length, pos, buf)
+    name = str(buf[pos:end], "utf-8")
+    pos = end
     (partition_responses_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partition_responses_count, len(buf) - pos, 36, budget)
+    elements_left = budget.elements_left - partition_responses_count
+    if partition_responses_count < 0 or elements_left < 0 or partition_responses_count * 36 > len(buf) - pos:
+        check_count(partition_responses_count, len(buf) - pos, 36, budget)
+    budget.elements_left = elements_left
     partition_responses: list[PartitionProduceResponse] = []
     for _ in range(partition_responses_count):
         partition_responses_item, pos = _decode_partition_produce_response_v8(buf, pos, budget)
@@ -490,7 +589,9 @@ def _decode_topic_produce_response_v8(buf: memoryview, pos: int, budget: Budget)
 
 
 def _encode_topic_produce_response_v8(msg: TopicProduceResponse, out: WireBuffer) -> None:
-    write_string(msg.name, out)
+    name_bytes = msg.name.encode()
+    out += _pack_h(len(name_bytes))
+    out += name_bytes
     out += _pack_i(len(msg.partition_responses))
     for partition_responses_item in msg.partition_responses:
         _encode_partition_produce_response_v8(partition_responses_item, out)
@@ -499,7 +600,10 @@ def _encode_topic_produce_response_v8(msg: TopicProduceResponse, out: WireBuffer
 def _decode_produce_response_v8(buf: memoryview, pos: int, budget: Budget) -> tuple[ProduceResponse, int]:
     (responses_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(responses_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - responses_count
+    if responses_count < 0 or elements_left < 0 or responses_count * 6 > len(buf) - pos:
+        check_count(responses_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     responses: list[TopicProduceResponse] = []
     for _ in range(responses_count):
         responses_item, pos = _decode_topic_produce_response_v8(buf, pos, budget)

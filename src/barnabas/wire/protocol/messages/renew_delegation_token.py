@@ -16,18 +16,19 @@ from barnabas.wire.protocol.wire import (
     Message,
     REQUEST_ELEMENT_LIMIT,
     WireBuffer,
-    read_bytes,
     read_compact_bytes,
     skip_tagged_fields,
-    write_bytes,
+    take_bytes,
     write_compact_bytes,
 )
 
 _pack_hqi = Struct(">hqi").pack
 _pack_hqiB = Struct(">hqiB").pack
+_pack_i = Struct(">i").pack
 _pack_q = Struct(">q").pack
 _pack_qB = Struct(">qB").pack
 _unpack_hqi = Struct(">hqi").unpack_from
+_unpack_i = Struct(">i").unpack_from
 _unpack_q = Struct(">q").unpack_from
 
 
@@ -88,13 +89,15 @@ class RenewDelegationTokenResponse(Message):
 def _decode_renew_delegation_token_request_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[RenewDelegationTokenRequest, int]:
-    hmac, pos = read_bytes(buf, pos)
+    (hmac_length,) = _unpack_i(buf, pos)
+    hmac, pos = take_bytes(buf, pos + 4, hmac_length)
     (renew_period_ms,) = _unpack_q(buf, pos)
     return RenewDelegationTokenRequest(hmac, renew_period_ms), pos + 8
 
 
 def _encode_renew_delegation_token_request_v0(msg: RenewDelegationTokenRequest, out: WireBuffer) -> None:
-    write_bytes(msg.hmac, out)
+    out += _pack_i(len(msg.hmac))
+    out += msg.hmac
     out += _pack_q(msg.renew_period_ms)
 
 

@@ -16,8 +16,8 @@ from barnabas.wire.protocol.wire import (
     Message,
     WireBuffer,
     skip_tagged_fields,
-    take_nullable_string,
     write_nullable_string,
+    wrong_length,
 )
 
 _pack_hhi = Struct(">hhi").pack
@@ -66,7 +66,14 @@ def _encode_request_header_v0(msg: RequestHeader, out: WireBuffer) -> None:
 
 def _decode_request_header_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[RequestHeader, int]:
     request_api_key, request_api_version, correlation_id, client_id_length = _unpack_hhih(buf, pos)
-    client_id, pos = take_nullable_string(buf, pos + 10, client_id_length)
+    pos += 10
+    client_id: str | None = None
+    if client_id_length >= 0:
+        end = pos + client_id_length
+        if end > len(buf):
+            raise wrong_length("string", client_id_length, pos, buf)
+        client_id = str(buf[pos:end], "utf-8")
+        pos = end
     return RequestHeader(request_api_key, request_api_version, correlation_id, client_id), pos
 
 
@@ -77,7 +84,14 @@ def _encode_request_header_v1(msg: RequestHeader, out: WireBuffer) -> None:
 
 def _decode_request_header_v2(buf: memoryview, pos: int, budget: Budget) -> tuple[RequestHeader, int]:
     request_api_key, request_api_version, correlation_id, client_id_length = _unpack_hhih(buf, pos)
-    client_id, pos = take_nullable_string(buf, pos + 10, client_id_length)
+    pos += 10
+    client_id: str | None = None
+    if client_id_length >= 0:
+        end = pos + client_id_length
+        if end > len(buf):
+            raise wrong_length("string", client_id_length, pos, buf)
+        client_id = str(buf[pos:end], "utf-8")
+        pos = end
     pos += 1
     if buf[pos - 1]:
         pos = skip_tagged_fields(buf, pos - 1, budget)

@@ -16,22 +16,23 @@ from barnabas.wire.protocol.wire import (
     Message,
     REQUEST_ELEMENT_LIMIT,
     WireBuffer,
-    read_bytes,
     read_compact_bytes,
     read_compact_nullable_string,
     skip_tagged_fields,
-    take_nullable_string,
-    write_bytes,
+    take_bytes,
     write_compact_bytes,
     write_compact_nullable_string,
     write_nullable_string,
+    wrong_length,
 )
 
 _pack_h = Struct(">h").pack
+_pack_i = Struct(">i").pack
 _pack_q = Struct(">q").pack
 _pack_qB = Struct(">qB").pack
 _unpack_h = Struct(">h").unpack_from
 _unpack_hh = Struct(">hh").unpack_from
+_unpack_i = Struct(">i").unpack_from
 _unpack_q = Struct(">q").unpack_from
 
 
@@ -90,12 +91,14 @@ class SaslAuthenticateResponse(Message):
 def _decode_sasl_authenticate_request_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[SaslAuthenticateRequest, int]:
-    auth_bytes, pos = read_bytes(buf, pos)
+    (auth_bytes_length,) = _unpack_i(buf, pos)
+    auth_bytes, pos = take_bytes(buf, pos + 4, auth_bytes_length)
     return SaslAuthenticateRequest(auth_bytes), pos
 
 
 def _encode_sasl_authenticate_request_v0(msg: SaslAuthenticateRequest, out: WireBuffer) -> None:
-    write_bytes(msg.auth_bytes, out)
+    out += _pack_i(len(msg.auth_bytes))
+    out += msg.auth_bytes
 
 
 def _decode_sasl_authenticate_request_v2(
@@ -117,23 +120,40 @@ def _decode_sasl_authenticate_response_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[SaslAuthenticateResponse, int]:
     error_code, error_message_length = _unpack_hh(buf, pos)
-    error_message, pos = take_nullable_string(buf, pos + 4, error_message_length)
-    auth_bytes, pos = read_bytes(buf, pos)
+    pos += 4
+    error_message: str | None = None
+    if error_message_length >= 0:
+        end = pos + error_message_length
+        if end > len(buf):
+            raise wrong_length("string", error_message_length, pos, buf)
+        error_message = str(buf[pos:end], "utf-8")
+        pos = end
+    (auth_bytes_length,) = _unpack_i(buf, pos)
+    auth_bytes, pos = take_bytes(buf, pos + 4, auth_bytes_length)
     return SaslAuthenticateResponse(error_code, error_message, auth_bytes), pos
 
 
 def _encode_sasl_authenticate_response_v0(msg: SaslAuthenticateResponse, out: WireBuffer) -> None:
     out += _pack_h(msg.error_code)
     write_nullable_string(msg.error_message, out)
-    write_bytes(msg.auth_bytes, out)
+    out += _pack_i(len(msg.auth_bytes))
+    out += msg.auth_bytes
 
 
 def _decode_sasl_authenticate_response_v1(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[SaslAuthenticateResponse, int]:
     error_code, error_message_length = _unpack_hh(buf, pos)
-    error_message, pos = take_nullable_string(buf, pos + 4, error_message_length)
-    auth_bytes, pos = read_bytes(buf, pos)
+    pos += 4
+    error_message: str | None = None
+    if error_message_length >= 0:
+        end = pos + error_message_length
+        if end > len(buf):
+            raise wrong_length("string", error_message_length, pos, buf)
+        error_message = str(buf[pos:end], "utf-8")
+        pos = end
+    (auth_bytes_length,) = _unpack_i(buf, pos)
+    auth_bytes, pos = take_bytes(buf, pos + 4, auth_bytes_length)
     (session_lifetime_ms,) = _unpack_q(buf, pos)
     return SaslAuthenticateResponse(error_code, error_message, auth_bytes, session_lifetime_ms), pos + 8
 
@@ -141,7 +161,8 @@ def _decode_sasl_authenticate_response_v1(
 def _encode_sasl_authenticate_response_v1(msg: SaslAuthenticateResponse, out: WireBuffer) -> None:
     out += _pack_h(msg.error_code)
     write_nullable_string(msg.error_message, out)
-    write_bytes(msg.auth_bytes, out)
+    out += _pack_i(len(msg.auth_bytes))
+    out += msg.auth_bytes
     out += _pack_q(msg.session_lifetime_ms)
 
 

@@ -19,9 +19,12 @@ from barnabas.wire.protocol.wire import (
     check_count,
     read_string,
     write_string,
+    wrong_length,
 )
 
+_pack_h = Struct(">h").pack
 _pack_hi = Struct(">hi").pack
+_unpack_h = Struct(">h").unpack_from
 _unpack_hi = Struct(">hi").unpack_from
 
 
@@ -72,18 +75,29 @@ class SaslHandshakeResponse(Message):
 
 
 def _decode_sasl_handshake_request_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[SaslHandshakeRequest, int]:
-    mechanism, pos = read_string(buf, pos)
+    (mechanism_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + mechanism_length
+    if mechanism_length < 0 or end > len(buf):
+        raise wrong_length("string", mechanism_length, pos, buf)
+    mechanism = str(buf[pos:end], "utf-8")
+    pos = end
     return SaslHandshakeRequest(mechanism), pos
 
 
 def _encode_sasl_handshake_request_v0(msg: SaslHandshakeRequest, out: WireBuffer) -> None:
-    write_string(msg.mechanism, out)
+    mechanism_bytes = msg.mechanism.encode()
+    out += _pack_h(len(mechanism_bytes))
+    out += mechanism_bytes
 
 
 def _decode_sasl_handshake_response_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[SaslHandshakeResponse, int]:
     error_code, mechanisms_count = _unpack_hi(buf, pos)
     pos += 6
-    check_count(mechanisms_count, len(buf) - pos, 2, budget)
+    elements_left = budget.elements_left - mechanisms_count
+    if mechanisms_count < 0 or elements_left < 0 or mechanisms_count * 2 > len(buf) - pos:
+        check_count(mechanisms_count, len(buf) - pos, 2, budget)
+    budget.elements_left = elements_left
     mechanisms: list[str] = []
     for _ in range(mechanisms_count):
         mechanisms_item, pos = read_string(buf, pos)

@@ -22,12 +22,11 @@ from barnabas.wire.protocol.wire import (
     read_compact_count,
     read_compact_string,
     read_int32s,
-    read_string,
     skip_tagged_fields,
     write_compact_string,
     write_int32s,
-    write_string,
     write_uvarint,
+    wrong_length,
 )
 
 _pack_h = Struct(">h").pack
@@ -215,27 +214,27 @@ class StopReplicaResponse(Message):
         self.partition_errors: list[StopReplicaPartitionError] = [] if partition_errors is None else partition_errors
 
 
-def _decode_stop_replica_partition_v0_v0(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[StopReplicaPartitionV0, int]:
-    topic_name, pos = read_string(buf, pos)
-    (partition_index,) = _unpack_i(buf, pos)
-    return StopReplicaPartitionV0(topic_name, partition_index), pos + 4
-
-
-def _encode_stop_replica_partition_v0_v0(msg: StopReplicaPartitionV0, out: WireBuffer) -> None:
-    write_string(msg.topic_name, out)
-    out += _pack_i(msg.partition_index)
-
-
 def _decode_stop_replica_request_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[StopReplicaRequest, int]:
     controller_id, controller_epoch, delete_partitions, ungrouped_partitions_count = _unpack_iiti(buf, pos)
     pos += 13
-    check_count(ungrouped_partitions_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - ungrouped_partitions_count
+    if ungrouped_partitions_count < 0 or elements_left < 0 or ungrouped_partitions_count * 6 > len(buf) - pos:
+        check_count(ungrouped_partitions_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     ungrouped_partitions: list[StopReplicaPartitionV0] = []
     for _ in range(ungrouped_partitions_count):
-        ungrouped_partitions_item, pos = _decode_stop_replica_partition_v0_v0(buf, pos, budget)
-        ungrouped_partitions.append(ungrouped_partitions_item)
+        (ungrouped_partitions_topic_name_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + ungrouped_partitions_topic_name_length
+        if ungrouped_partitions_topic_name_length < 0 or end > len(buf):
+            raise wrong_length("string", ungrouped_partitions_topic_name_length, pos, buf)
+        ungrouped_partitions_topic_name = str(buf[pos:end], "utf-8")
+        pos = end
+        (ungrouped_partitions_partition_index,) = _unpack_i(buf, pos)
+        pos += 4
+        ungrouped_partitions.append(
+            StopReplicaPartitionV0(ungrouped_partitions_topic_name, ungrouped_partitions_partition_index)
+        )
     return StopReplicaRequest(controller_id, controller_epoch, -1, delete_partitions, ungrouped_partitions), pos
 
 
@@ -246,21 +245,35 @@ def _encode_stop_replica_request_v0(msg: StopReplicaRequest, out: WireBuffer) ->
         raise not_in_version("StopReplicaRequest.topic_states")
     out += _pack_iiti(msg.controller_id, msg.controller_epoch, msg.delete_partitions, len(msg.ungrouped_partitions))
     for ungrouped_partitions_item in msg.ungrouped_partitions:
-        _encode_stop_replica_partition_v0_v0(ungrouped_partitions_item, out)
+        topic_name_bytes = ungrouped_partitions_item.topic_name.encode()
+        out += _pack_h(len(topic_name_bytes))
+        out += topic_name_bytes
+        out += _pack_i(ungrouped_partitions_item.partition_index)
 
 
 def _decode_stop_replica_topic_v1_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[StopReplicaTopicV1, int]:
-    name, pos = read_string(buf, pos)
+    (name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + name_length
+    if name_length < 0 or end > len(buf):
+        raise wrong_length("string", name_length, pos, buf)
+    name = str(buf[pos:end], "utf-8")
+    pos = end
     (partition_indexes_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partition_indexes_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - partition_indexes_count
+    if partition_indexes_count < 0 or elements_left < 0 or partition_indexes_count * 4 > len(buf) - pos:
+        check_count(partition_indexes_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     partition_indexes = read_int32s(buf, pos, partition_indexes_count)
     pos += 4 * partition_indexes_count
     return StopReplicaTopicV1(name, partition_indexes), pos
 
 
 def _encode_stop_replica_topic_v1_v1(msg: StopReplicaTopicV1, out: WireBuffer) -> None:
-    write_string(msg.name, out)
+    name_bytes = msg.name.encode()
+    out += _pack_h(len(name_bytes))
+    out += name_bytes
     out += _pack_i(len(msg.partition_indexes))
     write_int32s(msg.partition_indexes, out)
 
@@ -268,7 +281,10 @@ def _encode_stop_replica_topic_v1_v1(msg: StopReplicaTopicV1, out: WireBuffer) -
 def _decode_stop_replica_request_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[StopReplicaRequest, int]:
     controller_id, controller_epoch, broker_epoch, delete_partitions, topics_count = _unpack_iiqti(buf, pos)
     pos += 21
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[StopReplicaTopicV1] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_stop_replica_topic_v1_v1(buf, pos, budget)
@@ -393,34 +409,39 @@ def _encode_stop_replica_request_v3(msg: StopReplicaRequest, out: WireBuffer) ->
     out.append(0)
 
 
-def _decode_stop_replica_partition_error_v0(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[StopReplicaPartitionError, int]:
-    topic_name, pos = read_string(buf, pos)
-    partition_index, error_code = _unpack_ih(buf, pos)
-    return StopReplicaPartitionError(topic_name, partition_index, error_code), pos + 6
-
-
-def _encode_stop_replica_partition_error_v0(msg: StopReplicaPartitionError, out: WireBuffer) -> None:
-    write_string(msg.topic_name, out)
-    out += _pack_ih(msg.partition_index, msg.error_code)
-
-
 def _decode_stop_replica_response_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[StopReplicaResponse, int]:
     error_code, partition_errors_count = _unpack_hi(buf, pos)
     pos += 6
-    check_count(partition_errors_count, len(buf) - pos, 8, budget)
+    elements_left = budget.elements_left - partition_errors_count
+    if partition_errors_count < 0 or elements_left < 0 or partition_errors_count * 8 > len(buf) - pos:
+        check_count(partition_errors_count, len(buf) - pos, 8, budget)
+    budget.elements_left = elements_left
     partition_errors: list[StopReplicaPartitionError] = []
     for _ in range(partition_errors_count):
-        partition_errors_item, pos = _decode_stop_replica_partition_error_v0(buf, pos, budget)
-        partition_errors.append(partition_errors_item)
+        (partition_errors_topic_name_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + partition_errors_topic_name_length
+        if partition_errors_topic_name_length < 0 or end > len(buf):
+            raise wrong_length("string", partition_errors_topic_name_length, pos, buf)
+        partition_errors_topic_name = str(buf[pos:end], "utf-8")
+        pos = end
+        partition_errors_partition_index, partition_errors_error_code = _unpack_ih(buf, pos)
+        pos += 6
+        partition_errors.append(
+            StopReplicaPartitionError(
+                partition_errors_topic_name, partition_errors_partition_index, partition_errors_error_code
+            )
+        )
     return StopReplicaResponse(error_code, partition_errors), pos
 
 
 def _encode_stop_replica_response_v0(msg: StopReplicaResponse, out: WireBuffer) -> None:
     out += _pack_hi(msg.error_code, len(msg.partition_errors))
     for partition_errors_item in msg.partition_errors:
-        _encode_stop_replica_partition_error_v0(partition_errors_item, out)
+        topic_name_bytes = partition_errors_item.topic_name.encode()
+        out += _pack_h(len(topic_name_bytes))
+        out += topic_name_bytes
+        out += _pack_ih(partition_errors_item.partition_index, partition_errors_item.error_code)
 
 
 def _decode_stop_replica_partition_error_v2(

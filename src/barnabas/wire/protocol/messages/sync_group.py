@@ -19,29 +19,26 @@ from barnabas.wire.protocol.wire import (
     WireBuffer,
     check_count,
     not_in_version,
-    read_bytes,
     read_compact_bytes,
     read_compact_count,
     read_compact_nullable_string,
     read_compact_string,
-    read_nullable_string,
-    read_string,
     skip_tagged_fields,
     take_bytes,
-    take_string,
-    write_bytes,
     write_compact_bytes,
     write_compact_nullable_string,
     write_compact_string,
     write_nullable_string,
-    write_string,
     write_uvarint,
+    wrong_length,
 )
 
+_pack_h = Struct(">h").pack
 _pack_hi = Struct(">hi").pack
 _pack_i = Struct(">i").pack
 _pack_ih = Struct(">ih").pack
 _pack_ihi = Struct(">ihi").pack
+_unpack_h = Struct(">h").unpack_from
 _unpack_hi = Struct(">hi").unpack_from
 _unpack_i = Struct(">i").unpack_from
 _unpack_ih = Struct(">ih").unpack_from
@@ -141,69 +138,120 @@ class SyncGroupResponse(Message):
         self.assignment = assignment
 
 
-def _decode_sync_group_request_assignment_v0(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[SyncGroupRequestAssignment, int]:
-    member_id, pos = read_string(buf, pos)
-    assignment, pos = read_bytes(buf, pos)
-    return SyncGroupRequestAssignment(member_id, assignment), pos
-
-
-def _encode_sync_group_request_assignment_v0(msg: SyncGroupRequestAssignment, out: WireBuffer) -> None:
-    write_string(msg.member_id, out)
-    write_bytes(msg.assignment, out)
-
-
 def _decode_sync_group_request_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[SyncGroupRequest, int]:
-    group_id, pos = read_string(buf, pos)
+    (group_id_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + group_id_length
+    if group_id_length < 0 or end > len(buf):
+        raise wrong_length("string", group_id_length, pos, buf)
+    group_id = str(buf[pos:end], "utf-8")
+    pos = end
     generation_id, member_id_length = _unpack_ih(buf, pos)
-    member_id, pos = take_string(buf, pos + 6, member_id_length)
+    pos += 6
+    end = pos + member_id_length
+    if member_id_length < 0 or end > len(buf):
+        raise wrong_length("string", member_id_length, pos, buf)
+    member_id = str(buf[pos:end], "utf-8")
+    pos = end
     (assignments_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(assignments_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - assignments_count
+    if assignments_count < 0 or elements_left < 0 or assignments_count * 6 > len(buf) - pos:
+        check_count(assignments_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     assignments: list[SyncGroupRequestAssignment] = []
     for _ in range(assignments_count):
-        assignments_item, pos = _decode_sync_group_request_assignment_v0(buf, pos, budget)
-        assignments.append(assignments_item)
+        (assignments_member_id_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + assignments_member_id_length
+        if assignments_member_id_length < 0 or end > len(buf):
+            raise wrong_length("string", assignments_member_id_length, pos, buf)
+        assignments_member_id = str(buf[pos:end], "utf-8")
+        pos = end
+        (assignments_assignment_length,) = _unpack_i(buf, pos)
+        assignments_assignment, pos = take_bytes(buf, pos + 4, assignments_assignment_length)
+        assignments.append(SyncGroupRequestAssignment(assignments_member_id, assignments_assignment))
     return SyncGroupRequest(group_id, generation_id, member_id, None, None, None, assignments), pos
 
 
 def _encode_sync_group_request_v0(msg: SyncGroupRequest, out: WireBuffer) -> None:
     if msg.group_instance_id is not None:
         raise not_in_version("SyncGroupRequest.group_instance_id")
-    write_string(msg.group_id, out)
+    group_id_bytes = msg.group_id.encode()
+    out += _pack_h(len(group_id_bytes))
+    out += group_id_bytes
     member_id_bytes = msg.member_id.encode()
     out += _pack_ih(msg.generation_id, len(member_id_bytes))
     out += member_id_bytes
     out += _pack_i(len(msg.assignments))
     for assignments_item in msg.assignments:
-        _encode_sync_group_request_assignment_v0(assignments_item, out)
+        member_id_bytes = assignments_item.member_id.encode()
+        out += _pack_h(len(member_id_bytes))
+        out += member_id_bytes
+        out += _pack_i(len(assignments_item.assignment))
+        out += assignments_item.assignment
 
 
 def _decode_sync_group_request_v3(buf: memoryview, pos: int, budget: Budget) -> tuple[SyncGroupRequest, int]:
-    group_id, pos = read_string(buf, pos)
+    (group_id_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + group_id_length
+    if group_id_length < 0 or end > len(buf):
+        raise wrong_length("string", group_id_length, pos, buf)
+    group_id = str(buf[pos:end], "utf-8")
+    pos = end
     generation_id, member_id_length = _unpack_ih(buf, pos)
-    member_id, pos = take_string(buf, pos + 6, member_id_length)
-    group_instance_id, pos = read_nullable_string(buf, pos)
+    pos += 6
+    end = pos + member_id_length
+    if member_id_length < 0 or end > len(buf):
+        raise wrong_length("string", member_id_length, pos, buf)
+    member_id = str(buf[pos:end], "utf-8")
+    pos = end
+    (group_instance_id_length,) = _unpack_h(buf, pos)
+    pos += 2
+    group_instance_id: str | None = None
+    if group_instance_id_length >= 0:
+        end = pos + group_instance_id_length
+        if end > len(buf):
+            raise wrong_length("string", group_instance_id_length, pos, buf)
+        group_instance_id = str(buf[pos:end], "utf-8")
+        pos = end
     (assignments_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(assignments_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - assignments_count
+    if assignments_count < 0 or elements_left < 0 or assignments_count * 6 > len(buf) - pos:
+        check_count(assignments_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     assignments: list[SyncGroupRequestAssignment] = []
     for _ in range(assignments_count):
-        assignments_item, pos = _decode_sync_group_request_assignment_v0(buf, pos, budget)
-        assignments.append(assignments_item)
+        (assignments_member_id_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + assignments_member_id_length
+        if assignments_member_id_length < 0 or end > len(buf):
+            raise wrong_length("string", assignments_member_id_length, pos, buf)
+        assignments_member_id = str(buf[pos:end], "utf-8")
+        pos = end
+        (assignments_assignment_length,) = _unpack_i(buf, pos)
+        assignments_assignment, pos = take_bytes(buf, pos + 4, assignments_assignment_length)
+        assignments.append(SyncGroupRequestAssignment(assignments_member_id, assignments_assignment))
     return SyncGroupRequest(group_id, generation_id, member_id, group_instance_id, None, None, assignments), pos
 
 
 def _encode_sync_group_request_v3(msg: SyncGroupRequest, out: WireBuffer) -> None:
-    write_string(msg.group_id, out)
+    group_id_bytes = msg.group_id.encode()
+    out += _pack_h(len(group_id_bytes))
+    out += group_id_bytes
     member_id_bytes = msg.member_id.encode()
     out += _pack_ih(msg.generation_id, len(member_id_bytes))
     out += member_id_bytes
     write_nullable_string(msg.group_instance_id, out)
     out += _pack_i(len(msg.assignments))
     for assignments_item in msg.assignments:
-        _encode_sync_group_request_assignment_v0(assignments_item, out)
+        member_id_bytes = assignments_item.member_id.encode()
+        out += _pack_h(len(member_id_bytes))
+        out += member_id_bytes
+        out += _pack_i(len(assignments_item.assignment))
+        out += assignments_item.assignment
 
 
 def _decode_sync_group_request_assignment_v4(

@@ -8,9 +8,13 @@ Source: implementation page, consumer offset tracking; KIP-98 for transactions.
 from __future__ import annotations
 
 from collections.abc import Callable
+from struct import Struct
 from typing import ClassVar
 
-from barnabas.wire.protocol.wire import Budget, Message, WireBuffer, read_string, write_string
+from barnabas.wire.protocol.wire import Budget, Message, WireBuffer, wrong_length
+
+_pack_h = Struct(">h").pack
+_unpack_h = Struct(">h").unpack_from
 
 
 class TransactionLogKey(Message):
@@ -34,12 +38,20 @@ class TransactionLogKey(Message):
 
 
 def _decode_transaction_log_key_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[TransactionLogKey, int]:
-    transactional_id, pos = read_string(buf, pos)
+    (transactional_id_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + transactional_id_length
+    if transactional_id_length < 0 or end > len(buf):
+        raise wrong_length("string", transactional_id_length, pos, buf)
+    transactional_id = str(buf[pos:end], "utf-8")
+    pos = end
     return TransactionLogKey(transactional_id), pos
 
 
 def _encode_transaction_log_key_v0(msg: TransactionLogKey, out: WireBuffer) -> None:
-    write_string(msg.transactional_id, out)
+    transactional_id_bytes = msg.transactional_id.encode()
+    out += _pack_h(len(transactional_id_bytes))
+    out += transactional_id_bytes
 
 
 TransactionLogKey.DECODERS = (_decode_transaction_log_key_v0,)

@@ -20,14 +20,15 @@ from barnabas.wire.protocol.wire import (
     WireBuffer,
     check_count,
     read_int32s,
-    read_string,
     write_int32s,
-    write_string,
+    wrong_length,
 )
 
+_pack_h = Struct(">h").pack
 _pack_i = Struct(">i").pack
 _pack_qhibi = Struct(">qhibi").pack
 _pack_qq = Struct(">qq").pack
+_unpack_h = Struct(">h").unpack_from
 _unpack_i = Struct(">i").unpack_from
 _unpack_qhibi = Struct(">qhibi").unpack_from
 _unpack_qq = Struct(">qq").unpack_from
@@ -94,17 +95,28 @@ class TransactionLogValue(Message):
 
 
 def _decode_partitions_schema_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[PartitionsSchema, int]:
-    topic, pos = read_string(buf, pos)
+    (topic_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + topic_length
+    if topic_length < 0 or end > len(buf):
+        raise wrong_length("string", topic_length, pos, buf)
+    topic = str(buf[pos:end], "utf-8")
+    pos = end
     (partition_ids_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partition_ids_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - partition_ids_count
+    if partition_ids_count < 0 or elements_left < 0 or partition_ids_count * 4 > len(buf) - pos:
+        check_count(partition_ids_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     partition_ids = read_int32s(buf, pos, partition_ids_count)
     pos += 4 * partition_ids_count
     return PartitionsSchema(topic, partition_ids), pos
 
 
 def _encode_partitions_schema_v0(msg: PartitionsSchema, out: WireBuffer) -> None:
-    write_string(msg.topic, out)
+    topic_bytes = msg.topic.encode()
+    out += _pack_h(len(topic_bytes))
+    out += topic_bytes
     out += _pack_i(len(msg.partition_ids))
     write_int32s(msg.partition_ids, out)
 
@@ -116,7 +128,10 @@ def _decode_transaction_log_value_v0(buf: memoryview, pos: int, budget: Budget) 
     pos += 19
     transaction_partitions: list[PartitionsSchema] | None = None
     if transaction_partitions_count >= 0:
-        check_count(transaction_partitions_count, len(buf) - pos, 6, budget)
+        elements_left = budget.elements_left - transaction_partitions_count
+        if transaction_partitions_count < 0 or elements_left < 0 or transaction_partitions_count * 6 > len(buf) - pos:
+            check_count(transaction_partitions_count, len(buf) - pos, 6, budget)
+        budget.elements_left = elements_left
         transaction_partitions = []
         for _ in range(transaction_partitions_count):
             transaction_partitions_item, pos = _decode_partitions_schema_v0(buf, pos, budget)

@@ -22,16 +22,15 @@ from barnabas.wire.protocol.wire import (
     read_compact_count,
     read_compact_nullable_string,
     read_compact_string,
-    read_string,
     skip_tagged_fields,
-    take_nullable_string,
     write_compact_nullable_string,
     write_compact_string,
     write_nullable_string,
-    write_string,
     write_uvarint,
+    wrong_length,
 )
 
+_pack_h = Struct(">h").pack
 _pack_i = Struct(">i").pack
 _pack_ih = Struct(">ih").pack
 _pack_ihB = Struct(">ihB").pack
@@ -39,6 +38,7 @@ _pack_ii = Struct(">ii").pack
 _pack_iq = Struct(">iq").pack
 _pack_iqi = Struct(">iqi").pack
 _pack_qhi = Struct(">qhi").pack
+_unpack_h = Struct(">h").unpack_from
 _unpack_i = Struct(">i").unpack_from
 _unpack_ih = Struct(">ih").unpack_from
 _unpack_ii = Struct(">ii").unpack_from
@@ -195,48 +195,76 @@ class TxnOffsetCommitResponse(Message):
         self.topics: list[TxnOffsetCommitResponseTopic] = [] if topics is None else topics
 
 
-def _decode_txn_offset_commit_request_partition_v0(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[TxnOffsetCommitRequestPartition, int]:
-    partition_index, committed_offset, committed_metadata_length = _unpack_iqh(buf, pos)
-    committed_metadata, pos = take_nullable_string(buf, pos + 14, committed_metadata_length)
-    return TxnOffsetCommitRequestPartition(partition_index, committed_offset, -1, committed_metadata), pos
-
-
-def _encode_txn_offset_commit_request_partition_v0(msg: TxnOffsetCommitRequestPartition, out: WireBuffer) -> None:
-    out += _pack_iq(msg.partition_index, msg.committed_offset)
-    write_nullable_string(msg.committed_metadata, out)
-
-
 def _decode_txn_offset_commit_request_topic_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[TxnOffsetCommitRequestTopic, int]:
-    name, pos = read_string(buf, pos)
+    (name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + name_length
+    if name_length < 0 or end > len(buf):
+        raise wrong_length("string", name_length, pos, buf)
+    name = str(buf[pos:end], "utf-8")
+    pos = end
     (partitions_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partitions_count, len(buf) - pos, 14, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 14 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 14, budget)
+    budget.elements_left = elements_left
     partitions: list[TxnOffsetCommitRequestPartition] = []
     for _ in range(partitions_count):
-        partitions_item, pos = _decode_txn_offset_commit_request_partition_v0(buf, pos, budget)
-        partitions.append(partitions_item)
+        partitions_partition_index, partitions_committed_offset, partitions_committed_metadata_length = _unpack_iqh(
+            buf, pos
+        )
+        pos += 14
+        partitions_committed_metadata: str | None = None
+        if partitions_committed_metadata_length >= 0:
+            end = pos + partitions_committed_metadata_length
+            if end > len(buf):
+                raise wrong_length("string", partitions_committed_metadata_length, pos, buf)
+            partitions_committed_metadata = str(buf[pos:end], "utf-8")
+            pos = end
+        partitions.append(
+            TxnOffsetCommitRequestPartition(
+                partitions_partition_index, partitions_committed_offset, -1, partitions_committed_metadata
+            )
+        )
     return TxnOffsetCommitRequestTopic(name, partitions), pos
 
 
 def _encode_txn_offset_commit_request_topic_v0(msg: TxnOffsetCommitRequestTopic, out: WireBuffer) -> None:
-    write_string(msg.name, out)
+    name_bytes = msg.name.encode()
+    out += _pack_h(len(name_bytes))
+    out += name_bytes
     out += _pack_i(len(msg.partitions))
     for partitions_item in msg.partitions:
-        _encode_txn_offset_commit_request_partition_v0(partitions_item, out)
+        out += _pack_iq(partitions_item.partition_index, partitions_item.committed_offset)
+        write_nullable_string(partitions_item.committed_metadata, out)
 
 
 def _decode_txn_offset_commit_request_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[TxnOffsetCommitRequest, int]:
-    transactional_id, pos = read_string(buf, pos)
-    group_id, pos = read_string(buf, pos)
+    (transactional_id_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + transactional_id_length
+    if transactional_id_length < 0 or end > len(buf):
+        raise wrong_length("string", transactional_id_length, pos, buf)
+    transactional_id = str(buf[pos:end], "utf-8")
+    pos = end
+    (group_id_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + group_id_length
+    if group_id_length < 0 or end > len(buf):
+        raise wrong_length("string", group_id_length, pos, buf)
+    group_id = str(buf[pos:end], "utf-8")
+    pos = end
     producer_id, producer_epoch, topics_count = _unpack_qhi(buf, pos)
     pos += 14
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[TxnOffsetCommitRequestTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_txn_offset_commit_request_topic_v0(buf, pos, budget)
@@ -251,57 +279,95 @@ def _encode_txn_offset_commit_request_v0(msg: TxnOffsetCommitRequest, out: WireB
         raise not_in_version("TxnOffsetCommitRequest.member_id")
     if msg.group_instance_id is not None:
         raise not_in_version("TxnOffsetCommitRequest.group_instance_id")
-    write_string(msg.transactional_id, out)
-    write_string(msg.group_id, out)
+    transactional_id_bytes = msg.transactional_id.encode()
+    out += _pack_h(len(transactional_id_bytes))
+    out += transactional_id_bytes
+    group_id_bytes = msg.group_id.encode()
+    out += _pack_h(len(group_id_bytes))
+    out += group_id_bytes
     out += _pack_qhi(msg.producer_id, msg.producer_epoch, len(msg.topics))
     for topics_item in msg.topics:
         _encode_txn_offset_commit_request_topic_v0(topics_item, out)
 
 
-def _decode_txn_offset_commit_request_partition_v2(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[TxnOffsetCommitRequestPartition, int]:
-    partition_index, committed_offset, committed_leader_epoch, committed_metadata_length = _unpack_iqih(buf, pos)
-    committed_metadata, pos = take_nullable_string(buf, pos + 18, committed_metadata_length)
-    return TxnOffsetCommitRequestPartition(
-        partition_index, committed_offset, committed_leader_epoch, committed_metadata
-    ), pos
-
-
-def _encode_txn_offset_commit_request_partition_v2(msg: TxnOffsetCommitRequestPartition, out: WireBuffer) -> None:
-    out += _pack_iqi(msg.partition_index, msg.committed_offset, msg.committed_leader_epoch)
-    write_nullable_string(msg.committed_metadata, out)
-
-
 def _decode_txn_offset_commit_request_topic_v2(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[TxnOffsetCommitRequestTopic, int]:
-    name, pos = read_string(buf, pos)
+    (name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + name_length
+    if name_length < 0 or end > len(buf):
+        raise wrong_length("string", name_length, pos, buf)
+    name = str(buf[pos:end], "utf-8")
+    pos = end
     (partitions_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partitions_count, len(buf) - pos, 18, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 18 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 18, budget)
+    budget.elements_left = elements_left
     partitions: list[TxnOffsetCommitRequestPartition] = []
     for _ in range(partitions_count):
-        partitions_item, pos = _decode_txn_offset_commit_request_partition_v2(buf, pos, budget)
-        partitions.append(partitions_item)
+        (
+            partitions_partition_index,
+            partitions_committed_offset,
+            partitions_committed_leader_epoch,
+            partitions_committed_metadata_length,
+        ) = _unpack_iqih(buf, pos)
+        pos += 18
+        partitions_committed_metadata: str | None = None
+        if partitions_committed_metadata_length >= 0:
+            end = pos + partitions_committed_metadata_length
+            if end > len(buf):
+                raise wrong_length("string", partitions_committed_metadata_length, pos, buf)
+            partitions_committed_metadata = str(buf[pos:end], "utf-8")
+            pos = end
+        partitions.append(
+            TxnOffsetCommitRequestPartition(
+                partitions_partition_index,
+                partitions_committed_offset,
+                partitions_committed_leader_epoch,
+                partitions_committed_metadata,
+            )
+        )
     return TxnOffsetCommitRequestTopic(name, partitions), pos
 
 
 def _encode_txn_offset_commit_request_topic_v2(msg: TxnOffsetCommitRequestTopic, out: WireBuffer) -> None:
-    write_string(msg.name, out)
+    name_bytes = msg.name.encode()
+    out += _pack_h(len(name_bytes))
+    out += name_bytes
     out += _pack_i(len(msg.partitions))
     for partitions_item in msg.partitions:
-        _encode_txn_offset_commit_request_partition_v2(partitions_item, out)
+        out += _pack_iqi(
+            partitions_item.partition_index, partitions_item.committed_offset, partitions_item.committed_leader_epoch
+        )
+        write_nullable_string(partitions_item.committed_metadata, out)
 
 
 def _decode_txn_offset_commit_request_v2(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[TxnOffsetCommitRequest, int]:
-    transactional_id, pos = read_string(buf, pos)
-    group_id, pos = read_string(buf, pos)
+    (transactional_id_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + transactional_id_length
+    if transactional_id_length < 0 or end > len(buf):
+        raise wrong_length("string", transactional_id_length, pos, buf)
+    transactional_id = str(buf[pos:end], "utf-8")
+    pos = end
+    (group_id_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + group_id_length
+    if group_id_length < 0 or end > len(buf):
+        raise wrong_length("string", group_id_length, pos, buf)
+    group_id = str(buf[pos:end], "utf-8")
+    pos = end
     producer_id, producer_epoch, topics_count = _unpack_qhi(buf, pos)
     pos += 14
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[TxnOffsetCommitRequestTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_txn_offset_commit_request_topic_v2(buf, pos, budget)
@@ -316,8 +382,12 @@ def _encode_txn_offset_commit_request_v2(msg: TxnOffsetCommitRequest, out: WireB
         raise not_in_version("TxnOffsetCommitRequest.member_id")
     if msg.group_instance_id is not None:
         raise not_in_version("TxnOffsetCommitRequest.group_instance_id")
-    write_string(msg.transactional_id, out)
-    write_string(msg.group_id, out)
+    transactional_id_bytes = msg.transactional_id.encode()
+    out += _pack_h(len(transactional_id_bytes))
+    out += transactional_id_bytes
+    group_id_bytes = msg.group_id.encode()
+    out += _pack_h(len(group_id_bytes))
+    out += group_id_bytes
     out += _pack_qhi(msg.producer_id, msg.producer_epoch, len(msg.topics))
     for topics_item in msg.topics:
         _encode_txn_offset_commit_request_topic_v2(topics_item, out)
@@ -398,36 +468,37 @@ def _encode_txn_offset_commit_request_v3(msg: TxnOffsetCommitRequest, out: WireB
     out.append(0)
 
 
-def _decode_txn_offset_commit_response_partition_v0(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[TxnOffsetCommitResponsePartition, int]:
-    partition_index, error_code = _unpack_ih(buf, pos)
-    return TxnOffsetCommitResponsePartition(partition_index, error_code), pos + 6
-
-
-def _encode_txn_offset_commit_response_partition_v0(msg: TxnOffsetCommitResponsePartition, out: WireBuffer) -> None:
-    out += _pack_ih(msg.partition_index, msg.error_code)
-
-
 def _decode_txn_offset_commit_response_topic_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[TxnOffsetCommitResponseTopic, int]:
-    name, pos = read_string(buf, pos)
+    (name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + name_length
+    if name_length < 0 or end > len(buf):
+        raise wrong_length("string", name_length, pos, buf)
+    name = str(buf[pos:end], "utf-8")
+    pos = end
     (partitions_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partitions_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 6 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     partitions: list[TxnOffsetCommitResponsePartition] = []
     for _ in range(partitions_count):
-        partitions_item, pos = _decode_txn_offset_commit_response_partition_v0(buf, pos, budget)
-        partitions.append(partitions_item)
+        partitions_partition_index, partitions_error_code = _unpack_ih(buf, pos)
+        pos += 6
+        partitions.append(TxnOffsetCommitResponsePartition(partitions_partition_index, partitions_error_code))
     return TxnOffsetCommitResponseTopic(name, partitions), pos
 
 
 def _encode_txn_offset_commit_response_topic_v0(msg: TxnOffsetCommitResponseTopic, out: WireBuffer) -> None:
-    write_string(msg.name, out)
+    name_bytes = msg.name.encode()
+    out += _pack_h(len(name_bytes))
+    out += name_bytes
     out += _pack_i(len(msg.partitions))
     for partitions_item in msg.partitions:
-        _encode_txn_offset_commit_response_partition_v0(partitions_item, out)
+        out += _pack_ih(partitions_item.partition_index, partitions_item.error_code)
 
 
 def _decode_txn_offset_commit_response_v0(
@@ -435,7 +506,10 @@ def _decode_txn_offset_commit_response_v0(
 ) -> tuple[TxnOffsetCommitResponse, int]:
     throttle_time_ms, topics_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[TxnOffsetCommitResponseTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_txn_offset_commit_response_topic_v0(buf, pos, budget)

@@ -23,16 +23,13 @@ from barnabas.wire.protocol.wire import (
     read_compact_nullable_string,
     read_compact_string,
     read_int32s,
-    read_nullable_string,
-    read_string,
     skip_tagged_fields,
-    take_string,
     write_compact_nullable_string,
     write_compact_string,
     write_int32s,
     write_nullable_string,
-    write_string,
     write_uvarint,
+    wrong_length,
 )
 
 _pack_h = Struct(">h").pack
@@ -265,15 +262,27 @@ class UpdateMetadataResponse(Message):
 def _decode_update_metadata_partition_state_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[UpdateMetadataPartitionState, int]:
-    topic_name, pos = read_string(buf, pos)
+    (topic_name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + topic_name_length
+    if topic_name_length < 0 or end > len(buf):
+        raise wrong_length("string", topic_name_length, pos, buf)
+    topic_name = str(buf[pos:end], "utf-8")
+    pos = end
     partition_index, controller_epoch, leader, leader_epoch, isr_count = _unpack_iiiii(buf, pos)
     pos += 20
-    check_count(isr_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - isr_count
+    if isr_count < 0 or elements_left < 0 or isr_count * 4 > len(buf) - pos:
+        check_count(isr_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     isr = read_int32s(buf, pos, isr_count)
     pos += 4 * isr_count
     zk_version, replicas_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(replicas_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - replicas_count
+    if replicas_count < 0 or elements_left < 0 or replicas_count * 4 > len(buf) - pos:
+        check_count(replicas_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     replicas = read_int32s(buf, pos, replicas_count)
     pos += 4 * replicas_count
     return UpdateMetadataPartitionState(
@@ -282,42 +291,48 @@ def _decode_update_metadata_partition_state_v0(
 
 
 def _encode_update_metadata_partition_state_v0(msg: UpdateMetadataPartitionState, out: WireBuffer) -> None:
-    write_string(msg.topic_name, out)
+    topic_name_bytes = msg.topic_name.encode()
+    out += _pack_h(len(topic_name_bytes))
+    out += topic_name_bytes
     out += _pack_iiiii(msg.partition_index, msg.controller_epoch, msg.leader, msg.leader_epoch, len(msg.isr))
     write_int32s(msg.isr, out)
     out += _pack_ii(msg.zk_version, len(msg.replicas))
     write_int32s(msg.replicas, out)
 
 
-def _decode_update_metadata_broker_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[UpdateMetadataBroker, int]:
-    id, v0_host_length = _unpack_ih(buf, pos)
-    v0_host, pos = take_string(buf, pos + 6, v0_host_length)
-    (v0_port,) = _unpack_i(buf, pos)
-    return UpdateMetadataBroker(id, v0_host, v0_port), pos + 4
-
-
-def _encode_update_metadata_broker_v0(msg: UpdateMetadataBroker, out: WireBuffer) -> None:
-    v0_host_bytes = msg.v0_host.encode()
-    out += _pack_ih(msg.id, len(v0_host_bytes))
-    out += v0_host_bytes
-    out += _pack_i(msg.v0_port)
-
-
 def _decode_update_metadata_request_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[UpdateMetadataRequest, int]:
     controller_id, controller_epoch, ungrouped_partition_states_count = _unpack_iii(buf, pos)
     pos += 12
-    check_count(ungrouped_partition_states_count, len(buf) - pos, 30, budget)
+    elements_left = budget.elements_left - ungrouped_partition_states_count
+    if (
+        ungrouped_partition_states_count < 0
+        or elements_left < 0
+        or ungrouped_partition_states_count * 30 > len(buf) - pos
+    ):
+        check_count(ungrouped_partition_states_count, len(buf) - pos, 30, budget)
+    budget.elements_left = elements_left
     ungrouped_partition_states: list[UpdateMetadataPartitionState] = []
     for _ in range(ungrouped_partition_states_count):
         ungrouped_partition_states_item, pos = _decode_update_metadata_partition_state_v0(buf, pos, budget)
         ungrouped_partition_states.append(ungrouped_partition_states_item)
     (live_brokers_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(live_brokers_count, len(buf) - pos, 10, budget)
+    elements_left = budget.elements_left - live_brokers_count
+    if live_brokers_count < 0 or elements_left < 0 or live_brokers_count * 10 > len(buf) - pos:
+        check_count(live_brokers_count, len(buf) - pos, 10, budget)
+    budget.elements_left = elements_left
     live_brokers: list[UpdateMetadataBroker] = []
     for _ in range(live_brokers_count):
-        live_brokers_item, pos = _decode_update_metadata_broker_v0(buf, pos, budget)
-        live_brokers.append(live_brokers_item)
+        live_brokers_id, live_brokers_v0_host_length = _unpack_ih(buf, pos)
+        pos += 6
+        end = pos + live_brokers_v0_host_length
+        if live_brokers_v0_host_length < 0 or end > len(buf):
+            raise wrong_length("string", live_brokers_v0_host_length, pos, buf)
+        live_brokers_v0_host = str(buf[pos:end], "utf-8")
+        pos = end
+        (live_brokers_v0_port,) = _unpack_i(buf, pos)
+        pos += 4
+        live_brokers.append(UpdateMetadataBroker(live_brokers_id, live_brokers_v0_host, live_brokers_v0_port))
     return UpdateMetadataRequest(controller_id, controller_epoch, ungrouped_partition_states, -1, [], live_brokers), pos
 
 
@@ -329,53 +344,64 @@ def _encode_update_metadata_request_v0(msg: UpdateMetadataRequest, out: WireBuff
         _encode_update_metadata_partition_state_v0(ungrouped_partition_states_item, out)
     out += _pack_i(len(msg.live_brokers))
     for live_brokers_item in msg.live_brokers:
-        _encode_update_metadata_broker_v0(live_brokers_item, out)
-
-
-def _decode_update_metadata_endpoint_v1(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[UpdateMetadataEndpoint, int]:
-    port, host_length = _unpack_ih(buf, pos)
-    host, pos = take_string(buf, pos + 6, host_length)
-    (security_protocol,) = _unpack_h(buf, pos)
-    return UpdateMetadataEndpoint(port, host, "", security_protocol), pos + 2
-
-
-def _encode_update_metadata_endpoint_v1(msg: UpdateMetadataEndpoint, out: WireBuffer) -> None:
-    host_bytes = msg.host.encode()
-    out += _pack_ih(msg.port, len(host_bytes))
-    out += host_bytes
-    out += _pack_h(msg.security_protocol)
+        v0_host_bytes = live_brokers_item.v0_host.encode()
+        out += _pack_ih(live_brokers_item.id, len(v0_host_bytes))
+        out += v0_host_bytes
+        out += _pack_i(live_brokers_item.v0_port)
 
 
 def _decode_update_metadata_broker_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[UpdateMetadataBroker, int]:
     id, endpoints_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(endpoints_count, len(buf) - pos, 8, budget)
+    elements_left = budget.elements_left - endpoints_count
+    if endpoints_count < 0 or elements_left < 0 or endpoints_count * 8 > len(buf) - pos:
+        check_count(endpoints_count, len(buf) - pos, 8, budget)
+    budget.elements_left = elements_left
     endpoints: list[UpdateMetadataEndpoint] = []
     for _ in range(endpoints_count):
-        endpoints_item, pos = _decode_update_metadata_endpoint_v1(buf, pos, budget)
-        endpoints.append(endpoints_item)
+        endpoints_port, endpoints_host_length = _unpack_ih(buf, pos)
+        pos += 6
+        end = pos + endpoints_host_length
+        if endpoints_host_length < 0 or end > len(buf):
+            raise wrong_length("string", endpoints_host_length, pos, buf)
+        endpoints_host = str(buf[pos:end], "utf-8")
+        pos = end
+        (endpoints_security_protocol,) = _unpack_h(buf, pos)
+        pos += 2
+        endpoints.append(UpdateMetadataEndpoint(endpoints_port, endpoints_host, "", endpoints_security_protocol))
     return UpdateMetadataBroker(id, "", 0, endpoints), pos
 
 
 def _encode_update_metadata_broker_v1(msg: UpdateMetadataBroker, out: WireBuffer) -> None:
     out += _pack_ii(msg.id, len(msg.endpoints))
     for endpoints_item in msg.endpoints:
-        _encode_update_metadata_endpoint_v1(endpoints_item, out)
+        host_bytes = endpoints_item.host.encode()
+        out += _pack_ih(endpoints_item.port, len(host_bytes))
+        out += host_bytes
+        out += _pack_h(endpoints_item.security_protocol)
 
 
 def _decode_update_metadata_request_v1(buf: memoryview, pos: int, budget: Budget) -> tuple[UpdateMetadataRequest, int]:
     controller_id, controller_epoch, ungrouped_partition_states_count = _unpack_iii(buf, pos)
     pos += 12
-    check_count(ungrouped_partition_states_count, len(buf) - pos, 30, budget)
+    elements_left = budget.elements_left - ungrouped_partition_states_count
+    if (
+        ungrouped_partition_states_count < 0
+        or elements_left < 0
+        or ungrouped_partition_states_count * 30 > len(buf) - pos
+    ):
+        check_count(ungrouped_partition_states_count, len(buf) - pos, 30, budget)
+    budget.elements_left = elements_left
     ungrouped_partition_states: list[UpdateMetadataPartitionState] = []
     for _ in range(ungrouped_partition_states_count):
         ungrouped_partition_states_item, pos = _decode_update_metadata_partition_state_v0(buf, pos, budget)
         ungrouped_partition_states.append(ungrouped_partition_states_item)
     (live_brokers_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(live_brokers_count, len(buf) - pos, 8, budget)
+    elements_left = budget.elements_left - live_brokers_count
+    if live_brokers_count < 0 or elements_left < 0 or live_brokers_count * 8 > len(buf) - pos:
+        check_count(live_brokers_count, len(buf) - pos, 8, budget)
+    budget.elements_left = elements_left
     live_brokers: list[UpdateMetadataBroker] = []
     for _ in range(live_brokers_count):
         live_brokers_item, pos = _decode_update_metadata_broker_v1(buf, pos, budget)
@@ -397,33 +423,65 @@ def _encode_update_metadata_request_v1(msg: UpdateMetadataRequest, out: WireBuff
 def _decode_update_metadata_broker_v2(buf: memoryview, pos: int, budget: Budget) -> tuple[UpdateMetadataBroker, int]:
     id, endpoints_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(endpoints_count, len(buf) - pos, 8, budget)
+    elements_left = budget.elements_left - endpoints_count
+    if endpoints_count < 0 or elements_left < 0 or endpoints_count * 8 > len(buf) - pos:
+        check_count(endpoints_count, len(buf) - pos, 8, budget)
+    budget.elements_left = elements_left
     endpoints: list[UpdateMetadataEndpoint] = []
     for _ in range(endpoints_count):
-        endpoints_item, pos = _decode_update_metadata_endpoint_v1(buf, pos, budget)
-        endpoints.append(endpoints_item)
-    rack, pos = read_nullable_string(buf, pos)
+        endpoints_port, endpoints_host_length = _unpack_ih(buf, pos)
+        pos += 6
+        end = pos + endpoints_host_length
+        if endpoints_host_length < 0 or end > len(buf):
+            raise wrong_length("string", endpoints_host_length, pos, buf)
+        endpoints_host = str(buf[pos:end], "utf-8")
+        pos = end
+        (endpoints_security_protocol,) = _unpack_h(buf, pos)
+        pos += 2
+        endpoints.append(UpdateMetadataEndpoint(endpoints_port, endpoints_host, "", endpoints_security_protocol))
+    (rack_length,) = _unpack_h(buf, pos)
+    pos += 2
+    rack: str | None = None
+    if rack_length >= 0:
+        end = pos + rack_length
+        if end > len(buf):
+            raise wrong_length("string", rack_length, pos, buf)
+        rack = str(buf[pos:end], "utf-8")
+        pos = end
     return UpdateMetadataBroker(id, "", 0, endpoints, rack), pos
 
 
 def _encode_update_metadata_broker_v2(msg: UpdateMetadataBroker, out: WireBuffer) -> None:
     out += _pack_ii(msg.id, len(msg.endpoints))
     for endpoints_item in msg.endpoints:
-        _encode_update_metadata_endpoint_v1(endpoints_item, out)
+        host_bytes = endpoints_item.host.encode()
+        out += _pack_ih(endpoints_item.port, len(host_bytes))
+        out += host_bytes
+        out += _pack_h(endpoints_item.security_protocol)
     write_nullable_string(msg.rack, out)
 
 
 def _decode_update_metadata_request_v2(buf: memoryview, pos: int, budget: Budget) -> tuple[UpdateMetadataRequest, int]:
     controller_id, controller_epoch, ungrouped_partition_states_count = _unpack_iii(buf, pos)
     pos += 12
-    check_count(ungrouped_partition_states_count, len(buf) - pos, 30, budget)
+    elements_left = budget.elements_left - ungrouped_partition_states_count
+    if (
+        ungrouped_partition_states_count < 0
+        or elements_left < 0
+        or ungrouped_partition_states_count * 30 > len(buf) - pos
+    ):
+        check_count(ungrouped_partition_states_count, len(buf) - pos, 30, budget)
+    budget.elements_left = elements_left
     ungrouped_partition_states: list[UpdateMetadataPartitionState] = []
     for _ in range(ungrouped_partition_states_count):
         ungrouped_partition_states_item, pos = _decode_update_metadata_partition_state_v0(buf, pos, budget)
         ungrouped_partition_states.append(ungrouped_partition_states_item)
     (live_brokers_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(live_brokers_count, len(buf) - pos, 10, budget)
+    elements_left = budget.elements_left - live_brokers_count
+    if live_brokers_count < 0 or elements_left < 0 or live_brokers_count * 10 > len(buf) - pos:
+        check_count(live_brokers_count, len(buf) - pos, 10, budget)
+    budget.elements_left = elements_left
     live_brokers: list[UpdateMetadataBroker] = []
     for _ in range(live_brokers_count):
         live_brokers_item, pos = _decode_update_metadata_broker_v2(buf, pos, budget)
@@ -442,54 +500,80 @@ def _encode_update_metadata_request_v2(msg: UpdateMetadataRequest, out: WireBuff
         _encode_update_metadata_broker_v2(live_brokers_item, out)
 
 
-def _decode_update_metadata_endpoint_v3(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[UpdateMetadataEndpoint, int]:
-    port, host_length = _unpack_ih(buf, pos)
-    host, pos = take_string(buf, pos + 6, host_length)
-    listener, pos = read_string(buf, pos)
-    (security_protocol,) = _unpack_h(buf, pos)
-    return UpdateMetadataEndpoint(port, host, listener, security_protocol), pos + 2
-
-
-def _encode_update_metadata_endpoint_v3(msg: UpdateMetadataEndpoint, out: WireBuffer) -> None:
-    host_bytes = msg.host.encode()
-    out += _pack_ih(msg.port, len(host_bytes))
-    out += host_bytes
-    write_string(msg.listener, out)
-    out += _pack_h(msg.security_protocol)
-
-
 def _decode_update_metadata_broker_v3(buf: memoryview, pos: int, budget: Budget) -> tuple[UpdateMetadataBroker, int]:
     id, endpoints_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(endpoints_count, len(buf) - pos, 10, budget)
+    elements_left = budget.elements_left - endpoints_count
+    if endpoints_count < 0 or elements_left < 0 or endpoints_count * 10 > len(buf) - pos:
+        check_count(endpoints_count, len(buf) - pos, 10, budget)
+    budget.elements_left = elements_left
     endpoints: list[UpdateMetadataEndpoint] = []
     for _ in range(endpoints_count):
-        endpoints_item, pos = _decode_update_metadata_endpoint_v3(buf, pos, budget)
-        endpoints.append(endpoints_item)
-    rack, pos = read_nullable_string(buf, pos)
+        endpoints_port, endpoints_host_length = _unpack_ih(buf, pos)
+        pos += 6
+        end = pos + endpoints_host_length
+        if endpoints_host_length < 0 or end > len(buf):
+            raise wrong_length("string", endpoints_host_length, pos, buf)
+        endpoints_host = str(buf[pos:end], "utf-8")
+        pos = end
+        (endpoints_listener_length,) = _unpack_h(buf, pos)
+        pos += 2
+        end = pos + endpoints_listener_length
+        if endpoints_listener_length < 0 or end > len(buf):
+            raise wrong_length("string", endpoints_listener_length, pos, buf)
+        endpoints_listener = str(buf[pos:end], "utf-8")
+        pos = end
+        (endpoints_security_protocol,) = _unpack_h(buf, pos)
+        pos += 2
+        endpoints.append(
+            UpdateMetadataEndpoint(endpoints_port, endpoints_host, endpoints_listener, endpoints_security_protocol)
+        )
+    (rack_length,) = _unpack_h(buf, pos)
+    pos += 2
+    rack: str | None = None
+    if rack_length >= 0:
+        end = pos + rack_length
+        if end > len(buf):
+            raise wrong_length("string", rack_length, pos, buf)
+        rack = str(buf[pos:end], "utf-8")
+        pos = end
     return UpdateMetadataBroker(id, "", 0, endpoints, rack), pos
 
 
 def _encode_update_metadata_broker_v3(msg: UpdateMetadataBroker, out: WireBuffer) -> None:
     out += _pack_ii(msg.id, len(msg.endpoints))
     for endpoints_item in msg.endpoints:
-        _encode_update_metadata_endpoint_v3(endpoints_item, out)
+        host_bytes = endpoints_item.host.encode()
+        out += _pack_ih(endpoints_item.port, len(host_bytes))
+        out += host_bytes
+        listener_bytes = endpoints_item.listener.encode()
+        out += _pack_h(len(listener_bytes))
+        out += listener_bytes
+        out += _pack_h(endpoints_item.security_protocol)
     write_nullable_string(msg.rack, out)
 
 
 def _decode_update_metadata_request_v3(buf: memoryview, pos: int, budget: Budget) -> tuple[UpdateMetadataRequest, int]:
     controller_id, controller_epoch, ungrouped_partition_states_count = _unpack_iii(buf, pos)
     pos += 12
-    check_count(ungrouped_partition_states_count, len(buf) - pos, 30, budget)
+    elements_left = budget.elements_left - ungrouped_partition_states_count
+    if (
+        ungrouped_partition_states_count < 0
+        or elements_left < 0
+        or ungrouped_partition_states_count * 30 > len(buf) - pos
+    ):
+        check_count(ungrouped_partition_states_count, len(buf) - pos, 30, budget)
+    budget.elements_left = elements_left
     ungrouped_partition_states: list[UpdateMetadataPartitionState] = []
     for _ in range(ungrouped_partition_states_count):
         ungrouped_partition_states_item, pos = _decode_update_metadata_partition_state_v0(buf, pos, budget)
         ungrouped_partition_states.append(ungrouped_partition_states_item)
     (live_brokers_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(live_brokers_count, len(buf) - pos, 10, budget)
+    elements_left = budget.elements_left - live_brokers_count
+    if live_brokers_count < 0 or elements_left < 0 or live_brokers_count * 10 > len(buf) - pos:
+        check_count(live_brokers_count, len(buf) - pos, 10, budget)
+    budget.elements_left = elements_left
     live_brokers: list[UpdateMetadataBroker] = []
     for _ in range(live_brokers_count):
         live_brokers_item, pos = _decode_update_metadata_broker_v3(buf, pos, budget)
@@ -511,20 +595,35 @@ def _encode_update_metadata_request_v3(msg: UpdateMetadataRequest, out: WireBuff
 def _decode_update_metadata_partition_state_v4(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[UpdateMetadataPartitionState, int]:
-    topic_name, pos = read_string(buf, pos)
+    (topic_name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + topic_name_length
+    if topic_name_length < 0 or end > len(buf):
+        raise wrong_length("string", topic_name_length, pos, buf)
+    topic_name = str(buf[pos:end], "utf-8")
+    pos = end
     partition_index, controller_epoch, leader, leader_epoch, isr_count = _unpack_iiiii(buf, pos)
     pos += 20
-    check_count(isr_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - isr_count
+    if isr_count < 0 or elements_left < 0 or isr_count * 4 > len(buf) - pos:
+        check_count(isr_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     isr = read_int32s(buf, pos, isr_count)
     pos += 4 * isr_count
     zk_version, replicas_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(replicas_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - replicas_count
+    if replicas_count < 0 or elements_left < 0 or replicas_count * 4 > len(buf) - pos:
+        check_count(replicas_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     replicas = read_int32s(buf, pos, replicas_count)
     pos += 4 * replicas_count
     (offline_replicas_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(offline_replicas_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - offline_replicas_count
+    if offline_replicas_count < 0 or elements_left < 0 or offline_replicas_count * 4 > len(buf) - pos:
+        check_count(offline_replicas_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     offline_replicas = read_int32s(buf, pos, offline_replicas_count)
     pos += 4 * offline_replicas_count
     return UpdateMetadataPartitionState(
@@ -533,7 +632,9 @@ def _decode_update_metadata_partition_state_v4(
 
 
 def _encode_update_metadata_partition_state_v4(msg: UpdateMetadataPartitionState, out: WireBuffer) -> None:
-    write_string(msg.topic_name, out)
+    topic_name_bytes = msg.topic_name.encode()
+    out += _pack_h(len(topic_name_bytes))
+    out += topic_name_bytes
     out += _pack_iiiii(msg.partition_index, msg.controller_epoch, msg.leader, msg.leader_epoch, len(msg.isr))
     write_int32s(msg.isr, out)
     out += _pack_ii(msg.zk_version, len(msg.replicas))
@@ -545,14 +646,24 @@ def _encode_update_metadata_partition_state_v4(msg: UpdateMetadataPartitionState
 def _decode_update_metadata_request_v4(buf: memoryview, pos: int, budget: Budget) -> tuple[UpdateMetadataRequest, int]:
     controller_id, controller_epoch, ungrouped_partition_states_count = _unpack_iii(buf, pos)
     pos += 12
-    check_count(ungrouped_partition_states_count, len(buf) - pos, 34, budget)
+    elements_left = budget.elements_left - ungrouped_partition_states_count
+    if (
+        ungrouped_partition_states_count < 0
+        or elements_left < 0
+        or ungrouped_partition_states_count * 34 > len(buf) - pos
+    ):
+        check_count(ungrouped_partition_states_count, len(buf) - pos, 34, budget)
+    budget.elements_left = elements_left
     ungrouped_partition_states: list[UpdateMetadataPartitionState] = []
     for _ in range(ungrouped_partition_states_count):
         ungrouped_partition_states_item, pos = _decode_update_metadata_partition_state_v4(buf, pos, budget)
         ungrouped_partition_states.append(ungrouped_partition_states_item)
     (live_brokers_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(live_brokers_count, len(buf) - pos, 10, budget)
+    elements_left = budget.elements_left - live_brokers_count
+    if live_brokers_count < 0 or elements_left < 0 or live_brokers_count * 10 > len(buf) - pos:
+        check_count(live_brokers_count, len(buf) - pos, 10, budget)
+    budget.elements_left = elements_left
     live_brokers: list[UpdateMetadataBroker] = []
     for _ in range(live_brokers_count):
         live_brokers_item, pos = _decode_update_metadata_broker_v3(buf, pos, budget)
@@ -576,17 +687,26 @@ def _decode_update_metadata_partition_state2_v5(
 ) -> tuple[UpdateMetadataPartitionState2, int]:
     partition_index, controller_epoch, leader, leader_epoch, isr_count = _unpack_iiiii(buf, pos)
     pos += 20
-    check_count(isr_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - isr_count
+    if isr_count < 0 or elements_left < 0 or isr_count * 4 > len(buf) - pos:
+        check_count(isr_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     isr = read_int32s(buf, pos, isr_count)
     pos += 4 * isr_count
     zk_version, replicas_count = _unpack_ii(buf, pos)
     pos += 8
-    check_count(replicas_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - replicas_count
+    if replicas_count < 0 or elements_left < 0 or replicas_count * 4 > len(buf) - pos:
+        check_count(replicas_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     replicas = read_int32s(buf, pos, replicas_count)
     pos += 4 * replicas_count
     (offline_replicas_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(offline_replicas_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - offline_replicas_count
+    if offline_replicas_count < 0 or elements_left < 0 or offline_replicas_count * 4 > len(buf) - pos:
+        check_count(offline_replicas_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     offline_replicas = read_int32s(buf, pos, offline_replicas_count)
     pos += 4 * offline_replicas_count
     return UpdateMetadataPartitionState2(
@@ -606,10 +726,19 @@ def _encode_update_metadata_partition_state2_v5(msg: UpdateMetadataPartitionStat
 def _decode_update_metadata_topic_state_v5(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[UpdateMetadataTopicState, int]:
-    topic_name, pos = read_string(buf, pos)
+    (topic_name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + topic_name_length
+    if topic_name_length < 0 or end > len(buf):
+        raise wrong_length("string", topic_name_length, pos, buf)
+    topic_name = str(buf[pos:end], "utf-8")
+    pos = end
     (partition_states_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partition_states_count, len(buf) - pos, 32, budget)
+    elements_left = budget.elements_left - partition_states_count
+    if partition_states_count < 0 or elements_left < 0 or partition_states_count * 32 > len(buf) - pos:
+        check_count(partition_states_count, len(buf) - pos, 32, budget)
+    budget.elements_left = elements_left
     partition_states: list[UpdateMetadataPartitionState2] = []
     for _ in range(partition_states_count):
         partition_states_item, pos = _decode_update_metadata_partition_state2_v5(buf, pos, budget)
@@ -618,7 +747,9 @@ def _decode_update_metadata_topic_state_v5(
 
 
 def _encode_update_metadata_topic_state_v5(msg: UpdateMetadataTopicState, out: WireBuffer) -> None:
-    write_string(msg.topic_name, out)
+    topic_name_bytes = msg.topic_name.encode()
+    out += _pack_h(len(topic_name_bytes))
+    out += topic_name_bytes
     out += _pack_i(len(msg.partition_states))
     for partition_states_item in msg.partition_states:
         _encode_update_metadata_partition_state2_v5(partition_states_item, out)
@@ -627,14 +758,20 @@ def _encode_update_metadata_topic_state_v5(msg: UpdateMetadataTopicState, out: W
 def _decode_update_metadata_request_v5(buf: memoryview, pos: int, budget: Budget) -> tuple[UpdateMetadataRequest, int]:
     controller_id, controller_epoch, broker_epoch, topic_states_count = _unpack_iiqi(buf, pos)
     pos += 20
-    check_count(topic_states_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topic_states_count
+    if topic_states_count < 0 or elements_left < 0 or topic_states_count * 6 > len(buf) - pos:
+        check_count(topic_states_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topic_states: list[UpdateMetadataTopicState] = []
     for _ in range(topic_states_count):
         topic_states_item, pos = _decode_update_metadata_topic_state_v5(buf, pos, budget)
         topic_states.append(topic_states_item)
     (live_brokers_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(live_brokers_count, len(buf) - pos, 10, budget)
+    elements_left = budget.elements_left - live_brokers_count
+    if live_brokers_count < 0 or elements_left < 0 or live_brokers_count * 10 > len(buf) - pos:
+        check_count(live_brokers_count, len(buf) - pos, 10, budget)
+    budget.elements_left = elements_left
     live_brokers: list[UpdateMetadataBroker] = []
     for _ in range(live_brokers_count):
         live_brokers_item, pos = _decode_update_metadata_broker_v3(buf, pos, budget)

@@ -19,15 +19,16 @@ from barnabas.wire.protocol.wire import (
     WireBuffer,
     check_count,
     read_int32s,
-    read_string,
     write_int32s,
-    write_string,
+    wrong_length,
 )
 
+_pack_h = Struct(">h").pack
 _pack_i = Struct(">i").pack
 _pack_ih = Struct(">ih").pack
 _pack_qhti = Struct(">qh?i").pack
 _pack_qi = Struct(">qi").pack
+_unpack_h = Struct(">h").unpack_from
 _unpack_i = Struct(">i").unpack_from
 _unpack_ih = Struct(">ih").unpack_from
 _unpack_qhti = Struct(">qh?i").unpack_from
@@ -177,17 +178,28 @@ class WriteTxnMarkersResponse(Message):
 def _decode_writable_txn_marker_topic_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[WritableTxnMarkerTopic, int]:
-    name, pos = read_string(buf, pos)
+    (name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + name_length
+    if name_length < 0 or end > len(buf):
+        raise wrong_length("string", name_length, pos, buf)
+    name = str(buf[pos:end], "utf-8")
+    pos = end
     (partition_indexes_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partition_indexes_count, len(buf) - pos, 4, budget)
+    elements_left = budget.elements_left - partition_indexes_count
+    if partition_indexes_count < 0 or elements_left < 0 or partition_indexes_count * 4 > len(buf) - pos:
+        check_count(partition_indexes_count, len(buf) - pos, 4, budget)
+    budget.elements_left = elements_left
     partition_indexes = read_int32s(buf, pos, partition_indexes_count)
     pos += 4 * partition_indexes_count
     return WritableTxnMarkerTopic(name, partition_indexes), pos
 
 
 def _encode_writable_txn_marker_topic_v0(msg: WritableTxnMarkerTopic, out: WireBuffer) -> None:
-    write_string(msg.name, out)
+    name_bytes = msg.name.encode()
+    out += _pack_h(len(name_bytes))
+    out += name_bytes
     out += _pack_i(len(msg.partition_indexes))
     write_int32s(msg.partition_indexes, out)
 
@@ -195,7 +207,10 @@ def _encode_writable_txn_marker_topic_v0(msg: WritableTxnMarkerTopic, out: WireB
 def _decode_writable_txn_marker_v0(buf: memoryview, pos: int, budget: Budget) -> tuple[WritableTxnMarker, int]:
     producer_id, producer_epoch, transaction_result, topics_count = _unpack_qhti(buf, pos)
     pos += 15
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[WritableTxnMarkerTopic] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_writable_txn_marker_topic_v0(buf, pos, budget)
@@ -216,7 +231,10 @@ def _decode_write_txn_markers_request_v0(
 ) -> tuple[WriteTxnMarkersRequest, int]:
     (markers_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(markers_count, len(buf) - pos, 19, budget)
+    elements_left = budget.elements_left - markers_count
+    if markers_count < 0 or elements_left < 0 or markers_count * 19 > len(buf) - pos:
+        check_count(markers_count, len(buf) - pos, 19, budget)
+    budget.elements_left = elements_left
     markers: list[WritableTxnMarker] = []
     for _ in range(markers_count):
         markers_item, pos = _decode_writable_txn_marker_v0(buf, pos, budget)
@@ -230,36 +248,37 @@ def _encode_write_txn_markers_request_v0(msg: WriteTxnMarkersRequest, out: WireB
         _encode_writable_txn_marker_v0(markers_item, out)
 
 
-def _decode_writable_txn_marker_partition_result_v0(
-    buf: memoryview, pos: int, budget: Budget
-) -> tuple[WritableTxnMarkerPartitionResult, int]:
-    partition_index, error_code = _unpack_ih(buf, pos)
-    return WritableTxnMarkerPartitionResult(partition_index, error_code), pos + 6
-
-
-def _encode_writable_txn_marker_partition_result_v0(msg: WritableTxnMarkerPartitionResult, out: WireBuffer) -> None:
-    out += _pack_ih(msg.partition_index, msg.error_code)
-
-
 def _decode_writable_txn_marker_topic_result_v0(
     buf: memoryview, pos: int, budget: Budget
 ) -> tuple[WritableTxnMarkerTopicResult, int]:
-    name, pos = read_string(buf, pos)
+    (name_length,) = _unpack_h(buf, pos)
+    pos += 2
+    end = pos + name_length
+    if name_length < 0 or end > len(buf):
+        raise wrong_length("string", name_length, pos, buf)
+    name = str(buf[pos:end], "utf-8")
+    pos = end
     (partitions_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(partitions_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - partitions_count
+    if partitions_count < 0 or elements_left < 0 or partitions_count * 6 > len(buf) - pos:
+        check_count(partitions_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     partitions: list[WritableTxnMarkerPartitionResult] = []
     for _ in range(partitions_count):
-        partitions_item, pos = _decode_writable_txn_marker_partition_result_v0(buf, pos, budget)
-        partitions.append(partitions_item)
+        partitions_partition_index, partitions_error_code = _unpack_ih(buf, pos)
+        pos += 6
+        partitions.append(WritableTxnMarkerPartitionResult(partitions_partition_index, partitions_error_code))
     return WritableTxnMarkerTopicResult(name, partitions), pos
 
 
 def _encode_writable_txn_marker_topic_result_v0(msg: WritableTxnMarkerTopicResult, out: WireBuffer) -> None:
-    write_string(msg.name, out)
+    name_bytes = msg.name.encode()
+    out += _pack_h(len(name_bytes))
+    out += name_bytes
     out += _pack_i(len(msg.partitions))
     for partitions_item in msg.partitions:
-        _encode_writable_txn_marker_partition_result_v0(partitions_item, out)
+        out += _pack_ih(partitions_item.partition_index, partitions_item.error_code)
 
 
 def _decode_writable_txn_marker_result_v0(
@@ -267,7 +286,10 @@ def _decode_writable_txn_marker_result_v0(
 ) -> tuple[WritableTxnMarkerResult, int]:
     producer_id, topics_count = _unpack_qi(buf, pos)
     pos += 12
-    check_count(topics_count, len(buf) - pos, 6, budget)
+    elements_left = budget.elements_left - topics_count
+    if topics_count < 0 or elements_left < 0 or topics_count * 6 > len(buf) - pos:
+        check_count(topics_count, len(buf) - pos, 6, budget)
+    budget.elements_left = elements_left
     topics: list[WritableTxnMarkerTopicResult] = []
     for _ in range(topics_count):
         topics_item, pos = _decode_writable_txn_marker_topic_result_v0(buf, pos, budget)
@@ -286,7 +308,10 @@ def _decode_write_txn_markers_response_v0(
 ) -> tuple[WriteTxnMarkersResponse, int]:
     (markers_count,) = _unpack_i(buf, pos)
     pos += 4
-    check_count(markers_count, len(buf) - pos, 12, budget)
+    elements_left = budget.elements_left - markers_count
+    if markers_count < 0 or elements_left < 0 or markers_count * 12 > len(buf) - pos:
+        check_count(markers_count, len(buf) - pos, 12, budget)
+    budget.elements_left = elements_left
     markers: list[WritableTxnMarkerResult] = []
     for _ in range(markers_count):
         markers_item, pos = _decode_writable_txn_marker_result_v0(buf, pos, budget)
