@@ -92,7 +92,9 @@ class Partition:
         self.high_watermark = max(self.log.log_start_offset, min(high_watermark, self.log.log_end_offset))
         self.log.note_high_watermark(self.high_watermark)
         self.log.begin_leader_epoch(leader_epoch)
-        self._advance_high_watermark()
+        if len(in_sync_replicas) <= 1:
+            self.high_watermark = self.log.log_end_offset
+            self.log.note_high_watermark(self.high_watermark)
 
     def resign(self, leader: int, leader_epoch: int) -> None:
         """Another broker, or none (-1), leads from `leader_epoch` on."""
@@ -106,9 +108,13 @@ class Partition:
             size_bytes: What came of it.
         """
         # hot path: benchmarks/load (every produced batch)
-        result = self.log.place(prepared, leader_epoch)
+        log = self.log
+        result = log.place(prepared, leader_epoch)
         if not result.error_code:
-            self._advance_high_watermark()
+            if len(self.in_sync_replicas) <= 1:
+                self.high_watermark = log.log_end_offset
+                if log.producers.first_unstable_offset != NEVER_OFFSET:
+                    log.note_high_watermark(log.log_end_offset)
             counts = self.counts
             counts.bytes_in += size_bytes
             counts.messages_in += result.last_offset - result.base_offset + 1
@@ -158,10 +164,3 @@ class Partition:
         if self.leader != self.broker_id and not is_any_replica:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         return _NO_ERROR
-
-    def _advance_high_watermark(self) -> None:
-        if len(self.in_sync_replicas) <= 1:
-            log = self.log
-            self.high_watermark = log.log_end_offset
-            if log.producers.first_unstable_offset != NEVER_OFFSET:
-                log.note_high_watermark(log.log_end_offset)

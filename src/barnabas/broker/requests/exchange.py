@@ -102,6 +102,9 @@ class Exchange(RequestContext):
         held_by: The quota that holds its client after the answer; None: none does.
     """
 
+    # Set where somebody looks at figures.
+    received_ns: int
+    completed_ns: int
     # Set once a large answer is being encoded: the error codes in it, and how often each is there.
     _errors: defaultdict[int, int]
     # Set while it waits: what for, and whether that is the refusal of a large request.

@@ -135,8 +135,8 @@ def add_sent(requests: Sequence[Timed], sent_ns: int) -> None:
         requests: In their order; at least one. Somebody looks at the figures of each.
         sent_ns: When the socket had taken all of it.
     """
-    # hot path: benchmarks/load (every answer, where somebody looks). `is`: a reading that two stages share is one object,
-    # and were it two equal ones, the difference that is added would be 0.
+    # hot path: benchmarks/load (every answer, where somebody looks). `is`: a reading that two stages share is one
+    # object; were it two equal ones, the difference that is added would be 0.
     sending_ns = requests[-1].completed_ns
     for request in requests:
         route = request.route

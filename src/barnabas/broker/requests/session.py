@@ -29,7 +29,7 @@ from barnabas.core.errors import ProtocolError, UnanswerableError
 from barnabas.core.executor import submit
 from barnabas.wire.protocol.header import decode_request_header
 from barnabas.wire.protocol.messages.produce import ProduceRequest
-from barnabas.wire.protocol.wire import MALFORMED, Budget
+from barnabas.wire.protocol.wire import MALFORMED, Budget, WireBuffer
 from barnabas.wire.quotas.limits import QuotaKind
 
 log = logging.getLogger(__name__)
@@ -104,7 +104,7 @@ class Session:
         # For whom it has waited after its last answer, and the place of the request that is being received.
         self._waited_for: Bucket | None = None
         self._place: tuple[Bucket, int] | None = None
-        self.send = connection.send
+        self.send: Callable[[WireBuffer], object] = connection.send
         connection.on_part = self._on_part
         self.now_ns: Callable[[], int] = services.clock.monotonic_ns
 

@@ -4,8 +4,8 @@ import pytest
 
 from barnabas.broker.log import partition_log
 from barnabas.broker.log.appends.prepare import AT_ONCE_BYTES
+from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.replicas import append_queues
-from barnabas.broker.replicas.partition import Partition
 from barnabas.broker.requests.handlers import produce
 from barnabas.core.error_code import ErrorCode
 from barnabas.core.errors import UnanswerableError
@@ -267,14 +267,14 @@ class TestMeanwhile:
     def test_an_append_to_another_partition_raises(self, path, monkeypatch, caplog):
         """It fails alone, and the request's bytes are kept no longer than those of others."""
         path.create("u", cleanup_policy="compact")
-        append = Partition.append
+        prepare = PartitionLog.prepare
 
-        def broken(partition, *args, **options):
-            if partition.topic_partition.topic == "u":
+        def broken(log, *args):
+            if log.topic_partition.topic == "u":
                 raise MemoryError
-            return append(partition, *args, **options)
+            return prepare(log, *args)
 
-        monkeypatch.setattr(Partition, "append", broken)
+        monkeypatch.setattr(PartitionLog, "prepare", broken)
         data = [
             TopicProduceData(topic, partition_data=[PartitionProduceData(0, bytes(batch(LONG_COUNT)))])
             for topic in ("t", "u")
