@@ -86,11 +86,12 @@ class Connection:
     """A peer's channel, driven by the event loop's readiness callbacks.
 
     Attributes:
-        received_ns: When bytes arrived for the last time.
+        received_ns: When bytes arrived for the last time: just before they were taken.
         is_timed: Whether `network_ns` is counted.
-        network_ns: How long it took to receive and to send; whoever reads it may set it back.
+        network_ns: How long it took to send, and to receive what was not the end of a request (that counts as the
+            request's own time: its turn begins then); whoever reads it may set it back.
         turns: Where to put what is to be done at the end of this turn of the loop.
-        on_sent: Told each time that the peer's side has taken everything that was sent.
+        on_sent: Told each time that the peer's side has taken everything that was sent, and when.
         on_part: Told of what there is of a frame that is not whole yet, without its size, and of that size: each time
             when more of it has come. It may pause the connection: then little more of the frame is received.
     """
@@ -99,6 +100,7 @@ class Connection:
         "_activity",
         "_buffer",
         "_channel",
+        "_completed_ns",
         "_in_turn",
         "_is_closed",
         "_is_parked",
@@ -157,9 +159,11 @@ class Connection:
         self._on_admitted: ConnectionClosed | None = None
         self.last_active_tick = activity.tick
         self.received_ns = self.network_ns = 0
+        # When the answers that wait were complete, if nothing else was done since then.
+        self._completed_ns = 0
         self.is_timed = False
         self.handler: FrameHandler | None = None
-        self.on_sent: Callable[[], object] | None = None
+        self.on_sent: Callable[[int], object] | None = None
         self.on_part: Callable[[memoryview, int], object] | None = None
         self._pauses = 0
         # How much is read while there is a reason to pause.
@@ -215,16 +219,23 @@ class Connection:
     def pause(self, reason: int) -> None:
         """Hand up no further frame until `resume` (or, for an answer, `send`)."""
         self._pauses |= reason
+        self._completed_ns = 0
 
     def resume(self, reason: int) -> None:
         """The reason is gone: go on with the next frame, unless there is another one."""
         self._pauses &= ~reason
+        self._completed_ns = 0
         if not self._in_turn and self.handler is not None:
             self._take_turn()
 
-    def send(self, answer: WireBuffer) -> None:
-        """Queue an answer and go on with the next frame, unless there is a reason to pause."""
+    def send(self, answer: WireBuffer, now_ns: int = 0) -> None:
+        """Queue an answer and go on with the next frame, unless there is a reason to pause.
+
+        Args:
+            now_ns: The time, where it was read a moment ago.
+        """
         # hot path: benchmarks/load (every answer)
+        self._completed_ns = now_ns
         outbox = self._outbox
         if answer.regions or outbox.parts:
             outbox.put(answer)
@@ -289,7 +300,7 @@ class Connection:
         if self._is_resting and not self._wake():
             return
         buffer = self._buffer
-        started_ns = self._now_ns() if self.is_timed else 0
+        now_ns = self._now_ns()
         try:
             space = buffer.space()
             if not space:
@@ -309,9 +320,7 @@ class Connection:
             self._peer_left()
             return
         self.last_active_tick = self._activity.tick
-        self.received_ns = now_ns = self._now_ns()
-        if started_ns:
-            self.network_ns += now_ns - started_ns
+        self.received_ns = now_ns
         try:
             buffer.received(count)
         except MemoryError:
@@ -325,8 +334,11 @@ class Connection:
                 turns.add(self._go_on)
             else:
                 self._take_turn(now_ns)
-        elif buffer.buffered_bytes >= self._read_ahead_bytes:
-            self._stop_reading()
+        else:
+            if self.is_timed:
+                self.network_ns += self._now_ns() - now_ns
+            if buffer.buffered_bytes >= self._read_ahead_bytes:
+                self._stop_reading()
         if buffer.extra_bytes and buffer.start != buffer.end:
             self._memory.progressed(self, count, now_ns)
 
@@ -463,6 +475,8 @@ class Connection:
             while buffer.start != buffer.end and not self._pauses:
                 next_frame = buffer.next_frame()
                 if next_frame is None:
+                    if self.is_timed and frame is None and now_ns:
+                        self.network_ns += self._now_ns() - now_ns
                     if self.on_part is not None and buffer.end - buffer.start > 4:
                         self.on_part(*buffer.part())
                     break
@@ -515,16 +529,19 @@ class Connection:
 
     def _flush(self) -> bool:
         """Send what is queued; True when all of it left."""
-        started_ns = self._now_ns() if self.is_timed else 0
+        started_ns = (self._completed_ns or self._now_ns()) if self.is_timed else 0
+        self._completed_ns = 0
         try:
             is_empty = self._outbox.flush()
         except OSError as error:
             self.close(str(error.strerror or error))
             return False
-        if started_ns:
-            self.network_ns += self._now_ns() - started_ns
-        if is_empty and self.on_sent is not None and self.handler is not None:
-            self.on_sent()
+        if started_ns or self.on_sent is not None:
+            now_ns = self._now_ns()
+            if started_ns:
+                self.network_ns += now_ns - started_ns
+            if is_empty and self.on_sent is not None and self.handler is not None:
+                self.on_sent(now_ns)
         if is_empty == self._is_writing:
             # epoll is told only when something changes.
             if is_empty:

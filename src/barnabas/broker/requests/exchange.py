@@ -57,7 +57,7 @@ class Conversation(Protocol):
     """What an exchange asks of the connection that it came in through: `Session`."""
 
     now_ns: Callable[[], int]
-    send: Callable[[WireBuffer], object]
+    send: Callable[[WireBuffer, int], object]
 
     def hold(self, exchange: "Exchange") -> None:
         """Its answer is pending: take no further request."""
@@ -406,7 +406,7 @@ class Exchange(RequestContext):
         if answer is None:
             session.go_on()
         else:
-            session.send(answer)
+            session.send(answer, now_ns)
 
     def _refuse(self, error: BaseException, is_second: bool = False) -> None:
         """Answer with an error in the request's shape.

@@ -52,7 +52,7 @@ class Session:
 
     Attributes:
         now_ns: The clock by which requests are measured.
-        send: Sends an encoded answer; the next request's turn comes then.
+        send: Sends an encoded answer that was complete just now; the next request's turn comes then.
     """
 
     __slots__ = (
@@ -104,7 +104,7 @@ class Session:
         # For whom it has waited after its last answer, and the place of the request that is being received.
         self._waited_for: Bucket | None = None
         self._place: tuple[Bucket, int] | None = None
-        self.send: Callable[[WireBuffer], object] = connection.send
+        self.send: Callable[[WireBuffer, int], object] = connection.send
         connection.on_part = self._on_part
         self.now_ns: Callable[[], int] = services.clock.monotonic_ns
 
@@ -316,11 +316,11 @@ class Session:
         else:
             add_sent((exchange,), exchange.completed_ns)
 
-    def _sent(self) -> None:
+    def _sent(self, now_ns: int) -> None:
         """The socket has taken everything that was queued."""
         unsent, self._unsent = self._unsent, []
         self._connection.on_sent = None
-        add_sent(unsent, self.now_ns())
+        add_sent(unsent, now_ns)
 
     def go_on(self) -> None:
         self._connection.resume(Pause.ANSWER)

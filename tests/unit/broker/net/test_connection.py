@@ -48,7 +48,7 @@ class Conversation:
         self.frames.append(bytes(frame))
         self.answer(self.connection, bytes(frame))
 
-    def on_sent(self):
+    def on_sent(self, now_ns):
         self.sent_count += 1
 
     def on_closed(self):

@@ -96,7 +96,7 @@ class ZooKeeperConnection:
             self._connect(frame)
         self._send()
 
-    def _sent(self) -> None:
+    def _sent(self, now_ns: int) -> None:
         if self._is_ending and not self._out:
             # Not here: the connection is in the middle of something.
             self._connection.turns.add(self._connection.close)

@@ -46,7 +46,7 @@ _ACKS = (-1, 0, 1)
 _MAY_BE_REFUSED = Codec.ZSTD
 # The Java admin client repairs internal topics under this name.
 _ADMIN_CLIENT_ID = "__admin_client"
-# Beside a batch's attributes: it has a producer id. Without rules nobody asks.
+# Beside a batch's attributes: it has a producer id.
 _IDEMPOTENT_BIT = 0x100
 # Only by these does a request need more rights than those to its topics.
 _MAY_BE_DENIED = TRANSACTIONAL_BIT | _IDEMPOTENT_BIT
@@ -68,10 +68,9 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | P
     acks = request.acks
     topic_data = request.topic_data
     attributes = 0
-    attributes_of = _attributes if ctx.services.authorizer.allows_everything else _attributes_and_id
     for topic in topic_data:
         for data in topic.partition_data:
-            attributes |= attributes_of(data)
+            attributes |= _attributes(data)
     if attributes & _MAY_BE_DENIED:
         error_code = _denial(ctx, request, attributes)
         if error_code:
@@ -95,10 +94,9 @@ def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | P
 def _produce_large(ctx: RequestContext, request: ProduceRequest) -> Steps[ProduceResponse | None]:
     acks = request.acks
     attributes = 0
-    attributes_of = _attributes if ctx.services.authorizer.allows_everything else _attributes_and_id
     for topic in request.topic_data:
         for data in topic.partition_data:
-            attributes |= attributes_of(data)
+            attributes |= _attributes(data)
             yield MORE
     error_code = _denial(ctx, request, attributes)
     if error_code:
@@ -150,7 +148,8 @@ def _append(
         answers.append(PartitionProduceResponse(index, error_code, -1))
         return
     is_any_format = ctx.api_version < _FIRST_VERSION_WITH_BATCHES
-    result = ctx.services.replicas.append_to(partition, records, acks, is_any_format, timed=ctx.timed)
+    # By position: a call with names costs more.
+    result = ctx.services.replicas.append_to(partition, records, acks, is_any_format, True, ctx.timed)
     if isinstance(result, Pending):
         answers.append(PartitionProduceResponse(index))
         # At once: whatever comes now, nobody else may write to what is being prepared.
@@ -268,21 +267,12 @@ def _denial(ctx: RequestContext, request: ProduceRequest, attributes: int) -> Er
 
 
 def _attributes(data: PartitionProduceData) -> int:
-    """The low bits of the attributes of a partition's first batch; 0 where it has none.
+    """The low bits of the attributes of a partition's first batch, `_IDEMPOTENT_BIT` among them; 0 where it has none.
 
     Raises:
         ProtocolError: Records are missing. Before anything is appended: the client of a closed connection sends all of
             it again.
     """
-    records = data.records
-    if not records:
-        raise ProtocolError("a produce request without records")
-    assert isinstance(records, memoryview)
-    return records[ATTRIBUTES_POSITION + 1] if len(records) >= HEADER_BYTES and records[MAGIC_POSITION] == MAGIC else 0
-
-
-def _attributes_and_id(data: PartitionProduceData) -> int:
-    """The same with `_IDEMPOTENT_BIT` where the batch has a producer id."""
     records = data.records
     if not records:
         raise ProtocolError("a produce request without records")
