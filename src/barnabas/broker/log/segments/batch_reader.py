@@ -42,10 +42,18 @@ _HEADER_CHUNK_BYTES = 4096
 _BATCH_CHUNK_BYTES = 256 * 1024
 
 _OFFSET_AND_LENGTH = Struct(">qi")
+# Of a batch: base offset, batch length, last offset delta.
+_BOUNDS = Struct(">qi11xi").unpack_from
+_NO_OFFSET = -(1 << 64)
 
 
-def read_headers(file: ReadableFile, position: int, end_position: int) -> Iterator[tuple[int, AnyHeader]]:
+def read_headers(
+    file: ReadableFile, position: int, end_position: int, offset: int = _NO_OFFSET
+) -> Iterator[tuple[int, AnyHeader]]:
     """The headers of all complete batches between two positions, with their positions.
+
+    Args:
+        offset: Batches of magic 2 that end below it may be left out.
 
     Raises:
         CorruptRecordsError: While iterating: a header that neither a batch nor a message has.
@@ -59,10 +67,14 @@ def read_headers(file: ReadableFile, position: int, end_position: int) -> Iterat
         header: AnyHeader | None
         if index + HEADER_BYTES <= len(chunk) and chunk[index + MAGIC_POSITION] == MAGIC:
             # hot path: benchmarks/micro/test_log.py (a read that is not at the tail, a recovery)
-            header = batch = BatchHeader._make(HEADER.unpack_from(chunk, index))
-            size = batch.batch_length + LOG_OVERHEAD
+            base_offset, batch_length, last_offset_delta = _BOUNDS(chunk, index)
+            size = batch_length + LOG_OVERHEAD
             if size < HEADER_BYTES:
-                raise CorruptRecordsError(f"{file.path}: batch length {batch.batch_length} at position {position}")
+                raise CorruptRecordsError(f"{file.path}: batch length {batch_length} at position {position}")
+            if base_offset + last_offset_delta < offset and size <= left_bytes:
+                position += size
+                continue
+            header = BatchHeader._make(HEADER.unpack_from(chunk, index))
         else:
             header = _header_at(chunk, index, position, left_bytes, file)
             if header is None:

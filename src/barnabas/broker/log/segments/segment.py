@@ -426,7 +426,7 @@ class Segment:
             NotCachedError: `cached` is given, and the disk would have to be asked.
         """
         file = self._readable(cached)
-        for position, header in read_headers(file, self._offset_index.lookup(offset), self.size):
+        for position, header in read_headers(file, self._offset_index.lookup(offset), self.size, offset):
             if header.last_offset >= offset:
                 return position, header
         return None
