@@ -14,8 +14,9 @@ _HEAD = """# The protocol
 This page is generated from `schemas/` and the broker's handlers by `scripts/generate`.
 
 `barnabas.wire.protocol` reads and writes every message below in every version of the column *versions*: those of Kafka
-2.7, and no other. *served* is what a broker offers to clients: its answer to `ApiVersions`. What is *private* is Barnabas's own, and `ApiVersions` does not name it: a client that knows of it asks, and
-Kafka closes the connection. *flexible* is the first version with tagged fields (KIP-482).
+2.7, and no other. *served* is what a broker offers to clients: its answer to `ApiVersions`. What is *private* is
+Barnabas's own, and `ApiVersions` does not name it: a client that knows of it asks, and Kafka closes the connection.
+*flexible* is the first version with tagged fields (KIP-482).
 
 A request other than Produce that holds more than 100,000 array elements is refused, and so is a count that cannot fit
 into the bytes that are left.
