@@ -6,16 +6,12 @@ Source: src/barnabas/cli.
 """
 
 import argparse
-import inspect
 from collections.abc import Iterator
 from pathlib import Path
 
-import typer
-
 from barnabas.broker.server.main import parser
-from barnabas.cli.app import application
-from barnabas.cli.commands import COMMANDS, SUBCOMMANDS
-from barnabas.cli.dispatch import FUNCTIONS, module_of
+from barnabas.cli.commands import COMMANDS, SUBCOMMANDS, find_command, module_of
+from barnabas.cli.parser import parameters
 from barnabas.pipeline.commands.main import parser as pipeline_parser
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs/cli.md"
@@ -35,8 +31,8 @@ All but `perf` and `mirror` work after a plain install and with any Kafka cluste
 | --- | --- |
 """
 
-_HELP = {name: str(module_of(name).HELP) for name in FUNCTIONS}
-_GROUPS = {name: module_of(name) for name in SUBCOMMANDS}
+# Commands that have parsers of their own.
+_OTHERS = ("broker", "pipeline")
 
 # Examples that tests/docs cannot run in an empty directory.
 _RUN_ELSEWHERE = {
@@ -67,14 +63,13 @@ def _document() -> str:
         f"| [`barnabas {name}`](#barnabas-{name.replace(' ', '-')}) | {text} |\n" for name, text in COMMANDS.items()
     ]
     parts += _broker()
-    commands = getattr(typer.main.get_command(application(COMMANDS)), "commands")  # noqa: B009  # of a group, which typer does not export
-    for name in _HELP:
-        parts += _command(f"barnabas {name}", _HELP[name], commands[name].params)
-    for group, module in _GROUPS.items():
-        text = getattr(module, "HELP", None) or inspect.getdoc(module) or ""
-        parts.append(f"\n## barnabas {group}\n\n{COMMANDS[group]}\n{_paragraphs(text)}\n")
-        for name, command in commands[group].commands.items():
-            parts += _command(f"barnabas {group} {name}", command.help, command.params, level="###")
+    for name in COMMANDS:
+        if name not in SUBCOMMANDS and name not in _OTHERS:
+            parts += _command(name)
+    for group, names in SUBCOMMANDS.items():
+        parts.append(f"\n## barnabas {group}\n\n{COMMANDS[group]}\n{_paragraphs(module_of(group).HELP)}\n")
+        for name in names:
+            parts += _command(group, name)
     parts += _pipeline()
     return "".join(parts)
 
@@ -96,7 +91,7 @@ def _sentence(text: str) -> str:
 
 
 def _paragraphs(text: str) -> str:
-    """All but the first paragraph of a docstring."""
+    """All but the first paragraph of a help text."""
     return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n")[1:])
 
 
@@ -123,8 +118,10 @@ def _arguments(options: argparse.ArgumentParser) -> Iterator[str]:
             yield _row(str(action.metavar or action.dest.upper()), text)
 
 
-def _command(title: str, text: str, params: list[typer.models.ParameterInfo], level: str = "##") -> Iterator[str]:
-    yield f"\n{level} {title}\n\n"
+def _command(name: str, below: str = "") -> Iterator[str]:
+    title = f"barnabas {name} {below}".strip()
+    function, text = find_command(name, below)
+    yield f"\n{'###' if below else '##'} {title}\n\n"
     paragraphs, _, examples = text.strip().replace("Example:", "Examples:").partition("Examples:")
     yield f"{paragraphs.strip()}\n\n"
     if examples:
@@ -133,15 +130,8 @@ def _command(title: str, text: str, params: list[typer.models.ParameterInfo], le
             yield f"<!-- run by {_RUN_ELSEWHERE[title]} -->\n\n"
         yield f"```console\n{lines}\n```\n\n"
     yield "| option | meaning |\n| --- | --- |\n"
-    for param in params:
-        metavar = (getattr(param, "metavar", None) or "").strip()
-        help_text = str(getattr(param, "help", ""))
-        default = getattr(param, "default", None)
-        if default not in (None, False, "") and "default" not in help_text:
-            help_text += f" Default: `{default}`."
-        if getattr(param, "required", False):
-            help_text += " Required."
-        yield _row(f"{getattr(param, 'opts')[0]} {metavar}".strip(), help_text)  # noqa: B009
+    for each in parameters(function):
+        yield _row(each.shown_name, each.shown_help("Default: `{}`."))
 
 
 def _row(option: str, text: str) -> str:

@@ -3,13 +3,11 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from barnabas.cli.migration.adoption import AdoptionPlan
 from barnabas.cli.migration.apply import adopt as carry_out
 from barnabas.cli.migration.apply import plan_to_adopt
 from barnabas.cli.moving import AsJson, Execute, LogDirectories, finding_as_dict, print_findings, resolved, run_quietly
-from barnabas.cli.options import flag, paragraphs
+from barnabas.cli.options import Option, flag, paragraphs
 from barnabas.cli.output import note, print_json, print_table, say
 from barnabas.core.clock import SystemClock
 
@@ -39,7 +37,7 @@ def adopt(
     directories: LogDirectories,
     zookeeper: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--zookeeper",
             metavar="HOST:PORT/CHROOT",
             help="The broker's zookeeper.connect, to read the cluster's state.",
@@ -50,7 +48,7 @@ def adopt(
     ] = False,
     kafka_version: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--kafka-version",
             metavar="VERSION",
             help="The Kafka that must be able to take the directories back; otherwise the oldest that can have "

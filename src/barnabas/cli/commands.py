@@ -3,6 +3,9 @@
 One of two words stands beside a command that does without commands below it.
 """
 
+from collections.abc import Callable
+from importlib import import_module
+from types import ModuleType
 from typing import Final
 
 COMMANDS: Final = {
@@ -39,3 +42,22 @@ SUBCOMMANDS: Final = {
     "log": ("dump", "verify", "stats"),
     "registry": ("ls", "get", "set", "delete", "watch", "export", "import"),
 }
+
+
+def module_of(name: str) -> ModuleType:
+    """Return the module of a command, which is named as it is."""
+    return import_module(f"barnabas.cli.{name.replace(' ', '_').replace('-', '_')}")
+
+
+def find_command(name: str, below: str = "") -> tuple[Callable[..., int | None], str]:
+    """Return a command's function and help.
+
+    Args:
+        name: A key of COMMANDS.
+        below: One of its SUBCOMMANDS where it has some.
+    """
+    module = module_of(name)
+    if below:
+        function, text = module.SUBCOMMANDS[below]
+        return function, text
+    return getattr(module, module.__name__.rpartition(".")[2]), module.HELP

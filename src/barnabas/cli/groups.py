@@ -68,11 +68,14 @@ def groups(
     all_groups: Annotated[bool, flag("--all-groups", "All groups instead of --group.")] = False,
     offsets: Annotated[bool, flag("--offsets", "With --describe: offsets and lag (the default).")] = False,
     members: Annotated[bool, flag("--members", "With --describe: members and what they are assigned.")] = False,
-    state: Annotated[bool, flag("--state", "With --describe or --list: the group's state.")] = False,
-    in_state: Annotated[
+    state: Annotated[
         str | None,
         Option(
-            "--in-state", metavar="STATE,...", help="With --list: groups in these states alone (as --state STATE,...)."
+            "--state",
+            "--in-state",
+            nargs="?",
+            metavar="STATE,...",
+            help="With --describe or --list: the group's state; with --list and states, groups in these alone.",
         ),
     ] = None,
     verbose: Annotated[bool, flag("--verbose", "With --describe --members: what each member is assigned.")] = False,
@@ -137,7 +140,7 @@ def groups(
         raise BarnabasError(f"say what to do: one of {', '.join(chosen)}")
     if not list_ and bool(group) == all_groups:
         raise BarnabasError("say which groups: --group NAME, or --all-groups")
-    if offsets + members + state > 1:
+    if offsets + members + (state is not None) > 1:
         raise BarnabasError("--offsets, --members and --state exclude each other")
     target = Reset(to_offset, to_earliest, to_latest, to_current, shift_by, to_datetime, by_duration, from_file)
     if target.count() != reset:
@@ -151,18 +154,18 @@ def groups(
         raise BarnabasError("--delete-offsets needs --group NAME: --all-groups would be too much")
     if dry_run and execute:
         raise BarnabasError("--dry-run and --execute exclude each other")
-    states = _states(in_state, list_)
+    states = _states(state, list_)
     if states and zookeeper is not None:
         raise BarnabasError("--state of --list takes no states with --zookeeper")
     settings = client_settings("barnabas-groups", command_config, timeout)
 
-    what = "members" if members else "state" if state else "offsets"
+    what = "members" if members else "offsets" if state is None else "state"
     named = list(dict.fromkeys(group or []))
 
     async def work() -> None:
         async with connect(bootstrap_server, settings, Admin) as admin:
             if list_:
-                await list_groups(admin, states, state or bool(states), as_json)
+                await list_groups(admin, states, state is not None, as_json)
             elif describe:
                 names = await _consumer_groups(admin) if all_groups else named
                 await describe_groups(admin, names, what, verbose, as_json)
@@ -176,7 +179,7 @@ def groups(
         async with old.zookeeper_admin(zookeeper, brokers, settings) as admin:
             names = await admin.names() if all_groups else named
             if list_:
-                await old.list_zookeeper_groups(admin, state, as_json)
+                await old.list_zookeeper_groups(admin, state is not None, as_json)
             elif describe:
                 await old.describe_zookeeper_groups(admin, names, what, as_json)
             else:
@@ -194,22 +197,9 @@ def groups(
     run_async(work() if zookeeper is None else work_in_zookeeper(zookeeper))
 
 
-def spread_lists(arguments: Sequence[str]) -> list[str]:
-    """Let --state have a value, as Kafka's may: `--list --state Empty,Dead`."""
-    spread: list[str] = []
-    for argument in arguments:
-        if argument.startswith("--state="):
-            spread += ["--state", "--in-state", argument.removeprefix("--state=")]
-            continue
-        if spread and spread[-1] == "--state" and not argument.startswith("-"):
-            spread.append("--in-state")
-        spread.append(argument)
-    return spread
-
-
 def _states(text: str | None, is_listing: bool) -> list[str]:
     """Read states, however they are capitalised. Raises BarnabasError."""
-    if text is None:
+    if not text:
         return []
     if not is_listing:
         raise BarnabasError(f"--state {text}: states go with --list")

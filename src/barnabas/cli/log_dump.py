@@ -4,14 +4,12 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from barnabas.cli.inspection import decoders
 from barnabas.cli.inspection.decoders import DECODER_CLASSES, DEFAULT_DECODER, RecordDecoder
 from barnabas.cli.inspection.dump import DEFAULT_MAX_MESSAGE_BYTES, DumpOptions, LogDump
 from barnabas.cli.inspection.log_listing import DUMPED_SUFFIXES
 from barnabas.cli.log_files import quiet_unless, refuse_others, total_bytes
-from barnabas.cli.options import flag, paragraphs
+from barnabas.cli.options import Option, flag, paragraphs
 from barnabas.cli.output import note, print_data
 from barnabas.core.errors import BarnabasError
 
@@ -31,8 +29,8 @@ Examples:
 
 
 def dump(
-    paths: Annotated[list[Path] | None, typer.Argument(metavar="FILE|DIRECTORY...", help="What to print.")] = None,
-    files: Annotated[str, typer.Option("--files", metavar="FILE,...", help="The same, separated by commas.")] = "",
+    paths: Annotated[list[Path] | None, Option(metavar="FILE|DIRECTORY...", help="What to print.")] = None,
+    files: Annotated[str, Option("--files", metavar="FILE,...", help="The same, separated by commas.")] = "",
     print_data_log: Annotated[
         bool, flag("--print-data-log", "Print keys and values; any decoder option does so, too.")
     ] = False,
@@ -52,14 +50,14 @@ def dump(
     ] = False,
     key_decoder_class: Annotated[
         str | None,
-        typer.Option("--key-decoder-class", metavar="CLASS", help=f"One of {', '.join(DECODER_CLASSES)}."),
+        Option("--key-decoder-class", metavar="CLASS", help=f"One of {', '.join(DECODER_CLASSES)}."),
     ] = None,
     value_decoder_class: Annotated[
-        str | None, typer.Option("--value-decoder-class", metavar="CLASS", help="As for keys.")
+        str | None, Option("--value-decoder-class", metavar="CLASS", help="As for keys.")
     ] = None,
     max_message_size: Annotated[
         int,
-        typer.Option("--max-message-size", min=1, metavar="BYTES", help="The largest batch an index may point to."),
+        Option("--max-message-size", min=1, metavar="BYTES", help="The largest batch an index may point to."),
     ] = DEFAULT_MAX_MESSAGE_BYTES,
 ) -> int:
     chosen = _files([*(Path(name) for name in files.split(",") if name), *(paths or [])])

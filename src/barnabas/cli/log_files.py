@@ -5,11 +5,9 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from barnabas.broker.log.file_names import LOG_SUFFIX
 from barnabas.cli.inspection.log_listing import is_data_directory, is_log, list_directory
-from barnabas.cli.options import flag
+from barnabas.cli.options import Option, flag
 from barnabas.cli.output import Bar, progress
 from barnabas.core.config.broker import SINGLE_BROKER_PROPERTIES
 from barnabas.core.errors import BarnabasError
@@ -22,12 +20,10 @@ _SHOW_EVERY_BYTES = 1024 * 1024
 
 Directories = Annotated[
     list[Path] | None,
-    typer.Argument(
-        metavar="DIRECTORY...", help="Data directories, or directories of single logs (default: barnabas-data)."
-    ),
+    Option(metavar="DIRECTORY...", help="Data directories, or directories of single logs (default: barnabas-data)."),
 ]
 Topic = Annotated[
-    str | None, typer.Option("--topic", metavar="NAME", help="Only these topics: a name, or a regular expression.")
+    str | None, Option("--topic", metavar="NAME", help="Only these topics: a name, or a regular expression.")
 ]
 HeadersOnly = Annotated[
     bool, flag("--headers-only", "Read the batches' headers alone, which is faster: no record is unpacked.")

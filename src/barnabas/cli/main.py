@@ -6,9 +6,16 @@ Exit codes: 0 done (Ctrl-C and SIGTERM count as that where there is an end to wa
 import os
 import sys
 from collections.abc import Sequence
+from typing import Final
 
 from barnabas.cli.commands import COMMANDS, SUBCOMMANDS
 from barnabas.core.standard_streams import open_standard_streams
+
+_OPTIONS: Final = {
+    "--version": "Print the version.",
+    "--install-completion": "Have the shell complete commands and options.",
+    "--show-completion": "Print what --install-completion would install.",
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -44,6 +51,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _dispatch(program: str, arguments: list[str]) -> int:
+    if (line := os.environ.get("_BARNABAS_COMPLETE")) is not None:
+        from barnabas.cli.completion import print_candidates
+
+        print_candidates(line)
+        return 0
     if arguments[:1] == ["broker"]:
         from barnabas.cli.broker import run_broker
 
@@ -61,7 +73,10 @@ def _dispatch(program: str, arguments: list[str]) -> int:
         print(version_line())
         return 0
     if arguments and not arguments[0].startswith("-") and arguments[0] not in COMMANDS:
-        return fail("barnabas", f"no such command: {arguments[0]}; {_suggestion(arguments[0])}")
+        from barnabas.cli.parser import did_you_mean
+
+        suggestion = did_you_mean(arguments[0], COMMANDS) or f"; there are {', '.join(COMMANDS)}"
+        return fail("barnabas", f"no such command: {arguments[0]}{suggestion}")
     return _run(program, arguments)
 
 
@@ -71,13 +86,6 @@ def fail(program: str, message: str) -> int:
 
     print(on_one_line(f"{program}: {' '.join(message.split())}"), file=sys.stderr)
     return 1
-
-
-def _suggestion(name: str) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, COMMANDS, n=1)
-    return f"did you mean {near[0]}?" if near else f"there are {', '.join(COMMANDS)}"
 
 
 def _give_up_output() -> None:
@@ -90,21 +98,61 @@ def _give_up_output() -> None:
 
 
 def _run(program: str, arguments: list[str]) -> int:
-    from barnabas.cli.dispatch import CliUsageError, run_plainly, spread
+    from barnabas.cli.parser import CliUsageError
     from barnabas.core.errors import BarnabasError
 
     try:
-        if run_plainly(spread(arguments)):
-            return 0
-        from barnabas.cli.app import run_app
-
-        return run_app(arguments)
+        return _run_command(arguments)
     except CliUsageError as error:
         return fail(program, f"{error} ({program} --help shows all options)")
     except BarnabasError as error:
         from barnabas.cli.hints import explain
 
         return fail(program, explain(error))
+
+
+def _run_command(arguments: Sequence[str]) -> int:
+    """Run a command, or show help.
+
+    Raises:
+        CliUsageError: The options cannot be.
+        BarnabasError: What the command met.
+    """
+    from barnabas.cli.commands import find_command, module_of
+    from barnabas.cli.parser import HELP_OPTIONS, CliUsageError, did_you_mean, read_options, show_commands
+
+    name, *rest = arguments or ["--help"]
+    if name.startswith("-"):
+        return _run_option(name, rest)
+    below = ""
+    if name in SUBCOMMANDS:
+        below, *rest = rest or ["--help"]
+        if below in HELP_OPTIONS:
+            module = module_of(name)
+            lines = {each: text.partition("\n")[0] for each, (_, text) in module.SUBCOMMANDS.items()}
+            show_commands(f"{name} ", module.HELP, lines)
+            return 0
+        if below not in SUBCOMMANDS[name]:
+            what = f"option: {below}" if below.startswith("-") else f"command '{below}'"
+            raise CliUsageError(f"No such {what}{did_you_mean(below, SUBCOMMANDS[name])}")
+    function, text = find_command(name, below)
+    options = read_options(f"{name} {below}".rstrip(), text, function, rest)
+    return 0 if options is None else function(**options) or 0
+
+
+def _run_option(name: str, rest: Sequence[str]) -> int:
+    """Do what is asked for without a command. Raises BarnabasError."""
+    from barnabas.cli.parser import HELP_OPTIONS, CliUsageError, show_commands
+
+    if name in HELP_OPTIONS:
+        show_commands("", "A Kafka-compatible broker, and tools for any Kafka cluster.", COMMANDS, _OPTIONS)
+    elif name in _OPTIONS:
+        from barnabas.cli.completion import install_completion, show_completion
+
+        (install_completion if name == "--install-completion" else show_completion)(rest[0] if rest else "")
+    else:
+        raise CliUsageError(f"No such option: {name}")
+    return 0
 
 
 def _program(arguments: Sequence[str]) -> str:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Final
 
 from barnabas.cli.options import Option, flag, paragraphs, run_async, stop_on_signals
@@ -33,7 +33,6 @@ Examples:
 
 _LOOK_S: Final = 0.2
 _MISSING: Final = "this needs librdkafka: pip install 'barnabas[clients]'"
-_OF_SEVERAL: Final = ("--consumer-config", "--consumer.config")
 
 
 def mirror(
@@ -42,6 +41,7 @@ def mirror(
         Option(
             "--consumer-config",
             "--consumer.config",
+            nargs="+",
             metavar="FILE...",
             help="A properties file of a source cluster: how its group reads; may be repeated.",
         ),
@@ -111,19 +111,6 @@ def mirror(
     # What ZooKeeper's client logs of its attempts to connect is not shown.
     logging.getLogger("barnabas.wire.registry").setLevel(logging.CRITICAL)
     run_async(_run(Mirror(plan), plan))
-
-
-def spread_lists(arguments: Sequence[str]) -> list[str]:
-    """Let --consumer-config have several values: `--consumer-config west north`."""
-    spread: list[str] = []
-    taking = ""
-    for argument in arguments:
-        if argument.startswith("-"):
-            taking = argument if argument in _OF_SEVERAL else ""
-        elif taking and spread[-1] != taking:
-            spread.append(taking)
-        spread.append(argument)
-    return spread
 
 
 def _read(path: str, settings: "Callable[[Mapping[str, str]], ReadSettings]") -> "Options":

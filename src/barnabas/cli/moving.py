@@ -5,10 +5,8 @@ from collections.abc import Coroutine, Iterable
 from pathlib import Path
 from typing import Annotated, TypeVar
 
-import typer
-
 from barnabas.cli.migration.findings import Finding, in_order
-from barnabas.cli.options import AsJson, flag, run_async
+from barnabas.cli.options import AsJson, Option, flag, run_async
 from barnabas.cli.output import say
 
 __all__ = ["AsJson", "Execute", "LogDirectories", "finding_as_dict", "print_findings", "resolved", "run_quietly"]
@@ -16,7 +14,7 @@ __all__ = ["AsJson", "Execute", "LogDirectories", "finding_as_dict", "print_find
 T = TypeVar("T")
 
 LogDirectories = Annotated[
-    list[Path], typer.Argument(metavar="DIRECTORY...", help="All directories of the broker's log.dirs, in their order.")
+    list[Path], Option(metavar="DIRECTORY...", help="All directories of the broker's log.dirs, in their order.")
 ]
 Execute = Annotated[bool, flag("--execute", "Do it; without this nothing is changed.")]
 

@@ -3,7 +3,7 @@
 import asyncio
 import signal
 from collections.abc import Coroutine, Iterable
-from typing import Annotated, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from barnabas.core.errors import BarnabasError
 
@@ -16,27 +16,30 @@ class Option:
     """What a command's parameter is annotated with: how it is typed, and what it is for.
 
     Attributes:
-        names: `--name`, and shorter ones.
+        names: `--name`, and shorter ones; none of an argument that is told by its place.
         metavar: What stands for the value in help; None: there is none, it is a flag.
         help: A sentence.
         min, max: Bounds of a number.
+        nargs: "+" where several values may follow, "?" where none or one does.
     """
 
-    __slots__ = ("help", "max", "metavar", "min", "names")
+    __slots__ = ("help", "max", "metavar", "min", "names", "nargs")
 
     def __init__(
         self,
         *names: str,
-        help: str,  # as typer calls it
+        help: str,
         metavar: str | None = None,
         min: int | None = None,
         max: int | None = None,
+        nargs: Literal["+", "?"] | None = None,
     ) -> None:
         self.names = names
         self.metavar = metavar
         self.help = help
         self.min = min
         self.max = max
+        self.nargs = nargs
 
 
 def flag(name: str, text: str) -> Option:

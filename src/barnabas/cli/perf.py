@@ -8,13 +8,19 @@ from array import array
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
-import typer
-
-from barnabas.cli.options import DEFAULT_SERVER, AsJson, BootstrapServer, flag, paragraphs, parse_pairs, run_async
+from barnabas.cli.options import (
+    DEFAULT_SERVER,
+    AsJson,
+    BootstrapServer,
+    Option,
+    flag,
+    paragraphs,
+    parse_pairs,
+    run_async,
+)
 from barnabas.cli.output import Bar, print_json, progress, say
-from barnabas.cli.typer_options import for_typer
 from barnabas.clients import Pool
 from barnabas.clients.admin import retry
 from barnabas.core.error_code import ErrorCode
@@ -23,15 +29,18 @@ from barnabas.core.errors import BarnabasError
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, KafkaError, Message, Producer
 
-app = typer.Typer(rich_markup_mode="rich")
-
 _MEGABYTE = 1024 * 1024
 _REPORT_INTERVAL_S = 5.0
 _SAMPLE_LIMIT = 500_000
 _TOPIC_TIMEOUT_MS = 10_000
-_LISTS = ("--producer-props",)
 _MISSING = "perf needs librdkafka: pip install 'barnabas[clients]'"
 
+HELP = paragraphs(
+    """Measure how fast records are produced and consumed.
+
+What is printed has the form of kafka-producer-perf-test and kafka-consumer-perf-test.
+"""
+)
 PRODUCE_HELP = paragraphs(
     """Send records as fast as they go, or at a given rate, and print throughput and latency.
 
@@ -50,51 +59,31 @@ Example:
 )
 
 
-def spread_lists(arguments: Sequence[str]) -> list[str]:
-    """Let options take several values as Kafka's do: `--producer-props a=1 b=2`."""
-    spread: list[str] = []
-    option = ""
-    for argument in arguments:
-        if argument.startswith("-"):
-            option = argument if argument in _LISTS else ""
-        elif option and spread[-1] != option:
-            spread.append(option)
-        spread.append(argument)
-    return spread
-
-
-@app.callback(invoke_without_command=True)
-def perf(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
-
-
-@app.command("produce", help=PRODUCE_HELP)
-@for_typer
 def perf_produce(
-    topic: Annotated[str, typer.Option("--topic", metavar="NAME", help="Where the records go.")],
-    num_records: Annotated[int, typer.Option("--num-records", min=1, metavar="N", help="How many records to send.")],
+    topic: Annotated[str, Option("--topic", metavar="NAME", help="Where the records go.")],
+    num_records: Annotated[int, Option("--num-records", min=1, metavar="N", help="How many records to send.")],
     record_size: Annotated[
-        int | None, typer.Option("--record-size", min=1, max=10**9, metavar="BYTES", help="How large each record is.")
+        int | None, Option("--record-size", min=1, max=10**9, metavar="BYTES", help="How large each record is.")
     ] = None,
     payload_file: Annotated[
         Path | None,
-        typer.Option("--payload-file", metavar="FILE", help="Take the records from this file's lines instead."),
+        Option("--payload-file", metavar="FILE", help="Take the records from this file's lines instead."),
     ] = None,
     payload_delimiter: Annotated[
-        str, typer.Option("--payload-delimiter", metavar="TEXT", help="What divides the records of --payload-file.")
+        str, Option("--payload-delimiter", metavar="TEXT", help="What divides the records of --payload-file.")
     ] = "\\n",
-    throughput: Annotated[
-        float, typer.Option("--throughput", metavar="N", help="Records per second; -1 for no limit.")
-    ] = -1,
+    throughput: Annotated[float, Option("--throughput", metavar="N", help="Records per second; -1 for no limit.")] = -1,
     producer_props: Annotated[
         list[str] | None,
-        typer.Option(
-            "--producer-props", metavar="NAME=VALUE", help="Settings of librdkafka, for example acks=all linger.ms=5."
+        Option(
+            "--producer-props",
+            nargs="+",
+            metavar="NAME=VALUE",
+            help="Settings of librdkafka, for example acks=all linger.ms=5.",
         ),
     ] = None,
     producer_config: Annotated[
-        Path | None, typer.Option("--producer.config", metavar="FILE", help="A properties file of such settings.")
+        Path | None, Option("--producer.config", metavar="FILE", help="A properties file of such settings.")
     ] = None,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
     as_json: AsJson = False,
@@ -241,28 +230,26 @@ def _wait_until(producer: "Producer", moment: float) -> None:
         producer.poll(min(left, 0.1))
 
 
-@app.command("consume", help=CONSUME_HELP)
-@for_typer
 def perf_consume(
-    topic: Annotated[str, typer.Option("--topic", metavar="NAME", help="The topic to read.")],
-    messages: Annotated[int, typer.Option("--messages", min=1, metavar="N", help="How many records to read.")],
+    topic: Annotated[str, Option("--topic", metavar="NAME", help="The topic to read.")],
+    messages: Annotated[int, Option("--messages", min=1, metavar="N", help="How many records to read.")],
     group: Annotated[
-        str | None, typer.Option("--group", metavar="NAME", help="The consumer group (default: one of its own).")
+        str | None, Option("--group", metavar="NAME", help="The consumer group (default: one of its own).")
     ] = None,
     fetch_size: Annotated[
-        int, typer.Option("--fetch-size", min=1, metavar="BYTES", help="How much one partition may answer at a time.")
+        int, Option("--fetch-size", min=1, metavar="BYTES", help="How much one partition may answer at a time.")
     ] = _MEGABYTE,
     from_latest: Annotated[bool, flag("--from-latest", "Begin at the end where nothing was committed.")] = False,
     timeout: Annotated[
-        int, typer.Option("--timeout", min=1, metavar="MS", help="End when no record came for so long.")
+        int, Option("--timeout", min=1, metavar="MS", help="End when no record came for so long.")
     ] = 10_000,
     consumer_config: Annotated[
         Path | None,
-        typer.Option("--consumer.config", metavar="FILE", help="A properties file of librdkafka's settings."),
+        Option("--consumer.config", metavar="FILE", help="A properties file of librdkafka's settings."),
     ] = None,
     show_detailed_stats: Annotated[bool, flag("--show-detailed-stats", "A line for each reporting interval.")] = False,
     reporting_interval: Annotated[
-        int, typer.Option("--reporting-interval", min=1, metavar="MS", help="How often --show-detailed-stats prints.")
+        int, Option("--reporting-interval", min=1, metavar="MS", help="How often --show-detailed-stats prints.")
     ] = 5_000,
     hide_header: Annotated[bool, flag("--hide-header", "No line with the columns' names.")] = False,
     bootstrap_server: BootstrapServer = DEFAULT_SERVER,
@@ -458,3 +445,6 @@ async def _require_topic(settings: Mapping[str, str], topic: str, *, is_created:
             _TOPIC_TIMEOUT_MS,
             () if is_created else (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,),
         )
+
+
+SUBCOMMANDS: Final = {"produce": (perf_produce, PRODUCE_HELP), "consume": (perf_consume, CONSUME_HELP)}

@@ -6,13 +6,11 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Annotated, Final, TypeVar
 
-import typer
-
 from barnabas.cli.migration.held_registry import opened
 from barnabas.cli.migration.transfer import decode_document, document_of, encode_document, operations, write
 from barnabas.cli.migration.tree_copy import TreeCopy, read_tree
 from barnabas.cli.moving import run_quietly
-from barnabas.cli.options import AsJson, flag, paragraphs
+from barnabas.cli.options import AsJson, Option, flag, paragraphs
 from barnabas.cli.output import note, print_data, print_json, say
 from barnabas.core.errors import BarnabasError
 from barnabas.wire.registry import paths
@@ -105,15 +103,15 @@ Example:
 """
 )
 
-_Path = Annotated[str, typer.Argument(metavar="PATH", help="The node, such as /brokers/topics.")]
+_Path = Annotated[str, Option(metavar="PATH", help="The node, such as /brokers/topics.")]
 _LogDir = Annotated[
-    Path | None, typer.Option("--log-dir", metavar="DIRECTORY", help="The data directory of a broker that is stopped.")
+    Path | None, Option("--log-dir", metavar="DIRECTORY", help="The data directory of a broker that is stopped.")
 ]
 _ZooKeeper = Annotated[
-    str | None, typer.Option("--zookeeper", metavar="HOST:PORT/CHROOT", help="A ZooKeeper, as in zookeeper.connect.")
+    str | None, Option("--zookeeper", metavar="HOST:PORT/CHROOT", help="A ZooKeeper, as in zookeeper.connect.")
 ]
 _Version = Annotated[
-    int, typer.Option("--version", metavar="N", help="Only if the node has this version; -1: whatever it has.")
+    int, Option("--version", metavar="N", help="Only if the node has this version; -1: whatever it has.")
 ]
 
 
@@ -155,7 +153,7 @@ def get(
 
 def set_(
     path: _Path,
-    data: Annotated[str, typer.Argument(metavar="DATA", help="What it is to hold.")],
+    data: Annotated[str, Option(metavar="DATA", help="What it is to hold.")],
     log_dir: _LogDir = None,
     zookeeper: _ZooKeeper = None,
     version: _Version = ANY_VERSION,
@@ -197,7 +195,7 @@ def watch(path: _Path, zookeeper: _ZooKeeper = None, as_json: AsJson = False) ->
 
 
 def export(
-    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="Where to; without it, standard output.")] = None,
+    file: Annotated[Path | None, Option(metavar="FILE", help="Where to; without it, standard output.")] = None,
     log_dir: _LogDir = None,
     zookeeper: _ZooKeeper = None,
 ) -> None:
@@ -219,9 +217,7 @@ def export(
 
 
 def import_(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="What `barnabas registry export` wrote; -: standard input.")
-    ],
+    file: Annotated[Path, Option(metavar="FILE", help="What `barnabas registry export` wrote; -: standard input.")],
     log_dir: _LogDir = None,
     zookeeper: _ZooKeeper = None,
     overwrite: Annotated[bool, flag("--overwrite", "Replace what differs.")] = False,

@@ -3,13 +3,11 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from barnabas.cli.held_tree import held_as_dict, print_held, print_missing
 from barnabas.cli.migration.apply import RELEASED_REGISTRY_FILE, Released, Told, plan_to_release
 from barnabas.cli.migration.apply import release as carry_out
 from barnabas.cli.moving import AsJson, Execute, LogDirectories, finding_as_dict, print_findings, resolved, run_quietly
-from barnabas.cli.options import paragraphs
+from barnabas.cli.options import Option, paragraphs
 from barnabas.cli.output import note, print_json, print_table, say
 from barnabas.core.clock import SystemClock
 
@@ -37,13 +35,13 @@ def release(
     directories: LogDirectories,
     zookeeper: Annotated[
         str,
-        typer.Option(
+        Option(
             "--zookeeper", metavar="HOST:PORT/CHROOT", help="The zookeeper.connect that Kafka will be started with."
         ),
     ],
     kafka_version: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--kafka-version",
             metavar="VERSION",
             help="The Kafka that will be started; otherwise the one that `barnabas adopt` noted, or 2.7.",
@@ -51,7 +49,7 @@ def release(
     ] = None,
     cluster_id: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--cluster-id",
             metavar="ID",
             help="Whose the tree is, where `barnabas adopt` without --zookeeper had to make up a cluster id.",

@@ -7,7 +7,7 @@ from barnabas.cli.consume import _Writer
 from barnabas.cli.groups_reset import parse_duration
 from barnabas.cli.hints import explain
 from barnabas.cli.output import print_table
-from barnabas.cli.perf import percentile, spread_lists
+from barnabas.cli.perf import percentile
 from barnabas.cli.produce import _LineReader
 from barnabas.cli.topics import name_matcher
 from barnabas.core.error_code import ErrorCode
@@ -100,14 +100,6 @@ def test_durations(text, seconds):
 def test_what_is_no_duration(text):
     with pytest.raises(BarnabasError, match="write it as P1DT2H30M"):
         parse_duration(text)
-
-
-def test_options_with_several_values_are_spread():
-    given = ["perf", "produce", "--producer-props", "a=1", "b=2", "--topic", "t"]
-    assert spread_lists(given) == [
-        "perf", "produce", "--producer-props", "a=1", "--producer-props", "b=2", "--topic", "t",
-    ]  # fmt: skip
-    assert spread_lists(["topics", "--list"]) == ["topics", "--list"]
 
 
 def test_percentiles_are_picked_as_kafkas_tools_do():

@@ -1,7 +1,7 @@
 """The broker's own command line: options, logging, exit codes.
 
-Kept apart from the rest of the command line because it must start in a fraction of a second: it imports neither typer
-nor rich. `barnabas broker` and `python -m barnabas.broker.server.main` both end here.
+Kept apart from the rest of the command line because it must start in a fraction of a second. `barnabas broker` and
+`python -m barnabas.broker.server.main` both end here.
 
 Exit codes: 0 after SIGTERM or Ctrl-C, 1 with one line on stderr where an option is wrong or the broker can't start or
 go on.
