@@ -151,111 +151,24 @@ class Node:
         self._open_observation()
         # First: a port in use must not cost a recovery.
         self._listeners.bind()
-        logs = self._logs = LogManager(
-            self.config,
-            self._clock,
-            self._timers,
-            self._executors.log,
-            lambda topic_partition: self._topic_settings.of(topic_partition.topic),
-            self._on_storage_failure,
-            files=self._env.files,
-            recovery_executor=self._executors.new_recovery,
-            cleaner_executor=self._executors.cleaner,
-            closing_executor=self._executors.closing,
-            dice=self._env.dice,
-            new_stop_signal=self._env.new_stop_signal,
-            on_loop=self.watchdog.note,
-            read_coordinated=coordinated_transactions,
-        )
+        logs = self._logs = self._new_logs()
         await logs.lock()
         session = await open_registry(self._env, self.config, logs, self._executors.registry)
         registry = self._registry = PatientRegistry(session, self._timers)
         self._open_registry_listeners(session)
-        self.cluster_id = await bootstrap.bootstrap(registry, self._env.dice)
-        await self._write_what_kafka_reads(registry)
-        self.broker_id = self.config.broker_id = await self._choose_broker_id(registry, logs)
-        view = self._view = ClusterView(self.cluster_id)
-        configs = self._configs = ConfigWatcher(registry, self._clock, self._timers, self._spawner)
-        configs.subscribe(paths.TOPICS, self._on_topic_config)
-        configs.subscribe(paths.BROKERS, self._on_broker_config)
-        configs.subscribe(paths.USERS, self.logins.users.on_user_config)
-        live = self._live = self._new_live_config()
-        self._quota_upkeep.start(configs, live, self.config)
-        await configs.start()
-        live.is_serving = True
+        await self._identify(registry, logs)
+        await self._follow_settings(registry)
         # Before logs are recovered: keys that can't be used must not cost that.
         self._listeners.prepare()
-        self.state = BrokerState.RECOVERING
-        await logs.load(self.cluster_id, self.broker_id)
-        self._executors.close_recovery()
-        replicas = self._replicas = ReplicaManager(
-            self.broker_id,
-            logs,
-            self._fetches,
-            self._topic_settings.of,
-            self._executors.append,
-            self._env.loop.call_soon,
-        )
-        logs.watch_high_watermarks(replicas.high_watermarks)
-        groups = self._groups = GroupCoordinator(
-            self.config,
-            self._clock,
-            self._timers,
-            self._executors.log,
-            replicas,
-            view,
-            self._env.dice,
-            self._most_bytes,
-        )
-        groups.start()
+        await self._recover(logs)
+        replicas = self._open_replicas(logs)
         producer_ids = ProducerIds(registry, self.broker_id)
-        channels = self._channels = self._new_channels(view)
-        transactions = self._transactions = TransactionCoordinator(
-            self.config,
-            self._clock,
-            self._timers,
-            self._executors.log,
-            replicas,
-            view,
-            channels,
-            producer_ids,
-            self._spawner,
-            self._most_bytes,
-        )
-        transactions.start()
+        groups = self._start_groups(replicas)
+        transactions = self._start_transactions(replicas, producer_ids)
         replicas.on_leadership = self._on_leadership
-        view.on_change(self._on_image)
-        # As they are set in the registry, too.
-        self._listeners.bind()
-        self.address = self._listeners.address
-        registered = self.config.endpoints, self.config.advertised_endpoints
-        membership = self._membership = Membership(
-            registry, self._clock, self._timers, view, self._registration, self.config.zookeeper_session_timeout_ms
-        )
-        await membership.join()
-        if registered != (self.config.endpoints, self.config.advertised_endpoints):
-            self._on_listeners()
-        link = LocalLink(replicas, view, configs, self._spawner)
-        controller = self._controller = Controller(
-            self.broker_id,
-            session,
-            self._clock,
-            self._timers,
-            Sender(self._timers, lambda broker_id: link),
-            self.config.inter_broker_listener,
-            self.config.delete_topic_enable,
-            membership.ensure,
-            membership.admits,
-        )
-        await controller.start()
-
-        def partition_room() -> int:
-            return self._env.limits.most_partitions() - replicas.partition_count
-
-        topics = TopicAdmin(registry, view, controller, self.config, self._timers, self._env.dice, partition_room)
-        # Kafka's default asks for three brokers, and its clients only see that they have to wait.
-        topics.warn_of_too_few_brokers(GROUP_OFFSETS_TOPIC)
-        topics.warn_of_too_few_brokers(TRANSACTION_STATE_TOPIC)
+        membership = await self._join(registry)
+        controller = await self._start_controller(session, replicas, membership)
+        topics = self._new_topic_admin(registry, replicas, controller)
         await self.logins.open(registry, self._spawner, self._executors.log)
         access = await open_access_rules(
             self.config, registry, self._clock, self._timers, self._spawner, self._env.dice
@@ -269,14 +182,14 @@ class Node:
             self._timers,
             self._spawner,
             self._executors.log,
-            view,
+            self._view,
             replicas,
             self._fetches,
             groups,
             transactions,
             topics,
-            PartitionAdmin(registry, view, controller, self._timers, partition_room),
-            LeadershipAdmin(view, controller, self._timers),
+            PartitionAdmin(registry, self._view, controller, self._timers, self._partition_room),
+            LeadershipAdmin(self._view, controller, self._timers),
             ReplicaLogDirs(logs, replicas),
             producer_ids,
             registry,
@@ -286,9 +199,9 @@ class Node:
             Conversions(self._executors.conversion, self._executors.large_conversion, self._env.dice),
             FetchSessions(self.config.max_incremental_fetch_session_cache_slots, self._clock, self._env.dice),
             ColdReads(self._executors.cold_read, self._env.page_cache),
-            ConfigAdmin(registry, view, live, configs, self._env.dice),
+            ConfigAdmin(registry, self._view, self._live, self._configs, self._env.dice),
             acls=access.admin,
-            scram_admin=self.logins.new_scram_admin(registry, configs),
+            scram_admin=self.logins.new_scram_admin(registry, self._configs),
             tokens=self.logins.tokens,
             quotas=self.quotas,
         )
@@ -339,6 +252,141 @@ class Node:
                 self.observation.close()
 
     # --- start, step by step
+
+    def _new_logs(self) -> LogManager:
+        return LogManager(
+            self.config,
+            self._clock,
+            self._timers,
+            self._executors.log,
+            lambda topic_partition: self._topic_settings.of(topic_partition.topic),
+            self._on_storage_failure,
+            files=self._env.files,
+            recovery_executor=self._executors.new_recovery,
+            cleaner_executor=self._executors.cleaner,
+            closing_executor=self._executors.closing,
+            dice=self._env.dice,
+            new_stop_signal=self._env.new_stop_signal,
+            on_loop=self.watchdog.note,
+            read_coordinated=coordinated_transactions,
+        )
+
+    async def _identify(self, registry: Registry, logs: LogManager) -> None:
+        """Learn which cluster this is, which formats it may write, and who this broker is in it."""
+        self.cluster_id = await bootstrap.bootstrap(registry, self._env.dice)
+        await self._write_what_kafka_reads(registry)
+        self.broker_id = self.config.broker_id = await self._choose_broker_id(registry, logs)
+        self._view = ClusterView(self.cluster_id)
+
+    async def _follow_settings(self, registry: Registry) -> None:
+        """Go by the settings in the registry, now and whenever they change."""
+        configs = self._configs = ConfigWatcher(registry, self._clock, self._timers, self._spawner)
+        configs.subscribe(paths.TOPICS, self._on_topic_config)
+        configs.subscribe(paths.BROKERS, self._on_broker_config)
+        configs.subscribe(paths.USERS, self.logins.users.on_user_config)
+        self._live = self._new_live_config()
+        self._quota_upkeep.start(configs, self._live, self.config)
+        await configs.start()
+        self._live.is_serving = True
+
+    async def _recover(self, logs: LogManager) -> None:
+        self.state = BrokerState.RECOVERING
+        await logs.load(self.cluster_id, self.broker_id)
+        self._executors.close_recovery()
+
+    def _open_replicas(self, logs: LogManager) -> ReplicaManager:
+        replicas = self._replicas = ReplicaManager(
+            self.broker_id,
+            logs,
+            self._fetches,
+            self._topic_settings.of,
+            self._executors.append,
+            self._env.loop.call_soon,
+        )
+        logs.watch_high_watermarks(replicas.high_watermarks)
+        return replicas
+
+    def _start_groups(self, replicas: ReplicaManager) -> GroupCoordinator:
+        groups = self._groups = GroupCoordinator(
+            self.config,
+            self._clock,
+            self._timers,
+            self._executors.log,
+            replicas,
+            self._view,
+            self._env.dice,
+            self._most_bytes,
+        )
+        groups.start()
+        return groups
+
+    def _start_transactions(self, replicas: ReplicaManager, producer_ids: ProducerIds) -> TransactionCoordinator:
+        channels = self._channels = self._new_channels(self._view)
+        transactions = self._transactions = TransactionCoordinator(
+            self.config,
+            self._clock,
+            self._timers,
+            self._executors.log,
+            replicas,
+            self._view,
+            channels,
+            producer_ids,
+            self._spawner,
+            self._most_bytes,
+        )
+        transactions.start()
+        return transactions
+
+    async def _join(self, registry: Registry) -> Membership:
+        """Register in the cluster, with the listeners as they are set in the registry."""
+        self._view.on_change(self._on_image)
+        # As they are set in the registry, too.
+        self._listeners.bind()
+        self.address = self._listeners.address
+        registered = self.config.endpoints, self.config.advertised_endpoints
+        membership = self._membership = Membership(
+            registry,
+            self._clock,
+            self._timers,
+            self._view,
+            self._registration,
+            self.config.zookeeper_session_timeout_ms,
+        )
+        await membership.join()
+        if registered != (self.config.endpoints, self.config.advertised_endpoints):
+            self._on_listeners()
+        return membership
+
+    async def _start_controller(
+        self, session: Registry, replicas: ReplicaManager, membership: Membership
+    ) -> Controller:
+        link = LocalLink(replicas, self._view, self._configs, self._spawner)
+        controller = self._controller = Controller(
+            self.broker_id,
+            session,
+            self._clock,
+            self._timers,
+            Sender(self._timers, lambda broker_id: link),
+            self.config.inter_broker_listener,
+            self.config.delete_topic_enable,
+            membership.ensure,
+            membership.admits,
+        )
+        await controller.start()
+        return controller
+
+    def _partition_room(self) -> int:
+        assert self._replicas is not None
+        return self._env.limits.most_partitions() - self._replicas.partition_count
+
+    def _new_topic_admin(self, registry: Registry, replicas: ReplicaManager, controller: Controller) -> TopicAdmin:
+        topics = TopicAdmin(
+            registry, self._view, controller, self.config, self._timers, self._env.dice, self._partition_room
+        )
+        # Kafka's default asks for three brokers, and its clients only see that they have to wait.
+        topics.warn_of_too_few_brokers(GROUP_OFFSETS_TOPIC)
+        topics.warn_of_too_few_brokers(TRANSACTION_STATE_TOPIC)
+        return topics
 
     def _open_observation(self) -> None:
         if self.config.barnabas_http_listeners:
