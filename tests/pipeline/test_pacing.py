@@ -164,8 +164,8 @@ def test_a_limit_that_falls_while_a_batch_is_read_is_planned_by_at_once_and_no_r
     quotas: Quotas, site_of: Callable[..., Site]
 ) -> None:
     site = filled(quotas, site_of, RECORD_COUNT)
-    quotas.limit(consumer_byte_rate=3 * LIMIT)
-    limits = [LIMIT]
+    quotas.limit(consumer_byte_rate=LIMIT)
+    limits = [0.6 * LIMIT]
 
     def changed() -> bool:
         if limits and any(each.batch_count for each in site.figures):

@@ -15,7 +15,7 @@ class NoSuchJobError(Exception):
 
 
 def built_in_jobs() -> dict[str, Job]:
-    """Give the jobs of the package, by name."""
+    """Return the jobs of the package, by name."""
     found = {}
     for module in pkgutil.iter_modules(jobs.__path__):
         job = getattr(importlib.import_module(f"{jobs.__name__}.{module.name}"), "JOB", None)
@@ -25,7 +25,7 @@ def built_in_jobs() -> dict[str, Job]:
 
 
 def find_job(name: str) -> Job:
-    """Give a job by its name, or by the Python file that declares it.
+    """Return a job by its name, or by the Python file that declares it.
 
     Raises:
         NoSuchJobError: there is none.
@@ -39,7 +39,7 @@ def find_job(name: str) -> Job:
 
 
 def describe(job: Job) -> str:
-    """Give the docstring of the module that declares a job."""
+    """Return the docstring of the module that declares a job."""
     return (sys.modules[job.transform.__module__].__doc__ or "").strip()
 
 

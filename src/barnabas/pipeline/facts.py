@@ -39,7 +39,7 @@ def is_shown() -> Column:
 
 
 def page_of(target: str) -> Column:
-    """Give the page of the request's target in a column: without query and fragment."""
+    """Return the page of the request's target in a column: without query and fragment."""
     from pyspark.sql import functions as F
 
     return F.regexp_extract(target, r"^[^?#]*", 0)

@@ -36,7 +36,7 @@ PLACE = ("_topic", "_partition", "_offset", "_timestamp")
 
 
 class Mode(Enum):
-    """What an output's rows do to the rows that are there already."""
+    """The effect of an output's rows on those that are there already."""
 
     APPEND = "append"
     """New rows beside the old ones; each is written once."""
@@ -133,7 +133,7 @@ class Job:
     summarize: Summarize | None = None
 
     def defaults(self) -> dict[str, Value]:
-        """Give the parameters as they are where a run sets none."""
+        """Return the parameters as they are where a run sets none."""
         return {parameter.name: parameter.default for parameter in self.parameters}
 
     def rows_of(self, output: TopicOutput | TableOutput) -> str:

@@ -96,7 +96,7 @@ def enforcement_followers(
     say: Callable[[str], None],
     warn: Callable[[str], None],
 ) -> dict[str, Follower]:
-    """Give what enforces the verdicts of runs, by the run's name; nothing where nobody asked for it.
+    """Return what enforces the verdicts of runs, by the run's name; nothing where nobody asked for it.
 
     Args:
         arguments: Of the command.
@@ -179,7 +179,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _own_names(options: Mapping[str, str]) -> frozenset[str]:
-    """Give the run's own client id and user: one that limits itself can't lift it in time."""
+    """Return the run's own client id and user: one that limits itself can't lift it in time."""
     try:
         security = client_security(options)
     except ConfigError as error:

@@ -71,7 +71,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Give the parser of all commands."""
+    """Return the parser of all commands."""
     made = argparse.ArgumentParser(
         prog="barnabas pipeline", description="Activity streams on Spark: from topics into topics, tables and a report."
     )
@@ -87,7 +87,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _code_of(error: Exception) -> int | None:
-    """Give the exit code of an error that is told in its own words; None for a bug, whose trace is wanted."""
+    """Return the exit code of an error that is told in its own words; None for a bug, whose trace is wanted."""
     from barnabas.pipeline.catalogue import NoSuchJobError
     from barnabas.pipeline.demo.directory import DemoDirectoryError
     from barnabas.pipeline.enforcement.follower import EnforcementError

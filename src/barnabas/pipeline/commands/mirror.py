@@ -159,7 +159,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _kafka(address: str, files: list[str], always: dict[str, str]) -> KafkaOptions:
-    """Give a cluster, with the options of files; a later one holds over an earlier one.
+    """Return a cluster, with the options of files; a later one holds over an earlier one.
 
     Raises:
         PlanError: a file can't be read, or what it says can't be.

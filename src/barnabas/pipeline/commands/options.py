@@ -82,7 +82,7 @@ def absolute(place: str) -> str:
 
 
 def kafka_options(arguments: argparse.Namespace, client_id: str) -> KafkaOptions:
-    """Give the cluster of a command; `client.id` is the given one unless the options name another.
+    """Return the cluster of a command; `client.id` is the given one unless the options name another.
 
     Raises:
         PlanError: an option is no NAME=VALUE, or the file can't be read.
@@ -98,7 +98,7 @@ def kafka_options(arguments: argparse.Namespace, client_id: str) -> KafkaOptions
 
 
 def feeder_security(arguments: argparse.Namespace) -> ClientSecurity | None:
-    """How a command that feeds topics reaches their cluster, by the same options.
+    """Return the security of a command that feeds topics, by the same options.
 
     Raises:
         PlanError: an option is no NAME=VALUE, or they can't be.

@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _tables(spark: SparkSession, place: str, table_format: str) -> dict[str, DataFrame]:
-    """Give all tables of the package's jobs that are there, by name."""
+    """Return all tables of the package's jobs that are there, by name."""
     from barnabas.pipeline.runner.outputs import table_location
     from barnabas.pipeline.tables.places import open_table
 
@@ -70,7 +70,7 @@ def _tables(spark: SparkSession, place: str, table_format: str) -> dict[str, Dat
 
 
 def _lags(checkpoint: Path) -> list[Lag]:
-    """Give how far behind the runs of a checkpoint directory were when they last said so."""
+    """Return how far behind the runs of a checkpoint directory were when they last said so."""
     from barnabas.pipeline.report.data import Lag
 
     found = []

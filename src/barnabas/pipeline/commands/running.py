@@ -39,7 +39,7 @@ def add_seen_options(parser: argparse.ArgumentParser) -> None:
 
 
 def serve_metrics(arguments: argparse.Namespace) -> Metrics:
-    """Give metrics, served where that is asked for."""
+    """Return metrics, served where that is asked for."""
     from barnabas.pipeline.runner.figures import Metrics
 
     metrics = Metrics()
@@ -50,7 +50,7 @@ def serve_metrics(arguments: argparse.Namespace) -> Metrics:
 
 
 def reporter(arguments: argparse.Namespace) -> Callable[[Figures], None]:
-    """Give what tells of each batch."""
+    """Return what tells of each batch."""
 
     def report(figures: Figures) -> None:
         if arguments.json:

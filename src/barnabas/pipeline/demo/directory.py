@@ -85,7 +85,7 @@ class DemoDirectory:
             os.close(descriptor)
 
     def load(self) -> Run | None:
-        """Give the run that is in the directory; None when there is none.
+        """Return the run that is in the directory; None when there is none.
 
         Raises:
             DemoDirectoryError: `run.json` is no run of ours.
@@ -121,7 +121,7 @@ class DemoDirectory:
 
 
 def digest_of(path: Path) -> str:
-    """Give the SHA-256 of a file."""
+    """Return the SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -23,7 +23,7 @@ _REMEDIES = {
 
 
 def remedy_of(text: str) -> str | None:
-    """What to do about a failure; None where nothing is known."""
+    """Return the remedy for a failure; None where none is known."""
     return next((remedy for number, remedy in _REMEDIES.items() if os.strerror(number) in text), None)
 
 

@@ -40,7 +40,7 @@ _SHOWN_CHARACTERS = 80
 
 @dataclass(frozen=True, slots=True)
 class DemoPlan:
-    """What the demo was asked for; `access_log` None means the made-up one."""
+    """The demo's options; `access_log` None means the made-up one."""
 
     directory: Path
     access_log: Path | None
@@ -104,7 +104,7 @@ def _prepare(plan: DemoPlan, directory: DemoDirectory, log: Path, console: Conso
 
 
 def _first_other(found: Survey) -> str:
-    """Where the first line is that is no view, and how it begins; nothing where there is none."""
+    """Return the number and the beginning of the first line that is no view; empty where there is none."""
     if found.first_other is None:
         return ""
     number, text = found.first_other

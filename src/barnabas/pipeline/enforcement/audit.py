@@ -61,7 +61,7 @@ class AuditTopic:
         ]
 
     async def read(self) -> list[Entry]:
-        """Give the steps since the last call; at the first one all.
+        """Return the steps since the last call; at the first one all.
 
         Raises:
             KafkaError: OFFSET_OUT_OF_RANGE: the topic was deleted and made anew, or has lost its end: what was read of
@@ -91,7 +91,7 @@ class AuditTopic:
         return entries
 
     async def read_if_there(self) -> list[Entry]:
-        """Give the steps as `read` does; none where the topic is not there. Raises KafkaError."""
+        """Return the steps as `read` does; none where the topic is not there. Raises KafkaError."""
         try:
             return await self.read()
         except KafkaError as error:

@@ -30,7 +30,7 @@ _DRY_RUN = "dry-run "
 
 
 class Step(Enum):
-    """What was done, or is about to be done."""
+    """A step that was taken, or is about to be."""
 
     LIMITING = "limiting"
     """The limits are about to be set. Whether they were, the broker knows."""
@@ -102,7 +102,7 @@ def parse_entity(text: str) -> Entity:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What enforcement looks at of a verdict (docs/pipeline/security.md); times in milliseconds since 1970.
+    """The parts of a verdict that enforcement looks at (docs/pipeline/security.md); times in milliseconds since 1970.
 
     `address`, `agent` and `user` are those parts of the subject that it has.
     """
@@ -137,15 +137,15 @@ class Entry:
     is_dry: bool = False
 
     def key(self) -> bytes:
-        """Give the record's key."""
+        """Return the record's key."""
         return f"{_DRY_RUN if self.is_dry else ''}{self.entity}".encode()
 
     def value(self) -> bytes:
-        """Give the record's value."""
+        """Return the record's value."""
         return json.dumps(self.to_json(), ensure_ascii=False).encode()
 
     def to_json(self) -> dict[str, Any]:
-        """Give what the record's value says."""
+        """Return what the record's value says."""
         verdict = self.verdict
         return {
             "step": _WOULD[self.step] if self.is_dry else self.step.value,

@@ -237,7 +237,7 @@ class EnforcementFollower:
 
 
 def read_verdicts(verdicts: DataFrame, policy: Policy) -> list[Verdict]:
-    """Give those rows of the table `verdicts` that a policy may look at.
+    """Return those rows of the table `verdicts` that a policy may look at.
 
     Args:
         verdicts: Columns as in docs/pipeline/security.md.

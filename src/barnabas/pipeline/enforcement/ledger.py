@@ -74,7 +74,7 @@ class Act:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What is to be done, in this order; `waiting_count` are accused whom the policy's `most` has no room for."""
+    """The steps to be taken, in order; `waiting_count` are accused whom the policy's `most` has no room for."""
 
     acts: tuple[Act, ...]
     waiting_count: int = 0
@@ -102,7 +102,7 @@ class Ledger:
         return min((entry.until_ms for entry in self.holding.values()), default=None)
 
     def without_ours(self, found: Found) -> dict[Limited, Limits]:
-        """Give limits at the broker without those that are ours."""
+        """Return limits at the broker without those that are ours."""
         rest: dict[Limited, Limits] = dict(found)
         for entity, entry in self.holding.items():
             limits = rest.get(entity.limited, {})
@@ -142,7 +142,7 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """What all entities of one decision share."""
+    """A decision's parts that all its entities share."""
 
     policy: Policy
     run: str
@@ -228,7 +228,7 @@ class _Case:
         return min(self.now_ms + self.policy.limit_for_ms, verdict.until_ms)
 
     def _limits_of(self, entity: Entity) -> dict[str, float]:
-        """Give the policy's limits, or a default that is lower: an abuser is not to gain by a limit of his own."""
+        """Return the policy's limits, or a default that is lower: an abuser is not to gain by a limit of his own."""
         defaults = [self.found.get(level, {}) for level in _DEFAULTS[entity.kind]]
         return {
             name: min([value, *(default[name] for default in defaults if name in default)])
@@ -251,7 +251,7 @@ def lift_now(entry: Entry, found: Found, then: Step, now_ms: int, note: str) -> 
 
 
 def _left_of(entry: Entry, limits: Limits) -> Limits:
-    """Give what is still ours where the entity has these limits."""
+    """Return what is still ours where the entity has these limits."""
     return {name: value for name, value in entry.limits.items() if limits.get(name) == value}
 
 

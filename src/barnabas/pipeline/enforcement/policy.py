@@ -29,7 +29,7 @@ class PolicyError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class EntityTemplate:
-    """How a subject is called in Kafka: `kind` is USER or CLIENT_ID, in `name` stand parts of the verdict in braces."""
+    """A subject's name in Kafka: `kind` is USER or CLIENT_ID, in `name` stand parts of the verdict in braces."""
 
     kind: str
     name: str
@@ -49,7 +49,7 @@ _USERS = MappingProxyType({"user": EntityTemplate(USER, "{user}")})
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What a run enforces.
+    """The limits that a run enforces, and on whom.
 
     Attributes:
         limits: Value by Kafka's name of the limit.
@@ -74,7 +74,7 @@ class Policy:
     is_dry: bool = True
 
     def accused(self, verdicts: Iterable[Verdict], now_ms: int) -> dict[Entity, Verdict]:
-        """Give whom verdicts accuse that count and have not lapsed; of several against one entity the surest."""
+        """Return whom verdicts accuse that count and have not lapsed; of several against one entity the surest."""
         found: dict[Entity, Verdict] = {}
         for verdict in verdicts:
             template = self.entities.get(verdict.subject_kind)

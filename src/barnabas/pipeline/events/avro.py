@@ -43,23 +43,23 @@ _TYPES: dict[Kind, object] = {
 
 
 def avro_schema(event_type: EventType, version: int) -> dict[str, object]:
-    """Give the schema that a version of the type is written with."""
+    """Return the schema that a version of the type is written with."""
     return _record(event_type, [_schema_field(field) for field in event_type.fields if field.since <= version])
 
 
 def reader_schema(event_type: EventType) -> dict[str, object]:
-    """Give the schema that any version is read with: what came after the first may be missing."""
+    """Return the schema that any version is read with: what came after the first may be missing."""
     return _record(event_type, [_schema_field(field, may_be_missing=field.since > 1) for field in event_type.fields])
 
 
 def schema_fingerprint(schema: Mapping[str, object]) -> bytes:
-    """Give the 8 bytes that stand for a schema in front of each value."""
+    """Return the 8 bytes that stand for a schema in front of each value."""
     # The digits are those of the bytes, little endian already.
     return bytes.fromhex(fingerprint(to_parsing_canonical_form(dict(schema)), "CRC-64-AVRO"))
 
 
 def encode_avro(event_type: EventType, fields: Mapping[str, object]) -> bytes:
-    """Give an event as Avro; arguments and errors are those of `encode_json`."""
+    """Return an event as Avro; arguments and errors are those of `encode_json`."""
     present = checked_fields(event_type, fields)
     version = present["version"]
     assert isinstance(version, int)

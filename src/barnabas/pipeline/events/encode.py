@@ -20,7 +20,7 @@ _RANGES = {Kind.INT: 1 << 31, Kind.LONG: 1 << 63}
 
 
 def encode_json(event_type: EventType, fields: Mapping[str, object]) -> bytes:
-    """Give an event as JSON.
+    """Return an event as JSON.
 
     Args:
         event_type: Its type.
@@ -39,7 +39,7 @@ def encode_json(event_type: EventType, fields: Mapping[str, object]) -> bytes:
 
 
 def record_key(event_type: EventType, fields: Mapping[str, object]) -> bytes:
-    """Give the key of the event's record: the value of the type's key field.
+    """Return the key of the event's record: the value of the type's key field.
 
     Raises:
         ValueError: the field is missing or no text.
@@ -51,7 +51,7 @@ def record_key(event_type: EventType, fields: Mapping[str, object]) -> bytes:
 
 
 def checked_fields(event_type: EventType, fields: Mapping[str, object]) -> dict[str, object]:
-    """Give the fields that have a value, in declared order, `type` and `version` filled in.
+    """Return the fields that have a value, in declared order, `type` and `version` filled in.
 
     Raises:
         ValueError: as of `encode_json`.
@@ -78,7 +78,7 @@ def checked_fields(event_type: EventType, fields: Mapping[str, object]) -> dict[
 
 
 def iso_time(time: datetime) -> str:
-    """Give a time as ISO 8601 in UTC, with a fraction of a second only where it has one."""
+    """Return a time as ISO 8601 in UTC, with a fraction of a second only where it has one."""
     time = time.astimezone(UTC)
     if time.microsecond == 0:
         precision = "seconds"

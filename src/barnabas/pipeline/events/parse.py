@@ -61,7 +61,7 @@ def parsed(records: DataFrame, event: EventType, format: Format = "json") -> Dat
 
 
 def parsing_steps(name: str, is_own: Column, event: EventType, format: Format = "json") -> Steps:
-    """Give what reads those of many records that are to be events of one type.
+    """Return what reads those of many records that are to be events of one type.
 
     Args:
         name: Of the columns that are made: `name` for the struct, `reason_of(name)` for the reason, and others that

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def avro_steps(name: str, is_own: Column, event: EventType) -> Steps:
-    """Give what reads events, as `parse.parsing_steps` does."""
+    """Return what reads events, as `parse.parsing_steps` does."""
     from pyspark.sql import functions as F
     from pyspark.sql.avro.functions import from_avro
 

@@ -112,7 +112,7 @@ def _facts(events: DataFrame, kind: str, item: Column, value: Column | None = No
 
 
 def _follows(facts: DataFrame) -> DataFrame:
-    """Give (user, actor) where the user follows the actor in the end."""
+    """Return (user, actor) where the user follows the actor in the end."""
     from pyspark.sql import functions as F
 
     # Repeats of an event need not be dropped: the last one says the same.
@@ -124,7 +124,7 @@ def _follows(facts: DataFrame) -> DataFrame:
 
 
 def _doings(facts: DataFrame, newest_per_user: int) -> DataFrame:
-    """Give (actor, verb, item, time): what each user did, once, the newest of it."""
+    """Return (actor, verb, item, time): what each user did, once, the newest of it."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
@@ -143,7 +143,7 @@ def _doings(facts: DataFrame, newest_per_user: int) -> DataFrame:
 
 
 def _feeds(follows: DataFrame, doings: DataFrame, parameters: Parameters) -> DataFrame:
-    """Give (user, entries) of all users whose followed people did something."""
+    """Return (user, entries) of all users whose followed people did something."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 

@@ -17,7 +17,7 @@ from barnabas.pipeline.job import Frames, Job, Parameters, TableOutput, TopicInp
 
 
 def transform(inputs: Frames, parameters: Parameters) -> Frames:
-    """Give each topic's rows as they are: what there is to do is the table's business and the runner's."""
+    """Return each topic's rows as they are: what there is to do is the table's business and the runner's."""
     return inputs
 
 

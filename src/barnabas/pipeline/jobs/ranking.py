@@ -98,7 +98,7 @@ def summarize(tables: Frames, parameters: Parameters) -> list[Summary]:
 
 
 def _facts(events: DataFrame, kind: str, **columns: Column) -> DataFrame:
-    """Give facts of one kind; of the columns that are not given there is none."""
+    """Return facts of one kind; of the columns that are not given there is none."""
     from pyspark.sql import functions as F
 
     types = {"item": "STRING", "query": "STRING", "user": "STRING", "value": "INT"}
@@ -112,7 +112,7 @@ def _facts(events: DataFrame, kind: str, **columns: Column) -> DataFrame:
 
 
 def _weight(latest: int, half_life_hours: float) -> Column:
-    """Give what a fact weighs by its age in whole hours, in millionths."""
+    """Return what a fact weighs by its age in whole hours, in millionths."""
     from pyspark.sql import functions as F
 
     age_hours = F.lit(latest // MICROS // HOUR_S) - F.floor(F.unix_seconds("time") / HOUR_S)
@@ -120,7 +120,7 @@ def _weight(latest: int, half_life_hours: float) -> Column:
 
 
 def _by_item(facts: DataFrame, by_query: DataFrame, parameters: Parameters) -> DataFrame:
-    """Give (item, counts, click_through_rate, score) of every item to which something happened."""
+    """Return (item, counts, click_through_rate, score) of every item to which something happened."""
     from pyspark.sql import functions as F
 
     voted = last_of(facts.where("kind = 'vote'"), "user", "item").where("value <> 0")
@@ -151,7 +151,7 @@ def _by_item(facts: DataFrame, by_query: DataFrame, parameters: Parameters) -> D
 
 
 def _by_query(facts: DataFrame, parameters: Parameters) -> DataFrame:
-    """Give (query, item, searches, clicks, click_through_rate, score) of every item that was clicked for a query.
+    """Return (query, item, searches, clicks, click_through_rate, score) of every item that was clicked for a query.
 
     Beside these stands `_searches`: the searches that are taken to have shown the item.
     """

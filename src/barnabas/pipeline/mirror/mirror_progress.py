@@ -84,7 +84,7 @@ class MirrorProgress:
         return SourcePartition(self._plan.name, self.source_cluster_id, topic, number)
 
     def positions(self, extents: Extents) -> Offsets:
-        """Give where to go on in the partitions that the table has a place of, having dealt with what was lost.
+        """Return where to go on in the partitions that the table has a place of, having dealt with what was lost.
 
         Args:
             extents: What the source's topics hold.
@@ -137,7 +137,7 @@ class MirrorProgress:
         self.table.refresh()
 
     def _places(self) -> tuple[Offsets, dict[str, dict[int, Mark]]]:
-        """Give the positions and the last records read, of all partitions that the plan's topics have or had.
+        """Return the positions and the last records read, of all partitions that the plan's topics have or had.
 
         Raises:
             PlanError: a topic is mirrored to another one under this name.
@@ -169,7 +169,7 @@ class MirrorProgress:
                 writer.reset(loss.resume_offset, segments)
 
     def _writer(self, topic: str, number: int, start_offset: int) -> PartitionWriter:
-        """Give a writer of one partition, which goes on at its place; where it has none, at an offset."""
+        """Return a writer of one partition, which goes on at its place; where it has none, at an offset."""
         source = self.partition(topic, number)
         route = Route(source, self._plan.alias, self._plan.target, self._plan.target_topic(topic), self.generation)
         place = self.table.offsets.places.get(source)

@@ -125,7 +125,7 @@ class MirrorRun(QueryRun):
         return found
 
     def _find_starts(self, extents: Extents) -> Offsets:
-        """Give where each partition goes on, or begins."""
+        """Return where each partition goes on, or begins."""
         positions = self._progress.positions(extents)
         if self._chosen is None:
             # The plan's start is for a mirror that has nothing yet: what comes later is mirrored from its first record.

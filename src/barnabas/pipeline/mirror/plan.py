@@ -16,7 +16,7 @@ _ALIAS_PLACE = "{source}"
 
 @dataclass(frozen=True, slots=True)
 class MirrorPlan:
-    """How to mirror one source cluster.
+    """A source cluster and the way in which it is to be mirrored.
 
     Attributes:
         name: Who mirrors: its places in the target's table are under this name.
@@ -50,7 +50,7 @@ class MirrorPlan:
 
     @property
     def run(self) -> str:
-        """What this run is called in its figures, and in the checkpoints' directory."""
+        """The run's name in its figures, and in the checkpoints' directory."""
         return f"{self.name}/{self.alias}"
 
     @property
@@ -105,7 +105,7 @@ def parse_sources(texts: Sequence[str]) -> dict[str, str]:
 
 
 def of_aliases(values: Mapping[str, str], aliases: Sequence[str], option: str) -> Mapping[str, str]:
-    """Give what options say by alias.
+    """Return what options say by alias.
 
     Raises:
         PlanError: there is no source of that alias.

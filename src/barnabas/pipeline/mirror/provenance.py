@@ -13,7 +13,7 @@ Headers = list[tuple[str, bytes | None]]
 
 
 class Provenance:
-    """What becomes of the headers of records on their way from one cluster to another."""
+    """The headers of records on their way from one cluster to another."""
 
     def __init__(self, source_cluster_id: str, target_cluster_id: str) -> None:
         """Args are the clusters' own ids."""
@@ -23,7 +23,7 @@ class Provenance:
         self.alone: Headers = [(PROVENANCE, self._source)]
 
     def extended(self, headers: Headers) -> Headers | None:
-        """Give the headers that a record has in the target; None where it is not to be mirrored.
+        """Return the headers that a record has in the target; None where it is not to be mirrored.
 
         Args:
             headers: In the source.

@@ -70,7 +70,7 @@ class Rows(NamedTuple):
 
 
 def packed_records(records: DataFrame) -> RDD[bytes]:
-    """Give records, with the columns above, packed; partitions and order stay."""
+    """Return records, with the columns above, packed; partitions and order stay."""
     from pyspark import RDD
     from pyspark.serializers import NoOpSerializer
 
@@ -83,7 +83,7 @@ def packed_records(records: DataFrame) -> RDD[bytes]:
 
 
 def place_of(packed: bytes) -> tuple[str, int]:
-    """Give the topic and the partition of a packed record."""
+    """Return the topic and the partition of a packed record."""
     _, _, partition, key_length, value_length, header_count = _HEAD.unpack_from(packed)
     position = _HEAD.size + max(key_length, 0) + max(value_length, 0)
     _, position = _headers(packed, position, header_count)
@@ -145,7 +145,7 @@ def _unpack(records: list[bytes], from_offset: int, provenance: Provenance) -> R
 
 
 def _headers(packed: bytes, position: int, count: int) -> tuple[Headers, int]:
-    """Give a record's headers in order, and where they end."""
+    """Return a record's headers in order, and where they end."""
     headers: Headers = []
     for _ in range(count):
         key_length, value_length = _HEADER_HEAD.unpack_from(packed, position)

@@ -94,7 +94,7 @@ class Targets:
 
 
 def target_settings(configs: Mapping[str, TopicConfig]) -> tuple[dict[str, str], bool]:
-    """Give the settings of a target topic: what was set for the source's own; and whether the source has its own time.
+    """Return the settings of a target topic, as set for the source's own; and whether the source has its own time.
 
     Timestamps are always CreateTime there, else the target would put its own.
     """

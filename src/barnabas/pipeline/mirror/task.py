@@ -25,7 +25,7 @@ _writers: OrderedDict[SourcePartition, PartitionWriter] = OrderedDict()
 
 @dataclass(frozen=True, slots=True)
 class MirrorTask:
-    """What all tasks of a batch are told.
+    """The part of a batch that all its tasks share.
 
     Attributes:
         mirror: Its name.
@@ -54,7 +54,7 @@ class MirrorTask:
 
 @dataclass(slots=True)
 class TaskReport:
-    """What became of one partition's part of a batch; `failure` is empty, or one line that says why it stopped."""
+    """The outcome of one partition's part of a batch; `failure` is empty, or one line that says why it stopped."""
 
     topic: str
     partition: int
@@ -103,7 +103,7 @@ def _mirror(task: MirrorTask, records: Iterable[bytes], topic: str, partition: i
 
 
 def _writer(route: Route, hint: Hint) -> PartitionWriter:
-    """Give the partition's writer: the one that this worker has kept, if it is the one that committed last."""
+    """Return the partition's writer: the one that this worker has kept, if it is the one that committed last."""
     kept = _writers.get(route.source)
     if kept is not None and kept.token == hint.token and kept.generation == route.generation:
         _writers.move_to_end(route.source)

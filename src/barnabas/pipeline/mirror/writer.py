@@ -93,7 +93,7 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """What the driver knows of a partition when it gives a batch to a task.
+    """The driver's knowledge of a partition, for a task.
 
     Attributes:
         place: As the table had it up to `table_offset`; None: it had none.
@@ -355,7 +355,7 @@ def mirrored_elsewhere(source: SourcePartition, place: Place, target_topic: str)
 
 
 def transactional_producer(target: KafkaOptions, transactional_id: str) -> Producer:
-    """Give a producer that has fenced the others of its id.
+    """Return a producer that has fenced the others of its id.
 
     Raises:
         WriterError: the target did not do it.

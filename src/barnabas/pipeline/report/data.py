@@ -67,7 +67,7 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the security job holds somebody to be, and why."""
+    """A verdict of the security job: who is taken for what, and why."""
 
     subject: str
     what: str
@@ -101,7 +101,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """How far a job is behind in one partition, in records."""
+    """A job's lag in one partition, in records."""
 
     job: str
     topic: str

@@ -32,17 +32,17 @@ def shown(text: str, longest: int = LONGEST_SHOWN) -> str:
 
 
 def number(value: int) -> str:
-    """Give a number with commas between thousands, from 10⁹ on four digits and G, T or P."""
+    """Return a number with commas between thousands, from 10⁹ on four digits and G, T or P."""
     return f"{value:,}" if abs(value) < 10**9 else tick(value)
 
 
 def decimal(value: float) -> str:
-    """Give a number with one digit behind the point, a large one like `number`."""
+    """Return a number with one digit behind the point, a large one like `number`."""
     return f"{value:,.1f}" if abs(value) < 10**7 else tick(value)
 
 
 def tick(value: float) -> str:
-    """Give a number short enough for an axis: 2,500 or 1.5M."""
+    """Return a number short enough for an axis: 2,500 or 1.5M."""
     for unit, letter in ((10**15, "P"), (10**12, "T"), (10**9, "G"), (10**6, "M")):
         if abs(value) >= unit:
             return f"{value / unit:,.4g}{letter}"
@@ -50,12 +50,12 @@ def tick(value: float) -> str:
 
 
 def share(part: float, whole: float) -> str:
-    """Give a share in percent; a dash where there is nothing to have a share of."""
+    """Return a share in percent; a dash where there is nothing to have a share of."""
     return f"{100 * part / whole:.1f} %" if whole else "–"
 
 
 def size(byte_count: int) -> str:
-    """Give a number of bytes in powers of 1000, three digits of it."""
+    """Return a number of bytes in powers of 1000, three digits of it."""
     value, power = float(byte_count), 0
     while value >= 999.5 and power + 1 < len(_SIZES):
         value, power = value / 1000, power + 1
@@ -63,7 +63,7 @@ def size(byte_count: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Give a length of time by its two largest units: 1 h 5 min."""
+    """Return a length of time by its two largest units: 1 h 5 min."""
     total = round(seconds)
     for unit_s, unit, part_s, part in ((86_400, "d", 3_600, "h"), (3_600, "h", 60, "min"), (60, "min", 1, "s")):
         if total >= unit_s:
@@ -73,27 +73,27 @@ def duration(seconds: float) -> str:
 
 
 def day(value: date) -> str:
-    """Give a date as 17 May 2015."""
+    """Return a date as 17 May 2015."""
     return f"{value.day} {_MONTHS[value.month - 1]} {value.year}"
 
 
 def short_day(value: date) -> str:
-    """Give a date without its year."""
+    """Return a date without its year."""
     return f"{value.day} {_MONTHS[value.month - 1]}"
 
 
 def month(value: date) -> str:
-    """Give a month and its year."""
+    """Return a month and its year."""
     return f"{_MONTHS[value.month - 1]} {value.year}"
 
 
 def moment(value: datetime) -> str:
-    """Give a time to the minute, as 17 May 2015 10:05."""
+    """Return a time to the minute, as 17 May 2015 10:05."""
     return f"{day(value)} {value:%H:%M}"
 
 
 def naive(value: datetime) -> datetime:
-    """Give a time as UTC without its zone; one without a zone is UTC already."""
+    """Return a time as UTC without its zone; one without a zone is UTC already."""
     return value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
 
 

@@ -60,13 +60,13 @@ class TimePlot:
 
     @property
     def column_count(self) -> int:
-        """How many columns there are."""
+        """The number of columns."""
         return len(self.series[0].values)
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where the plot's area lies in its picture."""
+    """The place of the plot's area in its picture."""
 
     style: str
     width: float
@@ -132,7 +132,7 @@ def _picture(plot: TimePlot, ticks: Sequence[float], place: _Place) -> str:
 
 
 def _ticks(highest: float, is_whole: bool) -> list[float]:
-    """Give 0 and the round values up to the first that is not below the highest: two to six in all."""
+    """Return 0 and the round values up to the first that is not below the highest: two to six in all."""
     # What is that small is a share that nobody can see.
     if highest < 0.001:
         return [0, 1]
@@ -180,7 +180,7 @@ def _time_axis(plot: TimePlot, place: _Place) -> str:
 
 
 def _time_labels(plot: TimePlot, most: int) -> list[tuple[datetime, str]]:
-    """Give the beginnings of some columns with their labels: round times, about as many as wanted at the most."""
+    """Return the beginnings of some columns with their labels: round times, about as many as wanted at the most."""
     span = plot.column_count * plot.step
     steps = [hours * _HOUR for hours in _STEPS_H if hours * _HOUR % plot.step == timedelta(0)]
     step = next((step for step in steps if span / step <= most), steps[-1])

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BatchReport:
-    """What one batch was: counts of records and dead letters, bytes of keys and values, seconds."""
+    """A batch that is done: counts of records and dead letters, bytes of keys and values, seconds."""
 
     batch_id: int
     record_count: int
@@ -137,7 +137,7 @@ class BatchRunner:
         )
 
     def _frames(self, parsed: DataFrame) -> tuple[dict[str, DataFrame], list[DataFrame]]:
-        """Give each input's good rows by its name; and what does not fit the table of a topic without a schema."""
+        """Return each input's good rows by its name; and what does not fit the table of a topic without a schema."""
         frames: dict[str, DataFrame] = {}
         misfits: list[DataFrame] = []
         for topic, declared in self._inputs.items():

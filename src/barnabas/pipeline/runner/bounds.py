@@ -7,7 +7,7 @@ from barnabas.pipeline.tables.table import Offsets
 
 
 def start_offsets(cluster: Cluster, start: Bound, extents: Extents) -> Offsets:
-    """Give where partitions begin that have been read nothing of yet.
+    """Return where partitions begin that have been read nothing of yet.
 
     Raises:
         ClusterUnavailableError: the cluster did not answer.

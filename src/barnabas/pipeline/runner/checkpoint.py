@@ -32,7 +32,7 @@ class Files:
         self.directory = directory
 
     def read(self, name: str) -> str | None:
-        """Give a file's text; None where there is none."""
+        """Return a file's text; None where there is none."""
         path = self._path(name)
         if not self._system.exists(path):
             return None
@@ -62,7 +62,7 @@ class Files:
         rename.rename(partial, path, overwrite)
 
     def numbers(self, directory: str) -> list[int]:
-        """Give the files of a directory below that are named by a number, in order."""
+        """Return the files of a directory below that are named by a number, in order."""
         path = self._path(directory)
         if not self._system.exists(path):
             return []
@@ -82,7 +82,7 @@ class Files:
 
 
 def planned_offsets(files: Files, batch_id: int) -> Offsets:
-    """Give the offsets that a batch ends at, of all Kafka sources of the query."""
+    """Return the offsets that a batch ends at, of all Kafka sources of the query."""
     text = files.read(f"offsets/{batch_id}")
     assert text is not None  # Spark plans a batch before it runs it
     result: Offsets = {}
@@ -97,7 +97,7 @@ def planned_offsets(files: Files, batch_id: int) -> Offsets:
 
 
 def committed_offsets(files: Files) -> Offsets | None:
-    """Give the offsets up to which a query has done its work; None where it has done no batch."""
+    """Return the offsets up to which a query has done its work; None where it has done no batch."""
     done = files.numbers("commits")
     return planned_offsets(files, done[-1]) if done else None
 
@@ -125,7 +125,7 @@ def reposition(files: Files, offsets: Offsets) -> None:
 
 
 def query_id(files: Files) -> str:
-    """Give the id that Spark has given to the query of a checkpoint."""
+    """Return the id that Spark has given to the query of a checkpoint."""
     text = files.read("metadata")
     assert text is not None  # written before the first batch is planned
     return str(json.loads(text)["id"])

@@ -37,13 +37,13 @@ class NoSuchTopicError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class KafkaOptions:
-    """How to reach a cluster: `host:port,...` and Kafka's client options by their names, some of which are secrets."""
+    """A cluster's addresses, `host:port,...`, and Kafka's client options by their names, some of which are secrets."""
 
     bootstrap_servers: str
     options: Mapping[str, str] = field(repr=False)
 
     def for_spark(self) -> dict[str, str]:
-        """Give them as options of Spark's connector."""
+        """Return them as options of Spark's connector."""
         return {
             "kafka.bootstrap.servers": self.bootstrap_servers,
             **{f"kafka.{name}": value for name, value in self.options.items()},
@@ -74,15 +74,15 @@ class Cluster:
             self._admin = None
 
     def cluster_id(self) -> str:
-        """Give the cluster's own id."""
+        """Return the cluster's own id."""
         return str(self._ask(lambda admin: admin.describeCluster().clusterId().get()))
 
     def topics(self) -> list[str]:
-        """Give the names of all topics but internal ones, in order."""
+        """Return the names of all topics but internal ones, in order."""
         return sorted(self._ask(lambda admin: list(admin.listTopics().names().get())))
 
     def partitions(self, topics: Iterable[str]) -> dict[str, list[int]]:
-        """Give the partitions of topics; one that is not there is left out."""
+        """Return the partitions of topics; one that is not there is left out."""
         there = set(self.topics())
         wanted = [topic for topic in topics if topic in there]
         if not wanted:
@@ -91,7 +91,7 @@ class Cluster:
         return {topic: sorted(partition.partition() for partition in described[topic].partitions()) for topic in wanted}
 
     def extents(self, topics: Iterable[str]) -> dict[str, dict[int, Extent]]:
-        """Give what each partition of the topics holds."""
+        """Return what each partition of the topics holds."""
         partitions = self.partitions(topics)
         spec = self._jvm.org.apache.kafka.clients.admin.OffsetSpec
         starts = self._offsets(partitions, spec.earliest())
@@ -102,7 +102,7 @@ class Cluster:
         }
 
     def offsets_at(self, topics: Iterable[str], time_ms: int) -> Offsets:
-        """Give, for each partition, the first offset whose record is of this time or later; its end where none is."""
+        """Return, for each partition, the first offset whose record is of this time or later; its end where none is."""
         partitions = self.partitions(topics)
         spec = self._jvm.org.apache.kafka.clients.admin.OffsetSpec
         found = self._offsets(partitions, spec.forTimestamp(time_ms))
@@ -130,7 +130,7 @@ class Cluster:
                 raise
 
     def topic_configs(self, topics: Iterable[str]) -> dict[str, dict[str, TopicConfig]]:
-        """Give what holds for topics, by Kafka's names of settings; the topics must be there."""
+        """Return what holds for topics, by Kafka's names of settings; the topics must be there."""
         resource = self._jvm.org.apache.kafka.common.config.ConfigResource
         asked = self._list(resource(resource.Type.TOPIC, topic) for topic in topics)
         described = self._ask(lambda admin: admin.describeConfigs(asked).all().get())
@@ -155,7 +155,7 @@ class Cluster:
                 raise
 
     def found_marks(self, marks: Marks) -> dict[str, dict[int, Mark]]:
-        """Give what stands now at the offsets of marks; their offsets must be readable.
+        """Return what stands now at the offsets of marks; their offsets must be readable.
 
         An offset that has no record any more (compaction took it) is not in the result.
         """
@@ -225,13 +225,13 @@ class Cluster:
 
 
 def mark_of(offset: str, timestamp: str) -> str:
-    """Give the SQL of a record's mark (`tables.table.Mark`) from the columns `key` and `value` and these two."""
+    """Return the SQL of a record's mark (`tables.table.Mark`) from the columns `key` and `value` and these two."""
     payload = "concat(coalesce(key, X''), coalesce(value, X''))"
     return f"struct({offset}, unix_millis({timestamp}) AS timestamp_ms, crc32({payload}) AS checksum)"
 
 
 def root_message(exception: Any) -> str:
-    """Give the last cause of a Java exception in one line: its class's name and message."""
+    """Return the last cause of a Java exception in one line: its class's name and message."""
     while exception.getCause() is not None:
         exception = exception.getCause()
     name = exception.getClass().getSimpleName()

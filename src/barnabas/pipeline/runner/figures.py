@@ -32,7 +32,7 @@ _BATCH_BUCKETS_S = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
 
 @dataclass(slots=True)
 class Figures:
-    """What a run has done so far, since it was started; `lag` is by topic and partition.
+    """Counts of what a run has done since it was started; `lag` is by topic and partition.
 
     `skipped_count` is a mirror's: records that have been in the target.
     """
@@ -80,7 +80,7 @@ class Figures:
         )
 
     def to_json(self) -> str:
-        """Give it for `barnabas pipeline status`."""
+        """Return it for `barnabas pipeline status`."""
         return json.dumps(
             {
                 "run": self.run,

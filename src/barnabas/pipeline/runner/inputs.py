@@ -37,7 +37,7 @@ RECORD = (
 def read_stream(
     spark: SparkSession, kafka: KafkaOptions, plans: Sequence[SourcePlan], columns: Sequence[str] = RECORD
 ) -> DataFrame:
-    """Give the records of topics as a stream.
+    """Return the records of topics as a stream.
 
     Args:
         spark: The session.
@@ -130,7 +130,7 @@ class RecordParser:
 
 
 def events_of(parsed_records: DataFrame, topic: str, declared: TopicInput) -> DataFrame:
-    """Give one input's events: its event's columns and the place's; records as they are where it has no event."""
+    """Return one input's events: its event's columns and the place's; records as they are where it has no event."""
     own = parsed_records.where(f"{REASON} IS NULL")
     own = own.where(own["_topic"] == topic)
     if declared.event is None:
@@ -139,12 +139,12 @@ def events_of(parsed_records: DataFrame, topic: str, declared: TopicInput) -> Da
 
 
 def before(rows: DataFrame, ends: Mapping[str, Mapping[int, int]]) -> DataFrame:
-    """Give the rows whose place is before these offsets; partitions that are not named are left out."""
+    """Return the rows whose place is before these offsets; partitions that are not named are left out."""
     return rows.where(_is_before(ends))
 
 
 def at_or_after(rows: DataFrame, starts: Mapping[str, Mapping[int, int]]) -> DataFrame:
-    """Give the rows whose place is at or after these offsets; partitions that are not named are kept whole."""
+    """Return the rows whose place is at or after these offsets; partitions that are not named are kept whole."""
     return rows.where(~_is_before(starts))
 
 

@@ -209,7 +209,7 @@ class JobRun(QueryRun):
         return lines
 
     def tables(self) -> dict[str, DataFrame]:
-        """Give the job's tables that there are, by output."""
+        """Return the job's tables that there are, by output."""
         return {
             name: writer.table.read()
             for name, writer in {**self._writers, **self._derived}.items()
@@ -222,7 +222,7 @@ class JobRun(QueryRun):
         return self._find_inputs()
 
     def _find_inputs(self) -> dict[str, TopicInput]:
-        """Give the inputs by topic, of those topics that are there."""
+        """Return the inputs by topic, of those topics that are there."""
         there = self._cluster.topics()
         found: dict[str, TopicInput] = {}
         absent = []
@@ -272,7 +272,7 @@ class JobRun(QueryRun):
         }
 
     def _side_inputs(self) -> dict[str, DataFrame]:
-        """Give the tables that the job reads, and empty events of inputs whose topics are not there."""
+        """Return the tables that the job reads, and empty events of inputs whose topics are not there."""
         frames: dict[str, DataFrame] = {}
         for declared in self._job.inputs:
             if isinstance(declared, TableInput):
@@ -286,7 +286,7 @@ class JobRun(QueryRun):
     # Where to begin and to end.
 
     def _initial(self, extents: Extents, is_first: bool) -> Offsets:
-        """Give where partitions begin that the run has read nothing of yet."""
+        """Return where partitions begin that the run has read nothing of yet."""
         return start_offsets(self._cluster, self.plan.start if is_first else Bound(), extents)
 
     def _end_of(self, bound: Bound | None, extents: Extents) -> Offsets | None:
@@ -424,7 +424,7 @@ class JobRun(QueryRun):
         self._start_batches(starts, letters, checkpoint, f"{self.plan.run}/dead-letters")
 
     def _event_streams(self, starts: Offsets) -> dict[str, DataFrame]:
-        """Give each input's good events as a stream of its own, with its watermark."""
+        """Return each input's good events as a stream of its own, with its watermark."""
         frames = {}
         for topic, declared in self._inputs.items():
             records = self._records({topic: starts[topic]})
@@ -505,7 +505,7 @@ class JobRun(QueryRun):
 
 
 def _expanded(job: Job, topics: tuple[str, ...]) -> Job:
-    """Give a job that takes any topics as one for these: an output named `*` becomes one for each of them."""
+    """Return a job that takes any topics as one for these: an output named `*` becomes one for each of them."""
     if not any(output.name == "*" for output in job.outputs):
         return job
     outputs: list[TopicOutput | TableOutput] = []
@@ -515,7 +515,7 @@ def _expanded(job: Job, topics: tuple[str, ...]) -> Job:
 
 
 def _earlier(wanted: Offsets, offsets: Offsets) -> Offsets:
-    """Give the wanted offsets that are below those where a table stands."""
+    """Return the wanted offsets that are below those where a table stands."""
     result: Offsets = {}
     for topic, partitions in wanted.items():
         for number, offset in partitions.items():

@@ -26,14 +26,14 @@ _WEIGHT = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What was asked for; 0 is no limit."""
+    """A run's own limits; 0 is none."""
 
     bytes_per_s: float = 0.0
     records_per_s: float = 0.0
     records_per_s_per_partition: float = 0.0
 
     def offsets_per_trigger(self, trigger_s: float, record_bytes: float, source_count: int) -> int | None:
-        """Give the limit of one source; None where there is none.
+        """Return the limit of one source; None where there is none.
 
         Args:
             trigger_s: Seconds between triggers.
@@ -80,7 +80,7 @@ class RecordSize:
         self._has_measured = True
 
     def assume(self) -> float:
-        """Give the mean, as what a query is started with."""
+        """Return the mean, as what a query is started with."""
         self._assumed_bytes = self.mean_bytes
         return self.mean_bytes
 

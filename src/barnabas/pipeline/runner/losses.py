@@ -86,7 +86,7 @@ def keep_losses(spark: SparkSession, plan: RunPlan, cluster_id: str, losses: Seq
 
 
 def resume_offsets(losses: Sequence[LostRange], positions: Offsets) -> Offsets:
-    """Give where to go on in the partitions that have lost something; at the old place where there is nothing."""
+    """Return where to go on in the partitions that have lost something; at the old place where there is nothing."""
     result: Offsets = {}
     for loss in losses:
         position = positions[loss.topic][loss.partition]

@@ -36,7 +36,7 @@ class TableWriter:
 
     @property
     def offsets(self) -> Offsets:
-        """How far the table is; nothing where the run has not committed to it."""
+        """The offsets up to which the table has been written; empty where the run has not committed to it."""
         return self.progress.offsets if self.progress else {}
 
     def has(self, ends: Offsets) -> bool:
@@ -106,7 +106,7 @@ class TopicWriter:
 
 
 def table_location(tables: str, table_format: str, job: str, output: str) -> str:
-    """Give the place of a job's table below the place of all tables."""
+    """Return the place of a job's table below the place of all tables."""
     if table_format == "postgresql":
         mark = "&" if "?" in tables else "?"
         name = f"{job}_{output}".replace("-", "_")

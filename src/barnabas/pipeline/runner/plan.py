@@ -16,14 +16,14 @@ class PlanError(Exception):
 
 
 class OnDataLoss(Enum):
-    """What to do when records are gone before they were read."""
+    """The answer to records that are gone before they were read."""
 
     STOP = "stop"
     CONTINUE = "continue"
 
 
 class Delivery(Enum):
-    """How often a record's rows may be in a table or topic after something was killed."""
+    """The number of times that a record's rows may be in a table or topic after something was killed."""
 
     EXACTLY_ONCE = "exactly-once"
     AT_MOST_ONCE = "at-most-once"
@@ -31,7 +31,7 @@ class Delivery(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """Where to begin or to end: a moment, or offsets; neither: the beginning or the end of the topics."""
+    """A place to begin or to end: a moment, or offsets; neither: the beginning or the end of the topics."""
 
     time_ms: int | None = None
     offsets: Mapping[str, Mapping[int, int]] | None = None
@@ -40,7 +40,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
-    """How to run one job.
+    """A job and the way in which it is to be run.
 
     Attributes:
         job: What to run.

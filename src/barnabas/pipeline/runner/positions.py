@@ -19,7 +19,7 @@ from barnabas.pipeline.tables.table import Mark, Offsets
 
 
 class Loss(Enum):
-    """What happened to a partition; the value is how it is told."""
+    """A kind of loss; the value says it to people."""
 
     OVERTAKEN = "deleted by retention before it was read"
     SHORTER = "the log ends before what was read: truncated, or the topic was deleted and made anew"
@@ -54,7 +54,7 @@ class LostRange:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """What a partition holds: offsets from `start_offset` up to, not including, `end_offset`."""
+    """The offsets that a partition holds, from `start_offset` up to, not including, `end_offset`."""
 
     start_offset: int
     end_offset: int
@@ -105,7 +105,7 @@ def _lost(
 
 
 def readable_marks(marks: Marks, extents: Extents) -> dict[str, dict[int, Mark]]:
-    """Give the marks whose offsets can still be read."""
+    """Return the marks whose offsets can still be read."""
     return {
         topic: readable
         for topic, partitions in marks.items()
@@ -121,7 +121,7 @@ def readable_marks(marks: Marks, extents: Extents) -> dict[str, dict[int, Mark]]
 
 
 def earliest_of(all_positions: list[Offsets]) -> Offsets:
-    """Give, for each partition, the least of several positions.
+    """Return, for each partition, the least of several positions.
 
     A partition that is missing in one of them begins at 0 there, so it is missing in the result as well.
     """
@@ -137,12 +137,12 @@ def earliest_of(all_positions: list[Offsets]) -> Offsets:
 
 
 def merged(older: Offsets, newer: Offsets) -> Offsets:
-    """Give the positions of `newer`, and those of `older` for the partitions that `newer` does not name."""
+    """Return the positions of `newer`, and those of `older` for the partitions that `newer` does not name."""
     return {topic: {**older.get(topic, {}), **newer.get(topic, {})} for topic in sorted({*older, *newer})}
 
 
 def clamped(ends: Offsets, targets: Offsets | None) -> Offsets:
-    """Give `ends`, none beyond its target."""
+    """Return `ends`, none beyond its target."""
     if targets is None:
         return ends
     return {
@@ -163,7 +163,7 @@ def is_reached(positions: Offsets, targets: Offsets) -> bool:
 
 
 def lag_of(positions: Offsets, extents: Extents) -> dict[str, dict[int, int]]:
-    """Give how many offsets of each partition are still to be read."""
+    """Return how many offsets of each partition are still to be read."""
     return {
         topic: {
             partition: max(0, extent.end_offset - max(positions.get(topic, {}).get(partition, 0), extent.start_offset))

@@ -22,7 +22,7 @@ class Span:
 
 
 def advanced(older: Progress | None, run: str, cluster_id: str, span: Span, sequence: int | None = None) -> Progress:
-    """Give the progress after a batch; its number is the next one, or the one given.
+    """Return the progress after a batch; its number is the next one, or the one given.
 
     Where a table is beyond the batch's end already (another table of the job was behind, and the batches are cut in
     other places now), it stays there: going back would write rows again.
@@ -41,7 +41,7 @@ def advanced(older: Progress | None, run: str, cluster_id: str, span: Span, sequ
 
 
 def rebased(older: Progress | None, run: str, cluster_id: str, offsets: Offsets) -> Progress:
-    """Give the progress of a run that goes on at other offsets; what was read last of these partitions is forgotten."""
+    """Return the progress of a run that goes on at other offsets; their partitions' marks are forgotten."""
     marks = {
         topic: {number: mark for number, mark in parts.items() if number not in offsets.get(topic, {})}
         for topic, parts in (older.marks if older else {}).items()
@@ -65,7 +65,7 @@ class ProgressFile:
 
     @property
     def offsets(self) -> Offsets:
-        """How far the run is."""
+        """The offsets up to which the run has read."""
         return self.progress.offsets if self.progress else {}
 
     def advance(self, span: Span) -> None:

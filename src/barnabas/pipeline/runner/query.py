@@ -9,12 +9,12 @@ class QueryStoppedError(Exception):
 
 
 def first_line(error: object) -> str:
-    """Give what an error says in one line; its class's name where it says nothing."""
+    """Return what an error says in one line; its class's name where it says nothing."""
     return str(error).strip().partition("\n")[0] or type(error).__name__
 
 
 def matching_topics(there: Iterable[str], wanted: Sequence[str]) -> list[str]:
-    """Give the topics that were asked for, each once.
+    """Return the topics that were asked for, each once.
 
     Args:
         there: Those of the cluster.

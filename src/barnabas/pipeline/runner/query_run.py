@@ -30,7 +30,7 @@ _STOP_S = 30.0
 
 
 class QueryRun(ABC):
-    """What runs streaming queries, starts them again where they are to be planned anew, and tells how far they are."""
+    """A run of streaming queries, which are started again where they are to be planned anew."""
 
     _TOPICS_EVERY_S: ClassVar[float]
     # A batch that was interrupted has so long to come to its end: the next start goes by what it has written.

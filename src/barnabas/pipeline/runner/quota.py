@@ -18,7 +18,7 @@ from barnabas.wire.quotas.limits import QuotaKind
 from barnabas.wire.security.jaas import parse_jaas
 
 READ, WRITE = QuotaKind.FETCH, QuotaKind.PRODUCE
-"""What a run is limited in: `consumer_byte_rate`, and `producer_byte_rate` where it writes topics."""
+"""The kinds of limits that hold a run: `consumer_byte_rate`, and `producer_byte_rate` where it writes topics."""
 KINDS = (READ, WRITE)
 
 _ANONYMOUS = "ANONYMOUS"

@@ -42,7 +42,7 @@ _MOST_GROWTH = 32.0
 
 
 class Paced(Protocol):
-    """What a plan says of a run's pace."""
+    """A plan's part about a run's pace."""
 
     @property
     def limits(self) -> Limits:

@@ -81,7 +81,7 @@ def _write_changes(rows: DataFrame, writer: TableWriter, topic: TopicWriter) -> 
 
 
 def _different(rows: DataFrame, older: DataFrame, key: tuple[str, ...]) -> DataFrame:
-    """Give the rows that have no equal among the older ones. Compared as JSON: maps have no equality in Spark."""
+    """Return the rows that have no equal among the older ones. Compared as JSON: maps have no equality in Spark."""
     from pyspark.sql import functions as F
 
     text = F.to_json(F.struct(*(F.col(f"`{name}`") for name in rows.columns)))

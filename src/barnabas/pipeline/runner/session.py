@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SessionOptions:
-    """How Spark is started.
+    """The options that Spark is started with.
 
     Attributes:
         table_format: Of the tables; None: there are none.
@@ -37,11 +37,11 @@ class SessionOptions:
 
 
 class Locked(Protocol):
-    """What a plan says of its checkpoint."""
+    """A plan's part about its checkpoint."""
 
     @property
     def run(self) -> str:
-        """What the run is called."""
+        """The run's name."""
 
     @property
     def checkpoint(self) -> str:
@@ -49,14 +49,14 @@ class Locked(Protocol):
 
     @property
     def give_up_s(self) -> float:
-        """How long to wait for an earlier run of the same name."""
+        """The seconds to wait for an earlier run of the same name."""
 
 
 @contextmanager
 def session_for(
     options: SessionOptions, plans: Sequence[Locked], warn: Callable[[str], None]
 ) -> Iterator[tuple[SparkSession, float]]:
-    """Give a Spark session for runs, with their checkpoints locked, and the seconds that its start took."""
+    """Provide a Spark session for runs, with their checkpoints locked, and the seconds that its start took."""
     from barnabas.pipeline.spark.session import AVRO, KAFKA_CONNECTOR, checkpoint_lock, spark_session
     from barnabas.pipeline.tables.places import requirements_of
 

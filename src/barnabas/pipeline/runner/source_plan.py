@@ -36,7 +36,7 @@ class SourcePlan:
 
 
 class BatchSize(NamedTuple):
-    """What a quota allows of one batch."""
+    """The size of a batch that a quota allows."""
 
     offset_count: int
     byte_count: float

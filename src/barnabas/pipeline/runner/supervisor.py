@@ -29,7 +29,7 @@ class RunFailedError(Exception):
 
 
 class Run(Protocol):
-    """What is run: it can be started again after it has stopped.
+    """A job or a mirror: it can be started again after it has stopped.
 
     `start` and `poll` may raise what passes (a cluster that is away, a query that failed); anything else ends all runs.
     """
@@ -176,11 +176,11 @@ def supervise(
 
 
 class KeepsQuotas(Protocol):
-    """What a plan says of quotas."""
+    """A plan's part about quotas."""
 
     @property
     def run(self) -> str:
-        """What the run is called."""
+        """The run's name."""
 
     @property
     def keeps_quotas(self) -> bool:

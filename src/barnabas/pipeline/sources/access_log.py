@@ -81,7 +81,7 @@ class View(NamedTuple):
 
 @dataclass(slots=True)
 class Survey:
-    """What one pass over a log tells: how many lines and views, which times, and how far out of order they are.
+    """Counts of one pass over a log: lines and views, their times, and how far out of order they are.
 
     `first_other` is the first line that is no view: its number and text.
     """
@@ -109,7 +109,7 @@ class Survey:
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Give (line number from 1, text without its line end) for every line of a log, gzip or not.
+    """Yield (line number from 1, text without its line end) for every line of a log, gzip or not.
 
     Of a line that is too long the first `LONGEST_LINE` + 1 characters are given.
 
@@ -163,7 +163,7 @@ def survey(path: Path) -> Survey:
 
 
 def _split(stream: BinaryIO | gzip.GzipFile) -> Iterator[bytes]:
-    """Give each line without its line feed; of one that is too long its beginning, so that memory is bounded."""
+    """Yield each line without its line feed; of one that is too long its beginning, so that memory is bounded."""
     while line := stream.readline(_LONGEST_LINE_BYTES + 1):
         piece = line
         while not piece.endswith(b"\n") and (piece := stream.readline(_LONGEST_LINE_BYTES)):

@@ -71,7 +71,7 @@ _MAX_FIELDS = 100
 
 @dataclass(frozen=True, slots=True)
 class AccessLogPlan:
-    """How to read an access log: `site` is this site's own host, None where it is not known."""
+    """Options of reading an access log: `site` is this site's own host, None where it is not known."""
 
     site: str | None = None
 
@@ -84,7 +84,7 @@ class _Results(NamedTuple):
 
 
 def access_log_lines(lines: Iterable[RawLine], plan: AccessLogPlan) -> Iterator[SourceLine]:
-    """Give what each line gives: events, or the line as refused."""
+    """Yield what each line gives: events, or the line as refused."""
     site = _bare_host(plan.site or "")
     time_ms: int | None = None
     for line in lines:
@@ -100,7 +100,7 @@ def access_log_lines(lines: Iterable[RawLine], plan: AccessLogPlan) -> Iterator[
 
 
 def most_common_site(path: Path) -> str | None:
-    """Give the host that most views of a log have in their referrer, search engines aside; None where none has any.
+    """Return the host that most views of a log have in their referrer, search engines aside; None where none has any.
 
     Of several that are as common the first in the alphabet.
     """
@@ -173,7 +173,7 @@ def _own_query(page: SplitResult) -> str | None:
 
 
 def _words(page: SplitResult, parameters: tuple[str, ...]) -> str | None:
-    """Give the first parameter's value that is not blank."""
+    """Return the first parameter's value that is not blank."""
     try:
         found = parse_qs(page.query, max_num_fields=_MAX_FIELDS)
     except ValueError:

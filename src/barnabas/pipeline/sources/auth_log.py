@@ -107,7 +107,7 @@ _MOST_PROCESSES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class AuthLogPlan:
-    """How to read an auth log: the year of its first line and the host's zone, for times that lack them."""
+    """Options of reading an auth log: the year of its first line and the host's zone, for times that lack them."""
 
     year: int
     zone: tzinfo = UTC
@@ -123,7 +123,7 @@ class _Attempt(NamedTuple):
 
 @dataclass(slots=True)
 class _Process:
-    """What a server process has said: whether a login counted, and whether its `Failed` is still to come."""
+    """A server process's lines so far: whether a login counted, and whether its `Failed` is still to come."""
 
     seen_s: float
     has_counted: bool = False
@@ -135,7 +135,7 @@ class NotOfTheFormError(Exception):
 
 
 def auth_log_lines(lines: Iterable[RawLine], plan: AuthLogPlan) -> Iterator[SourceLine]:
-    """Give what each line gives: logins, nothing, or the line as refused."""
+    """Yield what each line gives: logins, nothing, or the line as refused."""
     reader = _Reader(plan)
     for line in lines:
         found = SourceLine(line.log, line.number, reader.time_ms, is_last_for_now=line.is_last_for_now)
@@ -149,7 +149,7 @@ def auth_log_lines(lines: Iterable[RawLine], plan: AuthLogPlan) -> Iterator[Sour
 
 
 def first_year(path: Path, zone: tzinfo = UTC) -> int:
-    """Give the year of a file's first line: so that the last line is no later than the file's own time of change.
+    """Return the year of a file's first line: so that the last line is no later than the file's own time of change.
 
     Raises:
         OSError: it can't be read.
@@ -168,7 +168,7 @@ def first_year(path: Path, zone: tzinfo = UTC) -> int:
 
 
 def latest_year(month_and_day: tuple[int, int], now: datetime) -> int:
-    """Give the year of a day that was not after `now`; a day is given to clocks that differ."""
+    """Return the year of a day that was not after `now`; a day is given to clocks that differ."""
     month, day = month_and_day
     is_past = _DAYS_BEFORE[month - 1] + day <= _DAYS_BEFORE[now.month - 1] + now.day + 1
     return now.year if is_past else now.year - 1

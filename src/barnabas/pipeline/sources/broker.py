@@ -45,34 +45,34 @@ _MOST_REFUSALS = 3
 
 
 class CannotAskError(Exception):
-    """What can't be asked now, and why, in a line."""
+    """A question that can't be asked now, and why, in a line."""
 
 
 class Brokers(Protocol):
     """The door to the brokers of a cluster; any call may raise CannotAskError."""
 
     def page(self, url: str) -> str:
-        """Give a broker's page of figures."""
+        """Return a broker's page of figures."""
         ...
 
     def quotas_in_use(self) -> list[dict[str, Any]] | None:
-        """Give who uses how much of which limit, by broker (`QuotaStateAdmin.top`); None: they do not know of that."""
+        """Return who uses how much of which limit, by broker (`QuotaStateAdmin.top`); None: they can't tell."""
         ...
 
     def explained(self, clients: Sequence[Client]) -> list[dict[str, Any]]:
-        """Give what holds clients, by client and broker (`QuotaStateAdmin.explain`)."""
+        """Return what holds clients, by client and broker (`QuotaStateAdmin.explain`)."""
         ...
 
     def topics(self) -> Mapping[str, TopicMetadata]:
-        """Give all topics."""
+        """Return all topics."""
         ...
 
     def committed(self, most: int) -> tuple[dict[str, dict[TopicPartition, int]], int]:
-        """Give the offsets of so many groups at the most, the first by name, and how many groups there are."""
+        """Return the offsets of so many groups at the most, the first by name, and how many groups there are."""
         ...
 
     def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """Give the ends of partitions that have a leader."""
+        """Return the ends of partitions that have a leader."""
         ...
 
 
@@ -134,7 +134,7 @@ class BrokerLook:
         ]
 
     def _held_clients(self) -> list[BrokerFigure] | None:
-        """Give who is held by which limit; None where the brokers can't explain it."""
+        """Return who is held by which limit; None where the brokers can't explain it."""
         in_use = self._brokers.quotas_in_use()
         if in_use is None:
             self._refusal_count += 1
@@ -167,5 +167,5 @@ class BrokerLook:
 
 
 def _address(url: str) -> str:
-    """Give what a broker is called whose page does not tell its id."""
+    """Return what a broker is called whose page does not tell its id."""
     return urlsplit(url).netloc

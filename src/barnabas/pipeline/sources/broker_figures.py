@@ -57,13 +57,13 @@ class BrokerFigure:
     examples: str | None = None
 
     def told(self) -> Told:
-        """Give it as an event; what it is of makes it the only one of its tick."""
+        """Return it as an event; what it is of makes it the only one of its tick."""
         named = (self.broker, self.metric, self.group_id, self.topic, self.user, self.client_id)
         return BROKER_METRIC, ":".join(quote(name) for name in named if name is not None), asdict(self)
 
 
 def clients_near_limits(brokers: Iterable[Mapping[str, Any]]) -> dict[Client, float]:
-    """Give who may have been held within a minute: what part of a limit each uses, the largest of limits and brokers.
+    """Return who may have been held within a minute: what part of a limit each uses, the largest of limits and brokers.
 
     That is measured twice, as a client comes in bursts: of the last minute by itself, and over the quota's windows of
     all whom the limit counts together.
@@ -84,7 +84,7 @@ def clients_near_limits(brokers: Iterable[Mapping[str, Any]]) -> dict[Client, fl
 
 
 def held(brokers: Iterable[Mapping[str, Any]]) -> list[BrokerFigure]:
-    """Give, for each broker that holds a client, for how long and by which limit: the one that holds it longest.
+    """Return, for each broker that holds a client, for how long and by which limit: the one that holds it longest.
 
     Args:
         brokers: What `QuotaStateAdmin.explain` gives of one user's clients of one id.
@@ -128,7 +128,7 @@ def _held(broker: Mapping[str, Any], quota: Mapping[str, Any], hold_ms: float) -
 def lags(
     committed: Mapping[str, Mapping[TopicPartition, int]], ends: Mapping[TopicPartition, int]
 ) -> list[BrokerFigure]:
-    """Give the lag of each group and topic that has one, the largest first.
+    """Return the lag of each group and topic that has one, the largest first.
 
     Args:
         committed: Groups' offsets by group and partition.
@@ -168,7 +168,7 @@ def left_out(what: str, count: int) -> BrokerFigure:
 
 
 def _named(names: list[str], count: int) -> str:
-    """Give the first names, and how many there are beside them."""
+    """Return the first names, and how many there are beside them."""
     shown = names[:_MOST_NAMED]
     more = f" and {count - len(shown)} more" if count > len(shown) else ""
     return ", ".join(shown) + more

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """How a figure is read: of the samples of a name (with these labels) the sum or the largest, times and plus."""
+    """The way to read a figure: of the samples of a name (with these labels) the sum or the largest, times and plus."""
 
     metric: str
     unit: str
@@ -141,7 +141,7 @@ def read_page(text: str, otherwise: str) -> BrokerPage:
 
 
 def page_figures(before: BrokerPage | None, now: BrokerPage) -> list[BrokerFigure]:
-    """Give the figures of a look: levels as they are, counters by what they have grown since the look before."""
+    """Return the figures of a look: levels as they are, counters by what they have grown since the look before."""
     found = []
     for reading in _READINGS:
         value = now.values.get(reading.metric)
@@ -154,7 +154,7 @@ def page_figures(before: BrokerPage | None, now: BrokerPage) -> list[BrokerFigur
 
 
 def _held(broker: str, samples: Iterable[Sample]) -> tuple[BrokerFigure, ...]:
-    """Give for how long clients are held, each by the quota that holds it longest."""
+    """Return for how long clients are held, each by the quota that holds it longest."""
     found: dict[tuple[str, str], BrokerFigure] = {}
     for sample in sorted(samples, key=lambda each: -each.value):
         if sample.value <= 0:

@@ -52,7 +52,7 @@ class AskedBrokers:
         self._pool = self._new_pool()
 
     def page(self, url: str) -> str:
-        """Give a broker's page of figures."""
+        """Return a broker's page of figures."""
         try:
             with urllib.request.urlopen(url, timeout=_TIMEOUT_S) as answer:
                 text: bytes = answer.read(_LARGEST_PAGE_BYTES + 1)
@@ -63,7 +63,7 @@ class AskedBrokers:
         return text.decode(errors="replace")
 
     def quotas_in_use(self) -> list[dict[str, Any]] | None:
-        """Give who uses how much of which limit, by broker; None: they do not know of that."""
+        """Return who uses how much of which limit, by broker; None: they do not know of that."""
 
         async def ask() -> list[dict[str, Any]] | None:
             try:
@@ -76,7 +76,7 @@ class AskedBrokers:
         return self._run(ask())
 
     def explained(self, clients: Sequence[Client]) -> list[dict[str, Any]]:
-        """Give what holds clients, by client and broker."""
+        """Return what holds clients, by client and broker."""
 
         async def ask() -> list[dict[str, Any]]:
             admin = self._admin(QuotaStateAdmin)
@@ -85,11 +85,11 @@ class AskedBrokers:
         return self._run(ask())
 
     def topics(self) -> Mapping[str, TopicMetadata]:
-        """Give all topics."""
+        """Return all topics."""
         return self._run(self._admin(Admin).topics())
 
     def committed(self, most: int) -> tuple[dict[str, dict[TopicPartition, int]], int]:
-        """Give the offsets of so many groups at the most, the first by name, and how many groups there are."""
+        """Return the offsets of so many groups at the most, the first by name, and how many groups there are."""
 
         async def ask() -> tuple[dict[str, dict[TopicPartition, int]], int]:
             admin = self._admin(Admin)
@@ -99,7 +99,7 @@ class AskedBrokers:
         return self._run(ask())
 
     def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """Give the ends of partitions that have a leader."""
+        """Return the ends of partitions that have a leader."""
         return self._run(self._admin(Admin).offsets(partitions, LATEST))
 
     def close(self) -> None:

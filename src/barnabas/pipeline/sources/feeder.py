@@ -46,7 +46,7 @@ class OtherLogError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class FeedPlan:
-    """How to feed.
+    """The options of a feed.
 
     `event_types` are all that may come, so that their topics are there from the start; `topics` names another topic
     than a type's own, by the type's name. What is refused goes to the dead-letter topic of `dead_letters_of`.
@@ -75,7 +75,7 @@ class FeedPlan:
 
 @dataclass(slots=True)
 class FeedProgress:
-    """What was seen of the log so far: lines, those among them that were refused or gave nothing, and records sent.
+    """Counts of the log so far: lines, those among them that were refused or gave nothing, and records sent.
 
     A line whose records are in the topics already counts as seen, its records not as sent.
     """
@@ -142,7 +142,7 @@ def feed(
 
 
 def records_of(line: SourceLine, plan: FeedPlan, partition_counts: Mapping[str, int]) -> Iterator[Outgoing]:
-    """Give the records of a line: one per event, or one in the dead-letter topic."""
+    """Yield the records of a line: one per event, or one in the dead-letter topic."""
     place = f"{line.log}:{line.number}"
     if line.refused is not None:
         topic = plan.dead_letter_topic

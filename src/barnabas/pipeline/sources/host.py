@@ -107,7 +107,7 @@ class HostLook:
 
 
 def figures(before: Counters | None, now: Counters) -> list[tuple[str, str | None, float]]:
-    """Give (metric, instance, value) of a look, and of what has changed since the one before."""
+    """Return (metric, instance, value) of a look, and of what has changed since the one before."""
     found: list[tuple[str, str | None, float]] = []
     if before is not None and now.cpu_all_s > before.cpu_all_s and now.cpu_busy_s >= before.cpu_busy_s:
         share = (now.cpu_busy_s - before.cpu_busy_s) / (now.cpu_all_s - before.cpu_all_s)

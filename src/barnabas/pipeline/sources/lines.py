@@ -45,7 +45,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
-    """What a line gives: events, or what was refused; neither where the line is none of the source's business."""
+    """A line as read: its events, or what was refused; neither where the line is none of the source's business."""
 
     log: str
     number: int
@@ -56,13 +56,13 @@ class SourceLine:
 
 
 def events_of(lines: Iterator[SourceLine]) -> Iterator[tuple[EventType, dict[str, object]]]:
-    """Give only the events, in order."""
+    """Yield only the events, in order."""
     for line in lines:
         yield from line.events
 
 
 def file_lines(path: Path) -> Iterator[RawLine]:
-    """Give the lines of a log that is there, gzip or not.
+    """Yield the lines of a log that is there, gzip or not.
 
     Raises:
         OSError: it is not there, not readable, or a gzip file that is damaged or cut short.
@@ -77,7 +77,7 @@ def file_lines(path: Path) -> Iterator[RawLine]:
 
 
 def stream_lines(stream: BinaryIO) -> Iterator[RawLine]:
-    """Give the lines of a stream (standard input) until it ends, as soon as they come."""
+    """Yield the lines of a stream (standard input) until it ends, as soon as they come."""
     name = ""
     number = 0
     begun = b""
@@ -97,7 +97,7 @@ def stream_lines(stream: BinaryIO) -> Iterator[RawLine]:
 def followed_lines(
     path: Path, sleep: Callable[[float], None] = time.sleep, is_stopped: Callable[[], bool] = lambda: False
 ) -> Iterator[RawLine]:
-    """Give the lines of a plain file, then those that are added, until `is_stopped`.
+    """Yield the lines of a plain file, then those that are added, until `is_stopped`.
 
     When another file takes its name, or the file is emptied (both are ways to rotate a log), the rest of the old one is
     given first where it is still there, then the new one from its first line, under its own name. A line is given once

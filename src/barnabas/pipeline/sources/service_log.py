@@ -101,7 +101,7 @@ class _Record:
 def service_log_lines(
     lines: Iterable[RawLine], plan: ServiceLogPlan, now: Callable[[], datetime] = lambda: datetime.now(UTC)
 ) -> Iterator[SourceLine]:
-    """Give an event per record; the lines that belong to one before them give none of their own.
+    """Yield an event per record; the lines that belong to one before them give none of their own.
 
     Args:
         lines: The log's lines.
@@ -196,7 +196,7 @@ def _logfmt_entry(text: str, zone: tzinfo) -> _Entry | None:
 
 
 def _named_entry(found: dict[str, object], text: str, zone: tzinfo) -> _Entry | None:
-    """Give the entry of named values: one that names neither a level nor a message is of another shape."""
+    """Return the entry of named values: one that names neither a level nor a message is of another shape."""
     level = _first(found, _LEVEL_KEYS)
     message = _first(found, _MESSAGE_KEYS)
     if level is None and message is None:

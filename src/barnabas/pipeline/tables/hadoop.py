@@ -55,7 +55,7 @@ class Directory:
 
     @property
     def scheme(self) -> str:
-        """Which file system it is on: `file`, `hdfs`, ..."""
+        """Its file system: `file`, `hdfs`, ..."""
         return str(self._files.getUri().getScheme())
 
     @property
@@ -69,15 +69,15 @@ class Directory:
         return self.scheme == "file"
 
     def beside(self, name: str) -> Directory:
-        """Give the directory of a name beside this one."""
+        """Return the directory of a name beside this one."""
         return Directory(self._spark, str(self._jvm.org.apache.hadoop.fs.Path(self._root.getParent(), name).toString()))
 
     def uri(self, name: str = "") -> str:
-        """Give the whole address of a name, as Spark's readers and writers take it."""
+        """Return the whole address of a name, as Spark's readers and writers take it."""
         return str(self._path(name).toString())
 
     def local_path(self, name: str = "") -> Path:
-        """Give the path of a name on local disk."""
+        """Return the path of a name on local disk."""
         return Path(str(self._path(name).toUri().getPath()))
 
     def entries(self, name: str = "") -> list[Entry]:
@@ -150,7 +150,7 @@ class Directory:
         self._files.mkdirs(self._path(name))
 
     def move(self, name: str, to: Directory, new_name: str) -> bool:
-        """Give a directory another place on the same file system, in one step.
+        """Move a directory to another place on the same file system, in one step.
 
         Returns:
             False, and nothing was done, when there is one of the new name already (on local disk: and it is not empty).

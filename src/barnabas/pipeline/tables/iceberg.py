@@ -95,7 +95,7 @@ class IcebergTable:
 
     @property
     def location(self) -> str:
-        """Where it is, for people."""
+        """Its place, for people."""
         return self._location
 
     def exists(self) -> bool:
@@ -104,7 +104,7 @@ class IcebergTable:
         return table is not None and table.currentSnapshot() is not None
 
     def read(self) -> DataFrame:
-        """Give all rows of the latest commit, which stays the same however late they are asked for."""
+        """Return all rows of the latest commit, which stays the same however late they are asked for."""
         table = self._load()
         if table is None or table.currentSnapshot() is None:
             raise TableError(f"there is no Iceberg table at {self._location}")
@@ -116,7 +116,7 @@ class IcebergTable:
         return self._decoded(rows)
 
     def progress(self, run: str) -> Progress | None:
-        """Give how far a run has come; None when it has committed nothing."""
+        """Return how far a run has come; None when it has committed nothing."""
         table = self._load()
         return None if table is None else _known(table.operations().current()).get(run)
 
@@ -350,11 +350,11 @@ class IcebergTable:
         transaction.updateProperties().set(_PROGRESS, text).commit()
 
     def _load(self) -> Java | None:
-        """Give the table as it is now, None when there is none; nobody else has this object."""
+        """Return the table as it is now, None when there is none; nobody else has this object."""
         return self._tables.load(self._location) if self._tables.exists(self._location) else None
 
     def _load_version(self, transaction: Java) -> Java:
-        """Give the table as it was when a transaction was begun, for reading."""
+        """Return the table as it was when a transaction was begun, for reading."""
         return self._iceberg.BaseTable(transaction.underlyingOps(), self._location)
 
     @contextmanager
@@ -384,7 +384,7 @@ class IcebergTable:
                 file.close()
 
     def _aligned(self, rows: DataFrame, transaction: Java | None) -> DataFrame:
-        """Give rows as the table has them: names, spelling, and Iceberg's own types."""
+        """Return rows as the table has them: names, spelling, and Iceberg's own types."""
         rows = self._in_types_of_iceberg(rows)
         schema = None if transaction is None else self._schema_of(transaction.table())
         if schema is not None:
@@ -407,7 +407,7 @@ class IcebergTable:
         )
 
     def _widened(self, transaction: Java | None, rows: DataFrame, partition_by: Sequence[str]) -> Java:
-        """Give a transaction in which the table is there, with all columns of rows."""
+        """Return a transaction in which the table is there, with all columns of rows."""
         schema, spec = self._layout(rows, partition_by)
         if transaction is None:
             return self._tables.newCreateTableTransaction(self._location, schema, spec, self._properties())
@@ -459,7 +459,7 @@ class IcebergTable:
 
 
 def _known(metadata: Java) -> dict[str, Progress]:
-    """Give the progress of all runs as of a version of the table's metadata."""
+    """Return the progress of all runs as of a version of the table's metadata."""
     snapshot = metadata.currentSnapshot()
     while snapshot is not None:
         text = snapshot.summary().get(_PROGRESS)
@@ -485,5 +485,5 @@ def _version(metadata: Java | None) -> str | None:
 
 
 def _same_key(rows: DataFrame, keys: DataFrame, names: Sequence[str]) -> list[Any]:
-    """Give the conditions under which a row has a key; null equals null."""
+    """Return the conditions under which a row has a key; null equals null."""
     return [rows[quoted(name)].eqNullSafe(keys[f"key_{place}"]) for place, name in enumerate(names)]

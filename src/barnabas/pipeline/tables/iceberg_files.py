@@ -60,7 +60,7 @@ class DataFiles:
 
     @contextmanager
     def rows_of(self, table: Java, tasks: Sequence[Java] | None = None) -> Iterator[DataFrame]:
-        """Give the rows of a table, or of some of its files, for use inside; each can tell its `_file`."""
+        """Provide the rows of a table, or of some of its files, for use inside; each can tell its `_file`."""
         with self._cached(table) as name:
             reader = self._spark.read.format("iceberg")
             if tasks is None:
@@ -82,7 +82,7 @@ class DataFiles:
 
     @contextmanager
     def _cached(self, table: Java) -> Iterator[str]:
-        """Give the name by which Spark finds a table that is an object of ours."""
+        """Provide the name by which Spark finds a table that is an object of ours."""
         gateway = self._spark.sparkContext._gateway
         assert gateway is not None
         # py4j takes `get()` for the method of an instance that has the same name.

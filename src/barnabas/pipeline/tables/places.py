@@ -55,7 +55,7 @@ _CLASSES = {
 
 
 def requirements_of(*formats: str) -> Requirements:
-    """Give what a session needs for tables of all these formats together.
+    """Return what a session needs for tables of all these formats together.
 
     Raises:
         TableError: there is no such format.
@@ -75,7 +75,7 @@ def requirements_of(*formats: str) -> Requirements:
 
 
 def open_table(spark: SparkSession, location: str, format_name: str) -> Table:
-    """Give the table of a format at a place; it need not be there yet.
+    """Return the table of a format at a place; it need not be there yet.
 
     Args:
         spark: A session that was started with what `requirements_of` gives for the format.

@@ -97,7 +97,7 @@ class PostgresqlTable:
 
     @property
     def location(self) -> str:
-        """Where it is, for people: without the password."""
+        """Its place for people: without the password."""
         return self._location
 
     def exists(self) -> bool:
@@ -106,7 +106,7 @@ class PostgresqlTable:
             return self._there(connection.cursor(), self._name)
 
     def read(self) -> DataFrame:
-        """Give all rows, as they are when they are asked for: in one query, so of one commit."""
+        """Return all rows, as they are when they are asked for: in one query, so of one commit."""
         with self._server.connection() as connection:
             cursor = connection.cursor()
             if not self._there(cursor, self._name):
@@ -136,7 +136,7 @@ class PostgresqlTable:
         return restored(rows, schema)
 
     def progress(self, run: str) -> Progress | None:
-        """Give how far a run has come; None when it has committed nothing."""
+        """Return how far a run has come; None when it has committed nothing."""
         with self._server.connection() as connection:
             cursor = connection.cursor()
             if not self._there(cursor, _PROGRESS_TABLE):
@@ -305,7 +305,7 @@ class PostgresqlTable:
 
     @contextmanager
     def _staged(self, rows: DataFrame, progress: Progress, is_new: bool = False) -> Iterator[Staged]:
-        """Give staged rows for a commit; where that fails, nothing stays."""
+        """Provide staged rows for a commit; where that fails, nothing stays."""
         staged = self._stage(rows, progress, is_new)
         try:
             yield staged
@@ -438,7 +438,7 @@ class PostgresqlTable:
         return cursor.fetchone() is not None
 
     def _columns(self, cursor: Cursor) -> tuple[StructType, bool]:
-        """Give the table's columns with Spark's types, and whether there is the one for NULs."""
+        """Return the table's columns with Spark's types, and whether there is the one for NULs."""
         from pyspark.sql.types import StructField, StructType
 
         cursor.execute(
@@ -479,7 +479,7 @@ class PostgresqlTable:
         return self._short_name("staging", run) + "_"
 
     def _short_name(self, *parts: str) -> str:
-        """Give a name of our own that belongs to this table, short enough for PostgreSQL."""
+        """Return a name of our own that belongs to this table, short enough for PostgreSQL."""
         digest = hashlib.sha256("\0".join([self._schema, self._name, *parts]).encode()).hexdigest()[:16]
         return f"barnabas_{parts[0]}_{digest}"
 

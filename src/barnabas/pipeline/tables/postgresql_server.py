@@ -63,7 +63,7 @@ class Server:
             raise TableError(f"{self.location}: {one_line(error)}") from None
 
     def resolved(self, connection: psycopg.Connection[tuple[Any, ...]]) -> dict[str, Any]:
-        """Give the parameters of a connection, whole: executors have no environment and no ~/.pgpass of the driver."""
+        """Return all parameters of a connection: executors have no environment and no ~/.pgpass of the driver."""
         info = connection.info
         found = {"host": info.host, "port": info.port, "dbname": info.dbname, "user": info.user}
         return {**self._parameters, **found, **({"password": info.password} if info.password else {})}

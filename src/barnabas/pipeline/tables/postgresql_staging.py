@@ -58,7 +58,7 @@ def copy_rows(rows: DataFrame, conninfo: str, table: sql.Identifier) -> Staged:
 
 
 def refusal(error: Py4JJavaError) -> str | None:
-    """Give what the server said to a task, out of the error of a job; None when it was something else."""
+    """Return what the server said to a task, out of the error of a job; None when it was something else."""
     found = _PSYCOPG_ERROR.search(str(error.java_exception.getMessage()))
     return found[1] if found else None
 

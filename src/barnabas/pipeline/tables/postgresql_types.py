@@ -84,7 +84,7 @@ def postgresql_type(field: StructField) -> str:
 
 
 def spark_type(name: str, comment: str | None) -> DataType:
-    """Give Spark's type of a column, from PostgreSQL's name of its type and the column's comment."""
+    """Return Spark's type of a column, from PostgreSQL's name of its type and the column's comment."""
     from pyspark.sql.types import DecimalType, StructType
 
     numeric = _NUMERIC.fullmatch(name)
@@ -99,7 +99,7 @@ def spark_type(name: str, comment: str | None) -> DataType:
 
 
 def merged(old: DataType, new: DataType) -> DataType:
-    """Give the type that has the fields of both; `old` where they are no objects."""
+    """Return the type that has the fields of both; `old` where they are no objects."""
     from pyspark.sql.types import ArrayType, MapType, NullType, StructField, StructType
 
     if isinstance(old, StructType) and isinstance(new, StructType):
@@ -131,7 +131,7 @@ def without_bytes(rows: DataFrame) -> DataFrame:
 
 
 def as_lines(rows: DataFrame) -> DataFrame:
-    """Give each row as a line of COPY's text format: the NULs of its texts, then its columns.
+    """Return each row as a line of COPY's text format: the NULs of its texts, then its columns.
 
     The work is done in Spark's JVM: Python has only to hand the lines on.
     """
@@ -164,7 +164,7 @@ def as_lines(rows: DataFrame) -> DataFrame:
 
 
 def restored(rows: DataFrame, schema: StructType) -> DataFrame:
-    """Give rows as they were written, from what a query gives: jsonb as text, and `_nul` where the table has it."""
+    """Return rows as they were written, from what a query gives: jsonb as text, and `_nul` where the table has it."""
     from pyspark.sql import functions as F
     from pyspark.sql.types import StringType
 
@@ -188,7 +188,7 @@ def _is_nested(kind: DataType) -> bool:
 
 
 def _text_and_stored(column: Column, field: StructField) -> tuple[Column, Column] | None:
-    """Give a text or JSON column as it is, and as PostgreSQL takes it; None for any other."""
+    """Return a text or JSON column as it is, and as PostgreSQL takes it; None for any other."""
     from pyspark.sql import functions as F
     from pyspark.sql.types import StringType
 
@@ -203,7 +203,7 @@ def _text_and_stored(column: Column, field: StructField) -> tuple[Column, Column
 
 
 def _plain(column: Column, kind: DataType) -> Column:
-    """Give a value in which nothing has to be escaped."""
+    """Return a value in which nothing has to be escaped."""
     from pyspark.sql import functions as F
 
     match kind.typeName():

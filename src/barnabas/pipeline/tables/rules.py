@@ -27,7 +27,7 @@ def check_sequence(last: Progress | None, progress: Progress, location: str) -> 
 
 
 def condition_of_cut(offsets: Mapping[str, Mapping[int, int]], schema: StructType, location: str) -> str:
-    """Give as SQL which rows a cut takes away.
+    """Return as SQL which rows a cut takes away.
 
     Raises:
         TableError: the table has no columns that say where its rows were read.
@@ -46,7 +46,7 @@ def condition_of_cut(offsets: Mapping[str, Mapping[int, int]], schema: StructTyp
 
 
 def moved(progress: Progress, location: str) -> TableMovedError:
-    """Give the error of a writer that came second."""
+    """Return the error of a writer that came second."""
     return TableMovedError(
         f"{location}: another writer has just made commit {progress.sequence} of run {progress.run}: "
         "stop one of both, or give it another name"

@@ -155,7 +155,7 @@ def _parse(tokens: list[tuple[str | None, str | None, str | None]], start: int) 
 
 
 def _extend(table: DataType | None, now: DataType | None, found: DataType, path: tuple[str, ...]) -> DataType | None:
-    """Give a column's type after a value of type `found`; None as long as nothing is known of it.
+    """Return a column's type after a value of type `found`; None as long as nothing is known of it.
 
     Args:
         table: The column's type in the table; None when it is not there.

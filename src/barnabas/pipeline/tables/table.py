@@ -47,7 +47,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a run has come: stands in the commit, beside the data.
+    """The offsets up to which a run has read: stands in the commit, beside the data.
 
     `run` names who writes ("load/page-views"), `sequence` counts its commits from 1. `marks` holds, by topic and
     partition, the last record read; a partition of which nothing was read has none.
@@ -60,7 +60,7 @@ class Progress:
     marks: dict[str, dict[int, Mark]]
 
     def to_json(self) -> str:
-        """Give it as one line of JSON."""
+        """Return it as one line of JSON."""
         return json.dumps(
             {
                 "run": self.run,
@@ -107,7 +107,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """What a compaction did: number of files before and after."""
+    """The numbers of files before and after a compaction."""
 
     files_before: int
     files_after: int
@@ -118,7 +118,7 @@ class Table(Protocol):
 
     @property
     def location(self) -> str:
-        """Where it is, for people."""
+        """Its place, for people."""
         ...
 
     def exists(self) -> bool:
@@ -126,7 +126,7 @@ class Table(Protocol):
         ...
 
     def read(self) -> DataFrame:
-        """Give all rows of the latest commit.
+        """Return all rows of the latest commit.
 
         Raises:
             TableError: there is no table.
@@ -134,7 +134,7 @@ class Table(Protocol):
         ...
 
     def progress(self, run: str) -> Progress | None:
-        """Give how far a run has come; None when it has committed nothing."""
+        """Return how far a run has come; None when it has committed nothing."""
         ...
 
     def append(self, rows: DataFrame, progress: Progress, partition_by: Sequence[str] = ()) -> None:

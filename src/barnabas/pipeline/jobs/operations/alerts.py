@@ -23,7 +23,7 @@ FIRING, RESOLVED = "firing", "resolved"
 
 
 def alerts(judged: DataFrame) -> DataFrame:
-    """Give the last state of every alert that has fired.
+    """Return the last state of every alert that has fired.
 
     Args:
         judged: What `rules.judged` gives.
@@ -120,7 +120,7 @@ def _sentence() -> Column:
 
 
 def _template(rule: Rule) -> str:
-    """Give the sentence of a rule's alerts, with places for subject, value, threshold and detail."""
+    """Return the sentence of a rule's alerts, with places for subject, value, threshold and detail."""
     match rule:
         case Limit():
             return rule.says or f"{rule.figure} of %1$s was %2$s, the limit is %3$s"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def of_broker() -> dict[str, Column]:
-    """Give the columns of a fact, by name, from those of a `broker_metric`."""
+    """Return the columns of a fact, by name, from those of a `broker_metric`."""
     from pyspark.sql import functions as F
 
     is_hold, is_lag = F.col("metric") == "throttle_ms", F.col("metric") == "lag"

@@ -84,7 +84,7 @@ def _aggregated(facts: DataFrame) -> DataFrame:
 
 
 def _told() -> Column:
-    """Give what a row of `_aggregated` tells: an array of (subject, figure, value, count, detail)."""
+    """Return what a row of `_aggregated` tells: an array of (subject, figure, value, count, detail)."""
     from pyspark.sql import functions as F
 
     kind, count, errors, level = (F.col(name) for name in ("kind", "count", "errors", "figure"))
@@ -125,7 +125,7 @@ def _told() -> Column:
 
 
 def _worst() -> Column:
-    """Give the worst of a minute, by what the figure is."""
+    """Return the worst of a minute, by what the figure is."""
     from pyspark.sql import functions as F
 
     figure = F.col("figure")

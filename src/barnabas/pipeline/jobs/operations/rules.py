@@ -220,7 +220,7 @@ _COLUMNS = ("kind", "alert", "subjects", "figure", "limit", "least", "least_hits
 
 
 def _as_column(rule: Rule, parameters: Parameters) -> Column:
-    """Give a rule as a struct of `_COLUMNS`; `least` is of the count for a limit, of the value for the others."""
+    """Return a rule as a struct of `_COLUMNS`; `least` is of the count for a limit, of the value for the others."""
     from pyspark.sql import functions as F
 
     match rule:
@@ -255,7 +255,7 @@ def _with_baseline(minutes: DataFrame) -> DataFrame:
 
 
 def _beyond(parameters: Parameters) -> Column:
-    """Give the value beyond which a change is one."""
+    """Return the value beyond which a change is one."""
     from pyspark.sql import functions as F
 
     median, factor = F.col("median"), F.lit(float(parameters["change_factor"]))
@@ -309,7 +309,7 @@ def _with_silence(minutes: DataFrame, parameters: Parameters) -> DataFrame:
 
 
 def _median(values: Column) -> Column:
-    """Give the middle one of an array, or the mean of the two in the middle; null where it is empty."""
+    """Return the middle one of an array, or the mean of the two in the middle; null where it is empty."""
     from pyspark.sql import functions as F
 
     ordered, size = F.sort_array(values), F.size(values)

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def in_words(number: str, *, is_grouped: bool = False) -> Column:
-    """Give a number in a column with three decimals at the most, and none that are 0; grouped: 1,048,576."""
+    """Return a number in a column with three decimals at the most, and none that are 0; grouped: 1,048,576."""
     from pyspark.sql import functions as F
 
     form = "%,.3f" if is_grouped else "%.3f"

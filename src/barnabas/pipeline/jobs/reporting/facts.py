@@ -41,7 +41,7 @@ _BLANKS = r"[ \t\r\n]+"
 
 
 def keep_facts(frames: Frames, parameters: Parameters) -> dict[str, DataFrame]:
-    """Give the facts of new events.
+    """Return the facts of new events.
 
     Args:
         frames: Events by the name of their type; types that the run has no topic of may be missing.

@@ -13,7 +13,7 @@ _ROWS = 10
 
 
 def summarize(frames: Frames, parameters: Parameters) -> list[Summary]:
-    """Give the days, and of the lists over all days the first rows; equal ones by name.
+    """Return the days, and of the lists over all days the first rows; equal ones by name.
 
     Args:
         frames: The job's result tables by name.

@@ -106,7 +106,7 @@ _OWNER = (r"\+ ?https?:", r"[\w.+-]+@[\w-]+\.[a-z]{2}")
 
 @cache
 def declared_pattern() -> str:
-    """Give the regular expression: an agent in which it is found declares itself."""
+    """Return the regular expression: an agent in which it is found declares itself."""
     from crawleruseragents import CRAWLER_USER_AGENTS_DATA  # type: ignore[import-untyped]  # it has no types
 
     own = "|".join((*WORDS, *NAMES, *_OWNER))

@@ -162,7 +162,7 @@ def find_crawlers(figures: DataFrame, parameters: Parameters) -> DataFrame:
 
 
 def declared_bots(figures: DataFrame, declared: DataFrame, parameters: Parameters) -> DataFrame:
-    """Give a verdict for each visitor whose agent declares itself, be it for one request.
+    """Return a verdict for each visitor whose agent declares itself, be it for one request.
 
     Args:
         figures: What `visitor_figures` gives.
@@ -185,7 +185,7 @@ def declared_bots(figures: DataFrame, declared: DataFrame, parameters: Parameter
 
 
 def declared_agents(views: DataFrame) -> DataFrame:
-    """Give each agent that declares itself, once: column agent."""
+    """Return each agent that declares itself, once: column agent."""
     from pyspark.sql import functions as F
 
     # Through an aggregate, not the key itself: Spark would move the filter on the key below, to every single view, and

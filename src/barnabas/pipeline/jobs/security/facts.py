@@ -92,7 +92,7 @@ _COLUMNS = {
 
 
 def facts_of(events: DataFrame, kind: str) -> DataFrame:
-    """Give the rows of one kind of event.
+    """Return the rows of one kind of event.
 
     Args:
         events: Columns of the event's type, then `PLACE`.
@@ -121,7 +121,7 @@ def transform(frames: Frames, parameters: Parameters) -> Frames:
 
 
 def distinct_of(facts: DataFrame, *kinds: str) -> DataFrame:
-    """Give the facts of some kinds, repeats of an event dropped: whichever comes first, as all are the same."""
+    """Return the facts of some kinds, repeats of an event dropped: whichever comes first, as all are the same."""
     from pyspark.sql import functions as F
 
     return facts.where(F.col("kind").isin(*kinds)).dropDuplicates(["id"])

@@ -76,7 +76,7 @@ class Sign:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What makes a subject a `what` (Spark SQL): signs worth at least `least_points` in all."""
+    """The signs that make a subject a `what` (Spark SQL) where they are worth `least_points` in all."""
 
     what: str
     signs: Sequence[Sign]
@@ -84,7 +84,7 @@ class Rule:
 
 
 def judge(figures: DataFrame, rule: Rule, subject_kind: str, who: Sequence[str], lapse_hours: int) -> DataFrame:
-    """Give a verdict for each subject with points enough.
+    """Return a verdict for each subject with points enough.
 
     Args:
         figures: One row a subject: columns `who`, first_seen, last_seen, and those that the signs name. The ones that
@@ -131,7 +131,7 @@ def shaped(
     score: Column,
     lapse_hours: int,
 ) -> DataFrame:
-    """Give rows of the table `verdicts`, from ones with `who`, why, first_seen, last_seen and some of `EVIDENCE`."""
+    """Return rows of the table `verdicts`, from ones with `who`, why, first_seen, last_seen and some of `EVIDENCE`."""
     from pyspark.sql import functions as F
 
     # What is missing is null: its type is told, so that all rules' rows go into one table.

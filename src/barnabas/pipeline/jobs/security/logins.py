@@ -68,7 +68,7 @@ def login_figures(logins: DataFrame, least_strange_names: int) -> DataFrame:
 
 
 def is_strange(least_names: int) -> str:
-    """Give the condition: several names, and hardly one of them gets in."""
+    """Return the condition: several names, and hardly one of them gets in."""
     return f"names_never_let_in >= {least_names} AND names_let_in <= 0.34 * names_tried"
 
 

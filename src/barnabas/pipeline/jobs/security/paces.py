@@ -19,7 +19,7 @@ GAPS = ("gaps", "gap_ms_sum", "gap_ms2_sum", "near_gaps", "near_gap_ms_sum", "ne
 
 
 def gap_sums() -> list[Column]:
-    """Give the sums over a column `gap_ms`, named as `GAPS` says; sums of them are sums again."""
+    """Return the sums over a column `gap_ms`, named as `GAPS` says; sums of them are sums again."""
     from pyspark.sql import functions as F
 
     # Decimals: sums of whole numbers are exact in whatever order they are added, and squares of months fit.
@@ -30,7 +30,7 @@ def gap_sums() -> list[Column]:
 
 
 def pace() -> tuple[Column, Column, Column]:
-    """Give, from the columns `GAPS`: how many times between were looked at, their mean in seconds, their variation.
+    """Return, from the columns `GAPS`: how many times between were looked at, their mean in seconds, their variation.
 
     Looked at are those within visits, but of who comes rarely, as feed readers do, all.
     """

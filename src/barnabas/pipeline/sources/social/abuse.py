@@ -23,7 +23,7 @@ _SERVER_NAMES = ("root", "admin", "test", "ubuntu", "oracle", "postgres", "git",
 
 
 def spammers(site: Site, event_count: int) -> list[Source]:
-    """Give accounts that post nearly the same thing many times, or vote for anything, one after the other."""
+    """Return accounts that post nearly the same thing many times, or vote for anything, one after the other."""
     random = seeded(site.plan.seed, "spammers")
     size = LogNormal(60, 0.8)
     sources: list[Source] = []
@@ -100,7 +100,7 @@ def _vote(time_ms: int, actor: Actor, user: str, place: tuple[str, str], item: s
 
 
 def vote_rings(site: Site, event_count: int) -> list[Source]:
-    """Give groups of accounts of which most vote for the same items within minutes, several times."""
+    """Return groups of accounts of which most vote for the same items within minutes, several times."""
     random = seeded(site.plan.seed, "vote rings")
     sources: list[Source] = []
     while event_count > 0:
@@ -150,7 +150,7 @@ def _ring_vote(
 
 
 def mass_followers(site: Site, event_count: int) -> list[Source]:
-    """Give accounts that follow some hundred others at once, and leave half of them again later."""
+    """Return accounts that follow some hundred others at once, and leave half of them again later."""
     random = seeded(site.plan.seed, "mass followers")
     sources: list[Source] = []
     while event_count > 0:
@@ -189,7 +189,7 @@ def _follows(site: Site, actor: Actor, count: int, pace_s: float, leaves: bool) 
 
 
 def credential_stuffing(site: Site, event_count: int) -> list[Source]:
-    """Give logins with names and passwords out of a stolen list: from one address, from many, or at a server's ssh."""
+    """Return logins with names and passwords of a stolen list: from one address, from many, or at a server's ssh."""
     random = seeded(site.plan.seed, "credential stuffing")
     sources: list[Source] = []
     while event_count > 0:

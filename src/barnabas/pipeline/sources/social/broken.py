@@ -42,7 +42,7 @@ def spoil(random: Random, event_type: EventType, fields: Mapping[str, object]) -
 
 
 def _changed(value: bytes, name: str, text: str | None = None) -> bytes:
-    """Give a field another value, or take it away."""
+    """Change a field's value, or take it away."""
     event = json.loads(value)
     if text is None:
         del event[name]

@@ -22,13 +22,13 @@ _DOUBLINGS = 30
 
 
 def seeded(*names: object) -> Random:
-    """Give a generator of its own to whoever has these names: what one draws moves nobody else's numbers."""
+    """Return a generator of its own to whoever has these names: what one draws moves nobody else's numbers."""
     digest = sha256("/".join(map(str, names)).encode()).digest()
     return Random(int.from_bytes(digest[:8], "big"))
 
 
 def exponential_of(exponent: float) -> float:
-    """Give e to the power of a number between about -50 and 50, to six digits or so: (1 + x/2^30)^(2^30)."""
+    """Return e to the power of a number between about -50 and 50, to six digits or so: (1 + x/2^30)^(2^30)."""
     value = 1 + exponent / (1 << _DOUBLINGS)
     for _ in range(_DOUBLINGS):
         value *= value
@@ -63,7 +63,7 @@ _WAITING = _waiting_quantiles()
 
 
 def waiting(random: Random) -> float:
-    """Give a number with an exponential distribution of mean 1, 9 at the most: the wait for what comes by chance."""
+    """Return a number with an exponential distribution of mean 1, 9 at the most: the wait for what comes by chance."""
     place = random.random() * _CELLS
     cell = int(place)
     low = _WAITING[cell]
@@ -71,7 +71,7 @@ def waiting(random: Random) -> float:
 
 
 def early(random: Random) -> float:
-    """Give a number from 0 up to 1, sooner a small one: half of them are below a quarter."""
+    """Return a number from 0 up to 1, sooner a small one: half of them are below a quarter."""
     number = random.random()
     return number * number
 
@@ -86,7 +86,7 @@ class LogNormal:
         self._table = [median * exponential_of(sigma * normal) for normal in _NORMAL]
 
     def draw(self, random: Random) -> float:
-        """Give one number."""
+        """Return one number."""
         place = random.random() * _CELLS
         cell = int(place)
         low = self._table[cell]
@@ -103,7 +103,7 @@ class Weighted:
         self._sum = self._ends[-1]
 
     def draw(self, random: Random) -> int:
-        """Give one place."""
+        """Return one place."""
         return bisect_right(self._ends, random.random() * self._sum)
 
 
@@ -116,22 +116,22 @@ def zipf(count: int, offset: int = 0) -> Weighted:
 
 
 def whole(random: Random, low: int, high: int) -> int:
-    """Give one of the whole numbers from `low` to `high`, both included."""
+    """Return one of the whole numbers from `low` to `high`, both included."""
     return low + int(random.random() * (high - low + 1))
 
 
 def between(random: Random, low: float, high: float) -> float:
-    """Give a number from `low` up to `high`."""
+    """Return a number from `low` up to `high`."""
     return low + (high - low) * random.random()
 
 
 def pick(random: Random, choices: Sequence[T]) -> T:
-    """Give one of them."""
+    """Return one of them."""
     return choices[int(random.random() * len(choices))]
 
 
 def some(random: Random, choices: Sequence[T], count: int) -> list[T]:
-    """Give `count` different ones (all of them where there are fewer), in an order of chance."""
+    """Return `count` different ones (all of them where there are fewer), in an order of chance."""
     left = list(choices)
     for place in range(min(count, len(left))):
         other = place + int(random.random() * (len(left) - place))
@@ -140,5 +140,5 @@ def some(random: Random, choices: Sequence[T], count: int) -> list[T]:
 
 
 def shuffled(random: Random, choices: Sequence[T]) -> list[T]:
-    """Give all of them in an order of chance."""
+    """Return all of them in an order of chance."""
     return some(random, choices, len(choices))

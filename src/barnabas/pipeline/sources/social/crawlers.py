@@ -31,7 +31,7 @@ NextPage = Callable[[], str]
 
 
 def declared_crawlers(site: Site, event_count: int) -> list[Source]:
-    """Give crawlers whose agent says so; they read robots.txt. The polite take their time, the aggressive do not."""
+    """Return crawlers whose agent says so; they read robots.txt. The polite take their time, the aggressive do not."""
     random = seeded(site.plan.seed, "declared crawlers")
     requests = LogNormal(350, 1.0)
     sources: list[Source] = []
@@ -53,7 +53,7 @@ def declared_crawlers(site: Site, event_count: int) -> list[Source]:
 
 
 def scrapers(site: Site, event_count: int) -> list[Source]:
-    """Give crawlers that pretend to be browsers, from one address or a pool, more or less well."""
+    """Return crawlers that pretend to be browsers, from one address or a pool, more or less well."""
     random = seeded(site.plan.seed, "scrapers")
     requests = LogNormal(300, 0.9)
     sources: list[Source] = []
@@ -95,7 +95,7 @@ class _Crawl:
         self._random = seeded(site.plan.seed, actor.name)
 
     def source(self) -> Source:
-        """Give its requests."""
+        """Return its requests."""
         return Source(self._bursts(), self.count, self._actor)
 
     def _bursts(self) -> Iterator[Burst]:
@@ -122,7 +122,7 @@ class _Crawl:
 
 
 def _systematically(site: Site, random: Random) -> NextPage:
-    """Give all pages there are, each once, and then again; some go by number, some by chance."""
+    """Return all pages there are, each once, and then again; some go by number, some by chance."""
     pages = [*site.topics, *site.items] if random.random() < 0.5 else shuffled(random, [*site.items, *site.topics])
     place = whole(random, 0, len(pages) - 1)
 
@@ -135,7 +135,7 @@ def _systematically(site: Site, random: Random) -> NextPage:
 
 
 def regular_requests(site: Site, actor: Actor, page: str, interval_s: int, status: Callable[[Random], int]) -> Source:
-    """Give the same request again and again: a feed reader's, a probe's."""
+    """Return the same request again and again: a feed reader's, a probe's."""
 
     def bursts() -> Iterator[Burst]:
         random = seeded(site.plan.seed, actor.name)

@@ -50,7 +50,7 @@ def write_jsonl(plan: SitePlan, directory: Path) -> dict[str, object]:
 
 
 def access_log_lines(plan: SitePlan) -> Iterator[str]:
-    """Give the site's page views as a web server would log them: lines of the combined format, without line ends.
+    """Yield the site's page views as a web server would log them: lines of the combined format, without line ends.
 
     None is late or broken, as a server's log is written where it happens; they are out of order by seconds at the most.
     """

@@ -26,7 +26,7 @@ _OFFICE_TYPO_SHARE = 0.4
 
 
 def look_alikes(site: Site, visits: Visits) -> list[Source]:
-    """Give all of them."""
+    """Return all of them."""
     random = seeded(site.plan.seed, "look-alikes")
     sources = [_nat_office(site, visits, random), _power_reader(site, visits, random)]
     sources += [_forgotten_password(site, random, number) for number in range(3)]

@@ -42,7 +42,7 @@ _ERRORS = (
 
 @dataclass(slots=True)
 class _Level:
-    """Where a host's figure stands and how far it swings."""
+    """A host's figure: its mean and how far it swings."""
 
     rest: float
     swing: float
@@ -50,7 +50,7 @@ class _Level:
 
 
 def machines(plan: SitePlan, rhythm: Rhythm) -> list[Source]:
-    """Give the figures of all hosts, and the lines of each service."""
+    """Return the figures of all hosts, and the lines of each service."""
     figure_count = len(_HOSTS) * len(METRICS) * (plan.duration_s // plan.metric_interval_s)
     sources = [Source(_figures(plan, rhythm), figure_count)]
     for service, pause_s in _PAUSES_S.items():

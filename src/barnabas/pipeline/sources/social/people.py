@@ -43,12 +43,12 @@ _DESKTOPS = tuple(
 
 
 def desktop_agent(random: Random) -> str:
-    """Give the agent of a browser on a desktop."""
+    """Return the agent of a browser on a desktop."""
     return pick(random, _DESKTOPS)
 
 
 def phone_agent(random: Random) -> str:
-    """Give the agent of a browser on a phone."""
+    """Return the agent of a browser on a phone."""
     return pick(random, _PHONES)
 
 
@@ -65,7 +65,7 @@ class Addresses:
         ]
 
     def next(self) -> str:
-        """Give the address of one household or machine."""
+        """Return the address of one household or machine."""
         chance = self._random.random()
         if chance < 0.02 and self._documentation:
             return self._documentation.pop()
@@ -80,11 +80,11 @@ class Addresses:
                 return address
 
     def several(self, count: int) -> list[str]:
-        """Give several that have nothing to do with each other."""
+        """Return several that have nothing to do with each other."""
         return [self.next() for _ in range(count)]
 
     def neighbours(self, count: int) -> list[str]:
-        """Give up to 200 of one network: a rack of rented machines."""
+        """Return up to 200 of one network: a rack of rented machines."""
         is_old = self._random.random() < 0.7
         while True:
             number = self._number()
@@ -132,7 +132,7 @@ class People:
         self.guests = [person(None) for _ in range(3 * plan.users)]
 
     def account(self) -> str:
-        """Give the name of one more account."""
+        """Return the name of one more account."""
         self._account_count += 1
         number = self._account_count
         return f"{_FIRST_NAMES[(number * 7 + self._seed) % len(_FIRST_NAMES)]}{number}"

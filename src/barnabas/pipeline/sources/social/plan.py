@@ -12,7 +12,7 @@ SITE = "social.example"
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """Which share of all events is made by each kind of misbehaviour, or is spoilt; 0 switches one off.
+    """The share of all events that each kind of misbehaviour makes, or that is spoilt; 0 switches one off.
 
     A share above 0 brings one actor at least, however few events it leaves for it.
     """
@@ -104,7 +104,7 @@ class SitePlan:
         return sha256(dumps(values, sort_keys=True).encode()).hexdigest()[:12]
 
     def quiet(self) -> SitePlan:
-        """Give the same site on a day on which nothing bad happens."""
+        """Return the same site on a day on which nothing bad happens."""
         return replace(self, shares=NOBODY_MISBEHAVES, has_look_alikes=False, has_outage=False, has_silence=False)
 
     def _interval(self, is_there: bool, place: float, length_s: int) -> tuple[int, int]:

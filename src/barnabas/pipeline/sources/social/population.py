@@ -14,7 +14,7 @@ _LEAST_ORDINARY_SHARE = 0.1
 
 
 def populate(plan: SitePlan) -> list[Source]:
-    """Give all sources of a plan; they are used up by `stream.arrivals`."""
+    """Return all sources of a plan; they are used up by `stream.arrivals`."""
     site, rhythm = Site(plan), Rhythm(plan)
     visits = Visits(site)
     sources = machines(plan, rhythm)

@@ -32,7 +32,7 @@ _OUTAGE_ERROR_SHARE = 0.35
 
 
 class Site:
-    """What is asked for, and what is answered. Written by the visits as they go: new items appear."""
+    """The site's items, people and answers. Written by the visits as they go: new items appear."""
 
     def __init__(self, plan: SitePlan) -> None:
         """Make up the items and who is there."""
@@ -61,7 +61,7 @@ class Site:
         self._outage_begin_ms, self._outage_end_ms = plan.outage_ms
 
     def item(self, random: Random, time_ms: int) -> str:
-        """Give the item that somebody looks at: a popular one more often, one in ten a new one."""
+        """Return the item that somebody looks at: a popular one more often, one in ten a new one."""
         if random.random() < 0.1 and self.new_items:
             written_ms, item = pick(random, self.new_items)
             if written_ms <= time_ms:
@@ -77,11 +77,11 @@ class Site:
         return item
 
     def query(self, random: Random) -> int:
-        """Give the place in `queries` of what somebody searches for."""
+        """Return the place in `queries` of what somebody searches for."""
         return self._query_rank.draw(random)
 
     def results(self, query: int) -> list[str]:
-        """Give the ten items that are found, best first: always the same for a query."""
+        """Return the ten items that are found, best first: always the same for a query."""
         found = self._results.get(query)
         if found is None:
             random = seeded(self.plan.seed, "results", query)
@@ -92,7 +92,7 @@ class Site:
         return found
 
     def text(self, random: Random, word_count: int) -> str:
-        """Give something that somebody might have written."""
+        """Return something that somebody might have written."""
         words = [
             pick(random, _WORDS) if random.random() < 0.4 else _OFTEN[self._often.draw(random)]
             for _ in range(word_count)
@@ -180,12 +180,12 @@ class Site:
 
 
 def session_name(random: Random) -> str:
-    """Give the name of a session of the site."""
+    """Return the name of a session of the site."""
     return f"{whole(random, 0, 0xFFFFFFFFFF):010x}"
 
 
 def search_page(query: str) -> str:
-    """Give the page that shows a search's results."""
+    """Return the page that shows a search's results."""
     return "/search?q=" + query.replace(" ", "+")
 
 

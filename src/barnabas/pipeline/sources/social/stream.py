@@ -46,7 +46,7 @@ class Arrival:
 
 
 def generate(plan: SitePlan) -> Iterator[Generated]:
-    """Give all that happens on a site, in the order of arrival."""
+    """Yield all that happens on a site, in the order of arrival."""
     for arrival in arrivals(plan, populate(plan)):
         yield arrival.what
 
@@ -123,7 +123,7 @@ def _in_order_of_beginning(sources: list[Source]) -> Iterator[Burst]:
 def pace(
     plan: SitePlan, now_s: Callable[[], float], sleep: Callable[[float], None], speed: float = 1.0
 ) -> Iterator[Generated]:
-    """Give what `generate` gives, each when it is due.
+    """Yield what `generate` gives, each when it is due.
 
     Args:
         plan: With a start of now, event times are those of real time.

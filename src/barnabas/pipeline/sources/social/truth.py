@@ -30,7 +30,7 @@ class Truth:
         self._follows: dict[tuple[str, str], tuple[int, int, bool]] = {}
 
     def arrivals(self) -> Iterator[Arrival]:
-        """Give all that arrives; can be used once."""
+        """Yield all that arrives; can be used once."""
         for arrival in arrivals(self.plan, self._sources):
             self._note(arrival)
             yield arrival
@@ -58,7 +58,7 @@ class Truth:
             self._follows[pair] = max(self._follows.get(pair, now), now)
 
     def to_json(self) -> dict[str, object]:
-        """Give the ground truth; what a key means is in docs/pipeline/generator.md."""
+        """Return the ground truth; what a key means is in docs/pipeline/generator.md."""
         plan = self.plan
         scores: Counter[str] = Counter()
         for (_, item), (_, _, value) in self._votes.items():

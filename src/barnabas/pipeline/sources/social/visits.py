@@ -23,14 +23,14 @@ _TYPO_SHARE = 0.05
 
 
 class Rhythm:
-    """How busy the site is at a time, beside its mean over the plan."""
+    """The site's rate of visits at a time, beside its mean over the plan."""
 
     def __init__(self, plan: SitePlan) -> None:
         minutes = range(plan.start_ms, plan.end_ms, 60_000)
         self._mean = fsum(_busy(minute) for minute in minutes) / len(minutes)
 
     def at(self, time_ms: int) -> float:
-        """Give the factor: 1 is the mean."""
+        """Return the factor: 1 is the mean."""
         return _busy(time_ms) / self._mean
 
 
@@ -54,7 +54,7 @@ class Visits:
         self._voted: dict[str, list[str]] = {}
 
     def source(self, event_count: int, rhythm: Rhythm) -> Source:
-        """Give the visits of all ordinary people: about `event_count` events."""
+        """Return the visits of all ordinary people: about `event_count` events."""
         return Source(self._bursts(event_count, rhythm), event_count)
 
     def _bursts(self, event_count: int, rhythm: Rhythm) -> Iterator[Burst]:
@@ -91,7 +91,7 @@ class Visits:
         step_count: int = 0,
         actor: Actor | None = None,
     ) -> list[Happening]:
-        """Give one visit, in order of time; `step_count` 0 means: as many as people do."""
+        """Return one visit, in order of time; `step_count` 0 means: as many as people do."""
         visit = _Visit(self._site, random, person, place, start_ms, actor)
         visit.arrive()
         if person.user is not None and random.random() < login_share:
@@ -214,7 +214,7 @@ class _Visit:
             self._view(f"/users/{pick(random, site.people.members).user}", HOME + self._page)
 
     def read(self) -> str:
-        """Give the item that is being looked at; go to one where it is none."""
+        """Return the item that is being looked at; go to one where it is none."""
         if self._item is None or self._random.random() < 0.5:
             self._click(self._site.item(self._random, self._time_ms), None, None)
             self._time_ms += whole(self._random, 2_000, 60_000)
