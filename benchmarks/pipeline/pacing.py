@@ -1,4 +1,4 @@
-"""How well jobs keep to a quota by themselves: `python -m benchmarks.pipeline.pacing`, `--kafka`, `--jobs 2`.
+"""How much of a quota jobs use: `python -m benchmarks.pipeline.pacing`, `--kafka`, `--jobs 2`.
 
 A topic with more than can be read meanwhile, a `consumer_byte_rate` on the jobs' user and client id that is changed
 twice, and one or more jobs that share it. Both figures are the broker's: bytes that it sent (BytesOutPerSec), and for
