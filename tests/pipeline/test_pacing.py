@@ -294,3 +294,22 @@ def test_what_was_told_last_holds_on_while_the_cluster_is_away() -> None:
         client.ask()
         assert client.rate(READ) == 1_000
     assert warnings == []
+
+
+def test_two_threads_may_ask_at_the_same_time(quotas: Quotas) -> None:
+    quotas.limit(consumer_byte_rate=1_000)
+    with quotas.client() as client:
+        await_rate(client, 1_000)
+        answers: list[float | None] = []
+
+        def ask() -> None:
+            for _ in range(20):
+                client.ask()
+                answers.append(client.rate(READ))
+
+        threads = [threading.Thread(target=ask) for _ in range(2)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join(PATIENCE_S)
+        assert answers == [1_000] * 40

@@ -8,6 +8,7 @@ uses all that a quota allows says so each time, and is counted by the broker as 
 """
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable, Sequence
 from types import TracebackType
@@ -32,7 +33,7 @@ _VIEWS = {READ: View.PACE_READS, WRITE: View.PACE_WRITES}
 
 
 class QuotaClient:
-    """The quotas of one user and client id at one cluster; `ask` is called in one thread, the rest in any."""
+    """The quotas of one user and client id at one cluster, for any thread."""
 
     def __init__(self, kafka: KafkaOptions, warn: Callable[[str], None], peers: Sequence[str] = ()) -> None:
         """Nothing is asked yet, and nothing is limited before it is.
@@ -54,6 +55,8 @@ class QuotaClient:
         self._explains: bool | None = None
         # New runs say that they are there before they use anything.
         self._limited_until_s = dict.fromkeys(_VIEWS, time.monotonic() + _LIMITED_S)
+        # One at a time asks.
+        self._lock = threading.Lock()
         self._runner = asyncio.Runner()
         self._pool: Pool | None = None
 
@@ -75,6 +78,10 @@ class QuotaClient:
         quotas = self.of(kind)
         return sum(each.limit / each.sharer_count for each in quotas) if quotas else None
 
+    def strictest(self, kind: QuotaKind) -> str:
+        """Return the quota that allows this run the least, for people; empty where none limits it."""
+        return str(min(self.of(kind), key=lambda each: each.limit / each.sharer_count, default=""))
+
     def note_limited(self, kind: QuotaKind) -> None:
         """Let brokers count this run, which uses all that it may, among those that share the limit."""
         self._limited_until_s[kind] = time.monotonic() + _LIMITED_S
@@ -85,20 +92,21 @@ class QuotaClient:
         Args:
             again: Only where the last answer is some seconds old.
         """
-        now_s = time.monotonic()
-        if now_s < self._denied_until_s or (again and now_s < self._next_ask_s):
-            return
-        try:
-            if self._pool is None:
-                self._pool = self._new_pool()
-            self._quotas = self._runner.run(self._ask(self._pool))
-        except ConfigError as error:
-            self._tell(f"quotas can't be asked for with these options: {error}")
-        except BarnabasError as error:
-            # Spark's own clients say it where the cluster is away for long.
-            self._tell_refusal(error)
-            self._disconnect()
-        self._next_ask_s = time.monotonic() + _EVERY_S
+        with self._lock:
+            now_s = time.monotonic()
+            if now_s < self._denied_until_s or (again and now_s < self._next_ask_s):
+                return
+            try:
+                if self._pool is None:
+                    self._pool = self._new_pool()
+                self._quotas = self._runner.run(self._ask(self._pool))
+            except ConfigError as error:
+                self._tell(f"quotas can't be asked for with these options: {error}")
+            except BarnabasError as error:
+                # Spark's own clients say it where the cluster is away for long.
+                self._tell_refusal(error)
+                self._disconnect()
+            self._next_ask_s = time.monotonic() + _EVERY_S
 
     def _new_pool(self) -> Pool:
         return Pool(

@@ -186,11 +186,11 @@ class Reading:
     def _limit(self) -> str:
         """Return what made a full batch no larger: the quota or own limit that allows the fewest records/s."""
         record_bytes = self._record_size.mean_bytes
-        rate, tightest = min(self._rates(), key=lambda each: each[0], default=(0.0, None))
-        if tightest is None or self._own_per_s <= self._growth * rate / record_bytes:
+        rate, strictest = min(self._rates(), key=lambda each: each[0], default=(0.0, None))
+        if strictest is None or self._own_per_s <= self._growth * rate / record_bytes:
             return self._plan.limits.strictest(record_bytes) or "nothing"
-        tightest.quotas.note_limited(tightest.kind)
-        return str(min(tightest.quotas.of(tightest.kind), key=lambda each: each.limit / each.sharer_count))
+        strictest.quotas.note_limited(strictest.kind)
+        return strictest.quotas.strictest(strictest.kind)
 
     def _is_full(self, record_count: int) -> bool:
         """Whether a batch has about all that it may have."""

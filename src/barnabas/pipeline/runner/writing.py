@@ -82,7 +82,7 @@ class Writing:
         assert self._quotas is not None
         self._quotas.note_limited(WRITE)
         self._quotas.ask(again=True)
-        self.limited_by = min(map(str, self._quotas.of(WRITE)), default=self.limited_by)
+        self.limited_by = self._quotas.strictest(WRITE) or self.limited_by
 
     def _wait_until(self, until_s: float, written: str) -> None:
         while True:

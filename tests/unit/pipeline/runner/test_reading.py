@@ -45,6 +45,9 @@ class Told:
     def rate(self, kind: QuotaKind) -> float | None:
         return sum(self.limits) / self.sharer_count if self.limits else None
 
+    def strictest(self, kind: QuotaKind) -> str:
+        return str(min(self.of(kind), key=lambda each: each.limit))
+
     def note_limited(self, kind: QuotaKind) -> None:
         self.limited.append(kind)
 
