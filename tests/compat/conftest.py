@@ -17,6 +17,7 @@ import pytest
 from tests.compat.clients import FACTORIES, Client
 from tests.compat.figures import PROPERTY, Row, Tell
 from tools.kafka.server import ONE_BROKER, QuickKafkaServer
+from tools.kafka.zookeeper import ZooKeeper
 
 if TYPE_CHECKING:
     from tests.compat.commands import Commands
@@ -63,6 +64,19 @@ def start_broker() -> Iterator[StartBroker]:
     """Start a broker of the test's own, which it may stop and kill: `start_broker(**{"log.segment.bytes": "4096"})`."""
     with ExitStack() as stack:
         yield lambda **config: _started(stack, config)
+
+
+@pytest.fixture(scope="session")
+def zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeper]:
+    """The ZooKeeper that tests share; each uses a tree of its own."""
+    with ZooKeeper(tmp_path_factory.mktemp("zookeeper")) as server:
+        yield server
+
+
+@pytest.fixture
+def connect(zookeeper: ZooKeeper, name: str) -> str:
+    """A tree of the test's own, which is not there yet."""
+    return f"{zookeeper.connect}/{name}"
 
 
 @pytest.fixture(scope="session")

@@ -31,7 +31,6 @@ from tests.compat.test_log_dirs import Place
 from tests.patience import PATIENCE_S
 from tools.kafka.java import run_tool
 from tools.kafka.server import KafkaServer, QuickKafkaServer
-from tools.kafka.zookeeper import ZooKeeper
 
 SMALL_SEGMENTS = {"segment.bytes": "30000", "index.interval.bytes": "1000"}
 SETTINGS = {
@@ -258,12 +257,6 @@ def change_settings(data_dir: Path, topic: str, changes: Mapping[str, str]) -> N
     asyncio.run(change())
 
 
-@pytest.fixture
-def zookeeper(tmp_path: Path) -> Iterator[ZooKeeper]:
-    with ZooKeeper(tmp_path / "zookeeper") as server:
-        yield server
-
-
 StartKafka = Callable[..., KafkaServer]
 
 
@@ -321,7 +314,7 @@ def read_everything(broker: RunningBroker) -> dict[str, object]:
 @pytest.mark.parametrize(("end", "directory_count"), [("stop", 1), ("kill", 2)])
 def test_from_kafka_and_back(
     tmp_path: Path,
-    zookeeper: ZooKeeper,
+    connect: str,
     start_kafka: StartKafka,
     start_barnabas: StartBarnabas,
     end: str,
@@ -330,7 +323,7 @@ def test_from_kafka_and_back(
     data_dir = tmp_path / "data"
     directories = [data_dir / str(number) for number in range(directory_count)]
     log_dirs = ",".join(map(str, directories))
-    connect = f"{zookeeper.connect}/some/chroot"
+    connect += "/some/chroot"
     kafka = start_kafka(log_dirs, connect)
     for topic, content in CONTENTS.items():
         create(kafka, topic, 1, content.settings)
@@ -412,7 +405,7 @@ def test_from_kafka_and_back(
 
 
 def test_from_barnabas_to_a_fresh_kafka_and_back_without_its_tree(
-    tmp_path: Path, zookeeper: ZooKeeper, start_kafka: StartKafka, start_barnabas: StartBarnabas
+    tmp_path: Path, connect: str, start_kafka: StartKafka, start_barnabas: StartBarnabas
 ) -> None:
     data_dir = tmp_path / "data"
     broker = start_barnabas(data_dir)
@@ -425,9 +418,9 @@ def test_from_barnabas_to_a_fresh_kafka_and_back_without_its_tree(
     broker.stop()
     check_files(data_dir)
 
-    plan = barnabas("release", data_dir, "--zookeeper", zookeeper.connect, "--execute")
+    plan = barnabas("release", data_dir, "--zookeeper", connect, "--execute")
     assert plan["cluster_id"] == broker.cluster_id
-    kafka = start_kafka(data_dir, zookeeper.connect)
+    kafka = start_kafka(data_dir, connect)
     wait_for_topics(kafka, "new-here", "__consumer_offsets")
     assert read_all(kafka, "new-here") == written
     assert committed(kafka, "readers", "new-here") == 55
@@ -457,7 +450,7 @@ def test_from_barnabas_to_a_fresh_kafka_and_back_without_its_tree(
     check_files(data_dir)
 
     # Back into the tree that it was adopted without: what it did not know stays.
-    barnabas("release", data_dir, "--zookeeper", zookeeper.connect, "--execute")
+    barnabas("release", data_dir, "--zookeeper", connect, "--execute")
     kafka.restart()
     wait_for_topics(kafka, "new-here", "newer", "__consumer_offsets")
     assert read_all(kafka, "new-here") == written
@@ -471,10 +464,9 @@ def test_from_barnabas_to_a_fresh_kafka_and_back_without_its_tree(
 
 
 def test_one_broker_of_two_goes_and_comes_back(
-    tmp_path: Path, zookeeper: ZooKeeper, start_kafka: StartKafka, start_barnabas: StartBarnabas
+    tmp_path: Path, connect: str, start_kafka: StartKafka, start_barnabas: StartBarnabas
 ) -> None:
     data_dir = tmp_path / "data-0"
-    connect = zookeeper.connect
     kafka, other = start_kafka(data_dir, connect), start_kafka(tmp_path / "data-1", connect, 1)
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
     new = [
@@ -523,7 +515,7 @@ def test_one_broker_of_two_goes_and_comes_back(
 
 
 def test_logs_that_are_on_their_way_between_directories(
-    tmp_path: Path, zookeeper: ZooKeeper, start_kafka: StartKafka, start_barnabas: StartBarnabas
+    tmp_path: Path, connect: str, start_kafka: StartKafka, start_barnabas: StartBarnabas
 ) -> None:
     """Half moved by the one, the rest by the other."""
     directories = [tmp_path / "a", tmp_path / "b"]
@@ -543,8 +535,8 @@ def test_logs_that_are_on_their_way_between_directories(
     broker.stop()
     (copy,) = directories[1].glob("moving-0.*-future")
 
-    barnabas("release", *directories, "--zookeeper", zookeeper.connect, "--execute")
-    kafka = start_kafka(log_dirs, zookeeper.connect)
+    barnabas("release", *directories, "--zookeeper", connect, "--execute")
+    kafka = start_kafka(log_dirs, connect)
     wait_for_topics(kafka, "moved", "moving", "__consumer_offsets")
     there = Place(kafka, directories)
     assert copy.is_dir()
@@ -558,8 +550,8 @@ def test_logs_that_are_on_their_way_between_directories(
     written = read_each(kafka, ["moved", "moving"])
     kafka.kill()
 
-    adopt_when_expired(*directories, "--zookeeper", zookeeper.connect)
-    barnabas("adopt", *directories, "--zookeeper", zookeeper.connect, "--execute")
+    adopt_when_expired(*directories, "--zookeeper", connect)
+    barnabas("adopt", *directories, "--zookeeper", connect, "--execute")
     broker.start()
     here.throttle(1_000_000_000)
     here.wait_for("moved", 0, here.first)

@@ -15,9 +15,7 @@ from tests.compat.test_handover import (  # noqa: F401 (fixtures)
     create,
     start_barnabas,
     start_kafka,
-    zookeeper,
 )
-from tools.kafka.zookeeper import ZooKeeper
 
 SESSION_MS = 1_500_000
 UNSTABLE = (ErrorCode.UNSTABLE_OFFSET_COMMIT, -1)
@@ -32,12 +30,12 @@ def members_of(group: Group) -> tuple[str, list[tuple[str, Any, bytes]]]:
 
 def test_from_kafka_and_back(
     tmp_path: Path,
-    zookeeper: ZooKeeper,  # noqa: F811
+    connect: str,
     start_kafka: StartKafka,  # noqa: F811
     start_barnabas: Callable[[Path | str], Broker],  # noqa: F811
 ) -> None:
     data_dir = tmp_path / "data"
-    kafka = start_kafka(data_dir, zookeeper.connect, settings={"transactional.id.expiration.ms": "604800000"})
+    kafka = start_kafka(data_dir, connect, settings={"transactional.id.expiration.ms": "604800000"})
     create(kafka, "t", 1)
     with ThreadPoolExecutor(4) as executor:
         group, other = Group(kafka, "static", executor), Group(kafka, "other", executor)
@@ -52,7 +50,7 @@ def test_from_kafka_and_back(
         assert seen == ("Stable", [(first, "i1", first.encode())])
         kafka.kill()
 
-        adopt_when_expired(data_dir, "--zookeeper", zookeeper.connect, "--execute")
+        adopt_when_expired(data_dir, "--zookeeper", connect, "--execute")
         broker = start_barnabas(data_dir)
         group, other = Group(broker, "static", executor), Group(broker, "other", executor)
         assert members_of(group) == seen
@@ -72,7 +70,7 @@ def test_from_kafka_and_back(
         assert seen == ("Stable", [(second, "i1", first.encode())])
         broker.kill()
 
-        assert barnabas("release", data_dir, "--zookeeper", zookeeper.connect, "--execute")["executed"]
+        assert barnabas("release", data_dir, "--zookeeper", connect, "--execute")["executed"]
         kafka.restart()
         group, other = Group(kafka, "static", executor), Group(kafka, "other", executor)
         assert members_of(group) == seen

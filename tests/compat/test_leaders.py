@@ -1,6 +1,8 @@
 """Elections and reassignments on a cluster of one, as Kafka 2.7.2 answers: `BARNABAS_COMPAT_TARGET=kafka` asks it."""
 
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 
@@ -21,7 +23,7 @@ from barnabas.wire.protocol.messages.list_partition_reassignments import (
     ListPartitionReassignmentsTopics,
 )
 from barnabas.wire.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from tests.compat.conftest import RunningBroker
+from tests.compat.conftest import RunningBroker, _started
 from tests.compat.raw import ask
 from tests.patience import PATIENCE_S
 
@@ -31,6 +33,13 @@ BROKER, DEAD = 0, 99
 NOT_NEEDED = E.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition."
 UNKNOWN = E.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist."
 NOT_ALIVE = "Replica assignment has brokers that are not alive. Replica list: "
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[RunningBroker]:
+    """A broker that no other test shares: partitions stay behind whose preferred leader never comes."""
+    with ExitStack() as stack:
+        yield _started(stack, {})
 
 
 def create(cluster: RunningBroker, name: str, *replicas: list[int]) -> None:

@@ -34,7 +34,6 @@ from tests.compat.test_old_kafka import (
 )
 from tools.kafka.java import run_tool
 
-shared_zookeeper, connect = old_kafka.shared_zookeeper, old_kafka.connect
 start_kafka, start_barnabas = old_kafka.start_kafka, old_kafka.start_barnabas
 
 FOUND = {**old_kafka.FOUND, NEWEST: "2.4-IV0"}

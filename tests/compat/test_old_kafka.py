@@ -44,7 +44,6 @@ from tests.integration.test_every_version import exchange
 from tests.patience import PATIENCE_S
 from tools.kafka.java import run_tool
 from tools.kafka.server import KafkaServer, QuickKafkaServer
-from tools.kafka.zookeeper import ZooKeeper
 
 FOUND = {"0.10.2.2": "0.10.1-IV0", "0.11.0.3": "0.11.0-IV0", "1.1.1": "0.11.0-IV0", "2.3.1": "2.3-IV0"}
 """What `adopt` finds out by itself: the oldest that can have written it."""
@@ -223,19 +222,6 @@ def magics(data_dir: Path) -> set[int]:
 
 
 # --- the stories
-
-
-@pytest.fixture(scope="module")
-def shared_zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeper]:
-    with ZooKeeper(tmp_path_factory.mktemp("zookeeper")) as server:
-        yield server
-
-
-@pytest.fixture
-def connect(shared_zookeeper: ZooKeeper, request: pytest.FixtureRequest) -> str:
-    """A chroot of the test's own."""
-    name = "".join(each if each.isalnum() else "-" for each in request.node.name)
-    return f"{shared_zookeeper.connect}/{name}"
 
 
 StartOldKafka = Callable[..., KafkaServer]

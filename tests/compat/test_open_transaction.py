@@ -20,9 +20,8 @@ from tests.compat.test_handover import (
     wait_for_topics,
 )
 from tests.patience import PATIENCE_S
-from tools.kafka.zookeeper import ZooKeeper
 
-start_barnabas, start_kafka, zookeeper = handover.start_barnabas, handover.start_kafka, handover.zookeeper
+start_barnabas, start_kafka = handover.start_barnabas, handover.start_kafka
 
 CLEANUP_INTERVAL = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
 """How often Kafka looks for transactions that took too long."""
@@ -54,12 +53,13 @@ def wait_until_read(broker: RunningBroker, count: int) -> handover.Seen:
     return seen
 
 
-@pytest.mark.parametrize("end", ["kill", "stop"])
+# What a stop leaves is less to find out: the producers stand in a snapshot.
+@pytest.mark.parametrize("end", ["kill", pytest.param("stop", marks=pytest.mark.whole)])
 def test_an_open_transaction(
-    tmp_path: Path, zookeeper: ZooKeeper, start_kafka: StartKafka, start_barnabas: StartBarnabas, end: str
+    tmp_path: Path, connect: str, start_kafka: StartKafka, start_barnabas: StartBarnabas, end: str
 ) -> None:
     data_dir = tmp_path / "data"
-    kafka = start_kafka(data_dir, zookeeper.connect, settings={CLEANUP_INTERVAL: "3600000"})
+    kafka = start_kafka(data_dir, connect, settings={CLEANUP_INTERVAL: "3600000"})
     create(kafka, "stuck")
     create(kafka, "free")
     produce(kafka, "stuck", "before", count=20)
@@ -70,9 +70,9 @@ def test_an_open_transaction(
     del producer
 
     files = contents_of(data_dir)
-    plan = adopt_when_expired(data_dir, "--zookeeper", zookeeper.connect)
+    plan = adopt_when_expired(data_dir, "--zookeeper", connect)
     assert contents_of(data_dir) == files
-    done = adopt_when_expired(data_dir, "--zookeeper", zookeeper.connect, "--execute")
+    done = adopt_when_expired(data_dir, "--zookeeper", connect, "--execute")
     assert done["executed"]
     (told,) = plan["open_transactions"]
     assert done["open_transactions"] == [told]
@@ -100,8 +100,8 @@ def test_an_open_transaction(
     broker.stop()
 
     # What is open when the directory goes back Kafka's coordinator ends.
-    barnabas("release", data_dir, "--zookeeper", zookeeper.connect, "--execute")
-    kafka = start_kafka(data_dir, zookeeper.connect, settings={CLEANUP_INTERVAL: "200"})
+    barnabas("release", data_dir, "--zookeeper", connect, "--execute")
+    kafka = start_kafka(data_dir, connect, settings={CLEANUP_INTERVAL: "200"})
     wait_for_topics(kafka, "stuck", "free", "__transaction_state", "__consumer_offsets")
     produce(kafka, "stuck", "kafka", count=3)
     seen = wait_until_read(kafka, 20 + 5 + 7 + 1 + 3)
@@ -109,4 +109,4 @@ def test_an_open_transaction(
     kafka.stop()
 
     # Then there is nothing to tell.
-    assert adopt_when_expired(data_dir, "--zookeeper", zookeeper.connect, "--execute")["open_transactions"] == []
+    assert adopt_when_expired(data_dir, "--zookeeper", connect, "--execute")["open_transactions"] == []

@@ -4,10 +4,8 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, NewPartitions, NewTopic
 from kazoo.client import KazooClient
@@ -23,17 +21,6 @@ from tools.kafka.zookeeper import ZooKeeper
 QUOTA = {"producer_byte_rate": "1048576", "consumer_byte_rate": "2097152"}
 
 
-@pytest.fixture(scope="module")
-def zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeper]:
-    with ZooKeeper(tmp_path_factory.mktemp("zookeeper")) as server:
-        yield server
-
-
-@pytest.fixture
-def chroot(zookeeper: ZooKeeper, name: str) -> str:
-    return f"{zookeeper.connect}/{name}"
-
-
 def registry(*arguments: object) -> str:
     """What the command prints."""
     result = attempt(*arguments)
@@ -45,8 +32,8 @@ def attempt(*arguments: object) -> Ran:
     return run_here("registry", *arguments)
 
 
-def config_tool(chroot: str, *arguments: str) -> str:
-    result = run_tool("kafka.admin.ConfigCommand", "--zookeeper", chroot, *arguments)
+def config_tool(connect: str, *arguments: str) -> str:
+    result = run_tool("kafka.admin.ConfigCommand", "--zookeeper", connect, *arguments)
     assert result.returncode == 0, result.stdout + result.stderr
     return result.stdout
 
@@ -93,7 +80,7 @@ def seen(broker: Broker) -> dict[str, object]:
     }
 
 
-def test_a_cluster_moves_from_the_embedded_registry_to_zookeeper_and_back(chroot: str, tmp_path: Path) -> None:
+def test_a_cluster_moves_from_the_embedded_registry_to_zookeeper_and_back(connect: str, tmp_path: Path) -> None:
     data = tmp_path / "data"
     with Broker(config=dict(ONE_BROKER), data_dir=data) as broker:
         fill(broker)
@@ -106,22 +93,22 @@ def test_a_cluster_moves_from_the_embedded_registry_to_zookeeper_and_back(chroot
         out = tmp_path / "out.json"
         registry("export", out, *here(data))
         assert out.stat().st_mode & 0o777 == 0o600
-    registry("import", out, "--zookeeper", chroot)
-    assert "0 writes" in attempt("import", out, "--zookeeper", chroot).stderr
+    registry("import", out, "--zookeeper", connect)
+    assert "0 writes" in attempt("import", out, "--zookeeper", connect).stderr
     (data / "registry.sqlite").rename(tmp_path / "put-away.sqlite")
-    with new_broker(chroot, data) as broker:
+    with new_broker(connect, data) as broker:
         assert seen(broker) == before
         # Kafka's own tool sees the quotas, and sets one.
-        listed = config_tool(chroot, "--describe", "--entity-type", "users", "--entity-name", "alice")
+        listed = config_tool(connect, "--describe", "--entity-type", "users", "--entity-name", "alice")
         assert "producer_byte_rate=1048576" in listed
         entity = ("--entity-type", "clients", "--entity-name", "c d")
-        config_tool(chroot, "--alter", "--add-config", "consumer_byte_rate=7", *entity)
-        assert "/brokers/ids/0" in registry("ls", "/", "--recursive", "--zookeeper", chroot).splitlines()
-        refused = attempt("import", out, "--zookeeper", chroot)
+        config_tool(connect, "--alter", "--add-config", "consumer_byte_rate=7", *entity)
+        assert "/brokers/ids/0" in registry("ls", "/", "--recursive", "--zookeeper", connect).splitlines()
+        refused = attempt("import", out, "--zookeeper", connect)
         assert (refused.returncode, "broker 0 is alive" in refused.stderr) == (1, True)
         broker.stop()
         back = tmp_path / "back.json"
-        registry("export", back, "--zookeeper", chroot)
+        registry("export", back, "--zookeeper", connect)
     nodes = json.loads(back.read_text())["nodes"]
     assert "/controller" not in nodes
     assert not [path for path in nodes if path.startswith(("/brokers/ids/", "/config/changes/"))]
@@ -139,11 +126,11 @@ def here(data: Path) -> tuple[str, str]:
     return "--log-dir", str(data)
 
 
-def test_nodes_are_shown_written_and_deleted(chroot: str) -> None:
-    there = ("--zookeeper", chroot)
+def test_nodes_are_shown_written_and_deleted(connect: str) -> None:
+    there = ("--zookeeper", connect)
     assert "there is no /" in attempt("get", "/", *there).stderr
-    (zookeeper_root := KazooClient(chroot.partition("/")[0])).start()
-    zookeeper_root.ensure_path(chroot.partition("/")[2])
+    (zookeeper_root := KazooClient(connect.partition("/")[0])).start()
+    zookeeper_root.ensure_path(connect.partition("/")[2])
     zookeeper_root.stop()
     zookeeper_root.close()
     registry("set", "/a/b/c", "ä text", *there)

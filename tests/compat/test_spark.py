@@ -94,7 +94,8 @@ def test_batch_reads_between_times_and_offsets(
     assert values(by_offset.load()) == list(range(5, 100))
 
 
-@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+# Its producer is Java's, whose other codecs test_clients.py shows.
+@pytest.mark.parametrize("codec", ["none", "zstd"])
 def test_written_rows_are_read_by_others_and_by_spark(
     spark: SparkSession, cluster: RunningBroker, librdkafka: Client, name: str, codec: str
 ) -> None:

@@ -20,12 +20,6 @@ from tools.kafka.java import run_tool
 from tools.kafka.zookeeper import ZooKeeper
 
 
-@pytest.fixture(scope="module")
-def zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ZooKeeper]:
-    with ZooKeeper(tmp_path_factory.mktemp("zookeeper")) as server:
-        yield server
-
-
 @pytest.fixture
 def chroot(zookeeper: ZooKeeper, name: str) -> str:
     """A tree of the test's own, which is not there yet."""
