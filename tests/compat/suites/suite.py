@@ -58,7 +58,6 @@ class Suite:
         fails: Tests that fail on Kafka 2.7.2 too, by pattern, and why.
         skips: Tests that are skipped on Kafka 2.7.2 too, by pattern, and why.
         gaps: Tests that fail on Barnabas alone, by pattern, and what is missing. They may pass.
-        may_fail: Tests that fail now and then on Kafka 2.7.2 too, by pattern, and why.
     """
 
     name: str
@@ -73,7 +72,6 @@ class Suite:
     fails: Mapping[str, str] = field(default_factory=dict)
     skips: Mapping[str, str] = field(default_factory=dict)
     gaps: Mapping[str, str] = field(default_factory=dict)
-    may_fail: Mapping[str, str] = field(default_factory=dict)
 
     def expected(self, test: str) -> str:
         """Return the result that a test has on Kafka 2.7.2."""
@@ -90,7 +88,7 @@ class Suite:
         """
         lines = []
         for test, result in sorted(results.items()):
-            if result == self.expected(test) or _is_among(test, self.may_fail):
+            if result == self.expected(test):
                 continue
             if not is_kafka and _is_among(test, self.gaps):
                 continue
@@ -104,11 +102,11 @@ class Suite:
             f"{test}: {kafka.get(test, 'absent')} on Kafka, {barnabas.get(test, 'absent')} on Barnabas"
             + ("" if (gap := reason(test, self.gaps)) is None else f" ({gap})")
             for test in sorted(kafka.keys() | barnabas.keys())
-            if kafka.get(test) != barnabas.get(test) and not _is_among(test, self.may_fail)
+            if kafka.get(test) != barnabas.get(test)
         ]
 
     def _patterns(self) -> list[str]:
-        return [*self.fails, *self.skips, *self.gaps, *self.may_fail]
+        return [*self.fails, *self.skips, *self.gaps]
 
 
 def reason(test: str, among: Mapping[str, str]) -> str | None:
