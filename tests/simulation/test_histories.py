@@ -14,7 +14,9 @@ from barnabas.broker.log.producers.producer_state import ProducerState
 from tests.simulation.histories import History
 
 ROOT = Path(__file__).parents[2]
-SEED_COUNT = 25
+SEED_COUNT = 10
+# Some mistakes show in one history of twenty.
+MISTAKEN_COUNT = 25
 DIGESTS = """
 from tests.simulation.histories import History
 for seed in (1, 2, 3):
@@ -29,7 +31,7 @@ def test_what_was_acknowledged_holds(seed: int) -> None:
     assert outcome.counts["records acknowledged"] > 0
 
 
-@pytest.mark.parametrize("seed", range(100, 112))
+@pytest.mark.parametrize("seed", range(100, 105))
 def test_what_was_acknowledged_holds_where_batches_are_written_ahead(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -68,7 +70,7 @@ def test_a_seed_gives_the_same_history_whatever_the_hashes_are() -> None:
 
 
 def violations() -> list[str]:
-    for seed in range(SEED_COUNT):
+    for seed in range(MISTAKEN_COUNT):
         found = History(seed).play().violations
         if found:
             return found

@@ -20,7 +20,7 @@ from barnabas.testing.simulation.world import Simulation
 from barnabas.wire.registry import paths
 from tests.simulation.histories import BROKER, SERVERS, SETTINGS
 
-SEED_COUNT = 8
+SEED_COUNT = 5
 
 
 class SessionHistory:
