@@ -208,7 +208,8 @@ def for_version(version: int, request: MetadataRequest, image: ClusterImage) -> 
     )
 
 
-@settings(print_blob=True)
+# An example is a story of up to 35 requests.
+@settings(max_examples=settings().max_examples // 2)
 @given(st.lists(st.tuples(updates, st.lists(requests, min_size=1, max_size=6)), min_size=1, max_size=5), updates)
 def test_what_is_kept_says_what_is_so(story, late):
     peer = Peer()

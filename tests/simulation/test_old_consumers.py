@@ -46,7 +46,7 @@ from barnabas.wire.registry.znodes.topics import decode_assignment
 from tests.simulation.histories import BROKER, SERVERS, SETTINGS
 
 # The first are always run.
-SEED_COUNT, USUAL_COUNT = 40, 4
+SEED_COUNT, USUAL_COUNT = 40, 2
 GROUP = "g"
 TOPICS = ("t", "u")
 

@@ -363,27 +363,27 @@ def many_leaders(count):
 
 def test_the_logs_of_very_many_partitions_are_opened_some_at_a_time(replicas, executor):
     executor.is_holding = True
-    pending = replicas.leader_and_isr(many_leaders(250))
+    pending = replicas.leader_and_isr(many_leaders(110))
     assert executor.waiting_count == 100
     executor.run_next()
     # Beside the 100 waits that the first one's leader epoch is written.
     assert executor.waiting_count == 101, "when one is open the next one begins"
     executor.release()
-    assert errors(pending) == (0, [0] * 250)
-    assert replicas.partition_count == 250
+    assert errors(pending) == (0, [0] * 110)
+    assert replicas.partition_count == 110
 
 
 def test_the_logs_of_very_many_partitions_are_deleted_some_at_a_time(replicas, executor):
-    replicas.leader_and_isr(many_leaders(250))
+    replicas.leader_and_isr(many_leaders(110))
     request = stop(-2)
-    request.topic_states[0].partition_states = [StopReplicaPartitionState(index, -2, True) for index in range(250)]
+    request.topic_states[0].partition_states = [StopReplicaPartitionState(index, -2, True) for index in range(110)]
     executor.is_holding = True
     pending = replicas.stop_replica(request)
-    assert (executor.waiting_count, replicas.partition_count) == (100, 150)
+    assert (executor.waiting_count, replicas.partition_count) == (100, 10)
     executor.run_next()
-    assert (executor.waiting_count, replicas.partition_count) == (100, 149), "when one is gone the next one begins"
+    assert (executor.waiting_count, replicas.partition_count) == (100, 9), "when one is gone the next one begins"
     executor.release()
-    assert errors(pending) == (0, [0] * 250)
+    assert errors(pending) == (0, [0] * 110)
     assert replicas.partition_count == 0
 
 
