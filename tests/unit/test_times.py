@@ -55,8 +55,3 @@ def test_the_longest_files_are_noted(tmp_path: Path) -> None:
         ("tests/compat/test_kcat.py", 30),
         ("tests/unit/broker/net/test_framing.py", 3),
     ]
-
-
-def test_what_is_noted_is_there(request: pytest.FixtureRequest) -> None:
-    root = request.config.rootpath
-    assert [file for file in known_times() if not (root / file).exists()] == []
