@@ -76,13 +76,13 @@ class Outbox:
         try:
             if len(parts) == 1 and not self._sent and isinstance(parts[0], bytearray):
                 # Nearly always: one small answer, and a peer that takes it.
-                answer = parts[0]
-                self._sent = self._send(answer)
-                if self._sent == len(answer):
-                    self._sent = 0
+                answer, send = parts[0], self._send
+                sent = send(answer)
+                if sent == len(answer):
                     parts.clear()
                     return True
-                left_in_turn -= self._sent
+                self._sent = sent
+                left_in_turn -= sent
             while parts:
                 if left_in_turn <= 0:
                     return False

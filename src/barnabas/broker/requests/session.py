@@ -69,6 +69,7 @@ class Session:
         "_most_produced_at_once",
         "_place",
         "_quotas",
+        "_route_of",
         "_routes",
         "_services",
         "_unsent",
@@ -90,6 +91,7 @@ class Session:
         self._services = services
         self._quotas = services.quotas
         self._routes = routes
+        self._route_of = routes.by_key
         self._max_array_elements = max_array_elements
         self._most_at_once = min(max_array_elements, MOST_ELEMENTS_AT_ONCE)
         self._most_produced_at_once = min(MOST_PRODUCE_ELEMENTS_FACTOR * max_array_elements, MOST_ELEMENTS_AT_ONCE)
@@ -122,7 +124,8 @@ class Session:
             api_key, api_version, correlation_id, client_id, position = decode_request_header(frame)
         except ProtocolError as error:
             raise self._refusal(frame, error) from None
-        route = self._routes.by_key(api_key << 16 | api_version)
+        route_of = self._route_of
+        route = route_of(api_key << 16 | api_version)
         request: object = None
         decode_large: Callable[[], object] | None = None
         if route is None:
@@ -152,8 +155,9 @@ class Session:
             # One for all requests of the connection: only one is decoded at a time.
             budget = self._budget
             budget.elements_left = at_once
+            decode = route.decode
             try:
-                request, _ = route.decode(frame, position, budget)
+                request, _ = decode(frame, position, budget)
             except (*MALFORMED, ProtocolError) as error:
                 most_elements = self._most_elements(route, frame)
                 if budget.elements_left >= 0 or most_elements <= at_once:

@@ -36,19 +36,41 @@ class ClientBatch:
         must_be_checked: Whether `check` has something to say.
     """
 
-    __slots__ = ("_header", "append_time_ms", "data", "last_offset_delta", "max_timestamp_ms", "must_be_checked")
+    __slots__ = (
+        "_batch_length",
+        "_header",
+        "append_time_ms",
+        "data",
+        "last_offset_delta",
+        "max_timestamp_ms",
+        "must_be_checked",
+    )
 
-    def __init__(self, data: MutableBuffer, header: BatchHeader, max_timestamp_ms: int, append_time_ms: int) -> None:
+    def __init__(
+        self,
+        data: MutableBuffer,
+        batch_length: int,
+        last_offset_delta: int,
+        max_timestamp_ms: int,
+        append_time_ms: int,
+        header: BatchHeader | None,
+    ) -> None:
+        """Args:
+        header: Where it has a producer.
+        """
         # hot path: benchmarks/micro/test_log.py
         self.data = data
+        self._batch_length = batch_length
         self._header = header
-        self.last_offset_delta = header.last_offset_delta
+        self.last_offset_delta = last_offset_delta
         self.max_timestamp_ms = max_timestamp_ms
         self.append_time_ms = append_time_ms
-        self.must_be_checked = header.producer_id >= 0
+        self.must_be_checked = header is not None
 
     def check(self, producers: ProducerState, base_offset: int) -> ProducerBatch | RecordRefusal | None:
         """Why it must not be appended: it was already, or it does not follow what its producer wrote."""
+        if self._header is None:
+            return None
         duplicate = producers.find_duplicate(self._header)
         if duplicate is not None:
             return duplicate
@@ -57,7 +79,7 @@ class ClientBatch:
 
     def number(self, base_offset: int, leader_epoch: int) -> None:
         """Give it the offsets and the epoch that it is placed with."""
-        _PUT_NUMBERS(self.data, 0, base_offset, self._header.batch_length, leader_epoch)
+        _PUT_NUMBERS(self.data, 0, base_offset, self._batch_length, leader_epoch)
 
     def write(
         self,
@@ -75,12 +97,19 @@ class ClientBatch:
         """
         # hot path: benchmarks/micro/test_log.py
         data = self.data
-        _PUT_NUMBERS(data, 0, base_offset, self._header.batch_length, leader_epoch)
+        _PUT_NUMBERS(data, 0, base_offset, self._batch_length, leader_epoch)
         last_offset = base_offset + self.last_offset_delta
         position = segment.append(data, last_offset, self.max_timestamp_ms, index_interval_bytes)
         tail.append(base_offset, position)
-        if self.must_be_checked:
+        if self._header is not None:
             producers.update(self._header, base_offset, self.max_timestamp_ms)
+
+
+def client_batch(data: MutableBuffer, header: BatchHeader, max_timestamp_ms: int, append_time_ms: int) -> ClientBatch:
+    """Make one of what its header says."""
+    producer = header if header.producer_id >= 0 else None
+    length, delta = header.batch_length, header.last_offset_delta
+    return ClientBatch(data, length, delta, max_timestamp_ms, append_time_ms, producer)
 
 
 class OwnBatches:

@@ -25,7 +25,7 @@ class Roller:
     """
 
     __slots__ = (
-        "_calm_position",
+        "_calm_bytes",
         "_calm_timestamp_ms",
         "_chain",
         "_clock",
@@ -37,10 +37,10 @@ class Roller:
         "segment_bytes",
     )
 
-    # The active segment, if it was looked at since anything changed; up to this position and timestamp of it no limit
-    # is near.
+    # The active segment, if it was looked at since anything changed; for so many bytes, and up to this timestamp, no
+    # limit of it is near.
     _segment: Segment | None
-    _calm_position: int
+    _calm_bytes: int
     _calm_timestamp_ms: int
 
     def __init__(self, chain: SegmentChain, clock: Clock, config: LogConfig) -> None:
@@ -73,7 +73,7 @@ class Roller:
         self._segment = None
 
     def segment_for(self, size: int, last_offset: int, max_timestamp_ms: int) -> Segment | None:
-        """Where the next append goes.
+        """Where the next append goes, which is told of here.
 
         Args:
             size: Its bytes.
@@ -87,10 +87,11 @@ class Roller:
         segment = self._chain.segments[-1]
         if (
             segment is self._segment
-            and segment.size + size <= self._calm_position
+            and size <= self._calm_bytes
             and max_timestamp_ms <= self._calm_timestamp_ms
             and last_offset - segment.base_offset <= MAX_RELATIVE_OFFSET
         ):
+            self._calm_bytes -= size
             return segment
         return self._look(segment, size, last_offset, max_timestamp_ms)
 
@@ -116,7 +117,8 @@ class Roller:
             part = 2 if next_file.is_wanted else 1
             # One entry an interval at the most.
             room_bytes = segment.index_room(self._index_bytes) * self._config.index_interval_bytes
-            self._calm_position = min(self._half_position if part == 2 else self.segment_bytes, position + room_bytes)
+            calm_position = self._half_position if part == 2 else self.segment_bytes
+            self._calm_bytes = min(calm_position - end_position, room_bytes - size)
             self._calm_timestamp_ms = segment.first_timestamp_ms + limit_ms // part
         return segment
 
