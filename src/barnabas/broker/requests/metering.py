@@ -7,9 +7,10 @@
 | `request_percentage` | the time the broker worked for a request | when its answer is encoded; of a Fetch: when it is |
 |                      |                                          | made                                               |
 
-The time is that of the loop (decoding, handling, encoding, and what the connection took since its last request to
-receive and to send) and of threads beside it. Not held for their time are the brokers' own requests (if they may do
-what brokers do), and Produce requests that want no answer; what these take is counted apart.
+The time is that of the loop (receiving what ends the request, decoding, handling, encoding, and what the connection
+took since its last request to receive more and to send) and of threads beside it. Not held for their time are the
+brokers' own requests (if they may do what brokers do), and Produce requests that want no answer; what these take is
+counted apart.
 
 Where several quotas hold a client the longest time counts, and it waits once.
 

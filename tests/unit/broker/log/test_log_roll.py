@@ -99,6 +99,19 @@ def test_what_cannot_be_prepared_is_made_when_it_is_needed(
     assert (len(on_loop), failures) == (1, [])
 
 
+def test_the_age_of_a_segment_that_was_cut_is_that_of_what_came_after(executor, open_partition_log, make_batch):
+    log = open_partition_log(segment_ms=1_000)
+    for timestamp_ms in (500, 510, 1_100):
+        log.append(make_batch(timestamp_ms), 0)
+    executor.run_all()
+    log.truncate_to(0)
+    for timestamp_ms in (0, 10, 990):
+        log.append(make_batch(timestamp_ms), 0)
+    assert len(log.segments) == 1
+    log.append(make_batch(1_010), 0)
+    assert [each.base_offset for each in log.segments] == [0, 3]
+
+
 def test_an_old_segment_prepares_the_next(executor, open_partition_log, make_batch, on_loop):
     log = open_partition_log(segment_ms=1000)
     log.append(make_batch(0), 0)
