@@ -1,0 +1,1 @@
+"""Deliberate faults: each is put into the code by itself, and says whether the tests find it (docs/proofs.md)."""

@@ -1,0 +1,135 @@
+"""Try the deliberate faults one at a time, and print which test finds each (scripts/soak --mutations).
+
+A run goes on where the last one ended: what a fault showed is kept under its run's name until `--again`.
+"""
+
+import argparse
+import json
+import os
+import queue
+import signal
+import sys
+import threading
+from dataclasses import asdict
+from pathlib import Path
+
+from tests.mutations.faults import FaultError, choose, load_faults
+from tests.mutations.trial import Copy, Verdict, copied_tree
+
+_RESULTS = Path(__file__).with_name("results")
+
+
+def _load(path: Path) -> dict[str, Verdict]:
+    if not path.exists():
+        return {}
+    verdicts = [Verdict(**json.loads(line)) for line in path.read_text().splitlines()]
+    return {verdict.fault: verdict for verdict in verdicts}
+
+
+def _save(path: Path, verdicts: dict[str, Verdict]) -> None:
+    path.parent.mkdir(exist_ok=True)
+    lines = [json.dumps(asdict(verdicts[name])) + "\n" for name in sorted(verdicts)]
+    path.with_suffix(".new").write_text("".join(lines))
+    path.with_suffix(".new").replace(path)
+
+
+def _found_by(verdict: Verdict | None) -> str:
+    if verdict is None:
+        return "not tried"
+    if verdict.test:
+        return f"`{verdict.test.removeprefix('tests/')}`"
+    return "nothing" if verdict.is_whole else f"nothing as far as tried ({verdict.step})"
+
+
+def table(names: list[str], runs: dict[str, dict[str, Verdict]]) -> list[str]:
+    """Return the lines of a table with a row for each fault and a column for each run."""
+    lines = [f"| room | fault | {' | '.join(runs)} |", "| --- | --- |" + " --- |" * len(runs)]
+    for name in names:
+        room, _, short = name.partition("/")
+        lines.append(f"| {room} | {short} | {' | '.join(_found_by(run.get(name)) for run in runs.values())} |")
+    return lines
+
+
+def main() -> int:
+    """Try what the command line names; the status: 1 where a fault does not fit the code or was not found."""
+    parser = argparse.ArgumentParser(prog="scripts/soak --mutations", description=__doc__)
+    parser.add_argument(
+        "names", nargs="*", help="faults or rooms: broker.log, wire, flush-joined-too-late; all if none"
+    )
+    parser.add_argument("--run", default="now", help="the name under which the results are kept (%(default)s)")
+    parser.add_argument("--again", action="store_true", help="forget what this run has shown of those named")
+    parser.add_argument("--seconds", type=float, default=360, help="the bound for one fault (%(default)s)")
+    parser.add_argument("--workers", type=int, default=1, help="so many at once, each in its own copy (%(default)s)")
+    parser.add_argument("--table", nargs="+", metavar="RUN", help="only print what these runs have shown")
+    options = parser.parse_args()
+    faults = choose(load_faults(), options.names)
+    names = [fault.full_name for fault in faults]
+    if options.table:
+        print("\n".join(table(names, {run: _load(_RESULTS / f"{run}.jsonl") for run in options.table})))
+        return 0
+
+    os.nice(15)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    path = _RESULTS / f"{options.run}.jsonl"
+    verdicts = _load(path)
+    hints = {name: v.test for kept in sorted(_RESULTS.glob("*.jsonl")) for name, v in _load(kept).items() if v.test}
+    if options.again:
+        verdicts = {name: verdict for name, verdict in verdicts.items() if name not in names}
+    waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
+    for index, name in enumerate(names):
+        known = verdicts.get(name)
+        if known is None or (not known.is_whole and known.seconds < options.seconds):
+            waiting.put(index)
+    is_stopped, lock = threading.Event(), threading.Lock()
+    unfit: list[str] = []
+    failing: set[str] = set()
+    copies: list[Copy] = []
+
+    def work() -> None:
+        with copied_tree(failing) as copy:
+            copies.append(copy)
+            while not is_stopped.is_set():
+                try:
+                    fault = faults[waiting.get_nowait()]
+                except queue.Empty:
+                    return
+                try:
+                    known = verdicts.get(fault.full_name)
+                    passed = [] if known is None else known.passed
+                    verdict = copy.try_fault(fault, options.seconds, hints.get(fault.full_name, ""), passed)
+                    verdict.seconds += 0 if known is None else known.seconds
+                except FaultError as error:
+                    unfit.append(str(error))
+                    continue
+                if is_stopped.is_set():
+                    return
+                with lock:
+                    verdicts[fault.full_name] = verdict
+                    _save(path, verdicts)
+                    print(f"{verdict.seconds:5.0f} s  {fault.full_name}: {_found_by(verdict)}", flush=True)
+
+    workers = [threading.Thread(target=work) for _ in range(options.workers)]
+    for worker in workers:
+        worker.start()
+    try:
+        for worker in workers:
+            worker.join()
+    finally:
+        is_stopped.set()
+        for copy in copies:
+            copy.stop()
+        for worker in workers:
+            worker.join()
+    print("\n".join(table(names, {options.run: verdicts})))
+    for test in sorted(failing):
+        print(f"fails without any fault: {test}")
+    for problem in unfit:
+        print(f"does not fit: {problem}")
+    tried = [verdicts[name] for name in names if name in verdicts]
+    found_count = sum(bool(verdict.test) for verdict in tried)
+    print(f"{found_count} of {len(names)} found, in {sum(verdict.seconds for verdict in tried):.0f} s")
+    return int(found_count < len(names))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
