@@ -113,14 +113,15 @@ class Target:
             self.acknowledged_count += 1
             self.acknowledged_bytes += len(message)
         elif self._failure is None:
-            self._failure = self._refusal(cast(str, message.topic()), cast(int, message.partition()), error)
+            self._failure = self._refusal(cast(str, message.topic()), message.partition(), error)
 
     def _raise_failure(self) -> None:
         if self._failure is not None:
             raise self._failure
 
-    def _refusal(self, topic: str, partition: int, error: KafkaError) -> MirrorError:
-        where = f"topic {topic}" if partition < 0 else f"partition {topic}-{partition}"
+    def _refusal(self, topic: str, partition: int | None, error: KafkaError) -> MirrorError:
+        # None: it was given up before its partition was known.
+        where = f"topic {topic}" if partition is None or partition < 0 else f"partition {topic}-{partition}"
         advice = ""
         match error.code():
             case KafkaError._UNKNOWN_PARTITION:
