@@ -10,6 +10,7 @@ import queue
 import signal
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 
@@ -60,6 +61,7 @@ def main() -> int:
     parser.add_argument("--again", action="store_true", help="forget what this run has shown of those named")
     parser.add_argument("--seconds", type=float, default=360, help="the bound for one fault (%(default)s)")
     parser.add_argument("--workers", type=int, default=1, help="so many at once, each in its own copy (%(default)s)")
+    parser.add_argument("--first", nargs="+", metavar="TEST", help="begin with these tests; else what found it before")
     parser.add_argument("--table", nargs="+", metavar="RUN", help="only print what these runs have shown")
     options = parser.parse_args()
     faults = choose(load_faults(), options.names)
@@ -72,16 +74,23 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     path = _RESULTS / f"{options.run}.jsonl"
     verdicts = _load(path)
-    hints = {name: v.test for kept in sorted(_RESULTS.glob("*.jsonl")) for name, v in _load(kept).items() if v.test}
+    hints = {name: [v.test] for kept in sorted(_RESULTS.glob("*.jsonl")) for name, v in _load(kept).items() if v.test}
     if options.again:
         verdicts = {name: verdict for name, verdict in verdicts.items() if name not in names}
     waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
-    for index, name in enumerate(names):
-        known = verdicts.get(name)
-        if known is None or (not known.is_whole and known.seconds < options.seconds):
-            waiting.put(index)
+
+    def line_up() -> bool:
+        """Have those tried that have no verdict, or one for want of time; whether there are any."""
+        for index, name in enumerate(names):
+            known = verdicts.get(name)
+            if name in unfit:
+                continue
+            if known is None or (not known.is_whole and known.seconds < options.seconds):
+                waiting.put(index)
+        return not waiting.empty()
+
     is_stopped, lock = threading.Event(), threading.Lock()
-    unfit: list[str] = []
+    unfit: dict[str, str] = {}
     failing: set[str] = set()
     copies: list[Copy] = []
 
@@ -96,10 +105,11 @@ def main() -> int:
                 try:
                     known = verdicts.get(fault.full_name)
                     passed = [] if known is None else known.passed
-                    verdict = copy.try_fault(fault, options.seconds, hints.get(fault.full_name, ""), passed)
+                    first = options.first or hints.get(fault.full_name, [])
+                    verdict = copy.try_fault(fault, options.seconds, first, passed)
                     verdict.seconds += 0 if known is None else known.seconds
                 except FaultError as error:
-                    unfit.append(str(error))
+                    unfit[fault.full_name] = str(error)
                     continue
                 if is_stopped.is_set():
                     return
@@ -108,22 +118,34 @@ def main() -> int:
                     _save(path, verdicts)
                     print(f"{verdict.seconds:5.0f} s  {fault.full_name}: {_found_by(verdict)}", flush=True)
 
-    workers = [threading.Thread(target=work) for _ in range(options.workers)]
-    for worker in workers:
-        worker.start()
-    try:
-        for worker in workers:
-            worker.join()
-    finally:
-        is_stopped.set()
-        for copy in copies:
-            copy.stop()
-        for worker in workers:
-            worker.join()
+    def make_sure() -> None:
+        """Forget what tests say that fail without any fault, too."""
+        said = {verdict.test for verdict in verdicts.values() if verdict.test and not verdict.is_sure}
+        if said:
+            with copied_tree(failing) as copy:
+                copies.append(copy)
+                failing.update(copy.failing(said))
+        for name, verdict in list(verdicts.items()):
+            if verdict.test in failing:
+                del verdicts[name]
+            else:
+                verdict.is_sure = bool(verdict.test)
+        _save(path, verdicts)
+
+    with ThreadPoolExecutor(options.workers) as workers:
+        try:
+            while line_up():
+                for each in [workers.submit(work) for _ in range(options.workers)]:
+                    each.result()
+                make_sure()
+        finally:
+            is_stopped.set()
+            for copy in copies:
+                copy.stop()
     print("\n".join(table(names, {options.run: verdicts})))
     for test in sorted(failing):
         print(f"fails without any fault: {test}")
-    for problem in unfit:
+    for problem in unfit.values():
         print(f"does not fit: {problem}")
     tried = [verdicts[name] for name in names if name in verdicts]
     found_count = sum(bool(verdict.test) for verdict in tried)

@@ -1,10 +1,12 @@
 """A copy of the tree in which one fault at a time is tried.
 
-What a test says counts only where the same test passes without the fault: one that fails by itself is left out.
+What a test says counts only where the same test passes without the fault (`Copy.failing`): one that fails by itself is
+left out.
 """
 
 import contextlib
 import json
+import math
 import os
 import shutil
 import signal
@@ -12,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -36,6 +38,7 @@ class Verdict:
         step: The step in which it did, or how far the tests came.
         is_whole: Whether all tests that may find it have run, or one has found it.
         seconds: How long it took.
+        is_sure: The test is known to pass without the fault.
         passed: The test files that did not find it, where a later run may go on.
     """
 
@@ -44,6 +47,7 @@ class Verdict:
     step: str
     is_whole: bool
     seconds: float
+    is_sure: bool = False
     passed: list[str] = field(default_factory=list)
 
 
@@ -57,19 +61,18 @@ class Copy:
         """
         self.root = root
         self._failing = failing
-        self._passing: set[str] = set()
         self._nearest = Nearest(root)
         self._writes = 0
         self._process: subprocess.Popen[bytes] | None = None
         self._is_stopped = False
 
-    def try_fault(self, fault: Fault, bound_s: float, hint: str, passed: list[str]) -> Verdict:
+    def try_fault(self, fault: Fault, bound_s: float, first: Collection[str], passed: Collection[str]) -> Verdict:
         """Put the fault in, run the tests from the nearest on until one fails, and take it out.
 
         Args:
             fault: What to try.
             bound_s: After so long no further test is begun.
-            hint: The test that found it before, tried first; may be empty.
+            first: Tests to begin with, where they are there: those that found it before.
             passed: Test files that are known not to find it.
 
         Raises:
@@ -78,35 +81,31 @@ class Copy:
         start_s = time.monotonic()
         path = self.root / PACKAGE / fault.file
         mutated, original = fault.mutated(self.root), path.read_text()
-        verdict = Verdict(fault.full_name, "", "", False, 0.0, list(passed))
-        hinted = [("nearest", [hint])] if hint and (self.root / hint.split("::")[0]).exists() else []
-        for step, tests in [*hinted, *_in_runs(self._nearest.steps(fault), set(passed))]:
-            wanted = tests
-            while wanted:
-                verdict.seconds = time.monotonic() - start_s
-                left_s = bound_s - verdict.seconds
-                if left_s <= 0 or self._is_stopped:
-                    return verdict
-                verdict.step = step
-                self._write(path, mutated)
-                try:
-                    status, failed = self._run(wanted, left_s)
-                finally:
-                    self._write(path, original)
-                verdict.seconds = time.monotonic() - start_s
-                if status < 0 or self._is_stopped:
-                    return verdict
-                if status in (0, _NO_TESTS) or (wanted == [hint] and status == _USAGE):
-                    break
-                culprit = failed[0] if failed else wanted[0]
-                # What fails without the fault, too, says nothing about it.
-                if self._passes(culprit):
-                    verdict.test, verdict.is_whole, verdict.passed = culprit, True, []
-                    verdict.step = step if failed else f"{step} (the tests do not start)"
-                    return verdict
-                wanted = [test for test in wanted if test != culprit]
-            if tests != [hint]:
-                verdict.passed += tests
+        verdict = Verdict(fault.full_name, "", "", False, 0.0, passed=list(passed))
+        known = [test for test in first if (self.root / test.split("::")[0]).exists()]
+        for step, tests in [
+            *([("first", known)] if known else []),
+            *_in_runs(self._nearest.steps(fault), {*passed, *known}),
+        ]:
+            verdict.seconds = time.monotonic() - start_s
+            left_s = bound_s - verdict.seconds
+            if left_s <= 0 or self._is_stopped:
+                return verdict
+            verdict.step = step
+            self._write(path, mutated)
+            try:
+                status, failed = self._run(tests, left_s)
+            finally:
+                self._write(path, original)
+            verdict.seconds = time.monotonic() - start_s
+            if status < 0 or self._is_stopped:
+                return verdict
+            if status in (0, _NO_TESTS):
+                verdict.passed += [test for test in tests if "::" not in test and test not in verdict.passed]
+            elif step != "first" or status != _USAGE:
+                verdict.test, verdict.is_whole, verdict.passed = failed[0] if failed else tests[0], True, []
+                verdict.step = step if failed else f"{step} (the tests do not start)"
+                return verdict
         verdict.is_whole = True
         return verdict
 
@@ -116,14 +115,12 @@ class Copy:
         if self._process is not None:
             _end(self._process)
 
-    def _passes(self, test: str) -> bool:
-        """Whether a test passes without any fault; known once it was seen."""
-        if test not in self._passing:
-            if self._run([test], _TEST_TIMEOUT_S * 3)[0] != 0:
-                self._failing.add(test)
-                return False
-            self._passing.add(test)
-        return True
+    def failing(self, tests: Collection[str]) -> set[str]:
+        """Return which of some tests fail without any fault."""
+        if not tests or self._run(sorted(tests), math.inf, stops_at_first=False)[0] == 0:
+            return set()
+        # Together they may disturb each other, or one be gone: each by itself is to say it.
+        return {test for test in tests if self._run([test], math.inf)[0] != 0}
 
     def _write(self, path: Path, text: str) -> None:
         path.write_text(text)
@@ -131,12 +128,13 @@ class Copy:
         self._writes += 1
         os.utime(path, (time.time(), 1_000_000_000 + self._writes))
 
-    def _run(self, tests: list[str], bound_s: float) -> tuple[int, list[str]]:
+    def _run(self, tests: list[str], bound_s: float, *, stops_at_first: bool = True) -> tuple[int, list[str]]:
         """Run pytest; its status (negative where it was ended for its length) and the tests that failed."""
         last_failed = self.root / ".pytest_cache" / "v" / "cache" / "lastfailed"
         last_failed.unlink(missing_ok=True)
         deselected = [word for test in sorted(self._failing) for word in ("--deselect", test)]
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:randomly", "--tb=short"]
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "--tb=short"]
+        command += ["-x"] if stops_at_first else []
         command += [f"--timeout={_TEST_TIMEOUT_S}", *deselected, *tests]
         environ = {**os.environ, "PYTHONPATH": str(self.root / "src")}
         process = self._process = subprocess.Popen(
@@ -149,7 +147,7 @@ class Copy:
             start_new_session=True,
         )
         try:
-            status = process.wait(bound_s)
+            status = process.wait(None if bound_s == math.inf else bound_s)
         except subprocess.TimeoutExpired:
             status = -1
         finally:

@@ -20,6 +20,11 @@ from barnabas.wire.protocol.messages.update_metadata import (
     UpdateMetadataEndpoint,
     UpdateMetadataRequest,
 )
+from barnabas.wire.protocol.messages.write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+)
 
 HOST, PORT = "other", 9_092
 LISTENER = "INTERNAL"
@@ -105,6 +110,17 @@ def test_requests_go_one_after_the_other_over_one_connection() -> None:
         assert len(peer.channels) == 1
         headers = [decode_request_header(memoryview(frame)) for frame in peer.frames]
         assert [(header[0], header[1], header[3]) for header in headers] == [(26, 1, "broker-1")] * 3
+
+    play(story)
+
+
+def test_a_request_that_the_connection_does_not_take_at_once_goes_on() -> None:
+    async def story(channels: BrokerChannels, peer: Peer, simulation: Simulation) -> None:
+        marker = WritableTxnMarker(1, 0, True, [WritableTxnMarkerTopic("t", list(range(40_000)))], 0)
+        answer = channels.send(2, WriteTxnMarkersRequest([marker]), 0, EndTxnResponse)
+        async with asyncio.timeout(60):
+            assert (await answer.future()).error_code == 0
+        assert len(peer.frames[0]) > 160_000
 
     play(story)
 

@@ -43,6 +43,13 @@ def kill(log, disk):
     disk.kill()
 
 
+def test_a_segment_holds_segment_bytes_and_not_one_more(open_partition_log, make_batch):
+    log = open_partition_log(segment_bytes=3 * len(make_batch()) - 1)
+    for _ in range(3):
+        log.append(make_batch(), 0)
+    assert [each.base_offset for each in log.segments] == [0, 2]
+
+
 def test_half_way_the_next_file_is_made(log, executor, make_batch, directory):
     assert not (directory / NEXT).exists()
     log.append(make_batch(), 0)

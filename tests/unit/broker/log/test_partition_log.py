@@ -304,12 +304,20 @@ class TestIdempotence:
 
         assert log.append(self.batch(make_batch, 2, epoch=2), 0).error_code == ErrorCode.INVALID_PRODUCER_EPOCH
         assert log.append(self.batch(make_batch, 2, epoch=4), 0).error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
-        assert log.append(self.batch(make_batch, 0, epoch=4), 0).error_code == ErrorCode.NONE
+        # A new epoch begins with the sequences of the one before: that is no repetition.
+        began = log.append(self.batch(make_batch, 0, epoch=4), 0)
+        assert (began.error_code, began.is_duplicate, began.base_offset) == (ErrorCode.NONE, False, 2)
 
     def test_sequences_wrap(self, log, make_batch):
         log.append(self.batch(make_batch, 2**31 - 1, count=2), 0)
 
         assert log.append(self.batch(make_batch, 1), 0).error_code == ErrorCode.NONE
+
+    def test_after_the_largest_sequence_comes_0(self, log, make_batch):
+        log.append(self.batch(make_batch, 2**31 - 2), 0)
+
+        assert log.append(self.batch(make_batch, 1), 0).error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+        assert log.append(self.batch(make_batch, 0), 0).error_code == ErrorCode.NONE
 
     def test_state_survives_a_clean_stop_and_a_kill(self, open_partition_log, log, make_batch):
         log.append(self.batch(make_batch, 0), 0)
