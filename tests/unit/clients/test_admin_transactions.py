@@ -89,6 +89,11 @@ def test_the_newest_record_of_an_id_counts():
     assert list(states) == ["a"]
 
 
+def test_a_coordinator_ends_what_is_ongoing_or_decided():
+    is_open = [each.name for each in TransactionStatus if each.is_open]
+    assert is_open == ["Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence"]
+
+
 @pytest.mark.parametrize(
     "record",
     [

@@ -61,6 +61,26 @@ def test_another_limit_is_in_force_at_once_and_what_was_measured_stays() -> None
     assert list(quotas.buckets(PRODUCE)) == []
 
 
+def test_nobody_waits_for_a_limit_of_before() -> None:
+    quotas = Quotas(WINDOWS)
+    client = quotas.enter("u", "c", 0)
+    quotas.set_override(Entity("u", None), PRODUCE, 1_000)
+    assert client.bucket(PRODUCE, 0).record(0, 100_000) == 90_000
+    assert client.bucket(PRODUCE, 0).keep_place(0, 1_000) == 90_000
+    quotas.set_override(Entity("u", None), PRODUCE, 1_000_000)
+    assert client.bucket(PRODUCE, 0).keep_place(0, 1_000) == 0
+    assert client.bucket(PRODUCE, 0).record(0, 1_000) == 0
+
+
+def test_who_leaves_gives_his_turn_to_the_next() -> None:
+    quotas = Quotas(WINDOWS)
+    quotas.set_override(Entity("u", None), PRODUCE, 1_000)
+    bucket = quotas.bucket(PRODUCE, "u", "c", 0)
+    assert [bucket.keep_place(0, size) for size in (20_000, 5_000, 1_000)] == [0, 20_000, 25_000]
+    bucket.give_place_up(5_000)
+    assert bucket.keep_place(0, 1_000) == 21_000
+
+
 def test_all_who_have_the_same_tags_share_one_bucket() -> None:
     quotas = Quotas(WINDOWS)
     quotas.set_override(Entity("u", None), FETCH, 1_000)
@@ -104,6 +124,14 @@ def test_what_was_not_used_for_an_hour_is_forgotten() -> None:
     quotas.drop_unused(UNUSED_MS + 10)
     # Whoever is connected is not forgotten.
     assert set(quotas.clients) == {("u", "new")}
+
+
+def test_who_owes_more_than_an_hour_is_not_forgotten() -> None:
+    quotas = Quotas(WINDOWS)
+    quotas.set_override(Entity("u", None), PRODUCE, 1_000)
+    assert quotas.record(PRODUCE, "u", "c", 10**10, 0) > UNUSED_MS
+    quotas.drop_unused(UNUSED_MS)
+    assert len(list(quotas.buckets(PRODUCE))) == 1
 
 
 def test_a_client_whose_bucket_was_forgotten_is_counted_with_the_others() -> None:

@@ -56,6 +56,20 @@ def test_grouping_transactions_changes_nothing(transactions: list[list[Op]], rng
     assert dump(Tree(reloaded, single.zxid)) == dump(single)
 
 
+def test_a_number_of_a_sequence_is_given_once() -> None:
+    tree = Tree()
+    stage = Stage(tree, 7)
+    sequential = CreateOp("/a-", is_sequence=True)
+    made = stage.apply([sequential, sequential], 5)
+    stage.apply([DeleteOp(str(each)) for each in made], 5)
+    made += stage.apply([sequential], 5)
+    tree.commit(stage)
+    stage = Stage(tree, 7)
+    stage.apply([DeleteOp(str(made[-1]))], 5)
+    made += stage.apply([sequential], 5)
+    assert made == [f"/a-{number:010}" for number in range(4)]
+
+
 @pytest.mark.parametrize(
     ("path", "parent", "name", "ancestors"),
     [

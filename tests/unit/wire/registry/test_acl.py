@@ -67,6 +67,7 @@ def test_an_address_alone_is_no_login() -> None:
         (Acl(31, "digest", "alice:other"), acl.READ, False),
         (Acl(31, "ip", "10.1.2.3"), acl.READ, True),
         (Acl(31, "ip", "10.1.0.0/16"), acl.READ, True),
+        (Acl(31, "ip", "10.0.0.0/16"), acl.READ, False),
         (Acl(31, "ip", "10.2.0.0/16"), acl.READ, False),
         (Acl(31, "ip", "0.0.0.0/0"), acl.READ, True),
         (Acl(31, "world", "anyone"), acl.READ, True),
