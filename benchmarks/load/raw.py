@@ -87,14 +87,6 @@ def session_fetch_request(topic: str, offset: int, session: tuple[int, int]) -> 
     return _frame(1, 11, head + struct.pack(">iiiqqiih", 1, 0, -1, offset, -1, 1, 0, 0))
 
 
-def session_of(answer: bytes) -> int:
-    """Return the session's id of a Fetch v11 answer; an error ends the benchmark."""
-    error, session_id = struct.unpack_from(">hi", answer, 8)
-    if error:
-        sys.exit(f"the broker answers error {error}")
-    return int(session_id)
-
-
 def _fetch_old(topic: str, size: int) -> bytes:
     head = struct.pack(">iiii", -1, 5_000, 1, 1) + _string(topic)
     return _frame(1, 1, head + struct.pack(">iiqi", 1, 0, 0, size))
