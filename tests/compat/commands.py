@@ -1,32 +1,14 @@
 """Our own commands against the broker under test, in this process."""
 
-import contextlib
-import io
 import json
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
-from barnabas.cli.main import main
 from barnabas.wire.protocol.api_keys import ApiKey
 from barnabas.wire.protocol.messages.api_versions import ApiVersionsRequest
+from tests import commands
 from tests.compat.raw import ask
-
-
-class Ran(NamedTuple):
-    """How a command ended, and what it printed."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-def run_here(*arguments: object) -> Ran:
-    """Run a command line in this process."""
-    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        ended = main([str(argument) for argument in arguments])
-    return Ran(ended, *(text.buffer.getvalue().decode() for text in (out, err)))
 
 
 class Commands:
@@ -34,14 +16,16 @@ class Commands:
 
     Attributes:
         servers: Its address.
+        stdin: What they read.
     """
 
     def __init__(self, servers: str) -> None:
         self.servers = servers
+        self.stdin = ""
 
     def run(self, *arguments: str, code: int = 0) -> str:
         """Run a command line; what it printed: its results, or where `code` says that it fails its complaint."""
-        ran = run_here(*arguments, "--bootstrap-server", self.servers)
+        ran = commands.run(*arguments, "--bootstrap-server", self.servers, stdin=self.stdin)
         assert ran.returncode == code, ran.stdout + ran.stderr
         return ran.stderr if code else ran.stdout
 

@@ -1,7 +1,5 @@
 """`barnabas users` on the broker under test, and on a registry before there is a broker."""
 
-import io
-
 import pytest
 from confluent_kafka import Producer
 
@@ -12,8 +10,8 @@ from tests.patience import PATIENCE_S
 
 
 @pytest.fixture
-def password(monkeypatch):
-    monkeypatch.setattr("sys.stdin", io.StringIO("secret\nnot this\n"))
+def password(commands):
+    commands.stdin = "secret\nnot this\n"
 
 
 def rows(commands, *arguments):
@@ -33,7 +31,7 @@ def test_users_come_and_go(commands, name, password):
     assert "does not exist" in commands.fails("users", "describe", "--user", name)
 
 
-def test_mistakes(commands, name, password, monkeypatch, tmp_path):
+def test_mistakes(commands, name, password, tmp_path):
     assert "--mechanism PLAIN" in commands.fails("users", "add", "--user", name, "--mechanism", "PLAIN")
     assert "4096" in commands.fails("users", "add", "--user", name, "--iterations", "10")
     assert "name one" in commands.fails("users", "list", "--log-dir", "x", "--zookeeper", "y")

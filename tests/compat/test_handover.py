@@ -24,7 +24,7 @@ from barnabas.testing import Broker
 from barnabas.wire.registry import paths
 from barnabas.wire.registry.znodes.configs import decode_config, encode_config
 from barnabas.wire.registry.zookeeper import ZooKeeperRegistry
-from tests.compat.commands import run_here
+from tests import commands
 from tests.compat.conftest import RunningBroker
 from tests.compat.reading import until
 from tests.compat.test_log_dirs import Place
@@ -217,7 +217,7 @@ def committed(broker: RunningBroker, group: str, topic: str) -> int:
 
 def barnabas(*arguments: object, is_refused: bool = False) -> Any:
     """Run a command with --json; its answer."""
-    result = run_here(*arguments, "--json")
+    result = commands.run(*arguments, "--json")
     assert result.returncode == is_refused, result.stdout + result.stderr
     return json.loads(result.stdout)
 
@@ -226,7 +226,7 @@ def adopt_when_expired(*arguments: object) -> Any:
     """A killed broker is registered until its session expires: until then adopting it is refused."""
     deadline = time.monotonic() + PATIENCE_S
     while True:
-        plan = json.loads(run_here("adopt", *arguments, "--json").stdout)
+        plan = json.loads(commands.run("adopt", *arguments, "--json").stdout)
         if not plan["blocked"]:
             return plan
         assert "registered" in str(plan["findings"]), plan["findings"]
@@ -273,7 +273,6 @@ def start_kafka(tmp_path: Path) -> Iterator[StartKafka]:
         ) -> KafkaServer:
             config = {**SETTINGS, "log.dirs": str(data_dir), "zookeeper.connect": connect, "broker.id": str(broker_id)}
             config |= settings or {}
-            config["zookeeper.session.timeout.ms"] = "3000"
             server = QuickKafkaServer(tmp_path / f"kafka-{broker_id}", config)
             stack.callback(server.close)
             server.restart()

@@ -17,7 +17,7 @@ from barnabas.wire.protocol.messages.group_metadata_value import GroupMetadataVa
 from barnabas.wire.protocol.wire import Message, WireBuffer
 from barnabas.wire.records.batch import Codec
 from barnabas.wire.records.builder import BatchBuilder
-from tests.compat.commands import run_here
+from tests import commands
 from tests.compat.log_samples import Samples, write_samples
 from tests.patience import PATIENCE_S
 from tools.kafka.java import run_tool
@@ -43,7 +43,7 @@ def kafka_dump(files: Sequence[Path], *options: str) -> Output:
 
 
 def barnabas(*arguments: str, code: int = 0) -> Output:
-    result = run_here("log", *arguments)
+    result = commands.run("log", *arguments)
     assert result.returncode == code, result.stderr
     return Output(result.stdout.split("\n"), result.stderr.split("\n"))
 

@@ -51,7 +51,6 @@ FOUND = {"0.10.2.2": "0.10.1-IV0", "0.11.0.3": "0.11.0-IV0", "1.1.1": "0.11.0-IV
 SETTINGS = {
     "offsets.topic.num.partitions": "2",
     "offsets.topic.segment.bytes": "20000",
-    "zookeeper.session.timeout.ms": "3000",
     "log.index.size.max.bytes": "40000",
     "log.cleaner.dedupe.buffer.size": "4194304",
 }

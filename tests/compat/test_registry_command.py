@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewPartitions, Ne
 from kazoo.client import KazooClient
 
 from barnabas.testing import Broker
-from tests.compat.commands import Ran, run_here
+from tests import commands
 from tests.compat.zookeeper_outages import new_broker
 from tests.patience import PATIENCE_S
 from tools.kafka.java import run_tool
@@ -28,8 +28,8 @@ def registry(*arguments: object) -> str:
     return result.stdout
 
 
-def attempt(*arguments: object) -> Ran:
-    return run_here("registry", *arguments)
+def attempt(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return commands.run("registry", *arguments)
 
 
 def config_tool(connect: str, *arguments: str) -> str:

@@ -189,6 +189,7 @@ class KafkaServer:
             "listeners": f"PLAINTEXT://{self.bootstrap_servers}",
             "zookeeper.connect": self.zookeeper_connect,
             "zookeeper.session.timeout.ms": "6000",
+            "zookeeper.connection.timeout.ms": "60000",
             "log.dirs": str(self.data_dir),
             **self._config,
         }
@@ -223,9 +224,10 @@ class KafkaServer:
         """Start the broker again on its port and data; it is stopped first if it runs."""
         if self._broker is not None:
             self.stop()
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 240
         while True:
-            # The dead broker's registration stays until its session expires, and refuses the new one.
+            # The dead broker's registration stays until its session expires, and refuses the new one. On a busy machine
+            # a start may take longer than its own session lives, too.
             self.start_broker()
             try:
                 self.wait()

@@ -17,9 +17,10 @@ import random
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import NamedTuple
 
-from tests.compat.commands import Ran, run_here
+from tests import commands
 from tests.compat.old_consumers.group import PlayedGroup
 from tests.compat.old_consumers.history import Outcome
 from tests.compat.old_consumers.judge import Partition
@@ -107,9 +108,9 @@ class _Migration:
         if (half_way.returncode, found["next_step"], told) != (1, "restart-the-others", wanted):
             self.wrong.append(f"{phase.name}: {left} are left, told is {half_way.stdout}")
 
-    def _ask(self, phase: Phase, *arguments: str) -> Ran:
+    def _ask(self, phase: Phase, *arguments: str) -> CompletedProcess[str]:
         where = ("--group", _GROUP, "--zookeeper", self._site.connect)
-        return run_here("groups", "migrate", *where, "--to", phase.to, "--verify", "--json", *arguments)
+        return commands.run("groups", "migrate", *where, "--to", phase.to, "--verify", "--json", *arguments)
 
     def ends(self) -> dict[Partition, int]:
         """The offsets of who has read all that was acknowledged."""
