@@ -28,6 +28,7 @@ from tests.patience import PATIENCE_S
 
 PARTITION_COUNT = 12
 LINE_COUNT = 6_000
+KILL_COUNTS = [3, pytest.param(8, marks=pytest.mark.whole)]
 SITE = AccessLogPlan("theatre.example")
 PLAN = FeedPlan(ACCESS_LOG_EVENTS, ACCESS_LOG_EVENTS[0], partition_count=PARTITION_COUNT, give_up_s=PATIENCE_S)
 TOPICS = ("page-views", "clicks", "searches", "logins", "page-views.dlq")
@@ -50,11 +51,16 @@ def broker() -> Iterator[Broker]:
         yield broker
 
 
+@pytest.fixture(scope="module")
+def lines() -> list[str]:
+    made = list(islice(made_up_lines(SitePlan(duration_s=3 * LINE_COUNT)), LINE_COUNT))
+    made[::100] = ["what?"] * len(made[::100])
+    return made
+
+
 @pytest.fixture
-def access_log(tmp_path: Path) -> Path:
+def access_log(tmp_path: Path, lines: list[str]) -> Path:
     path = tmp_path / "access.log"
-    lines = list(islice(made_up_lines(SitePlan(duration_s=3 * LINE_COUNT)), LINE_COUNT))
-    lines[::100] = ["what?"] * len(lines[::100])
     path.write_text("".join(f"{line}\n" for line in lines))
     return path
 
@@ -113,7 +119,8 @@ def test_another_log_is_refused(broker: Broker, access_log: Path) -> None:
             feed(topics, PLAN, access_log_lines(file_lines(access_log), SITE))
 
 
-def test_feeder_and_broker_killed_at_random(broker: Broker, access_log: Path) -> None:
+@pytest.mark.parametrize("kill_count", KILL_COUNTS)
+def test_feeder_and_broker_killed_at_random(broker: Broker, access_log: Path, kill_count: int) -> None:
     seed = random.SystemRandom().randrange(1 << 32)
     print(f"seed {seed}")
     dice = random.Random(seed)
@@ -123,7 +130,7 @@ def test_feeder_and_broker_killed_at_random(broker: Broker, access_log: Path) ->
     deadline = time.monotonic() + 4 * PATIENCE_S
     feeder = start(broker, access_log, 3_000)
     try:
-        while killed < 8:
+        while killed < kill_count:
             # A random share of what is missing comes first; a feeder that is through ends by itself.
             goal = seen(broker) + dice.randrange(1, max(2, total // 12))
             while feeder.poll() is None and seen(broker) < min(goal, total):
