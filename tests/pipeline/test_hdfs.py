@@ -66,7 +66,7 @@ def test_nodes_may_restart_between_commits(other_place: Place, hdfs: Hdfs) -> No
     assert place.open().progress("load") == progress_of("load", 3, 30)
 
 
-# The second is a commit's own move; the fourth, a compaction's, is made under the lock, with the journal written.
+# The second is a commit's own move; the fourth, a compaction's, is made under the lock, with `swap.json` written.
 @pytest.mark.whole
 @pytest.mark.parametrize("move", [2, 4])
 def test_a_kill_between_staging_and_rename_loses_and_doubles_nothing(

@@ -7,16 +7,16 @@ Layout, for a table at `place/views`:
         ....parquet, column=value/....parquet
         _progress.json                                      its `Note`
     place/_views.work/staging/<name>/                       what is being written
-    place/_views.work/journal/<name of a commit>.json       which commits that one takes the place of
+    place/_views.work/swap.json                             which commits another one takes the place of
     place/_views.work/lock                                  of those who take away commits
 
 Invariants:
 - A directory comes from staging to its place by one rename: any reader sees it whole, or not at all. What is being
   written is no part of the table's own directory, since many readers take all files below it.
 - The first of two commits with the same run and sequence wins: the second finds the name taken.
-- What takes the place of others (replace, cut, compaction) says so in the journal first. It counts from its rename on,
-  and the others do not count from then on, for our own readers. Then they are removed, and the journal's entry last;
-  who finds an entry finishes that (its commit is there) or undoes it (the entry alone goes).
+- What takes the place of others (replace, cut, compaction) says so in `swap.json` first. It counts from its rename on,
+  and the others do not count from then on, for our own readers. Then they are removed, and `swap.json` last; who finds
+  it finishes that (its commit is there) or undoes it (the file alone goes).
 - Only one at a time looks at what is there and takes it away: under the lock.
 """
 
@@ -38,7 +38,7 @@ NOTE = "_progress.json"
 
 _COMMIT = re.compile(rf"{COMMIT_COLUMN}=([a-z0-9-]+)-(\d{{12}})(?:\.[0-9a-f]{{8}})?")
 _STAGING = "staging"
-_JOURNAL = "journal"
+_SWAP = "swap.json"
 _COMPACTION = "compaction."
 _DEAD = "dead."
 
@@ -150,12 +150,12 @@ class Commits:
             if not set(replaced) <= set(self._living()):
                 self.work.remove(staged)
                 return False
-            self.work.make(_JOURNAL)
-            entry = json.dumps({"writer": note.writer, "replaced": list(replaced)})
-            self.work.write_text(f"{_JOURNAL}/{name}.json", entry)
+            self.work.make()
+            swap = {"name": name, "writer": note.writer, "replaced": list(replaced)}
+            self.work.write_text(_SWAP, json.dumps(swap))
             if not self.work.move(staged, self.directory, name):
                 self.work.remove(staged)
-                self.work.remove(f"{_JOURNAL}/{name}.json")
+                self.work.remove(_SWAP)
                 return False
             self.directory.flush_names()
             self._sweep()
@@ -163,7 +163,7 @@ class Commits:
 
     def sweep(self) -> None:
         """Finish what a killed swap has begun."""
-        if self.work.entries(_JOURNAL):
+        if self.work.exists(_SWAP):
             with self.work.lock():
                 self._sweep()
 
@@ -173,47 +173,39 @@ class Commits:
 
     def _sweep(self) -> None:
         """Remove what has been replaced; under the lock."""
-        for name, replaced in self._journal().items():
-            for dead in replaced:
-                grave = f"{_STAGING}/{_DEAD}{uuid.uuid4().hex}"
-                self.work.make(_STAGING)
-                if self.directory.exists(dead):
-                    # Whole at once: who lists it later finds nothing rather than some of its files.
-                    self.directory.move(dead, self.work, grave)
+        dead = [name for name in self._replaced() if self.directory.exists(name)]
+        if dead:
+            self.work.make(_STAGING)
+            for name in dead:
+                # Whole at once: who lists it later finds nothing rather than some of its files.
+                self.directory.move(name, self.work, f"{_STAGING}/{_DEAD}{uuid.uuid4().hex}")
             self.directory.flush_names()
-            self.work.remove(f"{_JOURNAL}/{name}.json")
+        self.work.remove(_SWAP)
         self._remove_staged(_DEAD)
 
     def _living(self) -> tuple[str, ...]:
         """List the commits that count.
 
-        A listing is not made at one moment: it is made until it comes out the same twice, with the journal before and
+        A listing is not made at one moment: it is made until it comes out the same twice, with `swap.json` before and
         behind each. What was there all the time is in both then, and a swap in between is seen by one of the four.
         """
         before = None
         while True:
-            journal = self._journal()
+            dead = self._replaced()
             names = tuple(entry.name for entry in self.directory.entries() if _COMMIT.fullmatch(entry.name))
-            if before == (journal, names):
-                dead = {name for replaced in journal.values() for name in replaced}
+            if before == (dead, names):
                 return tuple(sorted((name for name in names if name not in dead), key=_order))
-            before = journal, names
+            before = dead, names
 
-    def _journal(self) -> dict[str, list[str]]:
-        """Return the commits that do not count, by the one in their place; an entry without its commit is void."""
-        found = {}
-        for entry in self.work.entries(_JOURNAL):
-            if not entry.name.endswith(".json") or entry.name.startswith("."):
-                continue
-            name = entry.name.removesuffix(".json")
-            try:
-                swap = json.loads(self.work.read_text(f"{_JOURNAL}/{entry.name}"))
-                is_made = self._note(name).writer == swap["writer"]
-            except (FileNotFoundError, ValueError):
-                # Removed since, or cut short by a kill: then its commit was never made.
-                is_made = False
-            found[name] = swap["replaced"] if is_made else []
-        return found
+    def _replaced(self) -> list[str]:
+        """Return the commits that do not count, as another one has taken their place."""
+        try:
+            swap = json.loads(self.work.read_text(_SWAP))
+            is_made = self._note(swap["name"]).writer == swap["writer"]
+        except (FileNotFoundError, ValueError):
+            # There is none, or it was cut short by a kill: then its commit was never made.
+            return []
+        return list(swap["replaced"]) if is_made else []
 
     def _note(self, name: str) -> Note:
         return Note.from_json(self.directory.read_text(f"{name}/{NOTE}"))
