@@ -27,7 +27,7 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 
-from barnabas.broker.registry.changes import NOTIFICATION_LIFETIME_MS, RETRY_BACKOFF_MS, notifications
+from barnabas.broker.registry.changes import RETRY_BACKOFF_MS, Notifications
 from barnabas.core.clock import Clock
 from barnabas.core.pending import Pending, Spawner
 from barnabas.core.timers import Timers
@@ -35,7 +35,6 @@ from barnabas.wire.registry import paths
 from barnabas.wire.registry.store import (
     EventType,
     NoNodeError,
-    NotEmptyError,
     Registry,
     RegistryClosedError,
     RegistryError,
@@ -59,7 +58,7 @@ class ConfigWatcher:
 
     def __init__(self, registry: Registry, clock: Clock, timers: Timers, spawner: Spawner) -> None:
         self._registry = registry
-        self._clock = clock
+        self._notifications = Notifications(registry, clock, paths.CONFIG_CHANGES, paths.CONFIG_CHANGE_PREFIX)
         self._timers = timers
         self._spawner = spawner
         self._listeners: dict[str, list[OverridesListener]] = {}
@@ -74,9 +73,6 @@ class ConfigWatcher:
         self._is_look_due = False
         # Whether notifications may have been missed: then what was told is compared with everything that is there.
         self._is_stale = False
-        self._last_seen = -1
-        # When those that are still there were written.
-        self._written_ms: dict[str, int] = {}
         # What was told last; entities without settings are left out.
         self._told: dict[str, dict[str, str]] = {}
 
@@ -180,15 +176,13 @@ class ConfigWatcher:
 
     async def _begin(self) -> None:
         # Before the entities are read: what changes from then on has a notification that is not among these.
-        for name in await self._new_notifications():
-            await self._read_notification(name)
-            self._last_seen = max(self._last_seen, _number(name))
-        await self._delete_old()
+        self._notifications.mark_seen(await self._notifications.list_unseen(self._changed))
+        await self._notifications.delete_old()
         await self._read_all(is_start=True)
 
     async def _look(self) -> None:
         self._is_look_due = False
-        names = await self._new_notifications()
+        names = await self._notifications.list_unseen(self._changed)
         # In the order in which they changed first.
         changed: dict[str, None] = {}
         for name in names:
@@ -205,8 +199,8 @@ class ConfigWatcher:
             self._changed_lists = {**lists, **self._changed_lists}
             raise
         # Not before: what could not be read is still to be seen.
-        self._last_seen = max([self._last_seen, *map(_number, names)])
-        await self._delete_old()
+        self._notifications.mark_seen(names)
+        await self._notifications.delete_old()
 
     async def _take_over(self, changed: dict[str, None], written: dict[str, None], lists: dict[str, None]) -> None:
         """Read what may be another than it was.
@@ -244,40 +238,18 @@ class ConfigWatcher:
                 found += await self._new_entities(each)
         return found
 
-    async def _new_notifications(self) -> list[str]:
-        """The notifications that were not seen yet, in order; who comes after them is told by a watch."""
-        prefix = paths.CONFIG_CHANGE_PREFIX
-        listed = await self._registry.children(paths.CONFIG_CHANGES, self._changed)
-        names = await notifications(self._registry, paths.CONFIG_CHANGES, prefix, listed)
-        self._written_ms = {name: self._written_ms[name] for name in names if name in self._written_ms}
-        return [name for name in names if _number(name) > self._last_seen]
-
     async def _read_notification(self, name: str) -> str | None:
         """Which entity a notification is about; None where it says nothing that could be."""
         try:
-            data, stat = await self._registry.get(paths.child(paths.CONFIG_CHANGES, name))
+            data = await self._notifications.read(name)
         except NoNodeError:
-            # Another broker deleted it, so it is 15 minutes old, and this one was away.
             self._is_stale = True
             return None
-        self._written_ms[name] = stat.ctime
         entity = decode_change(data)
         if entity is None:
             log.warning("the notification %s of a change of settings is not one, and is passed over", name)
             return None
         return entity
-
-    async def _delete_old(self) -> None:
-        now_ms = self._clock.now_ms()
-        for name, written_ms in list(self._written_ms.items()):
-            if now_ms - written_ms <= NOTIFICATION_LIFETIME_MS:
-                continue
-            try:
-                await self._registry.delete(paths.child(paths.CONFIG_CHANGES, name))
-            except (NoNodeError, NotEmptyError):
-                # Another broker was faster; or somebody keeps it.
-                pass
-            del self._written_ms[name]
 
     # --- what they are now
 
@@ -384,7 +356,3 @@ class ConfigWatcher:
 
 async def _nothing() -> None:
     return
-
-
-def _number(name: str) -> int:
-    return int(name[len(paths.CONFIG_CHANGE_PREFIX) :])

@@ -1,4 +1,4 @@
-"""Sees notifications: sequential nodes below one parent, each of which names what somebody changed.
+"""Follow notifications: sequential nodes below one parent, each of which names what somebody changed.
 
 Whoever changes something writes its node and then a notification; every broker reads what is new among these, in order,
 reads what they name again, and deletes notifications older than 15 minutes.
@@ -26,6 +26,7 @@ from barnabas.wire.registry.store import (
     Registry,
     RegistryClosedError,
     RegistryError,
+    Watch,
     WatchEvent,
 )
 
@@ -35,6 +36,68 @@ NOTIFICATION_LIFETIME_MS = 15 * 60 * 1000
 RETRY_BACKOFF_MS = 500
 # ZooKeeper's, of a sequential node.
 _DIGITS = 10
+
+
+class Notifications:
+    """The walk over the notifications below one parent: lists, reads and deletes them. Owned by the event loop."""
+
+    def __init__(self, registry: Registry, clock: Clock, parent: str, prefix: str) -> None:
+        """Args:
+        parent: The notifications' parent; it must be there before they are listed.
+        prefix: What their names begin with, before the number.
+        """
+        self._registry = registry
+        self._clock = clock
+        self._parent = parent
+        self._prefix = prefix
+        self._names: list[str] = []
+        self._last_seen = -1
+        # When those that were read and are still there were written.
+        self._written_ms: dict[str, int] = {}
+
+    async def list_unseen(self, watch: Watch) -> list[str]:
+        """Return the names that were not seen yet, in order; `watch` is told who comes after them."""
+        listed = await self._registry.children(self._parent, watch)
+        self._names = await notifications(self._registry, self._parent, self._prefix, listed)
+        self._written_ms = {name: self._written_ms[name] for name in self._names if name in self._written_ms}
+        unseen = []
+        # There may be very many, and the new ones are last.
+        for name in reversed(self._names):
+            if self._number(name) <= self._last_seen:
+                break
+            unseen.append(name)
+        return unseen[::-1]
+
+    async def read(self, name: str) -> bytes | None:
+        """Return what a notification says.
+
+        Raises:
+            NoNodeError: Another broker deleted it, so it is 15 minutes old, and this one was away.
+        """
+        data, stat = await self._registry.get(paths.child(self._parent, name))
+        self._written_ms[name] = stat.ctime
+        return data
+
+    def mark_seen(self, names: Sequence[str]) -> None:
+        """Leave these out from now on."""
+        self._last_seen = max([self._last_seen, *map(self._number, names)])
+
+    async def delete_old(self) -> None:
+        """Delete those of the listed ones that are older than 15 minutes."""
+        # In the order in which they were written.
+        for name in self._names:
+            try:
+                if name not in self._written_ms:
+                    await self.read(name)
+                if self._clock.now_ms() - self._written_ms[name] <= NOTIFICATION_LIFETIME_MS:
+                    return
+                await self._registry.delete(paths.child(self._parent, name))
+            except (NoNodeError, NotEmptyError):
+                # Another broker was faster; or somebody keeps it.
+                continue
+
+    def _number(self, name: str) -> int:
+        return int(name[len(self._prefix) :])
 
 
 class Changes:
@@ -52,26 +115,20 @@ class Changes:
         on_gap: Callable[[], Awaitable[None]],
     ) -> None:
         """Args:
-        parent: The notifications' parent; it must be there before `start`.
-        prefix: What their names begin with, before the number.
+        parent, prefix: As of `Notifications`.
         on_changes: Takes over what some notifications, by name and data, are about; raises RegistryError where that
             can't be read now.
         on_gap: Takes everything over anew, as nobody knows what changed.
         """
-        self._registry = registry
-        self._clock = clock
+        self._notifications = Notifications(registry, clock, parent, prefix)
         self._timers = timers
         self._spawner = spawner
         self._parent = parent
-        self._prefix = prefix
         self._on_changes = on_changes
         self._on_gap = on_gap
         self._is_due = False
         self._is_working = False
         self._has_gap = False
-        self._last_seen = -1
-        # The oldest that is still there, and when it was written.
-        self._oldest: tuple[str, int] = ("", 0)
 
     async def start(self) -> None:
         """Begin to watch; what is there already is passed over. What they are about is to be read after this.
@@ -79,9 +136,8 @@ class Changes:
         Raises:
             RegistryError: The parent could not be read.
         """
-        names = await self._names()
-        self._last_seen = max(map(self._number, names), default=-1)
-        await self._delete_old(names)
+        self._notifications.mark_seen(await self._notifications.list_unseen(self._changed))
+        await self._notifications.delete_old()
 
     def _changed(self, event: WatchEvent) -> None:
         if event.type is EventType.NONE:
@@ -109,17 +165,13 @@ class Changes:
             self._is_working = False
 
     async def _look(self) -> None:
-        names = await self._names()
-        new = self._new(names)
+        names = await self._notifications.list_unseen(self._changed)
         data = []
-        for name in new:
+        for name in names:
             try:
-                value, _ = await self._registry.get(paths.child(self._parent, name))
+                data.append((name, await self._notifications.read(name)))
             except NoNodeError:
-                # Another broker deleted it, so it is 15 minutes old, and this one was away.
                 self._has_gap = True
-                continue
-            data.append((name, value))
         if self._has_gap:
             # Before: the session may be gone again while they are read.
             self._has_gap = False
@@ -131,44 +183,12 @@ class Changes:
         elif data:
             await self._on_changes(data)
         # Not before: what could not be read is still to be seen.
-        self._last_seen = max([self._last_seen, *map(self._number, new)])
-        await self._delete_old(names)
-
-    async def _names(self) -> list[str]:
-        """The notifications that are there, sorted; who comes after them is told by a watch."""
-        names = await self._registry.children(self._parent, self._changed)
-        return await notifications(self._registry, self._parent, self._prefix, names)
-
-    def _new(self, names: Sequence[str]) -> list[str]:
-        """Those that were not seen yet, in order. There may be very many: `names` are sorted, and the new ones last."""
-        new = []
-        for name in reversed(names):
-            number = self._number(name)
-            if number <= self._last_seen:
-                break
-            new.append(name)
-        return new[::-1]
-
-    async def _delete_old(self, names: Sequence[str]) -> None:
-        """Delete those that are too old; `names` are in the order in which they were written."""
-        for name in names:
-            path = paths.child(self._parent, name)
-            try:
-                if self._oldest[0] != name:
-                    self._oldest = name, (await self._registry.get(path))[1].ctime
-                if self._clock.now_ms() - self._oldest[1] <= NOTIFICATION_LIFETIME_MS:
-                    return
-                await self._registry.delete(path)
-            except (NoNodeError, NotEmptyError):
-                # Another broker was faster; or somebody keeps it.
-                continue
-
-    def _number(self, name: str) -> int:
-        return int(name[len(self._prefix) :])
+        self._notifications.mark_seen(names)
+        await self._notifications.delete_old()
 
 
 async def notifications(registry: Registry, parent: str, prefix: str, names: Sequence[str]) -> list[str]:
-    """Those of some children that their parent's counter has numbered, in order.
+    """Return those of some children that their parent's counter has numbered, in order.
 
     A number that the counter has yet to give is somebody's joke: who took it for the last one seen would see no other.
     """

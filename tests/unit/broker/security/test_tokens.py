@@ -215,7 +215,7 @@ def test_after_a_broken_session_everything_is_read_again():
         gone, kept = await manager.create(ALICE, [], -1), await manager.create(ALICE, [], -1)
         await cluster.rest()
         await cluster.registry.delete(paths.delegation_token(gone.token_id))
-        manager._changed(WatchEvent(EventType.NONE, ""))
+        manager._changes._changed(WatchEvent(EventType.NONE, ""))
         await cluster.rest()
         assert manager.visible(ALICE, None, lambda _: True) == [kept]
 

@@ -17,10 +17,10 @@ Source: as `token.py`; Kafka 2.7.2, DelegationTokenManager, ZkNodeChangeNotifica
 
 import logging
 from base64 import urlsafe_b64encode
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from barnabas.broker.registry.changes import NOTIFICATION_LIFETIME_MS, notifications
+from barnabas.broker.registry.changes import Changes
 from barnabas.broker.security.tokens.token import (
     Token,
     TokenLimits,
@@ -43,16 +43,11 @@ from barnabas.wire.registry import paths
 from barnabas.wire.registry.store import (
     CreateOp,
     DeleteOp,
-    EventType,
     NodeExistsError,
     NoNodeError,
-    NotEmptyError,
     Op,
     Registry,
-    RegistryClosedError,
-    RegistryError,
     SetOp,
-    WatchEvent,
 )
 from barnabas.wire.registry.znodes.payload import MalformedError
 from barnabas.wire.security.principals import Principal
@@ -65,7 +60,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_RETRY_BACKOFF_MS = 500
 MOST_OF_ONE = 1_000
 """So many tokens an owner has; with `MOST_RENEWERS_CHARACTERS` of renewers' names each, some 30 MB at the most."""
 MOST_RENEWERS_CHARACTERS = 10_000
@@ -96,15 +90,21 @@ class TokenManager:
         self._master_key = master_key
         self._limits = limits
         self._clock = clock
-        self._timers = timers
-        self._spawner = spawner
         self._executor = executor
         self._dice = dice
         self._tokens: dict[str, Token] = {}
         self._credentials: dict[str, dict[str, ScramCredential]] = {}
         self._ids: dict[bytes, str] = {}
-        self._last_seen = -1
-        self._is_looking = self._is_look_due = self._is_stale = False
+        self._changes = Changes(
+            registry,
+            clock,
+            timers,
+            spawner,
+            paths.DELEGATION_TOKEN_CHANGES,
+            paths.DELEGATION_TOKEN_CHANGE_PREFIX,
+            self._read_changed,
+            self._read_all,
+        )
 
     async def start(self) -> None:
         """Read all tokens, and see when somebody changes them."""
@@ -114,8 +114,8 @@ class TokenManager:
                     await self._registry.create(each)
                 except NodeExistsError:
                     continue
-        self._is_stale = True
-        await self._look()
+        await self._changes.start()
+        await self._read_all()
 
     # --- who logs in
 
@@ -225,61 +225,14 @@ class TokenManager:
 
     # --- what others change
 
-    def _changed(self, event: WatchEvent) -> None:
-        if event.type is EventType.NONE:
-            self._is_stale = True
-        self._look_soon()
+    async def _read_changed(self, notifications: Sequence[tuple[str, bytes | None]]) -> None:
+        await self._read(dict.fromkeys((data or b"").decode("utf-8", "replace") for _, data in notifications))
 
-    def _look_soon(self) -> None:
-        self._is_look_due = True
-        if not self._is_looking:
-            self._is_looking = True
-            self._spawner.spawn(self._look_while_due())
-
-    async def _look_while_due(self) -> None:
-        try:
-            while self._is_look_due:
-                self._is_look_due = False
-                await self._look()
-        except RegistryClosedError:
-            log.debug("the registry closed while delegation tokens were read")
-        except RegistryError as error:
-            log.warning("changed delegation tokens could not be read, trying again: %s", error)
-            self._timers.call_later(_RETRY_BACKOFF_MS, self._look_soon)
-        finally:
-            self._is_looking = False
-
-    async def _look(self) -> None:
-        prefix = paths.DELEGATION_TOKEN_CHANGE_PREFIX
-        listed = await self._registry.children(paths.DELEGATION_TOKEN_CHANGES, self._changed)
-        names = await notifications(self._registry, paths.DELEGATION_TOKEN_CHANGES, prefix, listed)
-        new = {name for name in names if _number(name) > self._last_seen}
-        changed: dict[str, None] = {}
-        now_ms = self._clock.now_ms()
-        for name in names:
-            path = paths.child(paths.DELEGATION_TOKEN_CHANGES, name)
-            try:
-                data, stat = await self._registry.get(path)
-                if now_ms - stat.ctime > NOTIFICATION_LIFETIME_MS:
-                    await self._registry.delete(path)
-            except NotEmptyError:
-                # Somebody keeps it.
-                pass
-            except NoNodeError:
-                self._is_stale = self._is_stale or name in new
-                continue
-            if name in new:
-                changed[(data or b"").decode("utf-8", "replace")] = None
-        if self._is_stale:
-            everything = set(await self._registry.children(paths.DELEGATION_TOKENS))
-            for token_id in self._tokens.keys() - everything:
-                self._forget(token_id)
-            await self._read(sorted(everything))
-            self._is_stale = False
-        else:
-            await self._read(changed)
-        # Not before: what could not be read is still to be seen.
-        self._last_seen = max([self._last_seen, *map(_number, names)])
+    async def _read_all(self) -> None:
+        everything = set(await self._registry.children(paths.DELEGATION_TOKENS))
+        for token_id in self._tokens.keys() - everything:
+            self._forget(token_id)
+        await self._read(sorted(everything))
 
     async def _read(self, token_ids: Iterable[str]) -> None:
         tokens = []
@@ -336,7 +289,3 @@ def _credentials(secret: bytes, salt: bytes) -> dict[str, ScramCredential]:
 def _note(token_id: str) -> Op:
     path = paths.child(paths.DELEGATION_TOKEN_CHANGES, paths.DELEGATION_TOKEN_CHANGE_PREFIX)
     return CreateOp(path, token_id.encode(), is_sequence=True)
-
-
-def _number(name: str) -> int:
-    return int(name[len(paths.DELEGATION_TOKEN_CHANGE_PREFIX) :])
