@@ -6,11 +6,12 @@ import pytest
 
 from barnabas.cli.partition_files import read_partitions
 from barnabas.cli.reassign_plan import ReplicaPlace, Target, read_plan
-from barnabas.cli.reassign_steps import _log_state, verify_plan
+from barnabas.cli.reassign_steps import _log_state, execute_plan, verify_plan
 from barnabas.clients.admin_replicas import ReplicaAdmin, ReplicaLog
 from barnabas.core.errors import BarnabasError
 from barnabas.core.types import TopicPartition
 from barnabas.wire.protocol.api_keys import ApiKey
+from barnabas.wire.protocol.messages.alter_partition_reassignments import AlterPartitionReassignmentsResponse
 from barnabas.wire.protocol.messages.list_partition_reassignments import (
     ListPartitionReassignmentsResponse,
     OngoingPartitionReassignment,
@@ -100,6 +101,27 @@ def test_how_far_a_log_is(logs, state, detail):
     elsewhere = [ReplicaPlace(2, "/b", ReplicaLog(PARTITION, 5, 0, False))]
     found = _log_state(1, PARTITION, "/b", places + elsewhere)
     assert (found.what, found.state, found.detail) == ("replica t-0-1", state, detail)
+
+
+@pytest.mark.parametrize("additional", [False, True])
+def test_nothing_is_moved_beside_what_moves_unless_it_is_said(additional):
+    moving = [OngoingTopicReassignment("u", [OngoingPartitionReassignment(1, [0, 1], [1], [0])])]
+    broker = MemoryBroker(
+        {
+            ApiKey.LIST_PARTITION_REASSIGNMENTS: lambda request: ListPartitionReassignmentsResponse(topics=moving),
+            ApiKey.ALTER_PARTITION_REASSIGNMENTS: lambda request: AlterPartitionReassignmentsResponse(),
+        }
+    )
+
+    async def use(pool):
+        await execute_plan(ReplicaAdmin(pool), {PARTITION: Target([0], ["any"])}, additional=additional)
+
+    if additional:
+        broker.run(use)
+    else:
+        with pytest.raises(BarnabasError, match="other partitions are being reassigned"):
+            broker.run(use)
+    assert len(broker.requests[ApiKey.ALTER_PARTITION_REASSIGNMENTS]) == additional
 
 
 def test_how_far_partitions_are():

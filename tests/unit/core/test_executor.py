@@ -5,6 +5,8 @@ import threading
 from collections.abc import Callable
 from functools import partial
 
+import pytest
+
 from barnabas.core.executor import ThreadExecutor, submit_while_wanted
 from barnabas.testing.manual_executor import ManualExecutor
 from tests.patience import PATIENCE_S
@@ -101,3 +103,13 @@ def test_work_that_nobody_wants_any_more_is_not_begun() -> None:
     given_up.cancel()
     executor.run_all()
     assert (done, wanted.value) == (["a"], "a")
+
+
+def test_what_ends_after_the_loop_is_told_nobody(caplog: pytest.LogCaptureFixture) -> None:
+    loop = asyncio.new_event_loop()
+    executor = ThreadExecutor(loop, "some", 1)
+    loop.close()
+    told: list[object] = []
+    executor.run(lambda: None, told.append, told.append)
+    executor.close()
+    assert (told, caplog.records) == ([], [])

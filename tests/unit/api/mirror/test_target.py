@@ -10,7 +10,11 @@ from barnabas.api.mirror.target import Target
 
 def test_what_was_refused_is_not_drained():
     # Nobody listens there; librdkafka gives a message up after its time.
-    options: dict[str, str | int | bool] = {"bootstrap.servers": "127.0.0.1:1", "message.timeout.ms": 100}
+    options: dict[str, str | int | bool] = {
+        "bootstrap.servers": "127.0.0.1:1",
+        "message.timeout.ms": 100,
+        "log_level": 0,
+    }
     target = Target(options, Notes(), keeps_partitions=False)
     try:
         assert target.send(SourceMessage("views", 0, 0, b"key", b"value", None, None), lambda: False)

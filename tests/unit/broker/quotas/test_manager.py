@@ -72,6 +72,15 @@ def test_nobody_waits_for_a_limit_of_before() -> None:
     assert client.bucket(PRODUCE, 0).record(0, 1_000) == 0
 
 
+def test_what_a_fetch_may_not_have_holds_nobody_else() -> None:
+    quotas = Quotas(WINDOWS)
+    for kind in (PRODUCE, FETCH):
+        quotas.set_override(Entity("u", None), kind, 1_000)
+        assert quotas.record(kind, "u", "c", 100_000, 0) == 90_000
+    # Nothing of the answer leaves; the records that were produced are there.
+    assert [quotas.bucket(kind, "u", "c", 0).used_up_until_ms for kind in (PRODUCE, FETCH)] == [90_000, 0]
+
+
 def test_who_leaves_gives_his_turn_to_the_next() -> None:
     quotas = Quotas(WINDOWS)
     quotas.set_override(Entity("u", None), PRODUCE, 1_000)

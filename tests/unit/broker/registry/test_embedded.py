@@ -3,6 +3,7 @@ import os
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -153,6 +154,34 @@ def test_a_watch_that_fails_leaves_nobody_without_an_answer() -> None:
         assert reported == ["a watch on /a failed"]
 
     asyncio.run(story())
+
+
+def test_who_watches_the_children_of_a_node_is_told_when_it_goes() -> None:
+    async def story() -> None:
+        registry = await EmbeddedRegistry.open(None, ManualClock(), InlineExecutor())
+        await registry.create("/a")
+        told: list[WatchEvent] = []
+        await registry.children("/a", told.append)
+        await registry.delete("/a")
+        assert told == [WatchEvent(EventType.DELETED, "/a")]
+        await registry.close()
+
+    asyncio.run(story())
+
+
+def test_a_commit_is_on_disk_when_it_returns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[sqlite3.Connection] = []
+    connect = sqlite3.connect
+
+    def noted(*args: Any, **kwargs: Any) -> sqlite3.Connection:
+        opened.append(connect(*args, **kwargs))
+        return opened[-1]
+
+    monkeypatch.setattr(sqlite3, "connect", noted)
+    journal, _ = Journal.open(tmp_path / "registry.sqlite")
+    # SQLite syncs its write-ahead log at each commit with FULL (2), and not with less.
+    assert opened[0].execute("PRAGMA synchronous").fetchone() == (2,)
+    journal.close()
 
 
 def test_after_close_everything_is_refused() -> None:

@@ -97,3 +97,19 @@ def test_who_produces_with_a_producer_id_needs_a_right_to_that(data_path, is_lar
     with_id = {"producer_id": 1, "producer_epoch": 0, "base_sequence": 0}
     assert produce_with(**with_id) == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
     assert authorizer.asked[-1][2:4] == (Operation.IDEMPOTENT_WRITE, ResourceType.CLUSTER)
+
+
+def test_who_produces_in_a_transaction_needs_a_right_to_its_id(data_path):
+    data_path.create("t")
+    transactional = {"producer_id": 1, "producer_epoch": 0, "base_sequence": 0, "is_transactional": True}
+
+    def produced(transactional_id):
+        return data_path.produce("t", batch(**transactional), transactional_id=transactional_id).error_code
+
+    data_path.services.authorizer = OnlyMay(Operation.READ)
+    assert produced("tx") == produced(None) == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    authorizer = data_path.services.authorizer = OnlyMay(Operation.WRITE)
+    # Nobody has a right to a transaction without a name.
+    assert produced(None) == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    assert produced("tx") == ErrorCode.NONE
+    assert (Operation.WRITE, ResourceType.TRANSACTIONAL_ID, "tx") in [asked[2:] for asked in authorizer.asked]

@@ -88,6 +88,12 @@ def test_what_differs_is_replaced_only_where_asked_for() -> None:
     assert moved({"/a": b'{"x":1,"y":2}'}, {"/a": b'{"y": 2, "x": 1}'}) == {"/a": b'{"y": 2, "x": 1}'}
 
 
+def test_what_somebody_changed_since_it_was_looked_at_is_not_replaced() -> None:
+    there = TreeCopy("there", {"/a": b"old"}, {"/a": 3})
+    ops = operations(Document({"/a": b"new"}), there, is_zookeeper=True, overwrites=True)
+    assert ops == [SetOp("/a", b"new", 3)]
+
+
 def test_another_cluster_and_one_that_lives_are_refused() -> None:
     with pytest.raises(TransferError, match="there is of cluster second, and this of cluster first"):
         moved({"/cluster": None, "/cluster/id": ID}, {"/cluster": None, "/cluster/id": encode_cluster_id("second")})

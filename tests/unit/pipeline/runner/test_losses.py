@@ -1,0 +1,49 @@
+"""What a run finds lost, from all that its outputs have noted, and where it goes on."""
+
+from typing import cast
+
+from barnabas.pipeline.runner.cluster import Cluster
+from barnabas.pipeline.runner.losses import find_losses, resume_offsets
+from barnabas.pipeline.runner.positions import Extent, Loss, LostRange
+from barnabas.pipeline.tables.table import Mark, Progress
+
+
+class Records:
+    """What stands in the topics: one record at each offset."""
+
+    def __init__(self, checksum):
+        self._checksum = checksum
+
+    def found_marks(self, marks):
+        return {
+            topic: {number: Mark(mark.offset, 5, self._checksum) for number, mark in partitions.items()}
+            for topic, partitions in marks.items()
+        }
+
+
+def progress(run, mark):
+    return Progress(run, 1, "cluster", {"t": {0: mark.offset + 1}}, {"t": {0: mark}})
+
+
+def losses(marks, *, checksum):
+    extents = {"t": {0: Extent(0, 20)}}
+    progresses = [progress(f"run/{number}", mark) for number, mark in enumerate(marks)]
+    return find_losses(cast(Cluster, Records(checksum)), "cluster", {"t": {0: 10}}, extents, progresses)
+
+
+def test_the_newest_of_all_marks_says_whether_a_topic_is_the_same():
+    # The older of the two was written by another mirror of the same records, say: its checksum is another.
+    old, new = Mark(3, 5, 111), Mark(9, 5, 222)
+    for marks in ([old, new], [new, old]):
+        assert losses(marks, checksum=222) == []
+        assert [each.loss for each in losses(marks, checksum=111)] == [Loss.REPLACED]
+
+
+def test_a_partition_goes_on_at_its_first_record_even_where_that_is_0():
+    found = [
+        LostRange("t", 0, Loss.SHORTER, 7, 7, 0),
+        LostRange("t", 1, Loss.GONE, 8, 8, None),
+        LostRange("u", 0, Loss.OVERTAKEN, 3, 5, 5),
+    ]
+    positions = {"t": {0: 7, 1: 8}, "u": {0: 3}}
+    assert resume_offsets(found, positions) == {"t": {0: 0, 1: 8}, "u": {0: 5}}
