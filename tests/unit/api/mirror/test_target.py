@@ -4,13 +4,15 @@ import pytest
 
 from barnabas.api.mirror.errors import MirrorError
 from barnabas.api.mirror.librdkafka import Notes
+from barnabas.api.mirror.settings import Options
+from barnabas.api.mirror.settings import Options
 from barnabas.api.mirror.source import SourceMessage
 from barnabas.api.mirror.target import Target
 
 
 def test_what_was_refused_is_not_drained():
     # Nobody listens there; librdkafka gives a message up after its time.
-    options: dict[str, str | int | bool] = {
+    options: Options = {"bootstrap.servers": "127.0.0.1:1", "message.timeout.ms": 100, "log_level": 0}
         "bootstrap.servers": "127.0.0.1:1",
         "message.timeout.ms": 100,
         "log_level": 0,
