@@ -38,7 +38,8 @@ def _found_by(verdict: Verdict | None) -> str:
     if verdict is None:
         return "not tried"
     if verdict.test:
-        return f"`{verdict.test.removeprefix('tests/')}`"
+        # Without its parameters, which may hold anything.
+        return f"`{verdict.test.removeprefix('tests/').partition('[')[0]}`"
     return "nothing" if verdict.is_whole else f"nothing as far as tried ({verdict.step})"
 
 
@@ -46,8 +47,11 @@ def table(names: list[str], runs: dict[str, dict[str, Verdict]]) -> list[str]:
     """Return the lines of a table with a row for each fault and a column for each run."""
     lines = [f"| room | fault | {' | '.join(runs)} |", "| --- | --- |" + " --- |" * len(runs)]
     for name in names:
-        room, _, short = name.partition("/")
-        lines.append(f"| {room} | {short} | {' | '.join(_found_by(run.get(name)) for run in runs.values())} |")
+        cells: list[str] = []
+        for run in runs.values():
+            cell = _found_by(run.get(name))
+            cells.append("the same" if cells and cell == cells[0] else cell)
+        lines.append(f"| {' | '.join([*name.split('/'), *cells])} |")
     return lines
 
 
@@ -57,7 +61,7 @@ def main() -> int:
     parser.add_argument(
         "names", nargs="*", help="faults or rooms: broker.log, wire, flush-joined-too-late; all if none"
     )
-    parser.add_argument("--run", default="now", help="the name under which the results are kept (%(default)s)")
+    parser.add_argument("--run", default="latest", help="the name under which the results are kept (%(default)s)")
     parser.add_argument("--again", action="store_true", help="forget what this run has shown of those named")
     parser.add_argument("--seconds", type=float, default=360, help="the bound for one fault (%(default)s)")
     parser.add_argument("--workers", type=int, default=1, help="so many at once, each in its own copy (%(default)s)")
