@@ -275,6 +275,17 @@ def test_old_records_that_go_meanwhile_do_not_come_back(logs):
     logs.check()
 
 
+def test_records_that_go_when_they_were_copied_already_do_not_come_back(logs):
+    for _ in range(60):
+        logs.append()
+    logs.begin(least_copied=50)
+    assert logs.manager.moves[T0].future.log_end_offset < 60
+    logs.log.increment_log_start_offset(45)
+    logs.finish()
+    assert (logs.log.directory.parent, logs.log.log_start_offset) == (logs.paths["b"], 45)
+    logs.check()
+
+
 def test_retention_that_is_faster_than_the_copy(logs):
     for _ in range(60):
         logs.append()
