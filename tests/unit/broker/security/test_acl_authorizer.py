@@ -55,6 +55,15 @@ def test_a_decision_is_made_once_until_a_rule_changes():
     assert may(authorizer, ALICE, Operation.READ)
 
 
+def test_a_decision_is_for_one_host():
+    rules = Rules()
+    rules.set(T, [Entry(ALICE, "1.1.1.1", Operation.READ, Permission.ALLOW)])
+    authorizer = AclAuthorizer(rules, [], allows_without_rules=False)
+    hosts = ["1.1.1.1", "2.2.2.2", "1.1.1.1"]
+    decided = [authorizer.may(ALICE, host, Operation.READ, ResourceType.TOPIC, "t", Fetching()) for host in hosts]
+    assert decided == [True, False, True]
+
+
 def kept_bytes(authorizer: AclAuthorizer) -> int:
     """What Python's own accounting says of all decisions."""
     decisions = authorizer._decisions

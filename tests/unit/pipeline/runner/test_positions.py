@@ -38,6 +38,11 @@ def test_what_retention_has_deleted_is_told_to_the_offset():
     )
 
 
+def test_a_single_record_that_was_deleted_is_told():
+    assert losses(10, Extent(11, 40), MARK) == [LostRange("t", 0, Loss.OVERTAKEN, 10, 11, 11)]
+    assert losses(10, Extent(10, 40), MARK) == []
+
+
 def test_a_log_that_is_shorter_than_what_was_read_was_made_anew():
     assert losses(10, Extent(0, 9), MARK) == [LostRange("t", 0, Loss.SHORTER, 10, 10, 0)]
 

@@ -52,6 +52,24 @@ RFC_7677 = [
 ]
 
 
+@pytest.mark.parametrize("is_own", [True, False])
+def test_the_last_message_names_the_nonce_of_this_login(is_own):
+    server = scram_server()
+    challenge = server.answer(RFC_7677[0])
+    nonce = challenge[2:].split(b",")[0] if is_own else b"another"
+    client_key = SHA_256.hmac(SHA_256.salted_password(b"pencil", SALT, 4096), b"Client Key")
+    without_proof = b"c=biws,r=" + nonce
+    # The proof is right for what is said.
+    signature = SHA_256.hmac(SHA_256.hash(client_key), b",".join([RFC_7677[0][3:], challenge, without_proof]))
+    proof = b64encode(bytes(one ^ other for one, other in zip(client_key, signature, strict=True)))
+    if is_own:
+        server.answer(without_proof + b",p=" + proof)
+    else:
+        with pytest.raises(LoginError, match="nonce"):
+            server.answer(without_proof + b",p=" + proof)
+    assert server.is_complete == is_own
+
+
 def test_scram_sha_256_server_speaks_as_the_rfc():
     server = scram_server()
     assert server.answer(RFC_7677[0]) == RFC_7677[1]
