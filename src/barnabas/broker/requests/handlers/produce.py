@@ -5,7 +5,7 @@ Source: protocol guide, Produce; semantics, Produce.
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from barnabas.broker.log.append_result import AppendResult
 from barnabas.broker.log.partition_log import PartitionLog
@@ -38,21 +38,21 @@ from barnabas.wire.records.batch import (
 )
 from barnabas.wire.security.authorizer import CLUSTER, Operation, ResourceType
 
-_FIRST_VERSION_WITH_BATCHES = 3
-_FIRST_VERSION_WITH_STORAGE_ERROR = 4
-_FIRST_VERSION_WITH_ZSTD = 7
-_ACKS = (-1, 0, 1)
+_FIRST_VERSION_WITH_BATCHES: Final = 3
+_FIRST_VERSION_WITH_STORAGE_ERROR: Final = 4
+_FIRST_VERSION_WITH_ZSTD: Final = 7
+_ACKS: Final = (-1, 0, 1)
 # A batch without this bit is nothing that a version of the request could refuse.
-_MAY_BE_REFUSED = Codec.ZSTD
+_MAY_BE_REFUSED: Final = Codec.ZSTD
 # The Java admin client repairs internal topics under this name.
-_ADMIN_CLIENT_ID = "__admin_client"
+_ADMIN_CLIENT_ID: Final = "__admin_client"
 # Beside a batch's attributes: it has a producer id.
-_IDEMPOTENT_BIT = 0x100
+_IDEMPOTENT_BIT: Final = 0x100
 # Only by these does a request need more rights than those to its topics.
-_MAY_BE_DENIED = TRANSACTIONAL_BIT | _IDEMPOTENT_BIT
+_MAY_BE_DENIED: Final = TRANSACTIONAL_BIT | _IDEMPOTENT_BIT
 # Members of enums are looked up in their classes each time.
-_WRITE = Operation.WRITE
-_NO_ERROR = ErrorCode.NONE
+_WRITE: Final = Operation.WRITE
+_NO_ERROR: Final = ErrorCode.NONE
 
 
 def produce(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse | Pending[ProduceResponse | None] | None:
@@ -204,51 +204,75 @@ def _when_complete(
             _close_on_error(responses)
         yield ProduceResponse(responses) if acks else None
         return
-    pending: Pending[ProduceResponse | None] = Pending()
-    left_count = len(late)
-
-    def one_done() -> None:
-        nonlocal left_count
-        left_count -= 1
-        if left_count:
-            return
-        for each in late:
-            if each.release is not None:
-                each.release()
-        if acks:
-            pending.complete(ProduceResponse(responses))
-            return
-        try:
-            _close_on_error(responses)
-        except UnanswerableError as error:
-            pending.fail(error)
-        else:
-            pending.complete(None)
-
-    def appended(each: _Late, result: AppendResult) -> None:
-        if result.error_code:
-            _translate(result, ctx.api_version)
-        each.set(result)
-        if acks and each.log.is_flush_due() and not result.error_code:
-            each.log.flush(partial(flushed, each))
-        else:
-            one_done()
-
-    def flushed(each: _Late, error: BaseException | None) -> None:
-        if error is not None:
-            result = AppendResult(ErrorCode.KAFKA_STORAGE_ERROR)
-            _translate(result, ctx.api_version)
-            each.set(result)
-        one_done()
-
+    completion = _Completion(ctx, late, responses, acks)
     for each in late:
-        if each.appended is None:
-            each.log.flush(partial(flushed, each))
-        else:
-            each.appended.then(partial(appended, each))
+        completion.wait_for(each)
         if ctx.is_large:
             yield MORE
-    yield pending
+    yield completion.pending
+
+
+class _Completion:
+    """Counts down the appends and flushes that an answer waits for.
+
+    A class and no functions within the generator: compiled, those would hold each other and all that they refer to, the
+    received frame as well, until a collection (docs/adr/0004).
+
+    Attributes:
+        pending: The answer.
+    """
+
+    __slots__ = ("_acks", "_ctx", "_late", "_left_count", "_responses", "pending")
+
+    def __init__(
+        self, ctx: RequestContext, late: list[_Late], responses: list[TopicProduceResponse], acks: int
+    ) -> None:
+        self._ctx = ctx
+        self._late = late
+        self._left_count = len(late)
+        self._responses = responses
+        self._acks = acks
+        self.pending: Pending[ProduceResponse | None] = Pending()
+
+    def wait_for(self, each: _Late) -> None:
+        """Count `each` when it is appended, and flushed where that is due."""
+        if each.appended is None:
+            each.log.flush(partial(self._flushed, each))
+        else:
+            each.appended.then(partial(self._appended, each))
+
+    def _appended(self, each: _Late, result: AppendResult) -> None:
+        if result.error_code:
+            _translate(result, self._ctx.api_version)
+        each.set(result)
+        if self._acks and each.log.is_flush_due() and not result.error_code:
+            each.log.flush(partial(self._flushed, each))
+        else:
+            self._one_done()
+
+    def _flushed(self, each: _Late, error: BaseException | None) -> None:
+        if error is not None:
+            result = AppendResult(ErrorCode.KAFKA_STORAGE_ERROR)
+            _translate(result, self._ctx.api_version)
+            each.set(result)
+        self._one_done()
+
+    def _one_done(self) -> None:
+        self._left_count -= 1
+        if self._left_count:
+            return
+        for each in self._late:
+            if each.release is not None:
+                each.release()
+        if self._acks:
+            self.pending.complete(ProduceResponse(self._responses))
+            return
+        try:
+            _close_on_error(self._responses)
+        except UnanswerableError as error:
+            self.pending.fail(error)
+        else:
+            self.pending.complete(None)
 
 
 def _denial(ctx: RequestContext, request: ProduceRequest, attributes: int) -> ErrorCode:
