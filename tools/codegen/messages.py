@@ -70,8 +70,9 @@ def _module(title: str, source: str, messages: list[Message]) -> str:
 def _imports(body: str, layouts: Layouts) -> list[str]:
     lines = ["from collections.abc import Callable"]
     if layouts.lines():
-        lines.append("from struct import Struct")
-    lines += ["from typing import ClassVar", ""]
+        lines += ["from struct import Struct", "from typing import ClassVar, Final", ""]
+    else:
+        lines += ["from typing import ClassVar", ""]
     used = sorted(name for name in _WIRE_NAMES if re.search(rf"\b{name}\b", body))
     lines += [f"from barnabas.wire.protocol.wire import {', '.join(used)}", ""]
     return lines

@@ -47,5 +47,6 @@ class Layouts:
     def _name(self, verb: str, method: str, codes: list[str]) -> str:
         letters = "".join(_LETTERS.get(code, code) for code in codes)
         name = f"_{verb}_{letters}"
-        self._lines[name] = f'{name} = Struct(">{"".join(codes)}").{method}'
+        # Final: compiled, a constant is not looked up by its name.
+        self._lines[name] = f'{name}: Final = Struct(">{"".join(codes)}").{method}'
         return name

@@ -11,7 +11,7 @@ from barnabas.core.types import NO_OFFSET, NO_TIMESTAMP
 from barnabas.wire.records.record_rules import RecordRefusal
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False)
 class AppendResult:
     """The answer for one partition; with an error nothing was appended.
 
@@ -27,13 +27,34 @@ class AppendResult:
     """
 
     error_code: ErrorCode
-    base_offset: int = NO_OFFSET
-    last_offset: int = NO_OFFSET
-    append_time_ms: int = NO_TIMESTAMP
-    log_start_offset: int = NO_OFFSET
-    is_duplicate: bool = False
-    message: str | None = None
-    record_errors: tuple[tuple[int, str | None], ...] = ()
+    base_offset: int
+    last_offset: int
+    append_time_ms: int
+    log_start_offset: int
+    is_duplicate: bool
+    message: str | None
+    record_errors: tuple[tuple[int, str | None], ...]
+
+    def __init__(
+        self,
+        error_code: ErrorCode,
+        base_offset: int = NO_OFFSET,
+        last_offset: int = NO_OFFSET,
+        append_time_ms: int = NO_TIMESTAMP,
+        log_start_offset: int = NO_OFFSET,
+        is_duplicate: bool = False,
+        message: str | None = None,
+        record_errors: tuple[tuple[int, str | None], ...] = (),
+    ) -> None:
+        # hot path: benchmarks/load (every append). Written out: what dataclass would write is not compiled.
+        self.error_code = error_code
+        self.base_offset = base_offset
+        self.last_offset = last_offset
+        self.append_time_ms = append_time_ms
+        self.log_start_offset = log_start_offset
+        self.is_duplicate = is_duplicate
+        self.message = message
+        self.record_errors = record_errors
 
 
 def refused(refusal: RecordRefusal, log_start_offset: int) -> AppendResult:

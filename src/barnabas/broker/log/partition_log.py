@@ -18,6 +18,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from barnabas.broker.log.append_result import AppendResult, refused, repeated
 from barnabas.broker.log.appends.prepare import prepare, prepare_own
@@ -47,7 +48,7 @@ from barnabas.wire.records.record_rules import RecordRefusal
 _logger = logging.getLogger(__name__)
 
 # A member of an enum is looked up in its class each time.
-_NO_ERROR = ErrorCode.NONE
+_NO_ERROR: Final = ErrorCode.NONE
 LARGE_BYTES = 2 * 1024 * 1024
 """What is larger the event loop neither checks nor writes into the page cache itself: 50 MB are 15-60 ms."""
 

@@ -32,14 +32,14 @@ from barnabas.wire.protocol.wire import WireBuffer
 
 log = logging.getLogger(__name__)
 
-_NO_MEMORY = "there is no memory for its request"
+_NO_MEMORY: Final = "there is no memory for its request"
 
 # What one connection may do before the others have their turn; more is done only where a single request takes it. So a
 # peer with any number of requests waiting delays another one by about as much as one request costs that one itself
 # (benchmarks/load, neighbour).
-TURN_FRAMES = 16
-TURN_BYTES = 256 * 1024
-TURN_NS = 100_000
+TURN_FRAMES: Final = 16
+TURN_BYTES: Final = 256 * 1024
+TURN_NS: Final = 100_000
 # A smaller part of the buffer is left as it is.
 _LEAST_READ_BYTES: Final = 16 * 1024
 

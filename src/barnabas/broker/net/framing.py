@@ -20,7 +20,7 @@ Source: protocol guide, common request and response structure; design page, netw
 """
 
 from struct import Struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from barnabas.broker.net.memory import ReceiveMemory
 from barnabas.core.errors import ProtocolError
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
     import mmap
 
 # differs from Kafka (receive-buffer): it allocates what a frame claims before that has arrived.
-FIRST_BUFFER_BYTES = 16 * 1024
+FIRST_BUFFER_BYTES: Final = 16 * 1024
 # Up to here the buffer also grows when a single receive fills it: larger reads, fewer system calls.
-READ_AHEAD_BYTES = 256 * 1024
+READ_AHEAD_BYTES: Final = 256 * 1024
 # A larger buffer is given back once it is empty; up to here it is kept for the next frame.
-KEPT_BUFFER_BYTES = 4 * 1024 * 1024
-_LEAST_SPACE_BYTES = 4 * 1024
+KEPT_BUFFER_BYTES: Final = 4 * 1024 * 1024
+_LEAST_SPACE_BYTES: Final = 4 * 1024
 # Up to here growing copies what has arrived: a fraction of a millisecond.
-COPIED_BUFFER_BYTES = 1024 * 1024
+COPIED_BUFFER_BYTES: Final = 1024 * 1024
 
 # How a TLS handshake begins: its record type and version, then the length's first byte.
-_TLS_HELLOS = (0x160301, 0x160302, 0x160303)
+_TLS_HELLOS: Final = (0x160301, 0x160302, 0x160303)
 
-_SIZE = Struct(">i").unpack_from
+_SIZE: Final = Struct(">i").unpack_from
 
 
 class ReceiveBuffer:

@@ -7,7 +7,7 @@ Source: design page, section 4.3 (zero copy).
 """
 
 from collections import deque
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from barnabas.broker.net.channel import Channel
 from barnabas.wire.protocol.wire import Region, WireBuffer
@@ -16,11 +16,11 @@ Part: TypeAlias = bytearray | memoryview | Region
 
 
 # Small answers that wait together leave in one system call.
-_MERGED_BYTES = 64 * 1024
+_MERGED_BYTES: Final = 64 * 1024
 # After so much the loop looks after the other connections before it goes on with this one.
-TURN_BYTES = 4 * 1024 * 1024
+TURN_BYTES: Final = 4 * 1024 * 1024
 # What a part counts for at the least: very many small slices of files are as many system calls.
-_LEAST_PART_BYTES = 64 * 1024
+_LEAST_PART_BYTES: Final = 64 * 1024
 
 
 class Outbox:

@@ -16,7 +16,7 @@ of the loop, after the sockets were looked at; one that raises is logged and cos
 
 import logging
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 log = logging.getLogger(__name__)
 
@@ -24,8 +24,8 @@ Task: TypeAlias = Callable[[], object]
 
 # For so long checks, tasks, and what arrived are each handled in one turn. Others wait for the sum of it at the most,
 # and where so few wait that each may take as long as a connection's turn (net/connection.py) nobody looks at the clock.
-MOST_NS = 8_000_000
-_FEW = 16
+MOST_NS: Final = 8_000_000
+_FEW: Final = 16
 
 
 class Turns:

@@ -6,6 +6,8 @@ the in-sync replicas. (Followers come with replication: until then the leader is
 Source: design page, replication; semantics, replication.
 """
 
+from typing import Final
+
 from barnabas.broker.log.append_result import AppendResult
 from barnabas.broker.log.appends.prepared import Prepared
 from barnabas.broker.log.partition_log import PartitionLog
@@ -16,9 +18,9 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import NO_EPOCH, TopicPartition
 from barnabas.wire.records.record_rules import RecordRefusal
 
-_HIGH_WATERMARK = -1
+_HIGH_WATERMARK: Final = -1
 # A member of an enum is looked up in its class each time.
-_NO_ERROR = ErrorCode.NONE
+_NO_ERROR: Final = ErrorCode.NONE
 
 
 class Partition:

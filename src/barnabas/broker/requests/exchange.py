@@ -24,7 +24,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable
 from struct import Struct
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from barnabas.broker.quotas.bucket import Bucket
 from barnabas.broker.quotas.controller_mutations import ControllerMutationQuota
@@ -45,8 +45,8 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-_SIZE_AND_CORRELATION_ID = Struct(">ii").pack_into
-_START = bytes(8)
+_SIZE_AND_CORRELATION_ID: Final = Struct(">ii").pack_into
+_START: Final = bytes(8)
 
 
 def _nothing() -> None:

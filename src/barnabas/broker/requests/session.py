@@ -13,6 +13,7 @@ Source: semantics, connections and requests; ApiVersions.
 import logging
 from collections.abc import Callable
 from functools import partial
+from typing import Final
 
 from barnabas.broker.net.connection import Connection, Pause
 from barnabas.broker.net.framing import READ_AHEAD_BYTES
@@ -37,14 +38,14 @@ log = logging.getLogger(__name__)
 # A partition of a produce request holds a batch of at least 61 bytes and has a topic at most to itself: two elements in
 # 75 bytes. More elements than bytes allow are empty ones, which only a hostile peer sends.
 # differs from Kafka (produce-array-elements): memory is its only limit.
-LEAST_PRODUCE_ELEMENT_BYTES = 32
+LEAST_PRODUCE_ELEMENT_BYTES: Final = 32
 # And however large the frame is, so many times the limit of other requests.
-MOST_PRODUCE_ELEMENTS_FACTOR = 2
+MOST_PRODUCE_ELEMENTS_FACTOR: Final = 2
 
 
 # Members of enums are looked up in their classes each time.
 _PRODUCE, _REQUEST = QuotaKind.PRODUCE, QuotaKind.REQUEST
-_NS_PER_MS = 1_000_000
+_NS_PER_MS: Final = 1_000_000
 
 
 class Session:

@@ -7,7 +7,7 @@ what is handled.
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from barnabas.broker.requests.context import RequestContext
 from barnabas.broker.requests.request_times import RequestTimes
@@ -199,6 +199,6 @@ def _waits_for(handler: Handler, version: int) -> QuotaKind | None:
     return QuotaKind.CONTROLLER_MUTATION if version < handler.first_strict_version else None
 
 
-PRODUCE_KEY = 0
-FETCH_KEY = 1
-API_VERSIONS_KEY = 18
+PRODUCE_KEY: Final = 0
+FETCH_KEY: Final = 1
+API_VERSIONS_KEY: Final = 18

@@ -4,7 +4,15 @@ By itself because `wire.py` and the messages are compiled: a compiled class can'
 """
 
 from collections.abc import Sequence
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from mypy_extensions import mypyc_attr as mypyc_attr
+else:
+
+    def mypyc_attr(**_):
+        """Say something to the compiler alone: at run time nothing of it is needed."""
+        return lambda found: found
 
 
 class Region(Protocol):

@@ -37,7 +37,7 @@ _START: Final = Struct(">hhi")
 _START_AND_LENGTH: Final = Struct(">hhih")
 _CORRELATION_ID: Final = Struct(">i")
 
-_unpack_start_and_length = _START_AND_LENGTH.unpack_from
+_unpack_start_and_length: Final = _START_AND_LENGTH.unpack_from
 _LENGTH_END: Final = _START_AND_LENGTH.size
 
 _CONTROLLED_SHUTDOWN: Final = int(ApiKey.CONTROLLED_SHUTDOWN)

@@ -23,6 +23,7 @@ from barnabas.core.errors import EncodeError, ProtocolError
 from barnabas.wire.protocol.buffer import Records as Records
 from barnabas.wire.protocol.buffer import Region as Region
 from barnabas.wire.protocol.buffer import WireBuffer as WireBuffer
+from barnabas.wire.protocol.buffer import mypyc_attr
 
 # differs from Kafka (array-elements): a request other than Produce with more array elements than this is refused; see
 # docs/differences.md.
@@ -39,10 +40,10 @@ MALFORMED: Final = (struct.error, IndexError, UnicodeDecodeError)
 # treats these as one.
 UNSAYABLE: Final = (struct.error, UnicodeEncodeError)
 
-_unpack_int16 = struct.Struct(">h").unpack_from
-_unpack_int32 = struct.Struct(">i").unpack_from
-_pack_int16 = struct.Struct(">h").pack
-_pack_int32 = struct.Struct(">i").pack
+_unpack_int16: Final = struct.Struct(">h").unpack_from
+_unpack_int32: Final = struct.Struct(">i").unpack_from
+_pack_int16: Final = struct.Struct(">h").pack
+_pack_int32: Final = struct.Struct(">i").pack
 
 _NULL_INT16: Final = b"\xff\xff"
 _NULL_INT32: Final = b"\xff\xff\xff\xff"
@@ -70,6 +71,7 @@ class Missing:
 MISSING: Final = Missing()
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Part:
     """A struct of the protocol, equal to another of its class when all fields are.
 
@@ -91,6 +93,7 @@ class Part:
         return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self.FIELDS)})"
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Message(Part):
     """A top-level struct: a request, a response, a header or a record's key or value.
 

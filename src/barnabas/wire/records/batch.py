@@ -25,34 +25,34 @@ Source: implementation page, message format; KIP-98.
 from collections.abc import Iterator
 from enum import IntEnum
 from struct import Struct
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from barnabas.wire.records.crc import crc32c
 from barnabas.wire.records.errors import CorruptRecordsError
 
-MAGIC = 2
+MAGIC: Final = 2
 
-HEADER_BYTES = 61
-LOG_OVERHEAD = 12  # base offset and batch length, which batch_length does not count
-LEAST_BATCH_LENGTH = HEADER_BYTES - LOG_OVERHEAD
+HEADER_BYTES: Final = 61
+LOG_OVERHEAD: Final = 12  # base offset and batch length, which batch_length does not count
+LEAST_BATCH_LENGTH: Final = HEADER_BYTES - LOG_OVERHEAD
 
-BATCH_LENGTH_POSITION = 8
-LEADER_EPOCH_POSITION = 12
-MAGIC_POSITION = 16
-CRC_POSITION = 17
-ATTRIBUTES_POSITION = 21
-LAST_OFFSET_DELTA_POSITION = 23
-BASE_TIMESTAMP_POSITION = 27
-MAX_TIMESTAMP_POSITION = 35
-PRODUCER_ID_POSITION = 43
-PRODUCER_EPOCH_POSITION = 51
-BASE_SEQUENCE_POSITION = 53
-RECORD_COUNT_POSITION = 57
+BATCH_LENGTH_POSITION: Final = 8
+LEADER_EPOCH_POSITION: Final = 12
+MAGIC_POSITION: Final = 16
+CRC_POSITION: Final = 17
+ATTRIBUTES_POSITION: Final = 21
+LAST_OFFSET_DELTA_POSITION: Final = 23
+BASE_TIMESTAMP_POSITION: Final = 27
+MAX_TIMESTAMP_POSITION: Final = 35
+PRODUCER_ID_POSITION: Final = 43
+PRODUCER_EPOCH_POSITION: Final = 51
+BASE_SEQUENCE_POSITION: Final = 53
+RECORD_COUNT_POSITION: Final = 57
 
-CODEC_MASK = 0x07
-LOG_APPEND_TIME_BIT = 0x08
-TRANSACTIONAL_BIT = 0x10
-CONTROL_BIT = 0x20
+CODEC_MASK: Final = 0x07
+LOG_APPEND_TIME_BIT: Final = 0x08
+TRANSACTIONAL_BIT: Final = 0x10
+CONTROL_BIT: Final = 0x20
 
 HEADER = Struct(">qiibIhiqqqhii")
 INT64 = Struct(">q")
@@ -60,7 +60,7 @@ INT32 = Struct(">i")
 UINT32 = Struct(">I")
 INT16 = Struct(">h")
 
-SEQUENCE_MASK = 0x7FFFFFFF
+SEQUENCE_MASK: Final = 0x7FFFFFFF
 
 Buffer = bytes | bytearray | memoryview
 MutableBuffer = bytearray | memoryview

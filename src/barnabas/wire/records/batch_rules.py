@@ -6,12 +6,14 @@ is checked by `walk`.
 Source: semantics facts, Produce, checks 4, 8 and 9.
 """
 
+from typing import Final
+
 from barnabas.core.error_code import ErrorCode
 from barnabas.wire.records.batch import ATTRIBUTES_POSITION, CODEC_MASK, CONTROL_BIT, BatchHeader, Codec
 from barnabas.wire.records.crc import crc32c
 from barnabas.wire.records.record_rules import RecordRefusal
 
-_HIGHEST_CODEC = int(Codec.ZSTD)
+_HIGHEST_CODEC: Final = int(Codec.ZSTD)
 
 
 def refuse_batch(batch: memoryview, header: BatchHeader, size: int, max_message_bytes: int) -> RecordRefusal | None:

@@ -15,6 +15,7 @@ Source: semantics facts, Produce, checks 4, 8 and 9.
 """
 
 from collections.abc import Callable
+from typing import Final
 
 from barnabas.broker.log.appends.prepared import ClientBatch, MessageSet, OwnBatches, Prepared, client_batch
 from barnabas.broker.log.appends.rules import AppendRules
@@ -49,8 +50,8 @@ from barnabas.wire.records.record_rules import RecordRefusal
 # the smallest records there are and is converted.
 AT_ONCE_BYTES = 32 * 1024
 
-_ZSTD = int(Codec.ZSTD)
-_BYTES_UP_TO_MAGIC = MAGIC_POSITION + 1
+_ZSTD: Final = int(Codec.ZSTD)
+_BYTES_UP_TO_MAGIC: Final = MAGIC_POSITION + 1
 
 
 def prepare(

@@ -11,6 +11,7 @@ Source: semantics facts, Produce, idempotence and offsets; log-format facts.
 
 from collections.abc import Sequence
 from struct import Struct
+from typing import Final
 
 from barnabas.broker.log.producers.producer_replay import read_batch_marker
 from barnabas.broker.log.producers.producer_state import ProducerBatch, ProducerState
@@ -22,7 +23,7 @@ from barnabas.wire.records.batch import LOG_OVERHEAD, BatchHeader, Buffer, Mutab
 from barnabas.wire.records.control import EndTransactionMarker
 from barnabas.wire.records.record_rules import RecordRefusal
 
-_PUT_NUMBERS = Struct(">qii").pack_into  # base offset, batch length, leader epoch
+_PUT_NUMBERS: Final = Struct(">qii").pack_into  # base offset, batch length, leader epoch
 
 
 class ClientBatch:

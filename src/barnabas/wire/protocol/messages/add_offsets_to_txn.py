@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from barnabas.wire.protocol.wire import Budget, Message, REQUEST_ELEMENT_LIMIT, WireBuffer, wrong_length
 
-_pack_h = Struct(">h").pack
-_pack_ih = Struct(">ih").pack
-_pack_qhh = Struct(">qhh").pack
-_unpack_h = Struct(">h").unpack_from
-_unpack_ih = Struct(">ih").unpack_from
-_unpack_qhh = Struct(">qhh").unpack_from
+_pack_h: Final = Struct(">h").pack
+_pack_ih: Final = Struct(">ih").pack
+_pack_qhh: Final = Struct(">qhh").pack
+_unpack_h: Final = Struct(">h").unpack_from
+_unpack_ih: Final = Struct(">ih").unpack_from
+_unpack_qhh: Final = Struct(">qhh").unpack_from
 
 
 class AddOffsetsToTxnRequest(Message):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from barnabas.wire.protocol.wire import (
     Budget,
@@ -22,17 +22,17 @@ from barnabas.wire.protocol.wire import (
     wrong_length,
 )
 
-_pack_dt = Struct(">d?").pack
-_pack_h = Struct(">h").pack
-_pack_i = Struct(">i").pack
-_pack_ii = Struct(">ii").pack
-_pack_t = Struct(">?").pack
-_unpack_dt = Struct(">d?").unpack_from
-_unpack_h = Struct(">h").unpack_from
-_unpack_hh = Struct(">hh").unpack_from
-_unpack_i = Struct(">i").unpack_from
-_unpack_ii = Struct(">ii").unpack_from
-_unpack_t = Struct(">?").unpack_from
+_pack_dt: Final = Struct(">d?").pack
+_pack_h: Final = Struct(">h").pack
+_pack_i: Final = Struct(">i").pack
+_pack_ii: Final = Struct(">ii").pack
+_pack_t: Final = Struct(">?").pack
+_unpack_dt: Final = Struct(">d?").unpack_from
+_unpack_h: Final = Struct(">h").unpack_from
+_unpack_hh: Final = Struct(">hh").unpack_from
+_unpack_i: Final = Struct(">i").unpack_from
+_unpack_ii: Final = Struct(">ii").unpack_from
+_unpack_t: Final = Struct(">?").unpack_from
 
 
 class EntityData(Part):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from barnabas.wire.protocol.wire import (
     Budget,
@@ -26,16 +26,16 @@ from barnabas.wire.protocol.wire import (
     write_uvarint,
 )
 
-_pack_iB = Struct(">iB").pack
-_pack_ih = Struct(">ih").pack
-_pack_ihii = Struct(">ihii").pack
-_pack_ii = Struct(">ii").pack
-_pack_iq = Struct(">iq").pack
-_unpack_i = Struct(">i").unpack_from
-_unpack_ih = Struct(">ih").unpack_from
-_unpack_ihii = Struct(">ihii").unpack_from
-_unpack_ii = Struct(">ii").unpack_from
-_unpack_iq = Struct(">iq").unpack_from
+_pack_iB: Final = Struct(">iB").pack
+_pack_ih: Final = Struct(">ih").pack
+_pack_ihii: Final = Struct(">ihii").pack
+_pack_ii: Final = Struct(">ii").pack
+_pack_iq: Final = Struct(">iq").pack
+_unpack_i: Final = Struct(">i").unpack_from
+_unpack_ih: Final = Struct(">ih").unpack_from
+_unpack_ihii: Final = Struct(">ihii").unpack_from
+_unpack_ii: Final = Struct(">ii").unpack_from
+_unpack_iq: Final = Struct(">iq").unpack_from
 
 
 class AlterIsrRequestPartitionData(Part):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from barnabas.wire.protocol.wire import (
     Budget,
@@ -28,14 +28,14 @@ from barnabas.wire.protocol.wire import (
     write_uvarint,
 )
 
-_pack_bB = Struct(">bB").pack
-_pack_bi = Struct(">bi").pack
-_pack_h = Struct(">h").pack
-_pack_i = Struct(">i").pack
-_unpack_b = Struct(">b").unpack_from
-_unpack_bi = Struct(">bi").unpack_from
-_unpack_h = Struct(">h").unpack_from
-_unpack_i = Struct(">i").unpack_from
+_pack_bB: Final = Struct(">bB").pack
+_pack_bi: Final = Struct(">bi").pack
+_pack_h: Final = Struct(">h").pack
+_pack_i: Final = Struct(">i").pack
+_unpack_b: Final = Struct(">b").unpack_from
+_unpack_bi: Final = Struct(">bi").unpack_from
+_unpack_h: Final = Struct(">h").unpack_from
+_unpack_i: Final = Struct(">i").unpack_from
 
 
 class ScramCredentialDeletion(Part):

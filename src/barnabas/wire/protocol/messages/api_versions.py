@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from barnabas.wire.protocol.wire import (
     Budget,
@@ -29,19 +29,19 @@ from barnabas.wire.protocol.wire import (
     write_uvarint,
 )
 
-_pack_h = Struct(">h").pack
-_pack_hhB = Struct(">hhB").pack
-_pack_hhh = Struct(">hhh").pack
-_pack_hhhB = Struct(">hhhB").pack
-_pack_hi = Struct(">hi").pack
-_pack_i = Struct(">i").pack
-_pack_q = Struct(">q").pack
-_unpack_h = Struct(">h").unpack_from
-_unpack_hh = Struct(">hh").unpack_from
-_unpack_hhh = Struct(">hhh").unpack_from
-_unpack_hi = Struct(">hi").unpack_from
-_unpack_i = Struct(">i").unpack_from
-_unpack_q = Struct(">q").unpack_from
+_pack_h: Final = Struct(">h").pack
+_pack_hhB: Final = Struct(">hhB").pack
+_pack_hhh: Final = Struct(">hhh").pack
+_pack_hhhB: Final = Struct(">hhhB").pack
+_pack_hi: Final = Struct(">hi").pack
+_pack_i: Final = Struct(">i").pack
+_pack_q: Final = Struct(">q").pack
+_unpack_h: Final = Struct(">h").unpack_from
+_unpack_hh: Final = Struct(">hh").unpack_from
+_unpack_hhh: Final = Struct(">hhh").unpack_from
+_unpack_hi: Final = Struct(">hi").unpack_from
+_unpack_i: Final = Struct(">i").unpack_from
+_unpack_q: Final = Struct(">q").unpack_from
 
 
 class ApiVersionsRequest(Message):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from barnabas.wire.protocol.wire import (
     Budget,
@@ -26,16 +26,16 @@ from barnabas.wire.protocol.wire import (
     wrong_length,
 )
 
-_pack_h = Struct(">h").pack
-_pack_hi = Struct(">hi").pack
-_pack_i = Struct(">i").pack
-_pack_iB = Struct(">iB").pack
-_pack_iq = Struct(">iq").pack
-_pack_iqB = Struct(">iqB").pack
-_unpack_h = Struct(">h").unpack_from
-_unpack_hi = Struct(">hi").unpack_from
-_unpack_i = Struct(">i").unpack_from
-_unpack_iq = Struct(">iq").unpack_from
+_pack_h: Final = Struct(">h").pack
+_pack_hi: Final = Struct(">hi").pack
+_pack_i: Final = Struct(">i").pack
+_pack_iB: Final = Struct(">iB").pack
+_pack_iq: Final = Struct(">iq").pack
+_pack_iqB: Final = Struct(">iqB").pack
+_unpack_h: Final = Struct(">h").unpack_from
+_unpack_hi: Final = Struct(">hi").unpack_from
+_unpack_i: Final = Struct(">i").unpack_from
+_unpack_iq: Final = Struct(">iq").unpack_from
 
 
 class ControlledShutdownRequest(Message):

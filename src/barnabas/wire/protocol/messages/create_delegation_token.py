@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from barnabas.wire.protocol.wire import (
     Budget,
@@ -29,20 +29,20 @@ from barnabas.wire.protocol.wire import (
     wrong_length,
 )
 
-_pack_h = Struct(">h").pack
-_pack_hh = Struct(">hh").pack
-_pack_i = Struct(">i").pack
-_pack_iB = Struct(">iB").pack
-_pack_q = Struct(">q").pack
-_pack_qB = Struct(">qB").pack
-_pack_qqq = Struct(">qqq").pack
-_pack_qqqh = Struct(">qqqh").pack
-_unpack_h = Struct(">h").unpack_from
-_unpack_hh = Struct(">hh").unpack_from
-_unpack_i = Struct(">i").unpack_from
-_unpack_q = Struct(">q").unpack_from
-_unpack_qqq = Struct(">qqq").unpack_from
-_unpack_qqqh = Struct(">qqqh").unpack_from
+_pack_h: Final = Struct(">h").pack
+_pack_hh: Final = Struct(">hh").pack
+_pack_i: Final = Struct(">i").pack
+_pack_iB: Final = Struct(">iB").pack
+_pack_q: Final = Struct(">q").pack
+_pack_qB: Final = Struct(">qB").pack
+_pack_qqq: Final = Struct(">qqq").pack
+_pack_qqqh: Final = Struct(">qqqh").pack
+_unpack_h: Final = Struct(">h").unpack_from
+_unpack_hh: Final = Struct(">hh").unpack_from
+_unpack_i: Final = Struct(">i").unpack_from
+_unpack_q: Final = Struct(">q").unpack_from
+_unpack_qqq: Final = Struct(">qqq").unpack_from
+_unpack_qqqh: Final = Struct(">qqqh").unpack_from
 
 
 class CreatableRenewers(Part):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from barnabas.wire.protocol.wire import (
     Budget,
@@ -39,22 +39,22 @@ from barnabas.wire.protocol.wire import (
     wrong_length,
 )
 
-_pack_h = Struct(">h").pack
-_pack_i = Struct(">i").pack
-_pack_ih = Struct(">ih").pack
-_pack_ihi = Struct(">ihi").pack
-_pack_ii = Struct(">ii").pack
-_pack_it = Struct(">i?").pack
-_pack_itB = Struct(">i?B").pack
-_pack_tbtB = Struct(">?b?B").pack
-_unpack_h = Struct(">h").unpack_from
-_unpack_hh = Struct(">hh").unpack_from
-_unpack_i = Struct(">i").unpack_from
-_unpack_ih = Struct(">ih").unpack_from
-_unpack_ihi = Struct(">ihi").unpack_from
-_unpack_ii = Struct(">ii").unpack_from
-_unpack_it = Struct(">i?").unpack_from
-_unpack_tbt = Struct(">?b?").unpack_from
+_pack_h: Final = Struct(">h").pack
+_pack_i: Final = Struct(">i").pack
+_pack_ih: Final = Struct(">ih").pack
+_pack_ihi: Final = Struct(">ihi").pack
+_pack_ii: Final = Struct(">ii").pack
+_pack_it: Final = Struct(">i?").pack
+_pack_itB: Final = Struct(">i?B").pack
+_pack_tbtB: Final = Struct(">?b?B").pack
+_unpack_h: Final = Struct(">h").unpack_from
+_unpack_hh: Final = Struct(">hh").unpack_from
+_unpack_i: Final = Struct(">i").unpack_from
+_unpack_ih: Final = Struct(">ih").unpack_from
+_unpack_ihi: Final = Struct(">ihi").unpack_from
+_unpack_ii: Final = Struct(">ii").unpack_from
+_unpack_it: Final = Struct(">i?").unpack_from
+_unpack_tbt: Final = Struct(">?b?").unpack_from
 
 
 class CreatableReplicaAssignment(Part):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from barnabas.wire.protocol.wire import (
     Budget,
@@ -26,19 +26,19 @@ from barnabas.wire.protocol.wire import (
     wrong_length,
 )
 
-_pack_h = Struct(">h").pack
-_pack_i = Struct(">i").pack
-_pack_iB = Struct(">iB").pack
-_pack_ii = Struct(">ii").pack
-_pack_iq = Struct(">iq").pack
-_pack_iqB = Struct(">iqB").pack
-_pack_iqh = Struct(">iqh").pack
-_pack_iqhB = Struct(">iqhB").pack
-_unpack_h = Struct(">h").unpack_from
-_unpack_i = Struct(">i").unpack_from
-_unpack_ii = Struct(">ii").unpack_from
-_unpack_iq = Struct(">iq").unpack_from
-_unpack_iqh = Struct(">iqh").unpack_from
+_pack_h: Final = Struct(">h").pack
+_pack_i: Final = Struct(">i").pack
+_pack_iB: Final = Struct(">iB").pack
+_pack_ii: Final = Struct(">ii").pack
+_pack_iq: Final = Struct(">iq").pack
+_pack_iqB: Final = Struct(">iqB").pack
+_pack_iqh: Final = Struct(">iqh").pack
+_pack_iqhB: Final = Struct(">iqhB").pack
+_unpack_h: Final = Struct(">h").unpack_from
+_unpack_i: Final = Struct(">i").unpack_from
+_unpack_ii: Final = Struct(">ii").unpack_from
+_unpack_iq: Final = Struct(">iq").unpack_from
+_unpack_iqh: Final = Struct(">iqh").unpack_from
 
 
 class DeleteRecordsPartition(Part):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from barnabas.wire.protocol.wire import (
     Budget,
@@ -30,22 +30,22 @@ from barnabas.wire.protocol.wire import (
     wrong_length,
 )
 
-_pack_b = Struct(">b").pack
-_pack_bb = Struct(">bb").pack
-_pack_bbB = Struct(">bbB").pack
-_pack_bh = Struct(">bh").pack
-_pack_bi = Struct(">bi").pack
-_pack_h = Struct(">h").pack
-_pack_i = Struct(">i").pack
-_pack_ih = Struct(">ih").pack
-_unpack_b = Struct(">b").unpack_from
-_unpack_bb = Struct(">bb").unpack_from
-_unpack_bh = Struct(">bh").unpack_from
-_unpack_bi = Struct(">bi").unpack_from
-_unpack_h = Struct(">h").unpack_from
-_unpack_i = Struct(">i").unpack_from
-_unpack_ih = Struct(">ih").unpack_from
-_unpack_ihh = Struct(">ihh").unpack_from
+_pack_b: Final = Struct(">b").pack
+_pack_bb: Final = Struct(">bb").pack
+_pack_bbB: Final = Struct(">bbB").pack
+_pack_bh: Final = Struct(">bh").pack
+_pack_bi: Final = Struct(">bi").pack
+_pack_h: Final = Struct(">h").pack
+_pack_i: Final = Struct(">i").pack
+_pack_ih: Final = Struct(">ih").pack
+_unpack_b: Final = Struct(">b").unpack_from
+_unpack_bb: Final = Struct(">bb").unpack_from
+_unpack_bh: Final = Struct(">bh").unpack_from
+_unpack_bi: Final = Struct(">bi").unpack_from
+_unpack_h: Final = Struct(">h").unpack_from
+_unpack_i: Final = Struct(">i").unpack_from
+_unpack_ih: Final = Struct(">ih").unpack_from
+_unpack_ihh: Final = Struct(">ihh").unpack_from
 
 
 class DescribeAclsRequest(Message):

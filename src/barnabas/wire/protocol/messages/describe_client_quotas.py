@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from barnabas.wire.protocol.wire import (
     Budget,
@@ -24,18 +24,18 @@ from barnabas.wire.protocol.wire import (
     wrong_length,
 )
 
-_pack_b = Struct(">b").pack
-_pack_d = Struct(">d").pack
-_pack_h = Struct(">h").pack
-_pack_i = Struct(">i").pack
-_pack_ih = Struct(">ih").pack
-_pack_t = Struct(">?").pack
-_unpack_bh = Struct(">bh").unpack_from
-_unpack_d = Struct(">d").unpack_from
-_unpack_h = Struct(">h").unpack_from
-_unpack_i = Struct(">i").unpack_from
-_unpack_ihh = Struct(">ihh").unpack_from
-_unpack_t = Struct(">?").unpack_from
+_pack_b: Final = Struct(">b").pack
+_pack_d: Final = Struct(">d").pack
+_pack_h: Final = Struct(">h").pack
+_pack_i: Final = Struct(">i").pack
+_pack_ih: Final = Struct(">ih").pack
+_pack_t: Final = Struct(">?").pack
+_unpack_bh: Final = Struct(">bh").unpack_from
+_unpack_d: Final = Struct(">d").unpack_from
+_unpack_h: Final = Struct(">h").unpack_from
+_unpack_i: Final = Struct(">i").unpack_from
+_unpack_ihh: Final = Struct(">ihh").unpack_from
+_unpack_t: Final = Struct(">?").unpack_from
 
 
 class ComponentData(Part):

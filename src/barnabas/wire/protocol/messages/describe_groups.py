@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from barnabas.wire.protocol.wire import (
     Budget,
@@ -35,18 +35,18 @@ from barnabas.wire.protocol.wire import (
     wrong_length,
 )
 
-_pack_h = Struct(">h").pack
-_pack_hh = Struct(">hh").pack
-_pack_i = Struct(">i").pack
-_pack_iB = Struct(">iB").pack
-_pack_ii = Struct(">ii").pack
-_pack_t = Struct(">?").pack
-_pack_tB = Struct(">?B").pack
-_unpack_h = Struct(">h").unpack_from
-_unpack_hh = Struct(">hh").unpack_from
-_unpack_i = Struct(">i").unpack_from
-_unpack_ii = Struct(">ii").unpack_from
-_unpack_t = Struct(">?").unpack_from
+_pack_h: Final = Struct(">h").pack
+_pack_hh: Final = Struct(">hh").pack
+_pack_i: Final = Struct(">i").pack
+_pack_iB: Final = Struct(">iB").pack
+_pack_ii: Final = Struct(">ii").pack
+_pack_t: Final = Struct(">?").pack
+_pack_tB: Final = Struct(">?B").pack
+_unpack_h: Final = Struct(">h").unpack_from
+_unpack_hh: Final = Struct(">hh").unpack_from
+_unpack_i: Final = Struct(">i").unpack_from
+_unpack_ii: Final = Struct(">ii").unpack_from
+_unpack_t: Final = Struct(">?").unpack_from
 
 
 class DescribeGroupsRequest(Message):

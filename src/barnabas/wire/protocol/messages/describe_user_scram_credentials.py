@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from barnabas.wire.protocol.wire import (
     Budget,
@@ -29,12 +29,12 @@ from barnabas.wire.protocol.wire import (
     write_uvarint,
 )
 
-_pack_biB = Struct(">biB").pack
-_pack_h = Struct(">h").pack
-_pack_ih = Struct(">ih").pack
-_unpack_bi = Struct(">bi").unpack_from
-_unpack_h = Struct(">h").unpack_from
-_unpack_ih = Struct(">ih").unpack_from
+_pack_biB: Final = Struct(">biB").pack
+_pack_h: Final = Struct(">h").pack
+_pack_ih: Final = Struct(">ih").pack
+_unpack_bi: Final = Struct(">bi").unpack_from
+_unpack_h: Final = Struct(">h").unpack_from
+_unpack_ih: Final = Struct(">ih").unpack_from
 
 
 class UserName(Part):

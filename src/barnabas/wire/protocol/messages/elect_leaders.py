@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from barnabas.wire.protocol.wire import (
     Budget,
@@ -35,22 +35,22 @@ from barnabas.wire.protocol.wire import (
     wrong_length,
 )
 
-_pack_b = Struct(">b").pack
-_pack_bi = Struct(">bi").pack
-_pack_h = Struct(">h").pack
-_pack_i = Struct(">i").pack
-_pack_iB = Struct(">iB").pack
-_pack_ih = Struct(">ih").pack
-_pack_ihi = Struct(">ihi").pack
-_pack_ii = Struct(">ii").pack
-_unpack_b = Struct(">b").unpack_from
-_unpack_bi = Struct(">bi").unpack_from
-_unpack_h = Struct(">h").unpack_from
-_unpack_i = Struct(">i").unpack_from
-_unpack_ih = Struct(">ih").unpack_from
-_unpack_ihh = Struct(">ihh").unpack_from
-_unpack_ihi = Struct(">ihi").unpack_from
-_unpack_ii = Struct(">ii").unpack_from
+_pack_b: Final = Struct(">b").pack
+_pack_bi: Final = Struct(">bi").pack
+_pack_h: Final = Struct(">h").pack
+_pack_i: Final = Struct(">i").pack
+_pack_iB: Final = Struct(">iB").pack
+_pack_ih: Final = Struct(">ih").pack
+_pack_ihi: Final = Struct(">ihi").pack
+_pack_ii: Final = Struct(">ii").pack
+_unpack_b: Final = Struct(">b").unpack_from
+_unpack_bi: Final = Struct(">bi").unpack_from
+_unpack_h: Final = Struct(">h").unpack_from
+_unpack_i: Final = Struct(">i").unpack_from
+_unpack_ih: Final = Struct(">ih").unpack_from
+_unpack_ihh: Final = Struct(">ihh").unpack_from
+_unpack_ihi: Final = Struct(">ihi").unpack_from
+_unpack_ii: Final = Struct(">ii").unpack_from
 
 
 class TopicPartitions(Part):

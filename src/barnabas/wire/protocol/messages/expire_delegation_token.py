@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from barnabas.wire.protocol.wire import (
     Budget,
@@ -22,14 +22,14 @@ from barnabas.wire.protocol.wire import (
     write_compact_bytes,
 )
 
-_pack_hqi = Struct(">hqi").pack
-_pack_hqiB = Struct(">hqiB").pack
-_pack_i = Struct(">i").pack
-_pack_q = Struct(">q").pack
-_pack_qB = Struct(">qB").pack
-_unpack_hqi = Struct(">hqi").unpack_from
-_unpack_i = Struct(">i").unpack_from
-_unpack_q = Struct(">q").unpack_from
+_pack_hqi: Final = Struct(">hqi").pack
+_pack_hqiB: Final = Struct(">hqiB").pack
+_pack_i: Final = Struct(">i").pack
+_pack_q: Final = Struct(">q").pack
+_pack_qB: Final = Struct(">qB").pack
+_unpack_hqi: Final = Struct(">hqi").unpack_from
+_unpack_i: Final = Struct(">i").unpack_from
+_unpack_q: Final = Struct(">q").unpack_from
 
 
 class ExpireDelegationTokenRequest(Message):

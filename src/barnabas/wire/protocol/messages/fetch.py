@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from barnabas.wire.protocol.wire import (
     Budget,
@@ -42,48 +42,48 @@ from barnabas.wire.protocol.wire import (
     wrong_length,
 )
 
-_pack_h = Struct(">h").pack
-_pack_i = Struct(">i").pack
-_pack_ihi = Struct(">ihi").pack
-_pack_ihii = Struct(">ihii").pack
-_pack_ihq = Struct(">ihq").pack
-_pack_ihqqi = Struct(">ihqqi").pack
-_pack_ihqqq = Struct(">ihqqq").pack
-_pack_ihqqqi = Struct(">ihqqqi").pack
-_pack_ii = Struct(">ii").pack
-_pack_iiB = Struct(">iiB").pack
-_pack_iiii = Struct(">iiii").pack
-_pack_iiiibi = Struct(">iiiibi").pack
-_pack_iiiibii = Struct(">iiiibii").pack
-_pack_iiiibiii = Struct(">iiiibiii").pack
-_pack_iiiii = Struct(">iiiii").pack
-_pack_iiqiqiB = Struct(">iiqiqiB").pack
-_pack_iiqqi = Struct(">iiqqi").pack
-_pack_iqB = Struct(">iqB").pack
-_pack_iqi = Struct(">iqi").pack
-_pack_iqqi = Struct(">iqqi").pack
-_pack_qq = Struct(">qq").pack
-_pack_qqB = Struct(">qqB").pack
-_unpack_h = Struct(">h").unpack_from
-_unpack_i = Struct(">i").unpack_from
-_unpack_ihi = Struct(">ihi").unpack_from
-_unpack_ihii = Struct(">ihii").unpack_from
-_unpack_ihqi = Struct(">ihqi").unpack_from
-_unpack_ihqqi = Struct(">ihqqi").unpack_from
-_unpack_ihqqq = Struct(">ihqqq").unpack_from
-_unpack_ihqqqi = Struct(">ihqqqi").unpack_from
-_unpack_ii = Struct(">ii").unpack_from
-_unpack_iiii = Struct(">iiii").unpack_from
-_unpack_iiiibi = Struct(">iiiibi").unpack_from
-_unpack_iiiibii = Struct(">iiiibii").unpack_from
-_unpack_iiiibiii = Struct(">iiiibiii").unpack_from
-_unpack_iiiii = Struct(">iiiii").unpack_from
-_unpack_iiqiqi = Struct(">iiqiqi").unpack_from
-_unpack_iiqqi = Struct(">iiqqi").unpack_from
-_unpack_iq = Struct(">iq").unpack_from
-_unpack_iqi = Struct(">iqi").unpack_from
-_unpack_iqqi = Struct(">iqqi").unpack_from
-_unpack_qq = Struct(">qq").unpack_from
+_pack_h: Final = Struct(">h").pack
+_pack_i: Final = Struct(">i").pack
+_pack_ihi: Final = Struct(">ihi").pack
+_pack_ihii: Final = Struct(">ihii").pack
+_pack_ihq: Final = Struct(">ihq").pack
+_pack_ihqqi: Final = Struct(">ihqqi").pack
+_pack_ihqqq: Final = Struct(">ihqqq").pack
+_pack_ihqqqi: Final = Struct(">ihqqqi").pack
+_pack_ii: Final = Struct(">ii").pack
+_pack_iiB: Final = Struct(">iiB").pack
+_pack_iiii: Final = Struct(">iiii").pack
+_pack_iiiibi: Final = Struct(">iiiibi").pack
+_pack_iiiibii: Final = Struct(">iiiibii").pack
+_pack_iiiibiii: Final = Struct(">iiiibiii").pack
+_pack_iiiii: Final = Struct(">iiiii").pack
+_pack_iiqiqiB: Final = Struct(">iiqiqiB").pack
+_pack_iiqqi: Final = Struct(">iiqqi").pack
+_pack_iqB: Final = Struct(">iqB").pack
+_pack_iqi: Final = Struct(">iqi").pack
+_pack_iqqi: Final = Struct(">iqqi").pack
+_pack_qq: Final = Struct(">qq").pack
+_pack_qqB: Final = Struct(">qqB").pack
+_unpack_h: Final = Struct(">h").unpack_from
+_unpack_i: Final = Struct(">i").unpack_from
+_unpack_ihi: Final = Struct(">ihi").unpack_from
+_unpack_ihii: Final = Struct(">ihii").unpack_from
+_unpack_ihqi: Final = Struct(">ihqi").unpack_from
+_unpack_ihqqi: Final = Struct(">ihqqi").unpack_from
+_unpack_ihqqq: Final = Struct(">ihqqq").unpack_from
+_unpack_ihqqqi: Final = Struct(">ihqqqi").unpack_from
+_unpack_ii: Final = Struct(">ii").unpack_from
+_unpack_iiii: Final = Struct(">iiii").unpack_from
+_unpack_iiiibi: Final = Struct(">iiiibi").unpack_from
+_unpack_iiiibii: Final = Struct(">iiiibii").unpack_from
+_unpack_iiiibiii: Final = Struct(">iiiibiii").unpack_from
+_unpack_iiiii: Final = Struct(">iiiii").unpack_from
+_unpack_iiqiqi: Final = Struct(">iiqiqi").unpack_from
+_unpack_iiqqi: Final = Struct(">iiqqi").unpack_from
+_unpack_iq: Final = Struct(">iq").unpack_from
+_unpack_iqi: Final = Struct(">iqi").unpack_from
+_unpack_iqqi: Final = Struct(">iqqi").unpack_from
+_unpack_qq: Final = Struct(">qq").unpack_from
 
 
 class FetchPartition(Part):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from barnabas.wire.protocol.wire import (
     Budget,
@@ -22,17 +22,17 @@ from barnabas.wire.protocol.wire import (
     wrong_length,
 )
 
-_pack_h = Struct(">h").pack
-_pack_i = Struct(">i").pack
-_pack_ii = Struct(">ii").pack
-_pack_iii = Struct(">iii").pack
-_pack_qi = Struct(">qi").pack
-_unpack_h = Struct(">h").unpack_from
-_unpack_i = Struct(">i").unpack_from
-_unpack_ih = Struct(">ih").unpack_from
-_unpack_ii = Struct(">ii").unpack_from
-_unpack_iii = Struct(">iii").unpack_from
-_unpack_qi = Struct(">qi").unpack_from
+_pack_h: Final = Struct(">h").pack
+_pack_i: Final = Struct(">i").pack
+_pack_ii: Final = Struct(">ii").pack
+_pack_iii: Final = Struct(">iii").pack
+_pack_qi: Final = Struct(">qi").pack
+_unpack_h: Final = Struct(">h").unpack_from
+_unpack_i: Final = Struct(">i").unpack_from
+_unpack_ih: Final = Struct(">ih").unpack_from
+_unpack_ii: Final = Struct(">ii").unpack_from
+_unpack_iii: Final = Struct(">iii").unpack_from
+_unpack_qi: Final = Struct(">qi").unpack_from
 
 
 class MemberMetadata(Part):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from barnabas.wire.protocol.wire import (
     Budget,
@@ -24,15 +24,15 @@ from barnabas.wire.protocol.wire import (
     wrong_length,
 )
 
-_pack_i = Struct(">i").pack
-_pack_iB = Struct(">iB").pack
-_pack_ihqh = Struct(">ihqh").pack
-_pack_ihqhB = Struct(">ihqhB").pack
-_pack_iqhB = Struct(">iqhB").pack
-_unpack_h = Struct(">h").unpack_from
-_unpack_i = Struct(">i").unpack_from
-_unpack_ihqh = Struct(">ihqh").unpack_from
-_unpack_iqh = Struct(">iqh").unpack_from
+_pack_i: Final = Struct(">i").pack
+_pack_iB: Final = Struct(">iB").pack
+_pack_ihqh: Final = Struct(">ihqh").pack
+_pack_ihqhB: Final = Struct(">ihqhB").pack
+_pack_iqhB: Final = Struct(">iqhB").pack
+_unpack_h: Final = Struct(">h").unpack_from
+_unpack_i: Final = Struct(">i").unpack_from
+_unpack_ihqh: Final = Struct(">ihqh").unpack_from
+_unpack_iqh: Final = Struct(">iqh").unpack_from
 
 
 class InitProducerIdRequest(Message):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from barnabas.wire.protocol.wire import (
     Budget,
@@ -34,22 +34,22 @@ from barnabas.wire.protocol.wire import (
     wrong_length,
 )
 
-_pack_h = Struct(">h").pack
-_pack_hih = Struct(">hih").pack
-_pack_i = Struct(">i").pack
-_pack_ih = Struct(">ih").pack
-_pack_ihi = Struct(">ihi").pack
-_pack_ihih = Struct(">ihih").pack
-_pack_ii = Struct(">ii").pack
-_pack_iih = Struct(">iih").pack
-_unpack_h = Struct(">h").unpack_from
-_unpack_hih = Struct(">hih").unpack_from
-_unpack_i = Struct(">i").unpack_from
-_unpack_ih = Struct(">ih").unpack_from
-_unpack_ihi = Struct(">ihi").unpack_from
-_unpack_ihih = Struct(">ihih").unpack_from
-_unpack_ii = Struct(">ii").unpack_from
-_unpack_iih = Struct(">iih").unpack_from
+_pack_h: Final = Struct(">h").pack
+_pack_hih: Final = Struct(">hih").pack
+_pack_i: Final = Struct(">i").pack
+_pack_ih: Final = Struct(">ih").pack
+_pack_ihi: Final = Struct(">ihi").pack
+_pack_ihih: Final = Struct(">ihih").pack
+_pack_ii: Final = Struct(">ii").pack
+_pack_iih: Final = Struct(">iih").pack
+_unpack_h: Final = Struct(">h").unpack_from
+_unpack_hih: Final = Struct(">hih").unpack_from
+_unpack_i: Final = Struct(">i").unpack_from
+_unpack_ih: Final = Struct(">ih").unpack_from
+_unpack_ihi: Final = Struct(">ihi").unpack_from
+_unpack_ihih: Final = Struct(">ihih").unpack_from
+_unpack_ii: Final = Struct(">ii").unpack_from
+_unpack_iih: Final = Struct(">iih").unpack_from
 
 
 class JoinGroupRequestProtocol(Part):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from barnabas.wire.protocol.wire import (
     Budget,
@@ -27,14 +27,14 @@ from barnabas.wire.protocol.wire import (
     wrong_length,
 )
 
-_pack_h = Struct(">h").pack
-_pack_hi = Struct(">hi").pack
-_pack_ih = Struct(">ih").pack
-_pack_ihi = Struct(">ihi").pack
-_unpack_h = Struct(">h").unpack_from
-_unpack_hi = Struct(">hi").unpack_from
-_unpack_ih = Struct(">ih").unpack_from
-_unpack_ihi = Struct(">ihi").unpack_from
+_pack_h: Final = Struct(">h").pack
+_pack_hi: Final = Struct(">hi").pack
+_pack_ih: Final = Struct(">ih").pack
+_pack_ihi: Final = Struct(">ihi").pack
+_unpack_h: Final = Struct(">h").unpack_from
+_unpack_hi: Final = Struct(">hi").unpack_from
+_unpack_ih: Final = Struct(">ih").unpack_from
+_unpack_ihi: Final = Struct(">ihi").unpack_from
 
 
 class ListGroupsRequest(Message):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from barnabas.wire.protocol.wire import (
     Budget,
@@ -24,26 +24,26 @@ from barnabas.wire.protocol.wire import (
     wrong_length,
 )
 
-_pack_h = Struct(">h").pack
-_pack_i = Struct(">i").pack
-_pack_ibi = Struct(">ibi").pack
-_pack_ihi = Struct(">ihi").pack
-_pack_ihqq = Struct(">ihqq").pack
-_pack_ihqqi = Struct(">ihqqi").pack
-_pack_ii = Struct(">ii").pack
-_pack_iiq = Struct(">iiq").pack
-_pack_iq = Struct(">iq").pack
-_pack_iqi = Struct(">iqi").pack
-_unpack_h = Struct(">h").unpack_from
-_unpack_i = Struct(">i").unpack_from
-_unpack_ibi = Struct(">ibi").unpack_from
-_unpack_ihi = Struct(">ihi").unpack_from
-_unpack_ihqq = Struct(">ihqq").unpack_from
-_unpack_ihqqi = Struct(">ihqqi").unpack_from
-_unpack_ii = Struct(">ii").unpack_from
-_unpack_iiq = Struct(">iiq").unpack_from
-_unpack_iq = Struct(">iq").unpack_from
-_unpack_iqi = Struct(">iqi").unpack_from
+_pack_h: Final = Struct(">h").pack
+_pack_i: Final = Struct(">i").pack
+_pack_ibi: Final = Struct(">ibi").pack
+_pack_ihi: Final = Struct(">ihi").pack
+_pack_ihqq: Final = Struct(">ihqq").pack
+_pack_ihqqi: Final = Struct(">ihqqi").pack
+_pack_ii: Final = Struct(">ii").pack
+_pack_iiq: Final = Struct(">iiq").pack
+_pack_iq: Final = Struct(">iq").pack
+_pack_iqi: Final = Struct(">iqi").pack
+_unpack_h: Final = Struct(">h").unpack_from
+_unpack_i: Final = Struct(">i").unpack_from
+_unpack_ibi: Final = Struct(">ibi").unpack_from
+_unpack_ihi: Final = Struct(">ihi").unpack_from
+_unpack_ihqq: Final = Struct(">ihqq").unpack_from
+_unpack_ihqqi: Final = Struct(">ihqqi").unpack_from
+_unpack_ii: Final = Struct(">ii").unpack_from
+_unpack_iiq: Final = Struct(">iiq").unpack_from
+_unpack_iq: Final = Struct(">iq").unpack_from
+_unpack_iqi: Final = Struct(">iqi").unpack_from
 
 
 class ListOffsetsPartition(Part):

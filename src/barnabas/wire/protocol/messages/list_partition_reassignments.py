@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from barnabas.wire.protocol.wire import (
     Budget,
@@ -29,10 +29,10 @@ from barnabas.wire.protocol.wire import (
     write_uvarint,
 )
 
-_pack_i = Struct(">i").pack
-_pack_ih = Struct(">ih").pack
-_unpack_i = Struct(">i").unpack_from
-_unpack_ih = Struct(">ih").unpack_from
+_pack_i: Final = Struct(">i").pack
+_pack_ih: Final = Struct(">ih").pack
+_unpack_i: Final = Struct(">i").unpack_from
+_unpack_ih: Final = Struct(">ih").unpack_from
 
 
 class ListPartitionReassignmentsTopics(Part):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from barnabas.wire.protocol.wire import (
     Budget,
@@ -36,28 +36,28 @@ from barnabas.wire.protocol.wire import (
     wrong_length,
 )
 
-_pack_h = Struct(">h").pack
-_pack_hh = Struct(">hh").pack
-_pack_hiii = Struct(">hiii").pack
-_pack_hiiii = Struct(">hiiii").pack
-_pack_i = Struct(">i").pack
-_pack_iB = Struct(">iB").pack
-_pack_ih = Struct(">ih").pack
-_pack_ii = Struct(">ii").pack
-_pack_t = Struct(">?").pack
-_pack_ti = Struct(">?i").pack
-_pack_ttt = Struct(">???").pack
-_pack_tttB = Struct(">???B").pack
-_unpack_h = Struct(">h").unpack_from
-_unpack_hh = Struct(">hh").unpack_from
-_unpack_hiii = Struct(">hiii").unpack_from
-_unpack_hiiii = Struct(">hiiii").unpack_from
-_unpack_i = Struct(">i").unpack_from
-_unpack_ih = Struct(">ih").unpack_from
-_unpack_ii = Struct(">ii").unpack_from
-_unpack_t = Struct(">?").unpack_from
-_unpack_ti = Struct(">?i").unpack_from
-_unpack_ttt = Struct(">???").unpack_from
+_pack_h: Final = Struct(">h").pack
+_pack_hh: Final = Struct(">hh").pack
+_pack_hiii: Final = Struct(">hiii").pack
+_pack_hiiii: Final = Struct(">hiiii").pack
+_pack_i: Final = Struct(">i").pack
+_pack_iB: Final = Struct(">iB").pack
+_pack_ih: Final = Struct(">ih").pack
+_pack_ii: Final = Struct(">ii").pack
+_pack_t: Final = Struct(">?").pack
+_pack_ti: Final = Struct(">?i").pack
+_pack_ttt: Final = Struct(">???").pack
+_pack_tttB: Final = Struct(">???B").pack
+_unpack_h: Final = Struct(">h").unpack_from
+_unpack_hh: Final = Struct(">hh").unpack_from
+_unpack_hiii: Final = Struct(">hiii").unpack_from
+_unpack_hiiii: Final = Struct(">hiiii").unpack_from
+_unpack_i: Final = Struct(">i").unpack_from
+_unpack_ih: Final = Struct(">ih").unpack_from
+_unpack_ii: Final = Struct(">ii").unpack_from
+_unpack_t: Final = Struct(">?").unpack_from
+_unpack_ti: Final = Struct(">?i").unpack_from
+_unpack_ttt: Final = Struct(">???").unpack_from
 
 
 class MetadataRequestTopic(Part):

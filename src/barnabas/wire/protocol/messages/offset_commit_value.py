@@ -9,18 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from barnabas.wire.protocol.wire import Budget, Message, WireBuffer, wrong_length
 
-_pack_q = Struct(">q").pack
-_pack_qh = Struct(">qh").pack
-_pack_qih = Struct(">qih").pack
-_pack_qq = Struct(">qq").pack
-_unpack_q = Struct(">q").unpack_from
-_unpack_qh = Struct(">qh").unpack_from
-_unpack_qih = Struct(">qih").unpack_from
-_unpack_qq = Struct(">qq").unpack_from
+_pack_q: Final = Struct(">q").pack
+_pack_qh: Final = Struct(">qh").pack
+_pack_qih: Final = Struct(">qih").pack
+_pack_qq: Final = Struct(">qq").pack
+_unpack_q: Final = Struct(">q").unpack_from
+_unpack_qh: Final = Struct(">qh").unpack_from
+_unpack_qih: Final = Struct(">qih").unpack_from
+_unpack_qq: Final = Struct(">qq").unpack_from
 
 
 class OffsetCommitValue(Message):

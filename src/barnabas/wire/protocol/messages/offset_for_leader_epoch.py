@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from barnabas.wire.protocol.wire import (
     Budget,
@@ -21,18 +21,18 @@ from barnabas.wire.protocol.wire import (
     wrong_length,
 )
 
-_pack_h = Struct(">h").pack
-_pack_hiiq = Struct(">hiiq").pack
-_pack_hiq = Struct(">hiq").pack
-_pack_i = Struct(">i").pack
-_pack_ii = Struct(">ii").pack
-_pack_iii = Struct(">iii").pack
-_unpack_h = Struct(">h").unpack_from
-_unpack_hiiq = Struct(">hiiq").unpack_from
-_unpack_hiq = Struct(">hiq").unpack_from
-_unpack_i = Struct(">i").unpack_from
-_unpack_ii = Struct(">ii").unpack_from
-_unpack_iii = Struct(">iii").unpack_from
+_pack_h: Final = Struct(">h").pack
+_pack_hiiq: Final = Struct(">hiiq").pack
+_pack_hiq: Final = Struct(">hiq").pack
+_pack_i: Final = Struct(">i").pack
+_pack_ii: Final = Struct(">ii").pack
+_pack_iii: Final = Struct(">iii").pack
+_unpack_h: Final = Struct(">h").unpack_from
+_unpack_hiiq: Final = Struct(">hiiq").unpack_from
+_unpack_hiq: Final = Struct(">hiq").unpack_from
+_unpack_i: Final = Struct(">i").unpack_from
+_unpack_ii: Final = Struct(">ii").unpack_from
+_unpack_iii: Final = Struct(">iii").unpack_from
 
 
 class OffsetForLeaderPartition(Part):

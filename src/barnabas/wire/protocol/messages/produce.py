@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from barnabas.wire.protocol.wire import (
     Budget,
@@ -24,22 +24,22 @@ from barnabas.wire.protocol.wire import (
     wrong_length,
 )
 
-_pack_h = Struct(">h").pack
-_pack_hii = Struct(">hii").pack
-_pack_i = Struct(">i").pack
-_pack_ihq = Struct(">ihq").pack
-_pack_ihqq = Struct(">ihqq").pack
-_pack_ihqqq = Struct(">ihqqq").pack
-_pack_ihqqqi = Struct(">ihqqqi").pack
-_unpack_h = Struct(">h").unpack_from
-_unpack_hii = Struct(">hii").unpack_from
-_unpack_i = Struct(">i").unpack_from
-_unpack_ih = Struct(">ih").unpack_from
-_unpack_ihq = Struct(">ihq").unpack_from
-_unpack_ihqq = Struct(">ihqq").unpack_from
-_unpack_ihqqq = Struct(">ihqqq").unpack_from
-_unpack_ihqqqi = Struct(">ihqqqi").unpack_from
-_unpack_ii = Struct(">ii").unpack_from
+_pack_h: Final = Struct(">h").pack
+_pack_hii: Final = Struct(">hii").pack
+_pack_i: Final = Struct(">i").pack
+_pack_ihq: Final = Struct(">ihq").pack
+_pack_ihqq: Final = Struct(">ihqq").pack
+_pack_ihqqq: Final = Struct(">ihqqq").pack
+_pack_ihqqqi: Final = Struct(">ihqqqi").pack
+_unpack_h: Final = Struct(">h").unpack_from
+_unpack_hii: Final = Struct(">hii").unpack_from
+_unpack_i: Final = Struct(">i").unpack_from
+_unpack_ih: Final = Struct(">ih").unpack_from
+_unpack_ihq: Final = Struct(">ihq").unpack_from
+_unpack_ihqq: Final = Struct(">ihqq").unpack_from
+_unpack_ihqqq: Final = Struct(">ihqqq").unpack_from
+_unpack_ihqqqi: Final = Struct(">ihqqqi").unpack_from
+_unpack_ii: Final = Struct(">ii").unpack_from
 
 
 class PartitionProduceData(Part):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from barnabas.wire.protocol.wire import (
     Budget,
@@ -20,9 +20,9 @@ from barnabas.wire.protocol.wire import (
     wrong_length,
 )
 
-_pack_hhi = Struct(">hhi").pack
-_unpack_hhi = Struct(">hhi").unpack_from
-_unpack_hhih = Struct(">hhih").unpack_from
+_pack_hhi: Final = Struct(">hhi").pack
+_unpack_hhi: Final = Struct(">hhi").unpack_from
+_unpack_hhih: Final = Struct(">hhih").unpack_from
 
 
 class RequestHeader(Message):

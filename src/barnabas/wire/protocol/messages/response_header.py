@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from barnabas.wire.protocol.wire import Budget, Message, WireBuffer, skip_tagged_fields
 
-_pack_i = Struct(">i").pack
-_pack_iB = Struct(">iB").pack
-_unpack_i = Struct(">i").unpack_from
+_pack_i: Final = Struct(">i").pack
+_pack_iB: Final = Struct(">iB").pack
+_unpack_i: Final = Struct(">i").unpack_from
 
 
 class ResponseHeader(Message):

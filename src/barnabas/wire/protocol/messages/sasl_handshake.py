@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from barnabas.wire.protocol.wire import (
     Budget,
@@ -22,10 +22,10 @@ from barnabas.wire.protocol.wire import (
     wrong_length,
 )
 
-_pack_h = Struct(">h").pack
-_pack_hi = Struct(">hi").pack
-_unpack_h = Struct(">h").unpack_from
-_unpack_hi = Struct(">hi").unpack_from
+_pack_h: Final = Struct(">h").pack
+_pack_hi: Final = Struct(">hi").pack
+_unpack_h: Final = Struct(">h").unpack_from
+_unpack_hi: Final = Struct(">hi").unpack_from
 
 
 class SaslHandshakeRequest(Message):

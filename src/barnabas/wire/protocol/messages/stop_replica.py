@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from barnabas.wire.protocol.wire import (
     Budget,
@@ -29,25 +29,25 @@ from barnabas.wire.protocol.wire import (
     wrong_length,
 )
 
-_pack_h = Struct(">h").pack
-_pack_hi = Struct(">hi").pack
-_pack_i = Struct(">i").pack
-_pack_ih = Struct(">ih").pack
-_pack_ihB = Struct(">ihB").pack
-_pack_iiq = Struct(">iiq").pack
-_pack_iiqt = Struct(">iiq?").pack
-_pack_iiqti = Struct(">iiq?i").pack
-_pack_iitB = Struct(">ii?B").pack
-_pack_iiti = Struct(">ii?i").pack
-_unpack_h = Struct(">h").unpack_from
-_unpack_hi = Struct(">hi").unpack_from
-_unpack_i = Struct(">i").unpack_from
-_unpack_ih = Struct(">ih").unpack_from
-_unpack_iiq = Struct(">iiq").unpack_from
-_unpack_iiqt = Struct(">iiq?").unpack_from
-_unpack_iiqti = Struct(">iiq?i").unpack_from
-_unpack_iit = Struct(">ii?").unpack_from
-_unpack_iiti = Struct(">ii?i").unpack_from
+_pack_h: Final = Struct(">h").pack
+_pack_hi: Final = Struct(">hi").pack
+_pack_i: Final = Struct(">i").pack
+_pack_ih: Final = Struct(">ih").pack
+_pack_ihB: Final = Struct(">ihB").pack
+_pack_iiq: Final = Struct(">iiq").pack
+_pack_iiqt: Final = Struct(">iiq?").pack
+_pack_iiqti: Final = Struct(">iiq?i").pack
+_pack_iitB: Final = Struct(">ii?B").pack
+_pack_iiti: Final = Struct(">ii?i").pack
+_unpack_h: Final = Struct(">h").unpack_from
+_unpack_hi: Final = Struct(">hi").unpack_from
+_unpack_i: Final = Struct(">i").unpack_from
+_unpack_ih: Final = Struct(">ih").unpack_from
+_unpack_iiq: Final = Struct(">iiq").unpack_from
+_unpack_iiqt: Final = Struct(">iiq?").unpack_from
+_unpack_iiqti: Final = Struct(">iiq?i").unpack_from
+_unpack_iit: Final = Struct(">ii?").unpack_from
+_unpack_iiti: Final = Struct(">ii?i").unpack_from
 
 
 class StopReplicaPartitionV0(Part):

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from barnabas.wire.protocol.wire import Budget, Message, WireBuffer, wrong_length
 
-_pack_h = Struct(">h").pack
-_unpack_h = Struct(">h").unpack_from
+_pack_h: Final = Struct(">h").pack
+_unpack_h: Final = Struct(">h").unpack_from
 
 
 class TransactionLogKey(Message):

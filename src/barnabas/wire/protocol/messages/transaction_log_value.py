@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from barnabas.wire.protocol.wire import (
     Budget,
@@ -24,14 +24,14 @@ from barnabas.wire.protocol.wire import (
     wrong_length,
 )
 
-_pack_h = Struct(">h").pack
-_pack_i = Struct(">i").pack
-_pack_qhibi = Struct(">qhibi").pack
-_pack_qq = Struct(">qq").pack
-_unpack_h = Struct(">h").unpack_from
-_unpack_i = Struct(">i").unpack_from
-_unpack_qhibi = Struct(">qhibi").unpack_from
-_unpack_qq = Struct(">qq").unpack_from
+_pack_h: Final = Struct(">h").pack
+_pack_i: Final = Struct(">i").pack
+_pack_qhibi: Final = Struct(">qhibi").pack
+_pack_qq: Final = Struct(">qq").pack
+_unpack_h: Final = Struct(">h").unpack_from
+_unpack_i: Final = Struct(">i").unpack_from
+_unpack_qhibi: Final = Struct(">qhibi").unpack_from
+_unpack_qq: Final = Struct(">qq").unpack_from
 
 
 class PartitionsSchema(Part):

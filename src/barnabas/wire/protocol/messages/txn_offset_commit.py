@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from barnabas.wire.protocol.wire import (
     Budget,
@@ -30,22 +30,22 @@ from barnabas.wire.protocol.wire import (
     wrong_length,
 )
 
-_pack_h = Struct(">h").pack
-_pack_i = Struct(">i").pack
-_pack_ih = Struct(">ih").pack
-_pack_ihB = Struct(">ihB").pack
-_pack_ii = Struct(">ii").pack
-_pack_iq = Struct(">iq").pack
-_pack_iqi = Struct(">iqi").pack
-_pack_qhi = Struct(">qhi").pack
-_unpack_h = Struct(">h").unpack_from
-_unpack_i = Struct(">i").unpack_from
-_unpack_ih = Struct(">ih").unpack_from
-_unpack_ii = Struct(">ii").unpack_from
-_unpack_iqh = Struct(">iqh").unpack_from
-_unpack_iqi = Struct(">iqi").unpack_from
-_unpack_iqih = Struct(">iqih").unpack_from
-_unpack_qhi = Struct(">qhi").unpack_from
+_pack_h: Final = Struct(">h").pack
+_pack_i: Final = Struct(">i").pack
+_pack_ih: Final = Struct(">ih").pack
+_pack_ihB: Final = Struct(">ihB").pack
+_pack_ii: Final = Struct(">ii").pack
+_pack_iq: Final = Struct(">iq").pack
+_pack_iqi: Final = Struct(">iqi").pack
+_pack_qhi: Final = Struct(">qhi").pack
+_unpack_h: Final = Struct(">h").unpack_from
+_unpack_i: Final = Struct(">i").unpack_from
+_unpack_ih: Final = Struct(">ih").unpack_from
+_unpack_ii: Final = Struct(">ii").unpack_from
+_unpack_iqh: Final = Struct(">iqh").unpack_from
+_unpack_iqi: Final = Struct(">iqi").unpack_from
+_unpack_iqih: Final = Struct(">iqih").unpack_from
+_unpack_qhi: Final = Struct(">qhi").unpack_from
 
 
 class TxnOffsetCommitRequestPartition(Part):

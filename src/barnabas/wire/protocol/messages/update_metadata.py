@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from struct import Struct
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from barnabas.wire.protocol.wire import (
     Budget,
@@ -32,25 +32,25 @@ from barnabas.wire.protocol.wire import (
     wrong_length,
 )
 
-_pack_h = Struct(">h").pack
-_pack_hB = Struct(">hB").pack
-_pack_i = Struct(">i").pack
-_pack_ih = Struct(">ih").pack
-_pack_ii = Struct(">ii").pack
-_pack_iii = Struct(">iii").pack
-_pack_iiii = Struct(">iiii").pack
-_pack_iiiii = Struct(">iiiii").pack
-_pack_iiq = Struct(">iiq").pack
-_pack_iiqi = Struct(">iiqi").pack
-_unpack_h = Struct(">h").unpack_from
-_unpack_i = Struct(">i").unpack_from
-_unpack_ih = Struct(">ih").unpack_from
-_unpack_ii = Struct(">ii").unpack_from
-_unpack_iii = Struct(">iii").unpack_from
-_unpack_iiii = Struct(">iiii").unpack_from
-_unpack_iiiii = Struct(">iiiii").unpack_from
-_unpack_iiq = Struct(">iiq").unpack_from
-_unpack_iiqi = Struct(">iiqi").unpack_from
+_pack_h: Final = Struct(">h").pack
+_pack_hB: Final = Struct(">hB").pack
+_pack_i: Final = Struct(">i").pack
+_pack_ih: Final = Struct(">ih").pack
+_pack_ii: Final = Struct(">ii").pack
+_pack_iii: Final = Struct(">iii").pack
+_pack_iiii: Final = Struct(">iiii").pack
+_pack_iiiii: Final = Struct(">iiiii").pack
+_pack_iiq: Final = Struct(">iiq").pack
+_pack_iiqi: Final = Struct(">iiqi").pack
+_unpack_h: Final = Struct(">h").unpack_from
+_unpack_i: Final = Struct(">i").unpack_from
+_unpack_ih: Final = Struct(">ih").unpack_from
+_unpack_ii: Final = Struct(">ii").unpack_from
+_unpack_iii: Final = Struct(">iii").unpack_from
+_unpack_iiii: Final = Struct(">iiii").unpack_from
+_unpack_iiiii: Final = Struct(">iiiii").unpack_from
+_unpack_iiq: Final = Struct(">iiq").unpack_from
+_unpack_iiqi: Final = Struct(">iiqi").unpack_from
 
 
 class UpdateMetadataPartitionState(Part):
