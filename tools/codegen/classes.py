@@ -42,6 +42,12 @@ def write_class(struct: Struct, message: Message, lines: list[str]) -> None:
         lines.append(f'        "{field.name}",{_remark(field, message)}')
     lines.append("    )")
     lines.append("    __slots__ = FIELDS")
+    parts = [(field.name, field.struct.class_name, field.is_array) for field in struct.fields if field.struct]
+    if parts:
+        # Beside the annotations, which a compiled function does not have.
+        lines.append("    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (")
+        lines += [f'        ("{name}", {class_name}, {is_array}),' for name, class_name, is_array in parts]
+        lines.append("    )")
     lines.append("")
     if struct.is_message:
         _write_constants(struct, message, lines)

@@ -9,7 +9,7 @@ Source: metrics facts, ErrorsPerSec; Kafka 2.7.2, `errorCounts` of its responses
 from collections import defaultdict
 from collections.abc import Callable
 from operator import attrgetter
-from typing import Any, TypeAlias, get_args, get_type_hints
+from typing import Any, TypeAlias
 
 from barnabas.wire.protocol.wire import Part
 
@@ -30,7 +30,7 @@ def error_counter(message: type[Part]) -> ErrorCounter | None:
         return own
     if message.__name__ in _LEFT_OUT:
         return None
-    counters = [(name, is_list, error_counter(part)) for name, part, is_list in _parts(message)]
+    counters = [(name, is_list, error_counter(part)) for name, part, is_list in message.PARTS]
     inner = [(name, is_list, counter) for name, is_list, counter in counters if counter is not None]
     has_own = _ERROR_CODE in message.FIELDS and message.__name__ not in _OWN_LEFT_OUT
     if not inner:
@@ -91,15 +91,3 @@ def _counter_of_list(name: str, count_part: ErrorCounter) -> ErrorCounter:
             count_part(part, counts)
 
     return count_in_each
-
-
-def _parts(message: type[Part]) -> list[tuple[str, type[Part], bool]]:
-    """The fields of a class that are parts of their own: name, class, and whether there are several."""
-    found = []
-    for name, hint in get_type_hints(message.__init__).items():
-        kinds = [hint, *get_args(hint)]
-        kinds += [inner for kind in get_args(hint) for inner in get_args(kind)]
-        part = next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Part)), None)
-        if part is not None and name in message.FIELDS:
-            found.append((name, part, kinds[0] is not part))
-    return found

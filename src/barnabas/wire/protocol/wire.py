@@ -77,9 +77,11 @@ class Part:
 
     Attributes:
         FIELDS: Their names, in the schema's order.
+        PARTS: Which of them are parts of their own: name, class, and whether there are several.
     """
 
     FIELDS: ClassVar[tuple[str, ...]] = ()
+    PARTS: "ClassVar[tuple[tuple[str, type[Part], bool], ...]]" = ()
     __slots__: tuple[str, ...] = ()
 
     def __eq__(self, other: object) -> bool:

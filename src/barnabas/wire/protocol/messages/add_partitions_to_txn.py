@@ -63,6 +63,7 @@ class AddPartitionsToTxnRequest(Message):
         "topics",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("topics", AddPartitionsToTxnTopic, True),)
 
     SCHEMA_NAME: ClassVar[str] = "AddPartitionsToTxnRequest"
     API_KEY: ClassVar[int] = 24
@@ -111,6 +112,7 @@ class AddPartitionsToTxnTopicResult(Part):
         "results",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("results", AddPartitionsToTxnPartitionResult, True),)
 
     def __init__(
         self,
@@ -129,6 +131,7 @@ class AddPartitionsToTxnResponse(Message):
         "results",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("results", AddPartitionsToTxnTopicResult, True),)
 
     SCHEMA_NAME: ClassVar[str] = "AddPartitionsToTxnResponse"
     API_KEY: ClassVar[int] = 24

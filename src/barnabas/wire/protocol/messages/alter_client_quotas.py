@@ -82,6 +82,10 @@ class AlterClientQuotasRequestEntryData(Part):
         "ops",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (
+        ("entity", EntityData, True),
+        ("ops", OpData, True),
+    )
 
     def __init__(
         self,
@@ -100,6 +104,7 @@ class AlterClientQuotasRequest(Message):
         "validate_only",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("entries", AlterClientQuotasRequestEntryData, True),)
 
     SCHEMA_NAME: ClassVar[str] = "AlterClientQuotasRequest"
     API_KEY: ClassVar[int] = 49
@@ -127,6 +132,7 @@ class AlterClientQuotasResponseEntryData(Part):
         "entity",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("entity", EntityData, True),)
 
     def __init__(
         self,
@@ -147,6 +153,7 @@ class AlterClientQuotasResponse(Message):
         "entries",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("entries", AlterClientQuotasResponseEntryData, True),)
 
     SCHEMA_NAME: ClassVar[str] = "AlterClientQuotasResponse"
     API_KEY: ClassVar[int] = 49

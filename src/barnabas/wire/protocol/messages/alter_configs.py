@@ -62,6 +62,7 @@ class AlterConfigsResource(Part):
         "configs",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("configs", AlterableConfig, True),)
 
     def __init__(
         self,
@@ -82,6 +83,7 @@ class AlterConfigsRequest(Message):
         "validate_only",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("resources", AlterConfigsResource, True),)
 
     SCHEMA_NAME: ClassVar[str] = "AlterConfigsRequest"
     API_KEY: ClassVar[int] = 33
@@ -132,6 +134,7 @@ class AlterConfigsResponse(Message):
         "responses",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("responses", AlterConfigsResourceResponse, True),)
 
     SCHEMA_NAME: ClassVar[str] = "AlterConfigsResponse"
     API_KEY: ClassVar[int] = 33

@@ -70,6 +70,7 @@ class AlterIsrRequestTopicData(Part):
         "partitions",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("partitions", AlterIsrRequestPartitionData, True),)
 
     def __init__(
         self,
@@ -89,6 +90,7 @@ class AlterIsrRequest(Message):
         "topics",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("topics", AlterIsrRequestTopicData, True),)
 
     SCHEMA_NAME: ClassVar[str] = "AlterIsrRequest"
     API_KEY: ClassVar[int] = 56
@@ -147,6 +149,7 @@ class AlterIsrResponseTopicData(Part):
         "partitions",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("partitions", AlterIsrResponsePartitionData, True),)
 
     def __init__(
         self,
@@ -166,6 +169,7 @@ class AlterIsrResponse(Message):
         "topics",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("topics", AlterIsrResponseTopicData, True),)
 
     SCHEMA_NAME: ClassVar[str] = "AlterIsrResponse"
     API_KEY: ClassVar[int] = 56

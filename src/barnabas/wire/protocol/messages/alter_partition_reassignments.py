@@ -61,6 +61,7 @@ class ReassignableTopic(Part):
         "partitions",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("partitions", ReassignablePartition, True),)
 
     def __init__(
         self,
@@ -79,6 +80,7 @@ class AlterPartitionReassignmentsRequest(Message):
         "topics",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("topics", ReassignableTopic, True),)
 
     SCHEMA_NAME: ClassVar[str] = "AlterPartitionReassignmentsRequest"
     API_KEY: ClassVar[int] = 45
@@ -128,6 +130,7 @@ class ReassignableTopicResponse(Part):
         "partitions",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("partitions", ReassignablePartitionResponse, True),)
 
     def __init__(
         self,
@@ -148,6 +151,7 @@ class AlterPartitionReassignmentsResponse(Message):
         "responses",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("responses", ReassignableTopicResponse, True),)
 
     SCHEMA_NAME: ClassVar[str] = "AlterPartitionReassignmentsResponse"
     API_KEY: ClassVar[int] = 45

@@ -59,6 +59,7 @@ class AlterReplicaLogDir(Part):
         "topics",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("topics", AlterReplicaLogDirTopic, True),)
 
     def __init__(
         self,
@@ -74,6 +75,7 @@ class AlterReplicaLogDirsRequest(Message):
 
     FIELDS: ClassVar[tuple[str, ...]] = ("dirs",)
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("dirs", AlterReplicaLogDir, True),)
 
     SCHEMA_NAME: ClassVar[str] = "AlterReplicaLogDirsRequest"
     API_KEY: ClassVar[int] = 34
@@ -116,6 +118,9 @@ class AlterReplicaLogDirTopicResult(Part):
         "partitions",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (
+        ("partitions", AlterReplicaLogDirPartitionResult, True),
+    )
 
     def __init__(
         self,
@@ -134,6 +139,7 @@ class AlterReplicaLogDirsResponse(Message):
         "results",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("results", AlterReplicaLogDirTopicResult, True),)
 
     SCHEMA_NAME: ClassVar[str] = "AlterReplicaLogDirsResponse"
     API_KEY: ClassVar[int] = 34

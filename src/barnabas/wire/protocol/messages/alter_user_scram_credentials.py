@@ -91,6 +91,10 @@ class AlterUserScramCredentialsRequest(Message):
         "upsertions",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (
+        ("deletions", ScramCredentialDeletion, True),
+        ("upsertions", ScramCredentialUpsertion, True),
+    )
 
     SCHEMA_NAME: ClassVar[str] = "AlterUserScramCredentialsRequest"
     API_KEY: ClassVar[int] = 51
@@ -140,6 +144,7 @@ class AlterUserScramCredentialsResponse(Message):
         "results",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("results", AlterUserScramCredentialsResult, True),)
 
     SCHEMA_NAME: ClassVar[str] = "AlterUserScramCredentialsResponse"
     API_KEY: ClassVar[int] = 51

@@ -145,6 +145,11 @@ class ApiVersionsResponse(Message):
         "finalized_features",  # versions 3+, tag 2
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (
+        ("api_keys", ApiVersion, True),
+        ("supported_features", SupportedFeatureKey, True),
+        ("finalized_features", FinalizedFeatureKey, True),
+    )
 
     SCHEMA_NAME: ClassVar[str] = "ApiVersionsResponse"
     API_KEY: ClassVar[int] = 18

@@ -56,6 +56,7 @@ class ConsumerProtocolAssignment(Message):
         "user_data",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("assigned_partitions", TopicPartition, True),)
 
     SCHEMA_NAME: ClassVar[str] = "ConsumerProtocolAssignment"
     MIN_VERSION: ClassVar[int] = 0

@@ -59,6 +59,7 @@ class ConsumerProtocolSubscription(Message):
         "owned_partitions",  # versions 1+
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("owned_partitions", TopicPartition, True),)
 
     SCHEMA_NAME: ClassVar[str] = "ConsumerProtocolSubscription"
     MIN_VERSION: ClassVar[int] = 0

@@ -90,6 +90,7 @@ class ControlledShutdownResponse(Message):
         "remaining_partitions",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("remaining_partitions", RemainingPartition, True),)
 
     SCHEMA_NAME: ClassVar[str] = "ControlledShutdownResponse"
     API_KEY: ClassVar[int] = 7

@@ -84,6 +84,7 @@ class CreateAclsRequest(Message):
 
     FIELDS: ClassVar[tuple[str, ...]] = ("creations",)
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("creations", AclCreation, True),)
 
     SCHEMA_NAME: ClassVar[str] = "CreateAclsRequest"
     API_KEY: ClassVar[int] = 30
@@ -126,6 +127,7 @@ class CreateAclsResponse(Message):
         "results",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("results", AclCreationResult, True),)
 
     SCHEMA_NAME: ClassVar[str] = "CreateAclsResponse"
     API_KEY: ClassVar[int] = 30

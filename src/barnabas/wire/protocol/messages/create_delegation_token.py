@@ -71,6 +71,7 @@ class CreateDelegationTokenRequest(Message):
         "max_lifetime_ms",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("renewers", CreatableRenewers, True),)
 
     SCHEMA_NAME: ClassVar[str] = "CreateDelegationTokenRequest"
     API_KEY: ClassVar[int] = 38

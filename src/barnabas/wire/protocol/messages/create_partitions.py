@@ -68,6 +68,7 @@ class CreatePartitionsTopic(Part):
         "assignments",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("assignments", CreatePartitionsAssignment, True),)
 
     def __init__(
         self,
@@ -91,6 +92,7 @@ class CreatePartitionsRequest(Message):
         "validate_only",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("topics", CreatePartitionsTopic, True),)
 
     SCHEMA_NAME: ClassVar[str] = "CreatePartitionsRequest"
     API_KEY: ClassVar[int] = 37
@@ -140,6 +142,7 @@ class CreatePartitionsResponse(Message):
         "results",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("results", CreatePartitionsTopicResult, True),)
 
     SCHEMA_NAME: ClassVar[str] = "CreatePartitionsResponse"
     API_KEY: ClassVar[int] = 37

@@ -104,6 +104,10 @@ class CreatableTopic(Part):
         "configs",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (
+        ("assignments", CreatableReplicaAssignment, True),
+        ("configs", CreatableTopicConfig, True),
+    )
 
     def __init__(
         self,
@@ -129,6 +133,7 @@ class CreateTopicsRequest(Message):
         "validate_only",  # versions 1+
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("topics", CreatableTopic, True),)
 
     SCHEMA_NAME: ClassVar[str] = "CreateTopicsRequest"
     API_KEY: ClassVar[int] = 19
@@ -189,6 +194,7 @@ class CreatableTopicResult(Part):
         "configs",  # versions 5+
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("configs", CreatableTopicConfigs, True),)
 
     def __init__(
         self,
@@ -217,6 +223,7 @@ class CreateTopicsResponse(Message):
         "topics",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("topics", CreatableTopicResult, True),)
 
     SCHEMA_NAME: ClassVar[str] = "CreateTopicsResponse"
     API_KEY: ClassVar[int] = 19

@@ -84,6 +84,7 @@ class DeleteAclsRequest(Message):
 
     FIELDS: ClassVar[tuple[str, ...]] = ("filters",)
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("filters", DeleteAclsFilter, True),)
 
     SCHEMA_NAME: ClassVar[str] = "DeleteAclsRequest"
     API_KEY: ClassVar[int] = 31
@@ -148,6 +149,7 @@ class DeleteAclsFilterResult(Part):
         "matching_acls",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("matching_acls", DeleteAclsMatchingAcl, True),)
 
     def __init__(
         self,
@@ -168,6 +170,7 @@ class DeleteAclsResponse(Message):
         "filter_results",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("filter_results", DeleteAclsFilterResult, True),)
 
     SCHEMA_NAME: ClassVar[str] = "DeleteAclsResponse"
     API_KEY: ClassVar[int] = 31

@@ -84,6 +84,7 @@ class DeleteGroupsResponse(Message):
         "results",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("results", DeletableGroupResult, True),)
 
     SCHEMA_NAME: ClassVar[str] = "DeleteGroupsResponse"
     API_KEY: ClassVar[int] = 42

@@ -67,6 +67,7 @@ class DeleteRecordsTopic(Part):
         "partitions",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("partitions", DeleteRecordsPartition, True),)
 
     def __init__(
         self,
@@ -85,6 +86,7 @@ class DeleteRecordsRequest(Message):
         "timeout_ms",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("topics", DeleteRecordsTopic, True),)
 
     SCHEMA_NAME: ClassVar[str] = "DeleteRecordsRequest"
     API_KEY: ClassVar[int] = 21
@@ -132,6 +134,7 @@ class DeleteRecordsTopicResult(Part):
         "partitions",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("partitions", DeleteRecordsPartitionResult, True),)
 
     def __init__(
         self,
@@ -150,6 +153,7 @@ class DeleteRecordsResponse(Message):
         "topics",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("topics", DeleteRecordsTopicResult, True),)
 
     SCHEMA_NAME: ClassVar[str] = "DeleteRecordsResponse"
     API_KEY: ClassVar[int] = 21

@@ -95,6 +95,7 @@ class DeleteTopicsResponse(Message):
         "responses",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("responses", DeletableTopicResult, True),)
 
     SCHEMA_NAME: ClassVar[str] = "DeleteTopicsResponse"
     API_KEY: ClassVar[int] = 20

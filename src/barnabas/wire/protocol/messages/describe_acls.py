@@ -123,6 +123,7 @@ class DescribeAclsResource(Part):
         "acls",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("acls", AclDescription, True),)
 
     def __init__(
         self,
@@ -147,6 +148,7 @@ class DescribeAclsResponse(Message):
         "resources",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("resources", DescribeAclsResource, True),)
 
     SCHEMA_NAME: ClassVar[str] = "DescribeAclsResponse"
     API_KEY: ClassVar[int] = 29

@@ -67,6 +67,7 @@ class DescribeClientQuotasRequest(Message):
         "strict",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("components", ComponentData, True),)
 
     SCHEMA_NAME: ClassVar[str] = "DescribeClientQuotasRequest"
     API_KEY: ClassVar[int] = 48
@@ -129,6 +130,10 @@ class EntryData(Part):
         "values",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (
+        ("entity", EntityData, True),
+        ("values", ValueData, True),
+    )
 
     def __init__(
         self,
@@ -149,6 +154,7 @@ class DescribeClientQuotasResponse(Message):
         "entries",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("entries", EntryData, True),)
 
     SCHEMA_NAME: ClassVar[str] = "DescribeClientQuotasResponse"
     API_KEY: ClassVar[int] = 48

@@ -80,6 +80,7 @@ class DescribeConfigsRequest(Message):
         "include_documentation",  # versions 3+
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("resources", DescribeConfigsResource, True),)
 
     SCHEMA_NAME: ClassVar[str] = "DescribeConfigsRequest"
     API_KEY: ClassVar[int] = 32
@@ -136,6 +137,7 @@ class DescribeConfigsResourceResult(Part):
         "documentation",  # versions 3+
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("synonyms", DescribeConfigsSynonym, True),)
 
     def __init__(
         self,
@@ -171,6 +173,7 @@ class DescribeConfigsResult(Part):
         "configs",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("configs", DescribeConfigsResourceResult, True),)
 
     def __init__(
         self,
@@ -195,6 +198,7 @@ class DescribeConfigsResponse(Message):
         "results",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("results", DescribeConfigsResult, True),)
 
     SCHEMA_NAME: ClassVar[str] = "DescribeConfigsResponse"
     API_KEY: ClassVar[int] = 32

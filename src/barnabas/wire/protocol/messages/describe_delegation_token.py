@@ -68,6 +68,7 @@ class DescribeDelegationTokenRequest(Message):
 
     FIELDS: ClassVar[tuple[str, ...]] = ("owners",)
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("owners", DescribeDelegationTokenOwner, True),)
 
     SCHEMA_NAME: ClassVar[str] = "DescribeDelegationTokenRequest"
     API_KEY: ClassVar[int] = 41
@@ -118,6 +119,7 @@ class DescribedDelegationToken(Part):
         "renewers",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("renewers", DescribedDelegationTokenRenewer, True),)
 
     def __init__(
         self,
@@ -149,6 +151,7 @@ class DescribeDelegationTokenResponse(Message):
         "throttle_time_ms",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("tokens", DescribedDelegationToken, True),)
 
     SCHEMA_NAME: ClassVar[str] = "DescribeDelegationTokenResponse"
     API_KEY: ClassVar[int] = 41

@@ -118,6 +118,7 @@ class DescribedGroup(Part):
         "authorized_operations",  # versions 3+
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("members", DescribedGroupMember, True),)
 
     def __init__(
         self,
@@ -146,6 +147,7 @@ class DescribeGroupsResponse(Message):
         "groups",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("groups", DescribedGroup, True),)
 
     SCHEMA_NAME: ClassVar[str] = "DescribeGroupsResponse"
     API_KEY: ClassVar[int] = 15

@@ -67,6 +67,7 @@ class DescribeLogDirsRequest(Message):
 
     FIELDS: ClassVar[tuple[str, ...]] = ("topics",)
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("topics", DescribableLogDirTopic, True),)
 
     SCHEMA_NAME: ClassVar[str] = "DescribeLogDirsRequest"
     API_KEY: ClassVar[int] = 35
@@ -115,6 +116,7 @@ class DescribeLogDirsTopic(Part):
         "partitions",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("partitions", DescribeLogDirsPartition, True),)
 
     def __init__(
         self,
@@ -134,6 +136,7 @@ class DescribeLogDirsResult(Part):
         "topics",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("topics", DescribeLogDirsTopic, True),)
 
     def __init__(
         self,
@@ -154,6 +157,7 @@ class DescribeLogDirsResponse(Message):
         "results",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("results", DescribeLogDirsResult, True),)
 
     SCHEMA_NAME: ClassVar[str] = "DescribeLogDirsResponse"
     API_KEY: ClassVar[int] = 35

@@ -55,6 +55,7 @@ class DescribeUserScramCredentialsRequest(Message):
 
     FIELDS: ClassVar[tuple[str, ...]] = ("users",)
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("users", UserName, True),)
 
     SCHEMA_NAME: ClassVar[str] = "DescribeUserScramCredentialsRequest"
     API_KEY: ClassVar[int] = 50
@@ -101,6 +102,7 @@ class DescribeUserScramCredentialsResult(Part):
         "credential_infos",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("credential_infos", CredentialInfo, True),)
 
     def __init__(
         self,
@@ -125,6 +127,7 @@ class DescribeUserScramCredentialsResponse(Message):
         "results",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("results", DescribeUserScramCredentialsResult, True),)
 
     SCHEMA_NAME: ClassVar[str] = "DescribeUserScramCredentialsResponse"
     API_KEY: ClassVar[int] = 50

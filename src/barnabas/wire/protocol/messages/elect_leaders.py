@@ -80,6 +80,7 @@ class ElectLeadersRequest(Message):
         "timeout_ms",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("topic_partitions", TopicPartitions, True),)
 
     SCHEMA_NAME: ClassVar[str] = "ElectLeadersRequest"
     API_KEY: ClassVar[int] = 43
@@ -131,6 +132,7 @@ class ReplicaElectionResult(Part):
         "partition_result",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("partition_result", PartitionResult, True),)
 
     def __init__(
         self,
@@ -150,6 +152,9 @@ class ElectLeadersResponse(Message):
         "replica_election_results",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (
+        ("replica_election_results", ReplicaElectionResult, True),
+    )
 
     SCHEMA_NAME: ClassVar[str] = "ElectLeadersResponse"
     API_KEY: ClassVar[int] = 43

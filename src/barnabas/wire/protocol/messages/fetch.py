@@ -124,6 +124,7 @@ class FetchTopic(Part):
         "partitions",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("partitions", FetchPartition, True),)
 
     def __init__(
         self,
@@ -169,6 +170,10 @@ class FetchRequest(Message):
         "rack_id",  # versions 11+
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (
+        ("topics", FetchTopic, True),
+        ("forgotten_topics_data", ForgottenTopic, True),
+    )
 
     SCHEMA_NAME: ClassVar[str] = "FetchRequest"
     API_KEY: ClassVar[int] = 1
@@ -277,6 +282,11 @@ class PartitionData(Part):
         "records",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (
+        ("diverging_epoch", EpochEndOffset, False),
+        ("current_leader", LeaderIdAndEpoch, False),
+        ("aborted_transactions", AbortedTransaction, True),
+    )
 
     def __init__(
         self,
@@ -313,6 +323,7 @@ class FetchableTopicResponse(Part):
         "partitions",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("partitions", PartitionData, True),)
 
     def __init__(
         self,
@@ -333,6 +344,7 @@ class FetchResponse(Message):
         "responses",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("responses", FetchableTopicResponse, True),)
 
     SCHEMA_NAME: ClassVar[str] = "FetchResponse"
     API_KEY: ClassVar[int] = 1

@@ -83,6 +83,7 @@ class GroupMetadataValue(Message):
         "members",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("members", MemberMetadata, True),)
 
     SCHEMA_NAME: ClassVar[str] = "GroupMetadataValue"
     API_KEY: ClassVar[int] = 2

@@ -75,6 +75,7 @@ class AlterConfigsResource(Part):
         "configs",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("configs", AlterableConfig, True),)
 
     def __init__(
         self,
@@ -95,6 +96,7 @@ class IncrementalAlterConfigsRequest(Message):
         "validate_only",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("resources", AlterConfigsResource, True),)
 
     SCHEMA_NAME: ClassVar[str] = "IncrementalAlterConfigsRequest"
     API_KEY: ClassVar[int] = 44
@@ -147,6 +149,7 @@ class IncrementalAlterConfigsResponse(Message):
         "responses",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("responses", AlterConfigsResourceResponse, True),)
 
     SCHEMA_NAME: ClassVar[str] = "IncrementalAlterConfigsResponse"
     API_KEY: ClassVar[int] = 44

@@ -83,6 +83,7 @@ class JoinGroupRequest(Message):
         "protocols",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("protocols", JoinGroupRequestProtocol, True),)
 
     SCHEMA_NAME: ClassVar[str] = "JoinGroupRequest"
     API_KEY: ClassVar[int] = 11
@@ -146,6 +147,7 @@ class JoinGroupResponse(Message):
         "members",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("members", JoinGroupResponseMember, True),)
 
     SCHEMA_NAME: ClassVar[str] = "JoinGroupResponse"
     API_KEY: ClassVar[int] = 11

@@ -145,6 +145,9 @@ class LeaderAndIsrTopicState(Part):
         "partition_states",  # versions 2+
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (
+        ("partition_states", LeaderAndIsrPartitionState2, True),
+    )
 
     def __init__(
         self,
@@ -188,6 +191,11 @@ class LeaderAndIsrRequest(Message):
         "live_leaders",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (
+        ("ungrouped_partition_states", LeaderAndIsrPartitionState, True),
+        ("topic_states", LeaderAndIsrTopicState, True),
+        ("live_leaders", LeaderAndIsrLiveLeader, True),
+    )
 
     SCHEMA_NAME: ClassVar[str] = "LeaderAndIsrRequest"
     API_KEY: ClassVar[int] = 4
@@ -245,6 +253,9 @@ class LeaderAndIsrResponse(Message):
         "partition_errors",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (
+        ("partition_errors", LeaderAndIsrPartitionError, True),
+    )
 
     SCHEMA_NAME: ClassVar[str] = "LeaderAndIsrResponse"
     API_KEY: ClassVar[int] = 4

@@ -68,6 +68,7 @@ class LeaveGroupRequest(Message):
         "members",  # versions 3+
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("members", MemberIdentity, True),)
 
     SCHEMA_NAME: ClassVar[str] = "LeaveGroupRequest"
     API_KEY: ClassVar[int] = 13
@@ -118,6 +119,7 @@ class LeaveGroupResponse(Message):
         "members",  # versions 3+
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("members", MemberResponse, True),)
 
     SCHEMA_NAME: ClassVar[str] = "LeaveGroupResponse"
     API_KEY: ClassVar[int] = 13

@@ -90,6 +90,7 @@ class ListGroupsResponse(Message):
         "groups",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("groups", ListedGroup, True),)
 
     SCHEMA_NAME: ClassVar[str] = "ListGroupsResponse"
     API_KEY: ClassVar[int] = 16

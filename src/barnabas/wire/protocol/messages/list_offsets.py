@@ -78,6 +78,7 @@ class ListOffsetsTopic(Part):
         "partitions",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("partitions", ListOffsetsPartition, True),)
 
     def __init__(
         self,
@@ -97,6 +98,7 @@ class ListOffsetsRequest(Message):
         "topics",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("topics", ListOffsetsTopic, True),)
 
     SCHEMA_NAME: ClassVar[str] = "ListOffsetsRequest"
     API_KEY: ClassVar[int] = 2
@@ -155,6 +157,7 @@ class ListOffsetsTopicResponse(Part):
         "partitions",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("partitions", ListOffsetsPartitionResponse, True),)
 
     def __init__(
         self,
@@ -173,6 +176,7 @@ class ListOffsetsResponse(Message):
         "topics",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("topics", ListOffsetsTopicResponse, True),)
 
     SCHEMA_NAME: ClassVar[str] = "ListOffsetsResponse"
     API_KEY: ClassVar[int] = 2

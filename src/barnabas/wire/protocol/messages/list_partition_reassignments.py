@@ -61,6 +61,7 @@ class ListPartitionReassignmentsRequest(Message):
         "topics",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("topics", ListPartitionReassignmentsTopics, True),)
 
     SCHEMA_NAME: ClassVar[str] = "ListPartitionReassignmentsRequest"
     API_KEY: ClassVar[int] = 46
@@ -113,6 +114,7 @@ class OngoingTopicReassignment(Part):
         "partitions",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("partitions", OngoingPartitionReassignment, True),)
 
     def __init__(
         self,
@@ -133,6 +135,7 @@ class ListPartitionReassignmentsResponse(Message):
         "topics",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("topics", OngoingTopicReassignment, True),)
 
     SCHEMA_NAME: ClassVar[str] = "ListPartitionReassignmentsResponse"
     API_KEY: ClassVar[int] = 46

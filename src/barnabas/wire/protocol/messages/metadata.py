@@ -83,6 +83,7 @@ class MetadataRequest(Message):
         "include_topic_authorized_operations",  # versions 8+
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("topics", MetadataRequestTopic, True),)
 
     SCHEMA_NAME: ClassVar[str] = "MetadataRequest"
     API_KEY: ClassVar[int] = 3
@@ -173,6 +174,7 @@ class MetadataResponseTopic(Part):
         "topic_authorized_operations",  # versions 8+
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("partitions", MetadataResponsePartition, True),)
 
     def __init__(
         self,
@@ -201,6 +203,10 @@ class MetadataResponse(Message):
         "cluster_authorized_operations",  # versions 8+
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (
+        ("brokers", MetadataResponseBroker, True),
+        ("topics", MetadataResponseTopic, True),
+    )
 
     SCHEMA_NAME: ClassVar[str] = "MetadataResponse"
     API_KEY: ClassVar[int] = 3

@@ -85,6 +85,7 @@ class OffsetCommitRequestTopic(Part):
         "partitions",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("partitions", OffsetCommitRequestPartition, True),)
 
     def __init__(
         self,
@@ -107,6 +108,7 @@ class OffsetCommitRequest(Message):
         "topics",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("topics", OffsetCommitRequestTopic, True),)
 
     SCHEMA_NAME: ClassVar[str] = "OffsetCommitRequest"
     API_KEY: ClassVar[int] = 8
@@ -159,6 +161,7 @@ class OffsetCommitResponseTopic(Part):
         "partitions",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("partitions", OffsetCommitResponsePartition, True),)
 
     def __init__(
         self,
@@ -177,6 +180,7 @@ class OffsetCommitResponse(Message):
         "topics",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("topics", OffsetCommitResponseTopic, True),)
 
     SCHEMA_NAME: ClassVar[str] = "OffsetCommitResponse"
     API_KEY: ClassVar[int] = 8

@@ -52,6 +52,7 @@ class OffsetDeleteRequestTopic(Part):
         "partitions",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("partitions", OffsetDeleteRequestPartition, True),)
 
     def __init__(
         self,
@@ -70,6 +71,7 @@ class OffsetDeleteRequest(Message):
         "topics",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("topics", OffsetDeleteRequestTopic, True),)
 
     SCHEMA_NAME: ClassVar[str] = "OffsetDeleteRequest"
     API_KEY: ClassVar[int] = 47
@@ -114,6 +116,7 @@ class OffsetDeleteResponseTopic(Part):
         "partitions",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("partitions", OffsetDeleteResponsePartition, True),)
 
     def __init__(
         self,
@@ -133,6 +136,7 @@ class OffsetDeleteResponse(Message):
         "topics",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("topics", OffsetDeleteResponseTopic, True),)
 
     SCHEMA_NAME: ClassVar[str] = "OffsetDeleteResponse"
     API_KEY: ClassVar[int] = 47

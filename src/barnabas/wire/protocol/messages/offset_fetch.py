@@ -79,6 +79,7 @@ class OffsetFetchRequest(Message):
         "require_stable",  # versions 7+
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("topics", OffsetFetchRequestTopic, True),)
 
     SCHEMA_NAME: ClassVar[str] = "OffsetFetchRequest"
     API_KEY: ClassVar[int] = 9
@@ -134,6 +135,7 @@ class OffsetFetchResponseTopic(Part):
         "partitions",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("partitions", OffsetFetchResponsePartition, True),)
 
     def __init__(
         self,
@@ -153,6 +155,7 @@ class OffsetFetchResponse(Message):
         "error_code",  # versions 2+
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("topics", OffsetFetchResponseTopic, True),)
 
     SCHEMA_NAME: ClassVar[str] = "OffsetFetchResponse"
     API_KEY: ClassVar[int] = 9

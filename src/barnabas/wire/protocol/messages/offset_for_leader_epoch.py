@@ -64,6 +64,7 @@ class OffsetForLeaderTopic(Part):
         "partitions",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("partitions", OffsetForLeaderPartition, True),)
 
     def __init__(
         self,
@@ -82,6 +83,7 @@ class OffsetForLeaderEpochRequest(Message):
         "topics",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("topics", OffsetForLeaderTopic, True),)
 
     SCHEMA_NAME: ClassVar[str] = "OffsetForLeaderEpochRequest"
     API_KEY: ClassVar[int] = 23
@@ -132,6 +134,7 @@ class OffsetForLeaderTopicResult(Part):
         "partitions",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("partitions", EpochEndOffset, True),)
 
     def __init__(
         self,
@@ -150,6 +153,7 @@ class OffsetForLeaderEpochResponse(Message):
         "topics",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("topics", OffsetForLeaderTopicResult, True),)
 
     SCHEMA_NAME: ClassVar[str] = "OffsetForLeaderEpochResponse"
     API_KEY: ClassVar[int] = 23

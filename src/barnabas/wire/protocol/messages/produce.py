@@ -68,6 +68,7 @@ class TopicProduceData(Part):
         "partition_data",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("partition_data", PartitionProduceData, True),)
 
     def __init__(
         self,
@@ -88,6 +89,7 @@ class ProduceRequest(Message):
         "topic_data",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("topic_data", TopicProduceData, True),)
 
     SCHEMA_NAME: ClassVar[str] = "ProduceRequest"
     API_KEY: ClassVar[int] = 0
@@ -140,6 +142,7 @@ class PartitionProduceResponse(Part):
         "error_message",  # versions 8+
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("record_errors", BatchIndexAndErrorMessage, True),)
 
     def __init__(
         self,
@@ -168,6 +171,9 @@ class TopicProduceResponse(Part):
         "partition_responses",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (
+        ("partition_responses", PartitionProduceResponse, True),
+    )
 
     def __init__(
         self,
@@ -188,6 +194,7 @@ class ProduceResponse(Message):
         "throttle_time_ms",  # versions 1+
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("responses", TopicProduceResponse, True),)
 
     SCHEMA_NAME: ClassVar[str] = "ProduceResponse"
     API_KEY: ClassVar[int] = 0

@@ -115,6 +115,7 @@ class StopReplicaTopicState(Part):
         "partition_states",  # versions 3+
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("partition_states", StopReplicaPartitionState, True),)
 
     def __init__(
         self,
@@ -138,6 +139,11 @@ class StopReplicaRequest(Message):
         "topic_states",  # versions 3+
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (
+        ("ungrouped_partitions", StopReplicaPartitionV0, True),
+        ("topics", StopReplicaTopicV1, True),
+        ("topic_states", StopReplicaTopicState, True),
+    )
 
     SCHEMA_NAME: ClassVar[str] = "StopReplicaRequest"
     API_KEY: ClassVar[int] = 5
@@ -197,6 +203,7 @@ class StopReplicaResponse(Message):
         "partition_errors",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("partition_errors", StopReplicaPartitionError, True),)
 
     SCHEMA_NAME: ClassVar[str] = "StopReplicaResponse"
     API_KEY: ClassVar[int] = 5

@@ -76,6 +76,7 @@ class SyncGroupRequest(Message):
         "assignments",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("assignments", SyncGroupRequestAssignment, True),)
 
     SCHEMA_NAME: ClassVar[str] = "SyncGroupRequest"
     API_KEY: ClassVar[int] = 14

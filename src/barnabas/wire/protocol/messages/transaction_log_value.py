@@ -65,6 +65,7 @@ class TransactionLogValue(Message):
         "transaction_start_timestamp_ms",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("transaction_partitions", PartitionsSchema, True),)
 
     SCHEMA_NAME: ClassVar[str] = "TransactionLogValue"
     API_KEY: ClassVar[int] = 0

@@ -80,6 +80,7 @@ class TxnOffsetCommitRequestTopic(Part):
         "partitions",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("partitions", TxnOffsetCommitRequestPartition, True),)
 
     def __init__(
         self,
@@ -104,6 +105,7 @@ class TxnOffsetCommitRequest(Message):
         "topics",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("topics", TxnOffsetCommitRequestTopic, True),)
 
     SCHEMA_NAME: ClassVar[str] = "TxnOffsetCommitRequest"
     API_KEY: ClassVar[int] = 28
@@ -160,6 +162,9 @@ class TxnOffsetCommitResponseTopic(Part):
         "partitions",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (
+        ("partitions", TxnOffsetCommitResponsePartition, True),
+    )
 
     def __init__(
         self,
@@ -178,6 +183,7 @@ class TxnOffsetCommitResponse(Message):
         "topics",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("topics", TxnOffsetCommitResponseTopic, True),)
 
     SCHEMA_NAME: ClassVar[str] = "TxnOffsetCommitResponse"
     API_KEY: ClassVar[int] = 28

@@ -65,6 +65,7 @@ class UpdateFeaturesRequest(Message):
         "feature_updates",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("feature_updates", FeatureUpdateKey, True),)
 
     SCHEMA_NAME: ClassVar[str] = "UpdateFeaturesRequest"
     API_KEY: ClassVar[int] = 57
@@ -114,6 +115,7 @@ class UpdateFeaturesResponse(Message):
         "results",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("results", UpdatableFeatureResult, True),)
 
     SCHEMA_NAME: ClassVar[str] = "UpdateFeaturesResponse"
     API_KEY: ClassVar[int] = 57

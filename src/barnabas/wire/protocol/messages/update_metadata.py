@@ -136,6 +136,9 @@ class UpdateMetadataTopicState(Part):
         "partition_states",  # versions 5+
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (
+        ("partition_states", UpdateMetadataPartitionState2, True),
+    )
 
     def __init__(
         self,
@@ -183,6 +186,7 @@ class UpdateMetadataBroker(Part):
         "rack",  # versions 2+
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("endpoints", UpdateMetadataEndpoint, True),)
 
     def __init__(
         self,
@@ -211,6 +215,11 @@ class UpdateMetadataRequest(Message):
         "live_brokers",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (
+        ("ungrouped_partition_states", UpdateMetadataPartitionState, True),
+        ("topic_states", UpdateMetadataTopicState, True),
+        ("live_brokers", UpdateMetadataBroker, True),
+    )
 
     SCHEMA_NAME: ClassVar[str] = "UpdateMetadataRequest"
     API_KEY: ClassVar[int] = 6

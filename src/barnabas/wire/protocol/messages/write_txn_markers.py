@@ -64,6 +64,7 @@ class WritableTxnMarker(Part):
         "coordinator_epoch",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("topics", WritableTxnMarkerTopic, True),)
 
     def __init__(
         self,
@@ -85,6 +86,7 @@ class WriteTxnMarkersRequest(Message):
 
     FIELDS: ClassVar[tuple[str, ...]] = ("markers",)
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("markers", WritableTxnMarker, True),)
 
     SCHEMA_NAME: ClassVar[str] = "WriteTxnMarkersRequest"
     API_KEY: ClassVar[int] = 27
@@ -127,6 +129,9 @@ class WritableTxnMarkerTopicResult(Part):
         "partitions",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (
+        ("partitions", WritableTxnMarkerPartitionResult, True),
+    )
 
     def __init__(
         self,
@@ -145,6 +150,7 @@ class WritableTxnMarkerResult(Part):
         "topics",
     )
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("topics", WritableTxnMarkerTopicResult, True),)
 
     def __init__(
         self,
@@ -160,6 +166,7 @@ class WriteTxnMarkersResponse(Message):
 
     FIELDS: ClassVar[tuple[str, ...]] = ("markers",)
     __slots__ = FIELDS
+    PARTS: ClassVar[tuple[tuple[str, type[Part], bool], ...]] = (("markers", WritableTxnMarkerResult, True),)
 
     SCHEMA_NAME: ClassVar[str] = "WriteTxnMarkersResponse"
     API_KEY: ClassVar[int] = 27
