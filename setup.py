@@ -10,10 +10,59 @@ from importlib.util import find_spec
 
 from setuptools import Extension, setup
 
-# Computation over bytes; docs/adr/0004 says what does not gain by it.
+# Computation over bytes, and the way of a small request; docs/adr/0004 says what does not gain by it, and what can't be
+# compiled.
 COMPILED = (
+    "broker/groups/coordinator",
+    "broker/groups/group_log",
+    "broker/groups/offsets",
+    "broker/groups/storage",
+    "broker/groups/table",
+    "broker/log/append_result",
+    "broker/log/appends/prepare",
+    "broker/log/appends/prepared",
+    "broker/log/appends/rules",
     "broker/log/cleaner/walk",
+    "broker/log/durability",
+    "broker/log/partition_log",
+    "broker/log/segments/batch_reader",
+    "broker/log/segments/offset_index",
+    "broker/log/segments/roller",
+    "broker/log/segments/segment",
+    "broker/log/segments/segment_chain",
+    "broker/log/segments/tail",
+    "broker/log/segments/time_index",
+    "broker/net/connection",
+    "broker/net/framing",
+    "broker/net/memory",
+    "broker/net/outbox",
+    "broker/net/reactor",
+    "broker/net/turns",
+    "broker/quotas/manager",
+    "broker/replicas/manager",
+    "broker/replicas/partition",
+    "broker/replicas/topic_counts",
+    "broker/requests/context",
+    "broker/requests/exchange",
+    "broker/requests/fanout",
+    "broker/requests/fetches/reading",
+    "broker/requests/fetches/sessions",
+    "broker/requests/fetches/waiting",
+    "broker/requests/handlers/fetch",
+    "broker/requests/handlers/offset_commit",
+    "broker/requests/handlers/produce",
+    "broker/requests/request_times",
+    "broker/requests/session",
+    "broker/requests/slices",
+    "broker/requests/table",
+    "core/purgatory",
+    "wire/protocol/header",
+    "wire/protocol/messages/fetch",
+    "wire/protocol/messages/offset_commit",
+    "wire/protocol/messages/produce",
+    "wire/protocol/wire",
     "wire/records/assign",
+    "wire/records/batch_rules",
     "wire/records/builder",
     "wire/records/convert",
     "wire/records/formats",
@@ -37,7 +86,10 @@ def extensions() -> list[Extension]:
     paths = [f"src/barnabas/{module}.py" for module in COMPILED]
     # scripts/check judges the types; where a wheel is built libraries may be missing whose types the compiler can do
     # without.
-    return mypycify(["--config-file=", "--ignore-missing-imports", *paths], group_name="barnabas", debug_level="0")
+    options = ["--config-file=", "--ignore-missing-imports", *paths]
+    # One C file for each module, and -O1: more takes minutes and gains nothing; the walks over records take as many
+    # instructions with -O3.
+    return mypycify(options, group_name="barnabas", opt_level="1", debug_level="0", multi_file=True)
 
 
 is_compiled = os.environ.get("BARNABAS_COMPILE", "") not in ("", "0")

@@ -64,7 +64,7 @@ def _strange_builder(*names: str) -> str | None:
 
 
 def build(directory: Path, *, is_compiled: bool) -> Path:
-    """Build one wheel into `directory`, in about 3 seconds, or half a minute where it is compiled.
+    """Build one wheel into `directory`, in about 3 seconds, or some minutes where it is compiled.
 
     Raises:
         WheelError: It can't be built.

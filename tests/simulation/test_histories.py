@@ -11,6 +11,7 @@ from barnabas.broker.log import partition_log
 from barnabas.broker.log.durability import Durability
 from barnabas.broker.log.partition_log import PartitionLog
 from barnabas.broker.log.producers.producer_state import ProducerState
+from tests.replacing import replaces
 from tests.simulation.histories import History
 
 ROOT = Path(__file__).parents[2]
@@ -32,6 +33,7 @@ def test_what_was_acknowledged_holds(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(100, 105))
+@replaces("barnabas.broker.log.partition_log")
 def test_what_was_acknowledged_holds_where_batches_are_written_ahead(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -77,6 +79,7 @@ def violations() -> list[str]:
     return []
 
 
+@replaces("barnabas.broker.log.partition_log")
 def test_an_answer_before_the_disk_has_it_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PartitionLog, "is_flush_due", lambda log: False)
     assert any("was acknowledged at" in text or "was committed" in text for text in violations())
@@ -88,6 +91,7 @@ def test_a_batch_that_is_written_twice_is_found(monkeypatch: pytest.MonkeyPatch)
     assert any("stands at [(" in text for text in violations())
 
 
+@replaces("barnabas.broker.log.durability")
 def test_a_directory_that_is_not_synced_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def sync_without_directories(durability: Durability):
         segments = list(durability._chain.segments)

@@ -5,6 +5,7 @@ import pytest
 from barnabas.broker.log.producers.producer_state import ProducerState
 from barnabas.broker.log.segments.segment_chain import SegmentChain
 from barnabas.broker.transactions.coordinator import TransactionCoordinator
+from tests.replacing import replaces
 from tests.simulation.transactions import TransactionHistory
 
 SEED_COUNT = 8
@@ -35,6 +36,7 @@ def test_an_outcome_that_is_not_told_again_after_a_crash_is_found(monkeypatch: p
     assert any("a transaction hangs" in text for text in violations())
 
 
+@replaces("barnabas.broker.log.segments.segment_chain")
 def test_aborted_transactions_that_readers_are_not_told_of_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SegmentChain, "aborted_transactions", lambda chain, offset, part, end_offset: [])
     assert any("was committed: False; can be read: True" in text for text in violations())

@@ -13,6 +13,7 @@ from barnabas.core.executor import Executor, InlineExecutor
 from barnabas.core.types import TopicPartition
 from barnabas.testing.faulty_disk import FaultyDisk
 from barnabas.testing.manual_executor import ManualExecutor
+from tests.replacing import replaces
 
 TP = TopicPartition("topic-with-dashes", 0)
 OTHER = TopicPartition("other", 3)
@@ -397,6 +398,7 @@ def append(log, make_batch):
     assert log.append(memoryview(make_batch(2)), leader_epoch=0).error_code == 0
 
 
+@replaces("barnabas.broker.log.partition_log")
 def test_what_is_done_to_all_logs_leaves_others_their_turns(start, clock, monkeypatch):
     """And leaves out what is closed before its turn."""
     manager = start(**{"log.flush.interval.ms": "1000", "log.flush.scheduler.interval.ms": "60000"})

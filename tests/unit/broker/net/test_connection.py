@@ -14,6 +14,7 @@ from barnabas.broker.net.reactor import Reactor
 from barnabas.broker.net.turns import MOST_NS, Turns
 from barnabas.core.errors import ProtocolError, UnanswerableError
 from barnabas.wire.protocol.wire import WireBuffer
+from tests.replacing import replaces
 from tests.unit.broker.net.memory_channel import MemoryPeer
 
 
@@ -314,6 +315,7 @@ class TestKeepFrame:
         conversation.connection.send(WireBuffer(b"."))
         assert [len(frame) for frame in conversation.frames] == [5, 6, 50_000]
 
+    @replaces("barnabas.broker.net.framing")
     def test_without_memory_for_another_buffer_the_connection_ends(self, monkeypatch):
         def hand_over(buffer):
             raise MemoryError

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from barnabas.broker.quotas.bucket import Windows
+from barnabas.broker.quotas.manager import Client, Quotas
 from barnabas.broker.requests.context import ConnectionInfo, RequestContext
 from barnabas.broker.requests.exchange import Exchange
 from barnabas.broker.requests.handlers import HANDLERS
@@ -465,7 +467,8 @@ def test_a_frame_is_kept_once_however_often_that_is_asked():
 
     session: Any = SimpleNamespace(keep_frame=keep_frame)
     connection = ConnectionInfo("10.1.2.3", 5_000, "PLAINTEXT")
-    exchange = Exchange(None, connection, "", 7, 1, route_of(HANDLERS[0], 0), None, session, 0, None, 0)
+    client = Client(Quotas(Windows(11, 1_000)), "", "", 0)
+    exchange = Exchange(None, connection, "", 7, 1, route_of(HANDLERS[0], 0), None, session, 0, client, 0)
 
     releases = [exchange.keep_frame(), exchange.keep_frame()]
     assert (len(kept), let_go) == (1, [])

@@ -23,6 +23,7 @@ from barnabas.wire.records import usual
 from barnabas.wire.records.batch import Codec, read_header
 from barnabas.wire.records.builder import BatchBuilder
 from barnabas.wire.records.message_set import MessageSetBuilder
+from tests.replacing import replaces
 
 NEWEST = 8
 LONG_COUNT = 1_000  # more than the loop prepares itself
@@ -251,6 +252,7 @@ class TestMeanwhile:
         path.preparing.run_all()
         assert said(waiting) == (ErrorCode.KAFKA_STORAGE_ERROR, -1)
 
+    @replaces("barnabas.broker.log.appends.prepare")
     def test_preparing_raises(self, path, monkeypatch, caplog):
         waiting = [begin(path, batch(LONG_COUNT)), begin(path, batch())]
         whole = usual.is_usual_batch
@@ -289,6 +291,7 @@ class TestMeanwhile:
         assert path.produce("t", batch()).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
         assert path.log("t").log_end_offset == 0
 
+    @replaces("barnabas.broker.replicas.partition")
     def test_an_append_to_another_partition_raises(self, path, monkeypatch, caplog):
         """It fails alone, and the request's bytes are kept no longer than those of others."""
         path.create("u", cleanup_policy="compact")
