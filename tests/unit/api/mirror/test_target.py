@@ -5,7 +5,6 @@ import pytest
 from barnabas.api.mirror.errors import MirrorError
 from barnabas.api.mirror.librdkafka import Notes
 from barnabas.api.mirror.settings import Options
-from barnabas.api.mirror.settings import Options
 from barnabas.api.mirror.source import SourceMessage
 from barnabas.api.mirror.target import Target
 
@@ -13,10 +12,6 @@ from barnabas.api.mirror.target import Target
 def test_what_was_refused_is_not_drained():
     # Nobody listens there; librdkafka gives a message up after its time.
     options: Options = {"bootstrap.servers": "127.0.0.1:1", "message.timeout.ms": 100, "log_level": 0}
-        "bootstrap.servers": "127.0.0.1:1",
-        "message.timeout.ms": 100,
-        "log_level": 0,
-    }
     target = Target(options, Notes(), keeps_partitions=False)
     try:
         assert target.send(SourceMessage("views", 0, 0, b"key", b"value", None, None), lambda: False)
