@@ -72,7 +72,7 @@ COMPILED = (
     "wire/records/record",
     "wire/records/record_rules",
     "wire/records/transcode",
-    "wire/records/usual",
+    "wire/records/precheck",
     "wire/records/walk",
 )
 

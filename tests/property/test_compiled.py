@@ -26,10 +26,10 @@ from barnabas.wire.records import (
     legacy,
     message_set,
     message_walk,
+    precheck,
     record,
     record_rules,
     transcode,
-    usual,
     walk,
 )
 from tests.property.malformed_batches import kinds
@@ -85,7 +85,7 @@ SOURCES = {
         record,
         record_rules,
         transcode,
-        usual,
+        precheck,
         walk,
     )
 }
@@ -127,7 +127,7 @@ def _is_usual(of: Callable[[ModuleType], ModuleType], data: bytes, number: int) 
     rules = record_rules.WalkRules(
         10, is_create_time=number % 2 == 0, is_compacted=number % 3 == 0, topic_partition="t-0"
     )
-    return of(usual).is_usual_batch(data, rules, NOW_MS)
+    return of(precheck).needs_no_walk(data, rules, NOW_MS)
 
 
 CALLS: dict[str, Call] = {
@@ -151,7 +151,7 @@ CALLS: dict[str, Call] = {
     "iterate_messages": lambda of, data, number: of(legacy).iterate_messages(data, MAX_BYTES),
     "iterate_records": lambda of, data, number: of(record).iterate_records(data, MAX_BYTES),
     "batches_of_any_magic": lambda of, data, number: of(formats).batches_of_any_magic(data),
-    "is_usual_batch": _is_usual,
+    "needs_no_walk": _is_usual,
     "scan_messages": lambda of, data, number: of(transcode).scan_messages(data, number % 2),
     "messages_of_records": lambda of, data, number: of(transcode).messages_of_records(
         data, number, 1 << 62, -(1 << 62), number % 2, None, 1, MAX_BYTES, is_relative=number % 3 == 0

@@ -106,7 +106,7 @@ def test_the_newest_of_very_many_messages_are_found() -> None:
 @pytest.mark.parametrize("magic", [0, 1])
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.LZ4])
 def test_a_large_value_is_written_as_a_small_one(magic: int, codec: Codec) -> None:
-    """In pieces: `records.turns`."""
+    """In pieces: `records.gil`."""
     value = bytes(range(256)) * 10_000
     records: list[Fields] = [(1, b"a", b"b"), (2, b"key", value), (3, None, value), (4, b"c", b"d")]
     data = bytes(build(magic, Codec.NONE, records))

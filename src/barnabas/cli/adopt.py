@@ -6,7 +6,15 @@ from typing import Annotated
 from barnabas.cli.migration.adoption import AdoptionPlan
 from barnabas.cli.migration.apply import adopt as carry_out
 from barnabas.cli.migration.apply import plan_to_adopt
-from barnabas.cli.moving import AsJson, Execute, LogDirectories, finding_as_dict, print_findings, resolved, run_quietly
+from barnabas.cli.migration_options import (
+    AsJson,
+    Execute,
+    LogDirectories,
+    finding_as_dict,
+    print_findings,
+    resolved,
+    run_quietly,
+)
 from barnabas.cli.options import Option, flag, paragraphs
 from barnabas.cli.output import note, print_json, print_table, say
 from barnabas.core.clock import SystemClock

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Final
 
 from barnabas.api.offset_migration.evidence import PartitionEvidence, partition_evidence
-from barnabas.api.offset_migration.standing import STEP_TEXTS, Side, Standing, Step, standing
+from barnabas.api.offset_migration.migration_state import STEP_TEXTS, MigrationState, Side, Step, migration_state
 from barnabas.api.offset_migration.watch import watch
 from barnabas.cli.connection import client_settings
 from barnabas.cli.groups_zookeeper import zookeeper_admin
@@ -94,7 +94,7 @@ def groups_migrate(
     settings = client_settings("barnabas-groups", command_config, timeout)
     sample_count = 2 + math.ceil(watch_ms / 1000 / _SAMPLE_S)
 
-    async def work() -> Standing:
+    async def work() -> MigrationState:
         async with zookeeper_admin(zookeeper, bootstrap_server, settings) as old:
             kafka = Admin(old.pool, old.timeout_ms)
             return await _look(old.registry, kafka, group, side, sample_count, allow_silent)
@@ -113,7 +113,7 @@ def groups_migrate(
 
 async def _look(
     registry: Registry, admin: Admin, group: str, side: Side, sample_count: int, allow_silent: bool
-) -> Standing:
+) -> MigrationState:
     """Watch a group, and judge it. Raises BarnabasError: There is no such group on either side."""
     watched = await watch(
         registry,
@@ -131,7 +131,7 @@ async def _look(
     # Brokers before 0.9 have no such groups.
     with suppress(KafkaError):
         new_members = [member.member_id for member in (await admin.describe_group(group)).members]
-    return standing(
+    return migration_state(
         watched.registered,
         await _existing(admin, partitions),
         side,
@@ -155,7 +155,7 @@ async def _existing(admin: Admin, partitions: list[PartitionEvidence]) -> list[P
     return there
 
 
-def _show(group: str, found: Standing) -> None:
+def _show(group: str, found: MigrationState) -> None:
     say(f"Group {group}, to {found.to.value}: {found.phase.value}.")
     if found.consumers:
         say()
@@ -185,7 +185,7 @@ def _show(group: str, found: Standing) -> None:
         say(f"In doubt: {doubt}.")
 
 
-def _as_dict(group: str, found: Standing) -> dict[str, object]:
+def _as_dict(group: str, found: MigrationState) -> dict[str, object]:
     return {
         "group": group,
         "to": found.to.value,

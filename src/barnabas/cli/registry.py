@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Annotated, Final, TypeVar
 
-from barnabas.cli.migration.held_registry import opened
+from barnabas.cli.migration.open_registry import opened
 from barnabas.cli.migration.transfer import decode_document, document_of, encode_document, operations, write
 from barnabas.cli.migration.tree_copy import TreeCopy, read_tree
-from barnabas.cli.moving import run_quietly
+from barnabas.cli.migration_options import run_quietly
 from barnabas.cli.options import AsJson, Option, flag, paragraphs
 from barnabas.cli.output import note, print_data, print_json, say
 from barnabas.core.errors import BarnabasError

@@ -3,12 +3,20 @@
 from pathlib import Path
 from typing import Annotated
 
-from barnabas.cli.held_tree import held_as_dict, print_held, print_missing
 from barnabas.cli.migration.apply import RELEASED_REGISTRY_FILE, Released, Told, plan_to_release
 from barnabas.cli.migration.apply import release as carry_out
-from barnabas.cli.moving import AsJson, Execute, LogDirectories, finding_as_dict, print_findings, resolved, run_quietly
+from barnabas.cli.migration_options import (
+    AsJson,
+    Execute,
+    LogDirectories,
+    finding_as_dict,
+    print_findings,
+    resolved,
+    run_quietly,
+)
 from barnabas.cli.options import Option, paragraphs
 from barnabas.cli.output import note, print_json, print_table, say
+from barnabas.cli.released_tree import held_as_dict, print_held, print_missing
 from barnabas.core.clock import SystemClock
 
 HELP = paragraphs(

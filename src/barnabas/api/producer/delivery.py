@@ -238,7 +238,7 @@ class Delivery:
 
     def _has_nobody_to_wait_for(self) -> bool:
         """Whether no broker can be reached, or something is under way to a partition without a leader."""
-        if not self._metadata.is_anybody_there():
+        if not self._metadata.accepts_connections():
             return True
         self._metadata.forget()
         try:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from confluent_kafka import KafkaError, KafkaException
 
 from barnabas.api.errors import ApiError
+from barnabas.api.producer.connection_probe import accepts_connections
 from barnabas.api.producer.connections import Connections
-from barnabas.api.producer.reach import is_anybody_there
 from barnabas.api.producer.settings import ProducerConfig
 from barnabas.core.clock import Clock
 
@@ -133,9 +133,9 @@ class Metadata:
         """Something failed: all has to be asked for again."""
         self._known.clear()
 
-    def is_anybody_there(self) -> bool:
+    def accepts_connections(self) -> bool:
         """Whether one of the brokers takes connections."""
-        return is_anybody_there({*self._view.servers().split(","), *self._addresses} - {""}, self._connect_timeout_s)
+        return accepts_connections({*self._view.servers().split(","), *self._addresses} - {""}, self._connect_timeout_s)
 
     def _ask(self, topic: str) -> TopicPartitions:
         told, ends_ms = self._answer(topic), self._clock.monotonic_ms() + self._timeout_ms
@@ -162,7 +162,7 @@ class Metadata:
                 return told
             except KafkaException as error:
                 is_over = self._connections.have_moved or self._clock.monotonic_ms() >= ends_ms
-                if is_over or not self.is_anybody_there():
+                if is_over or not self.accepts_connections():
                     text = error.args[0].str()
                     raise MetadataError(f"no broker says which partitions {topic} has: {text}") from None
                 step_s *= 2

@@ -23,8 +23,8 @@ from barnabas.broker.log.directories.directory import LogDirectory
 from barnabas.broker.log.disk.files import LocalFileSystem
 from barnabas.broker.registry.embedded import EmbeddedRegistry
 from barnabas.cli.migration.adoption import AdoptionPlan, plan_adoption
+from barnabas.cli.migration.compatibility import check_fit, choose_target, fit, noted_target, target_nodes
 from barnabas.cli.migration.directories import REGISTRY_FILE, DirectoryFacts, look_for_transactions, survey
-from barnabas.cli.migration.fitting import check_fit, choose_target, fit, noted_target, target_nodes
 from barnabas.cli.migration.kafka_versions import target_of
 from barnabas.cli.migration.read_back import HeldTree, find_missing, summarize
 from barnabas.cli.migration.release import ReleasePlan, plan_release

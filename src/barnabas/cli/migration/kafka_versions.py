@@ -24,8 +24,8 @@ from dataclasses import dataclass
 
 from barnabas.cli.migration.directories import DirectoryFacts
 from barnabas.cli.migration.findings import Finding, Kind, ranges
-from barnabas.cli.migration.needs import Need, reader_of_batch
 from barnabas.cli.migration.tree_copy import Nodes, children
+from barnabas.cli.migration.version_requirements import Requirement, reader_of_batch
 from barnabas.core.config.settings import TOPIC_SETTINGS
 from barnabas.core.config.versions import MESSAGE_FORMAT_VERSION, NEWEST, OLDEST, KafkaVersion, kafka_version
 from barnabas.core.errors import ConfigError
@@ -67,7 +67,7 @@ class Target:
 NEWEST_KAFKA = Target(NEWEST, "no other was named")
 
 
-def find_target(directories: Sequence[DirectoryFacts], tree: Nodes | None, needs: Iterable[Need]) -> Target:
+def find_target(directories: Sequence[DirectoryFacts], tree: Nodes | None, needs: Iterable[Requirement]) -> Target:
     """The oldest Kafka that can have written some directories.
 
     Args:
@@ -82,7 +82,7 @@ def find_target(directories: Sequence[DirectoryFacts], tree: Nodes | None, needs
     return found
 
 
-def _signs(directories: Sequence[DirectoryFacts], tree: Nodes | None, needs: Iterable[Need]) -> Iterator[Target]:
+def _signs(directories: Sequence[DirectoryFacts], tree: Nodes | None, needs: Iterable[Requirement]) -> Iterator[Target]:
     for directory in directories:
         if directory.identity is not None and directory.identity.cluster_id is not None:
             yield Target(CLUSTER_ID_IN_FILES, f"{directory.path}/meta.properties names the cluster")
@@ -156,20 +156,20 @@ def check_told(told: KafkaVersion, found: Target) -> list[Finding]:
 # --- out
 
 
-def check_needs(needs: Iterable[Need], target: KafkaVersion) -> list[Finding]:
+def check_requirements(needs: Iterable[Requirement], target: KafkaVersion) -> list[Finding]:
     """Why a Kafka can't be given some logs; nothing where it can.
 
     Args:
         needs: What it can't read.
         target: The Kafka.
     """
-    by_topic: dict[tuple[str, KafkaVersion], list[Need]] = {}
+    by_topic: dict[tuple[str, KafkaVersion], list[Requirement]] = {}
     for need in needs:
         by_topic.setdefault((need.topic_partition.topic, need.version), []).append(need)
     return [_unreadable(found, target) for _, found in sorted(by_topic.items())]
 
 
-def _unreadable(found: list[Need], target: KafkaVersion) -> Finding:
+def _unreadable(found: list[Requirement], target: KafkaVersion) -> Finding:
     first = min(found, key=lambda need: need.topic_partition)
     text = f"offset {first.offset} is {first.what}, which Kafka {target.short_name} can't read"
     groups = sorted({group for need in found for group in need.groups})

@@ -60,11 +60,11 @@ from barnabas.wire.records.formats import (
     iterate_any_records,
     read_any_header,
 )
+from barnabas.wire.records.gil import copied
 from barnabas.wire.records.message_walk import walk_usual_messages
 from barnabas.wire.records.record import MAX_UNCOMPRESSED_BYTES, Record
 from barnabas.wire.records.record_rules import RecordRefusal, Walked, WalkRules
 from barnabas.wire.records.transcode import number_messages
-from barnabas.wire.records.turns import copied
 from barnabas.wire.records.walk import walk_batch
 
 

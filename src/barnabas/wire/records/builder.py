@@ -21,7 +21,7 @@ from barnabas.wire.records.batch import (
     set_crc,
 )
 from barnabas.wire.records.crc import crc32c
-from barnabas.wire.records.turns import extend
+from barnabas.wire.records.gil import extend
 
 Header = tuple[str, bytes | None]
 

@@ -12,9 +12,9 @@ from zlib import crc32
 from barnabas.core.types import NO_TIMESTAMP
 from barnabas.wire.records.batch import INT32, LOG_APPEND_TIME_BIT, Buffer, Codec
 from barnabas.wire.records.errors import CorruptRecordsError, TooLargeUnpackedError
+from barnabas.wire.records.gil import PIECE_BYTES, extend
 from barnabas.wire.records.record import MAX_UNCOMPRESSED_BYTES
 from barnabas.wire.records.transcode import MessageRun
-from barnabas.wire.records.turns import PIECE_BYTES, extend
 
 _HEAD = Struct(">qiI")
 _BODY_HEAD = (Struct(">bb"), Struct(">bbq"))

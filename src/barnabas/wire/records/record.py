@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from barnabas.wire.records.batch import HEADER_BYTES, MAGIC, BatchHeader, Buffer, Codec, read_header
 from barnabas.wire.records.errors import CorruptRecordsError
-from barnabas.wire.records.turns import copied
+from barnabas.wire.records.gil import copied
 
 # differs from Kafka (unpacked-size): a batch may grow this large when it is unpacked, Kafka's brokers unpack without a
 # limit.

@@ -28,8 +28,8 @@ from barnabas.wire.records.batch import (
 )
 from barnabas.wire.records.builder import encode_varint
 from barnabas.wire.records.errors import TooLargeUnpackedError
+from barnabas.wire.records.gil import PIECE_BYTES, extend, yield_gil
 from barnabas.wire.records.record import LONGEST_INT32, LONGEST_INT64, read_varint
-from barnabas.wire.records.turns import PIECE_BYTES, extend, offer_turn
 
 if TYPE_CHECKING:
     # The compiler's integer of 64 bits, which takes no memory; uncompiled nobody looks at the types of locals.
@@ -176,7 +176,7 @@ def scan_messages(data: bytes, magic: int) -> MessageScan | None:
         index += 1
         position = end
         if not index & _TURN_MASK:
-            offer_turn()
+            yield_gil()
     if not index:
         return None
     return MessageScan(
@@ -210,7 +210,7 @@ def number_messages(data: memoryview, first_offset: int) -> None:
         offset += 1
         position += LOG_OVERHEAD + size
         if not offset & _TURN_MASK:
-            offer_turn()
+            yield_gil()
 
 
 def newest_starts(data: Buffer, base_offset: int, count: int) -> list[tuple[int, int]]:
@@ -234,7 +234,7 @@ def newest_starts(data: Buffer, base_offset: int, count: int) -> list[tuple[int,
         if len(starts) >= _TURN_MESSAGES + count:
             # All of them at once would take long to be forgotten again, in one call.
             del starts[:-count]
-            offer_turn()
+            yield_gil()
     return starts[-count:]
 
 
@@ -304,7 +304,7 @@ def records_of_messages(data: bytes, magic: int) -> RecordRun:
         if len(parts) > _MOST_PARTS:
             extend(built, b"".join(parts))
             parts.clear()
-            offer_turn()
+            yield_gil()
         index += 1
         position = end
     extend(built, b"".join(parts))
@@ -488,7 +488,7 @@ def messages_of_records(
             if len(parts) > _MOST_PARTS:
                 extend(built, b"".join(parts))
                 parts.clear()
-                offer_turn()
+                yield_gil()
             built_bytes += LOG_OVERHEAD + size
             if built_bytes > max_bytes:
                 raise TooLargeUnpackedError(f"a message set of more than {max_bytes} bytes")

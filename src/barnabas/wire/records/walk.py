@@ -20,6 +20,7 @@ from barnabas.core.error_code import ErrorCode
 from barnabas.core.types import NO_TIMESTAMP
 from barnabas.wire.records.batch import MAGIC, MAGIC_POSITION, BatchHeader, Buffer, Codec, read_header
 from barnabas.wire.records.errors import CorruptMessageError, CorruptRecordsError
+from barnabas.wire.records.gil import WALK_RECORDS, yield_gil
 from barnabas.wire.records.message_walk import walk_message
 from barnabas.wire.records.record import (
     LONGEST_INT32,
@@ -40,7 +41,6 @@ from barnabas.wire.records.record_rules import (
     refuse_compressed,
     refuse_timestamp,
 )
-from barnabas.wire.records.turns import WALK_RECORDS, offer_turn
 
 if TYPE_CHECKING:
     # The compiler's integer of 64 bits, which takes no memory; uncompiled nobody looks at the types of locals.
@@ -239,7 +239,7 @@ def scan_payload(payload: bytes, record_count: int) -> Scan:
                     position = _skip_headers(payload, position, end)
                 if position != end:
                     raise CorruptRecordsError(f"record {index} is {position - end} bytes longer than it says")
-            offer_turn()
+            yield_gil()
     except IndexError:
         raise CorruptRecordsError("the records end within a number") from None
     if position != total:

@@ -19,7 +19,7 @@ from barnabas.wire.protocol.messages.stop_replica import (
     StopReplicaRequest,
     StopReplicaTopicState,
 )
-from barnabas.wire.records import usual
+from barnabas.wire.records import precheck
 from barnabas.wire.records.batch import Codec, read_header
 from barnabas.wire.records.builder import BatchBuilder
 from barnabas.wire.records.message_set import MessageSetBuilder
@@ -255,14 +255,14 @@ class TestMeanwhile:
     @replaces("barnabas.broker.log.appends.prepare")
     def test_preparing_raises(self, path, monkeypatch, caplog):
         waiting = [begin(path, batch(LONG_COUNT)), begin(path, batch())]
-        whole = usual.is_usual_batch
+        whole = precheck.needs_no_walk
 
         def broken(records, *args):
             if len(records) > AT_ONCE_BYTES:
                 raise RuntimeError("a bug")
             return whole(records, *args)
 
-        monkeypatch.setattr(usual, "is_usual_batch", broken)
+        monkeypatch.setattr(precheck, "needs_no_walk", broken)
         path.preparing.run_all()
 
         assert [said(each) for each in waiting] == [(ErrorCode.UNKNOWN_SERVER_ERROR, -1), (0, 0)]

@@ -10,14 +10,14 @@ from barnabas.cli.migration.kafka_versions import (
     NEWEST_KAFKA,
     Target,
     check_log_starts,
-    check_needs,
+    check_requirements,
     check_settings,
     check_told,
     find_target,
     target_of,
 )
-from barnabas.cli.migration.needs import Need
 from barnabas.cli.migration.tree_copy import Nodes
+from barnabas.cli.migration.version_requirements import Requirement
 from barnabas.core.config.versions import kafka_version
 from barnabas.core.errors import ConfigError
 from barnabas.core.types import TopicPartition
@@ -36,7 +36,7 @@ def old_directory(**changes: object) -> DirectoryFacts:
     return facts
 
 
-def found(facts: DirectoryFacts, nodes: Nodes | None = None, *needs: Need) -> str:
+def found(facts: DirectoryFacts, nodes: Nodes | None = None, *needs: Requirement) -> str:
     return find_target([facts], nodes, needs).version.name
 
 
@@ -53,7 +53,7 @@ def test_signs_of_the_files() -> None:
 
 
 def test_signs_of_groups_and_of_the_tree() -> None:
-    need = Need(kafka_version("2.3-IV0"), TopicPartition("__consumer_offsets", 0), 5, "the metadata of group g")
+    need = Requirement(kafka_version("2.3-IV0"), TopicPartition("__consumer_offsets", 0), 5, "the metadata of group g")
     target = find_target([old_directory()], None, [need])
     assert target == Target(need.version, "__consumer_offsets-0 holds the metadata of group g, as that writes it")
     assert found(directory(cluster_id=None), tree({}).nodes) == "0.10.1-IV0"
@@ -94,23 +94,23 @@ def test_what_cannot_be_read_names_topic_partition_offset_and_groups() -> None:
     offsets = [TopicPartition("__consumer_offsets", number) for number in range(3)]
     format_2, group_3 = kafka_version("0.11.0-IV0"), kafka_version("2.3-IV0")
     needs = [
-        Need(format_2, TopicPartition("views", 2), 7, "a batch of format 2"),
-        Need(format_2, TopicPartition("views", 0), 500, "a batch of format 2"),
-        Need(format_2, TopicPartition("views", 1), 9, "a batch of format 2"),
+        Requirement(format_2, TopicPartition("views", 2), 7, "a batch of format 2"),
+        Requirement(format_2, TopicPartition("views", 0), 500, "a batch of format 2"),
+        Requirement(format_2, TopicPartition("views", 1), 9, "a batch of format 2"),
         *(
-            Need(group_3, each, 3, f"the metadata of group g{each.partition}", [f"g{each.partition}"])
+            Requirement(group_3, each, 3, f"the metadata of group g{each.partition}", [f"g{each.partition}"])
             for each in offsets
         ),
     ]
-    assert texts(check_needs(needs, OLD), Kind.BLOCKED) == [
+    assert texts(check_requirements(needs, OLD), Kind.BLOCKED) == [
         "__consumer_offsets-0: offset 3 is the metadata of group g0, which Kafka 0.10.2 can't read; so are those of "
         "g0, g1, g2; the same in partitions 0-2: give it to 2.3 or later (--kafka-version)",
         "views-0: offset 500 is a batch of format 2, which Kafka 0.10.2 can't read; the same in partitions 0-2: "
         "give it to 0.11.0 or later (--kafka-version)",
     ]
-    many = Need(group_3, offsets[0], 3, "the metadata of group g0", [f"g{number}" for number in range(8)])
-    assert "g0, g1, g2, g3, g4 and 3 more" in check_needs([many], OLD)[0].text
-    assert check_needs([], OLD) == []
+    many = Requirement(group_3, offsets[0], 3, "the metadata of group g0", [f"g{number}" for number in range(8)])
+    assert "g0, g1, g2, g3, g4 and 3 more" in check_requirements([many], OLD)[0].text
+    assert check_requirements([], OLD) == []
 
 
 def test_settings_that_stop_a_kafka_are_told_from_those_that_it_does_not_know() -> None:

@@ -90,11 +90,11 @@ def prepare(
 
 def _is_usual(records: memoryview, rules: AppendRules, now_ms: Callable[[], int], is_at_once: bool) -> bool:
     """Whether a look into a batch has found that it stays as it is; its header and CRC were not looked at."""
-    from barnabas.wire.records.usual import is_usual_batch
+    from barnabas.wire.records.precheck import needs_no_walk
 
     if is_at_once and len(records) > AT_ONCE_BYTES:
         return False
-    return rules.magic == MAGIC and not rules.codec and is_usual_batch(records, rules.walk, now_ms())
+    return rules.magic == MAGIC and not rules.codec and needs_no_walk(records, rules.walk, now_ms())
 
 
 def _prepare_as_it_is(

@@ -7,7 +7,7 @@ import zlib
 
 from barnabas.wire.records.batch import Buffer
 from barnabas.wire.records.errors import CorruptRecordsError, TooLargeUnpackedError
-from barnabas.wire.records.turns import joined
+from barnabas.wire.records.gil import joined
 
 _GZIP_WINDOW = 16 + zlib.MAX_WBITS
 _MEMBER_MAGIC = b"\x1f\x8b"

@@ -16,7 +16,7 @@ from lz4 import block, frame  # type: ignore[import-untyped]  # the package has 
 
 from barnabas.wire.records.batch import Buffer
 from barnabas.wire.records.errors import CorruptRecordsError, TooLargeUnpackedError
-from barnabas.wire.records.turns import joined
+from barnabas.wire.records.gil import joined
 
 _HEADER = bytes.fromhex("04224d18604082")
 _END = bytes(4)

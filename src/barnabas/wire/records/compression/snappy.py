@@ -16,7 +16,7 @@ import cramjam
 
 from barnabas.wire.records.batch import Buffer
 from barnabas.wire.records.errors import CorruptRecordsError, TooLargeUnpackedError
-from barnabas.wire.records.turns import copied
+from barnabas.wire.records.gil import copied
 
 _XERIAL_MAGIC = b"\x82SNAPPY\x00"
 _XERIAL_HEADER = _XERIAL_MAGIC + b"\x00\x00\x00\x01\x00\x00\x00\x01"

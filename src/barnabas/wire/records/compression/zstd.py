@@ -9,7 +9,7 @@ import cramjam
 
 from barnabas.wire.records.batch import Buffer
 from barnabas.wire.records.errors import CorruptRecordsError
-from barnabas.wire.records.turns import PIECE_BYTES, copied
+from barnabas.wire.records.gil import PIECE_BYTES, copied
 
 _LEVEL = 3  # Kafka's
 

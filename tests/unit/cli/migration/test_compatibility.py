@@ -9,9 +9,9 @@ import pytest
 from barnabas.broker.log.directories.directory import LogDirectory
 from barnabas.broker.log.disk.files import LocalFileSystem
 from barnabas.cli.migration import apply
+from barnabas.cli.migration.compatibility import check_fit, fit, noted_target
 from barnabas.cli.migration.directories import survey
 from barnabas.cli.migration.findings import Kind
-from barnabas.cli.migration.fitting import check_fit, fit, noted_target
 from barnabas.cli.migration.kafka_versions import Target
 from barnabas.core.config.versions import kafka_version
 from barnabas.core.errors import ConfigError

@@ -22,13 +22,13 @@ from barnabas.cli.migration.kafka_versions import (
     LOG_START_OFFSETS,
     Target,
     check_log_starts,
-    check_needs,
+    check_requirements,
     check_settings,
     check_told,
     find_target,
 )
-from barnabas.cli.migration.needs import Need, find_needs, newest_need
 from barnabas.cli.migration.tree_copy import Nodes, TreeCopy
+from barnabas.cli.migration.version_requirements import Requirement, find_requirements, newest_requirement
 from barnabas.core.clock import Clock
 from barnabas.core.config.versions import OLDEST, KafkaVersion, kafka_version
 from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC
@@ -52,7 +52,7 @@ def choose_target(
         ConfigError: There is no such version.
         StorageError: A file can't be read.
     """
-    needs = _needs_of_groups(directories)
+    needs = _requirements_of_groups(directories)
     found = find_target(directories, tree.nodes if tree else None, needs)
     plan.target = found if told is None else Target(kafka_version(told), "--kafka-version")
     plan.findings += check_told(plan.target.version, found)
@@ -79,7 +79,7 @@ def check_fit(directories: Sequence[DirectoryFacts], nodes: Nodes, target: Kafka
     for directory in directories:
         log_starts |= LogDirectory(LocalFileSystem(), directory.path).log_start_offsets.read()
     return [
-        *check_needs(_needs(directories, target), target),
+        *check_requirements(_requirements(directories, target), target),
         *check_settings(nodes, target),
         *check_log_starts(log_starts, target),
     ]
@@ -109,22 +109,22 @@ def fit(directories: Iterable[Path], target: KafkaVersion, cluster_id: str, cloc
             files.sync(path)
 
 
-def _needs_of_groups(directories: Iterable[DirectoryFacts]) -> list[Need]:
+def _requirements_of_groups(directories: Iterable[DirectoryFacts]) -> list[Requirement]:
     """The needs of `__consumer_offsets`, until one is found that no other can be above."""
-    found: list[Need] = []
+    found: list[Requirement] = []
     for directory in directories:
         for topic_partition, log in directory.logs.items():
             if topic_partition.topic == GROUP_OFFSETS_TOPIC:
-                found += find_needs(topic_partition, log.path, OLDEST).values()
-                if any(need.version >= newest_need(GROUP_OFFSETS_TOPIC) for need in found):
+                found += find_requirements(topic_partition, log.path, OLDEST).values()
+                if any(need.version >= newest_requirement(GROUP_OFFSETS_TOPIC) for need in found):
                     return found
     return found
 
 
-def _needs(directories: Iterable[DirectoryFacts], above: KafkaVersion) -> list[Need]:
+def _requirements(directories: Iterable[DirectoryFacts], above: KafkaVersion) -> list[Requirement]:
     return [
         need
         for directory in directories
         for topic_partition, log in sorted(directory.logs.items())
-        for need in find_needs(topic_partition, log.path, above).values()
+        for need in find_requirements(topic_partition, log.path, above).values()
     ]

@@ -6,7 +6,7 @@ import pytest
 
 from barnabas.broker.groups.group import CommittedOffset, Group, GroupSettings
 from barnabas.broker.groups.storage import group_batch, offsets_batch, tombstone_batches
-from barnabas.cli.migration.needs import Needs, find_needs
+from barnabas.cli.migration.version_requirements import Requirements, find_requirements
 from barnabas.core.config.versions import OLDEST, KafkaVersion, kafka_version
 from barnabas.core.internal_topics import GROUP_OFFSETS_TOPIC
 from barnabas.core.types import TopicPartition
@@ -49,10 +49,10 @@ def needs(
     log: Path, *parts: bytes, above: KafkaVersion = OLDEST, topic_partition: TopicPartition = T0
 ) -> dict[str, tuple[int, str]]:
     (log / f"{0:020}.log").write_bytes(b"".join(parts))
-    return shown(find_needs(topic_partition, log, above))
+    return shown(find_requirements(topic_partition, log, above))
 
 
-def shown(found: Needs) -> dict[str, tuple[int, str]]:
+def shown(found: Requirements) -> dict[str, tuple[int, str]]:
     return {need.version.name: (need.offset, need.what) for need in found.values()}
 
 
@@ -108,7 +108,7 @@ def test_values_that_are_replaced_or_removed_count_and_name_their_groups(log: Pa
         set_base_offset(data, 0, offset)
         parts[offset] = bytes(data)
     (log / f"{0:020}.log").write_bytes(b"".join(parts))
-    (need,) = find_needs(OFFSETS, log, kafka_version("2.2")).values()
+    (need,) = find_requirements(OFFSETS, log, kafka_version("2.2")).values()
     assert (need.offset, need.what, need.groups) == (0, "the metadata of group a", ["a", "b"])
 
 

@@ -23,7 +23,7 @@ from barnabas.wire.records.walk import scan_payload
 _LEAST_INT64 = -(2**63)
 
 
-def is_usual_batch(batch: Buffer, rules: WalkRules, now_ms: int) -> bool:
+def needs_no_walk(batch: Buffer, rules: WalkRules, now_ms: int) -> bool:
     """Whether this is one batch of magic 2 without codec whose records break no rule and are as its header says.
 
     Its CRC and what else its header says have not been looked at: the short way does that.

@@ -7,7 +7,7 @@ import socket
 from collections.abc import Iterable
 
 
-def is_anybody_there(addresses: Iterable[str], timeout_s: float) -> bool:
+def accepts_connections(addresses: Iterable[str], timeout_s: float) -> bool:
     """Whether one of `host:port` takes a connection within the time."""
     for address in addresses:
         host, _, port = address.rpartition(":")

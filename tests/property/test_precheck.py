@@ -13,8 +13,8 @@ from barnabas.wire.records.batch import (
     set_crc,
     set_leader_epoch,
 )
+from barnabas.wire.records.precheck import needs_no_walk
 from barnabas.wire.records.record_rules import WalkRules
-from barnabas.wire.records.usual import is_usual_batch
 from tests.property.malformed_batches import kinds
 from tests.property.test_records_formats import Fields, build, fields
 
@@ -27,8 +27,8 @@ rule_sets = st.builds(
 
 @given(fields)
 def test_what_a_producer_makes_is_usual(records: list[Fields]) -> None:
-    assert is_usual_batch(build(MAGIC, Codec.NONE, records), WalkRules(), NOW_MS)
-    assert not is_usual_batch(build(MAGIC, Codec.GZIP, records), WalkRules(), NOW_MS)
+    assert needs_no_walk(build(MAGIC, Codec.NONE, records), WalkRules(), NOW_MS)
+    assert not needs_no_walk(build(MAGIC, Codec.GZIP, records), WalkRules(), NOW_MS)
 
 
 @given(
@@ -44,7 +44,7 @@ def test_a_usual_batch_is_numbered_and_otherwise_kept(data: bytes, rules: WalkRu
     changed = bytearray(data)
     for position in noise.draw(st.lists(st.integers(0, max(len(data) - 1, 0)), max_size=3)):
         changed[position : position + 1] = bytes([noise.draw(st.integers(0, 255))])
-    if not is_usual_batch(changed, rules, NOW_MS):
+    if not needs_no_walk(changed, rules, NOW_MS):
         return
     header = read_header(changed)
     set_crc(changed, 0, len(changed))

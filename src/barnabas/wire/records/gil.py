@@ -17,7 +17,7 @@ PIECE_BYTES = 1 << 20
 """What is larger is copied in pieces of this size."""
 
 
-def offer_turn() -> None:
+def yield_gil() -> None:
     """Let another thread run if one waits: the interpreter looks whenever a Python function begins."""
 
 

@@ -5,17 +5,17 @@ from collections.abc import Sequence
 import pytest
 
 from barnabas.api.offset_migration.evidence import Commits, PartitionEvidence
-from barnabas.api.offset_migration.standing import Phase, Side, Standing, Step, standing
+from barnabas.api.offset_migration.migration_state import MigrationState, Phase, Side, Step, migration_state
 from barnabas.core.types import TopicPartition
 
 Z, B, K, SILENT, MIXED = Commits.ZOOKEEPER, Commits.BOTH, Commits.KAFKA, Commits.SILENT, Commits.MIXED
 
 
-def judged(commits: Sequence[Commits], to: Side = Side.KAFKA, *, allows_silence: bool = False) -> Standing:
+def judged(commits: Sequence[Commits], to: Side = Side.KAFKA, *, allows_silence: bool = False) -> MigrationState:
     """Consumers a, b, ... with a partition each, that commit so; both sides hold the same."""
     names = "abcdef"[: len(commits)]
     partitions = [part(index, each, name) for index, (each, name) in enumerate(zip(commits, names, strict=True))]
-    return standing(dict.fromkeys(names, 1), partitions, to, allows_silence=allows_silence)
+    return migration_state(dict.fromkeys(names, 1), partitions, to, allows_silence=allows_silence)
 
 
 def part(
@@ -81,7 +81,7 @@ def test_who_was_not_seen_to_commit_is_a_doubt_that_a_person_can_take_away() -> 
 
 
 def test_who_owns_nothing_is_a_doubt() -> None:
-    found = standing({"a": 1, "spare": 2}, [part(0, B)], Side.KAFKA)
+    found = migration_state({"a": 1, "spare": 2}, [part(0, B)], Side.KAFKA)
     assert [doubt.split()[0] for doubt in found.doubts] == ["spare"]
     assert [(each.name, each.partition_count) for each in found.consumers] == [("a", 1), ("spare", 0)]
 
@@ -114,26 +114,28 @@ def test_who_owns_nothing_is_a_doubt() -> None:
 def test_a_side_that_lacks_something_is_not_relied_on(
     offsets: dict[str, int | None], commits: Commits, to: Side, expected: str
 ) -> None:
-    found = standing({"a": 1}, [part(0, commits), part(1, commits, "a", offsets["zookeeper"], offsets["kafka"])], to)
+    found = migration_state(
+        {"a": 1}, [part(0, commits), part(1, commits, "a", offsets["zookeeper"], offsets["kafka"])], to
+    )
     assert not found.is_safe
     (reason,) = found.reasons
     assert reason.startswith(f"t-1: {expected}")
 
 
 def test_the_side_that_is_left_may_stay_behind() -> None:
-    assert standing({"a": 1}, [part(0, K, zookeeper=3)], Side.KAFKA).is_safe
-    assert standing({"a": 1}, [part(0, Z, kafka=3)], Side.ZOOKEEPER).is_safe
+    assert migration_state({"a": 1}, [part(0, K, zookeeper=3)], Side.KAFKA).is_safe
+    assert migration_state({"a": 1}, [part(0, Z, kafka=3)], Side.ZOOKEEPER).is_safe
 
 
 def test_what_nobody_owns_counts_where_it_moves_and_is_in_doubt_where_it_does_not() -> None:
-    assert standing({"a": 1}, [part(0, B), part(1, Z, owner=None)], Side.KAFKA).phase is Phase.ZOOKEEPER_AND_BOTH
-    assert standing({"a": 1}, [part(0, B), part(1, Z, owner=None)], Side.KAFKA).reasons == (
+    assert migration_state({"a": 1}, [part(0, B), part(1, Z, owner=None)], Side.KAFKA).phase is Phase.ZOOKEEPER_AND_BOTH
+    assert migration_state({"a": 1}, [part(0, B), part(1, Z, owner=None)], Side.KAFKA).reasons == (
         "somebody still commits to ZooKeeper alone",
     )
-    left = standing({"a": 1}, [part(0, K), part(1, SILENT, owner=None, zookeeper=3)], Side.KAFKA)
+    left = migration_state({"a": 1}, [part(0, K), part(1, SILENT, owner=None, zookeeper=3)], Side.KAFKA)
     assert len(left.doubts) == 1
 
 
 def test_newer_consumers_in_the_group_are_a_reason() -> None:
-    found = standing({"a": 1}, [part(0, Z)], Side.KAFKA, new_members=["new-1"])
+    found = migration_state({"a": 1}, [part(0, Z)], Side.KAFKA, new_members=["new-1"])
     assert "new-1" in found.reasons[0]

@@ -5,9 +5,9 @@ import pytest
 from barnabas.wire.records.batch import Codec, read_header
 from barnabas.wire.records.builder import BatchBuilder
 from barnabas.wire.records.formats import batches_of_any_magic, is_any_crc_valid, iterate_any_records
+from barnabas.wire.records.gil import PIECE_BYTES, WALK_RECORDS, copied
 from barnabas.wire.records.message_set import MessageSetBuilder
 from barnabas.wire.records.record import read_payload
-from barnabas.wire.records.turns import PIECE_BYTES, WALK_RECORDS, copied
 from barnabas.wire.records.walk import scan_payload
 
 

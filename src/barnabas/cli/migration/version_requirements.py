@@ -58,7 +58,7 @@ class Batch(NamedTuple):
 
 
 @dataclass(slots=True)
-class Need:
+class Requirement:
     """What needs a version.
 
     Attributes:
@@ -74,7 +74,7 @@ class Need:
     groups: list[str] = field(default_factory=list)
 
 
-Needs = dict[KafkaVersion, Need]
+Requirements = dict[KafkaVersion, Requirement]
 """The first thing that needs a version, for each."""
 
 
@@ -98,7 +98,7 @@ def reader_of_value(is_group: bool, value_version: int) -> KafkaVersion:
 
 
 @lru_cache
-def newest_need(topic: str) -> KafkaVersion:
+def newest_requirement(topic: str) -> KafkaVersion:
     """The version from which on everything in a topic's logs can be read."""
     return oldest_version(
         lambda version: (
@@ -107,7 +107,7 @@ def newest_need(topic: str) -> KafkaVersion:
     )
 
 
-def find_needs(topic_partition: TopicPartition, log: Path, above: KafkaVersion) -> Needs:
+def find_requirements(topic_partition: TopicPartition, log: Path, above: KafkaVersion) -> Requirements:
     """What in a log a version can't read.
 
     Args:
@@ -118,8 +118,8 @@ def find_needs(topic_partition: TopicPartition, log: Path, above: KafkaVersion) 
     Raises:
         StorageError: A file can't be read.
     """
-    needs: Needs = {}
-    if above >= newest_need(topic_partition.topic):
+    needs: Requirements = {}
+    if above >= newest_requirement(topic_partition.topic):
         return needs
     listing = list_log(log)
     for base_offset in listing.segments:
@@ -147,14 +147,16 @@ def batch_heads(data: mmap.mmap | bytes) -> Iterator[Batch]:
         position = end
 
 
-def _look_at_segment(needs: Needs, topic_partition: TopicPartition, data: mmap.mmap, above: KafkaVersion) -> None:
+def _look_at_segment(
+    needs: Requirements, topic_partition: TopicPartition, data: mmap.mmap, above: KafkaVersion
+) -> None:
     has_values = topic_partition.topic == GROUP_OFFSETS_TOPIC
     for batch in batch_heads(data):
         version = reader_of_batch(batch.magic, batch.codec)
         if version > above and version not in needs:
             kind = f"a {'batch' if batch.magic == MAGIC else 'message'} of format {batch.magic}"
             what = "a batch compressed with zstd" if version >= reader_of_batch(MAGIC, Codec.ZSTD) else kind
-            needs[version] = Need(version, topic_partition, batch.offset, what)
+            needs[version] = Requirement(version, topic_partition, batch.offset, what)
         if has_values:
             try:
                 for record in iterate_any_records(data[batch.position : batch.position + batch.size]):
@@ -164,7 +166,7 @@ def _look_at_segment(needs: Needs, topic_partition: TopicPartition, data: mmap.m
                 return
 
 
-def _look_at_value(needs: Needs, topic_partition: TopicPartition, record: Record, above: KafkaVersion) -> None:
+def _look_at_value(needs: Requirements, topic_partition: TopicPartition, record: Record, above: KafkaVersion) -> None:
     if record.value is None or len(record.value) < _VALUE_VERSION.size:
         return
     try:
@@ -179,7 +181,7 @@ def _look_at_value(needs: Needs, topic_partition: TopicPartition, record: Record
     need = needs.get(version)
     if need is None:
         what = f"{'the metadata' if is_group else 'an offset'} of group {key.group_id}"
-        need = needs[version] = Need(version, topic_partition, record.offset, what)
+        need = needs[version] = Requirement(version, topic_partition, record.offset, what)
     if key.group_id not in need.groups:
         need.groups.append(key.group_id)
 

@@ -68,7 +68,7 @@ STEP_TEXTS = {
 
 
 @dataclass(slots=True, frozen=True)
-class ConsumerStanding:
+class ConsumerState:
     """One registered consumer.
 
     Attributes:
@@ -84,7 +84,7 @@ class ConsumerStanding:
 
 
 @dataclass(slots=True, frozen=True)
-class Standing:
+class MigrationState:
     """All that is to be said of a group.
 
     Attributes:
@@ -95,7 +95,7 @@ class Standing:
     to: Side
     phase: Phase
     step: Step
-    consumers: tuple[ConsumerStanding, ...]
+    consumers: tuple[ConsumerState, ...]
     partitions: tuple[PartitionEvidence, ...]
     reasons: tuple[str, ...]
     doubts: tuple[str, ...]
@@ -145,14 +145,14 @@ _OTHERS: Mapping[tuple[Side, Phase], Commits] = {
 }
 
 
-def standing(
+def migration_state(
     registered: Mapping[str, int | None],
     partitions: Sequence[PartitionEvidence],
     to: Side,
     *,
     new_members: Sequence[str] = (),
     allows_silence: bool = False,
-) -> Standing:
+) -> MigrationState:
     """Judge what was seen.
 
     Args:
@@ -163,7 +163,7 @@ def standing(
         allows_silence: Who committed nothing, and what nobody reads, is no doubt: somebody knows better.
     """
     consumers = tuple(
-        ConsumerStanding(
+        ConsumerState(
             name,
             registered_ms,
             sum(each.owner == name for each in partitions),
@@ -181,14 +181,14 @@ def standing(
         f"{member} is a newer consumer in a group of this name: Kafka refuses others' commits" for member in new_members
     ]
     doubts = [] if allows_silence else _doubts(step, consumers, partitions)
-    return Standing(to, phase, step, consumers, tuple(partitions), tuple(reasons), tuple(doubts))
+    return MigrationState(to, phase, step, consumers, tuple(partitions), tuple(reasons), tuple(doubts))
 
 
 def _reasons(
     phase: Phase,
     step: Step,
     to: Side,
-    consumers: Sequence[ConsumerStanding],
+    consumers: Sequence[ConsumerState],
     partitions: Sequence[PartitionEvidence],
 ) -> list[str]:
     match step:
@@ -216,7 +216,7 @@ def _reasons(
             return [phase.value]
 
 
-def _doubts(step: Step, consumers: Sequence[ConsumerStanding], partitions: Sequence[PartitionEvidence]) -> list[str]:
+def _doubts(step: Step, consumers: Sequence[ConsumerState], partitions: Sequence[PartitionEvidence]) -> list[str]:
     """What stands against leaving a side; before the other one joins nothing depends on it."""
     if step not in (Step.KAFKA_ALONE, Step.ZOOKEEPER_ALONE, Step.DONE):
         return []
