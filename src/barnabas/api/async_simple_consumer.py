@@ -72,7 +72,7 @@ DEFAULT_MAX_MESSAGE_SIZE: Final = 64 * 1024 * 1024
 
 
 class FetchRequest(NamedTuple):
-    """What to fetch of one partition.
+    """A request to fetch from one partition.
 
     Attributes:
         topic, partition: Of which.

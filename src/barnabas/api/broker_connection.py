@@ -47,7 +47,7 @@ _OF_THE_CONNECTION: Final = frozenset({ErrorCode.NETWORK_EXCEPTION, ErrorCode.RE
 
 
 def versions_of(broker_version: str) -> Versions | None:
-    """What brokers of a version know; None: they can be asked.
+    """Return the API versions that brokers of a version know; None: they can be asked.
 
     Args:
         broker_version: Such as `0.8.2` or `0.8.2.2`.

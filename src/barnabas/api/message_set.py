@@ -125,7 +125,7 @@ class MessageSet:
 
     @property
     def valid_bytes(self) -> int:
-        """How many of the bytes are whole messages or batches; only their sizes are looked at.
+        """Return how many of the bytes are whole messages or batches; only their sizes are looked at.
 
         Raises:
             InvalidMessageError: A size that no message has.
@@ -139,7 +139,7 @@ class MessageSet:
 
     @property
     def wanted_bytes(self) -> int | None:
-        """How large the message or batch is whose end is cut off; None: none is, or it is not known.
+        """Return the size of the message or batch whose end is cut off; None: none is, or it is not known.
 
         Raises:
             InvalidMessageError: A size that no message has.
@@ -152,7 +152,7 @@ class MessageSet:
 
     @property
     def next_offset(self) -> int:
-        """Where to go on reading when all of it is read; `fetch_offset` where nothing whole is in it.
+        """Return where to go on reading when all of it is read; `fetch_offset` where nothing whole is in it.
 
         It may be above the last message's: markers of transactions, and what compaction took, have offsets too.
 

@@ -70,13 +70,13 @@ class Declared(NamedTuple):
 
     @property
     def allowed(self) -> str:
-        """What it may be, in words for a person."""
+        """Describe the values that are allowed, in words for a person."""
         return "a dotted path, or an object" if self.type == _CLASS else allowed(self.setting)
 
 
 @dataclass(slots=True, frozen=True)
 class Settings:
-    """What a program gave, and the defaults of what it did not.
+    """The settings that a program gave, and the defaults of others.
 
     Attributes:
         given: The settings that were given, by their newest name.
@@ -207,7 +207,7 @@ def _parse(declared: Declared, name: str, value: object) -> object:
 
 
 def load(name: str, value: object, known: Mapping[str, object]) -> object:
-    """What a setting of type class names.
+    """Load the class that a setting names.
 
     Args:
         name: Of the setting, for errors.

@@ -198,7 +198,7 @@ class SimpleConsumer:
     def fetch_offsets(
         self, group_id: str, partitions: Iterable[TopicPartition | tuple[str, int]], *, version: int = IN_ZOOKEEPER
     ) -> dict[TopicPartition, OffsetAndMetadata]:
-        """How far a group has read.
+        """Return the offsets that a group has committed.
 
         Args:
             version: As of `commit_offsets`: what is kept in one place is not found in the other.

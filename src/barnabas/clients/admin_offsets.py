@@ -25,7 +25,7 @@ class OffsetAdmin(AdminCalls):
     async def offsets(
         self, partitions: Iterable[TopicPartition], timestamp_ms: int, *, is_read_committed: bool = False
     ) -> dict[TopicPartition, int]:
-        """Where partitions begin (EARLIEST), end (LATEST), or first reach a timestamp (-1: they never do).
+        """Return where partitions begin (EARLIEST), end (LATEST), or first reach a timestamp (-1: they never do).
 
         Args:
             partitions: Which ones.

@@ -104,7 +104,7 @@ class QuotaStateAdmin(AdminCalls):
         await self.retry(attempt)
 
     async def explain(self, user: str | None = None, client_id: str | None = None) -> list[Told]:
-        """What holds a user's clients of one id.
+        """Explain what throttles a user's clients of one id.
 
         Args:
             user, client_id: None: those of this connection, which takes no right.
@@ -122,11 +122,11 @@ class QuotaStateAdmin(AdminCalls):
         return await self._ask(ExplainQuotasRequest(view, None, None, lasting_s))
 
     async def top(self, last_s: int) -> list[Told]:
-        """Who uses how much, on an average of the last seconds; who uses most first."""
+        """List usage, averaged over the last seconds, the largest first."""
         return await self._ask(ExplainQuotasRequest(View.TOP, None, None, last_s))
 
     async def recorded(self, user: str | None, client_id: str | None, last_s: int) -> list[Told]:
-        """What was used in each of the last seconds, and all limits; of everybody where nobody is named."""
+        """Return usage in each of the last seconds, and all limits; of everybody where nobody is named."""
         return await self._ask(ExplainQuotasRequest(View.RECORDED, user, client_id, last_s))
 
     async def _ask(self, request: ExplainQuotasRequest) -> list[Told]:

@@ -57,7 +57,7 @@ class LogDir(NamedTuple):
 
 
 class PartitionError(NamedTuple):
-    """What was said of one partition."""
+    """The error answered for one partition."""
 
     code: ErrorCode
     message: str

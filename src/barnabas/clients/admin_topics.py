@@ -100,7 +100,7 @@ class TopicAdmin(AdminCalls):
             self.pool.forget(name)
 
     async def topics(self, names: Sequence[str] | None = None) -> dict[str, TopicMetadata]:
-        """What the cluster says of topics (None: all), by name in order; those that do not exist have an error code."""
+        """Describe topics (None: all), by name in order; those that do not exist have an error code."""
         metadata = await self.retry(lambda: self.pool.metadata(names))
         return dict(sorted(metadata.topics.items()))
 

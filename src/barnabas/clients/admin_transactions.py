@@ -128,7 +128,7 @@ class TransactionAdmin(OffsetAdmin):
         return found
 
     async def uncoordinated(self, suspects: Iterable[OpenTransaction]) -> list[OpenTransaction]:
-        """Those of open transactions that no coordinator will end.
+        """Return those of open transactions that no coordinator will end.
 
         Raises:
             KafkaError: A partition, or `__transaction_state`, can't be read.

@@ -24,7 +24,7 @@ _NAMES = {mechanism.code: mechanism.name for mechanism in SCRAM_MECHANISMS.value
 
 
 class NewCredential(NamedTuple):
-    """What a user gets for a mechanism; made of the password by `make`."""
+    """The credential of a user for a mechanism; made of the password by `make`."""
 
     mechanism: ScramMechanism
     iterations: int

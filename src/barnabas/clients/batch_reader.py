@@ -67,7 +67,7 @@ async def read_batches(
 async def _fetch(
     admin: AdminCalls, partition: TopicPartition, offset: int, end_offset: int, fetch_bytes: int
 ) -> memoryview | None:
-    """What a partition has from an offset on; None when the offset is gone. Empty: nothing is left below the end."""
+    """Fetch a partition from an offset on; None when the offset is gone. Empty: nothing is left below the end."""
     channel = await admin.pool.leader(partition)
     asked = FetchPartition(partition.partition, fetch_offset=offset, partition_max_bytes=fetch_bytes)
     request = FetchRequest(

@@ -43,7 +43,7 @@ class UnreachableError(KafkaError):
 
 
 class HungUpError(KafkaError):
-    """Who was asked for its versions closed the connection: TLS, another protocol, or a Kafka before 0.10."""
+    """The peer closed the connection when asked for its versions: TLS, another protocol, or a Kafka before 0.10."""
 
 
 class Channel:

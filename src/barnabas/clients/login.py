@@ -36,7 +36,7 @@ class Asks(Protocol):
 
 
 class Login:
-    """Who a connection is logged in as, and until when."""
+    """The principal that a connection is logged in as, and until when."""
 
     __slots__ = ("_again_at_s", "_clock", "_dice", "_lock", "_security", "_where")
 

@@ -72,7 +72,7 @@ class RecordMark(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """How far a source partition is mirrored.
+    """The progress of mirroring one source partition.
 
     Attributes:
         target_topic: Where to; the partition's number is the same.
@@ -124,7 +124,7 @@ class Coverage(Enum):
 
 
 class Translation(NamedTuple):
-    """Where in the target to read on.
+    """The place in the target at which to read on.
 
     Attributes:
         offset: None: the table knows no mirrored record, so that the end of the target stands for it.
@@ -136,7 +136,7 @@ class Translation(NamedTuple):
 
 
 class MirrorOffsets:
-    """What the table says, as far as it was read.
+    """The content of the offset table, as far as it was read.
 
     Attributes:
         places: By source partition.
@@ -162,7 +162,7 @@ class MirrorOffsets:
                 _put(self.owners, (mirror, alias), value, lambda read: _read_owner(mirror, alias, read))
 
     def latest_owner(self, mirror: str, alias: str, cluster_id: str) -> Owner | None:
-        """Who was last to begin with a source: by this name, or with its cluster by another name."""
+        """Return the mirror that was last to begin with a source: by this name, or with its cluster by another name."""
         owners = [
             owner
             for owner in self.owners.values()
@@ -175,7 +175,7 @@ class MirrorOffsets:
         return list(self._runs_from(source, 0))
 
     def translate(self, source: SourcePartition, offset: int) -> Translation | None:
-        """Where in the target one reads on who would read the source from `offset` on; None: it is not mirrored.
+        """Return where to read on in the target in place of `offset` of the source; None: it is not mirrored.
 
         It is where the first mirrored record at or above `offset` stands, or behind the last that was mirrored.
         """
@@ -219,7 +219,7 @@ class MirrorOffsets:
             yield from place.runs
 
     def _target_end(self, source: SourcePartition) -> int | None:
-        """What follows the record that was mirrored last; None: the table knows of none."""
+        """Return the offset behind the record that was mirrored last; None: the table knows of none."""
         segments = self.segments.get(source, {})
         runs = self.places[source].runs or (segments[max(segments)].runs if segments else ())
         return runs[-1].target_offset + runs[-1].record_count if runs else None
@@ -367,7 +367,7 @@ def _dumped(value: object) -> bytes:
 
 
 def _loaded(data: bytes | None) -> object:
-    """What some JSON says; None where it is none."""
+    """Decode JSON; None where it is none."""
     try:
         return json.loads(data or b"null")
     except (ValueError, RecursionError):

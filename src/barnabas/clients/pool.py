@@ -112,7 +112,7 @@ class Pool:
         await asyncio.gather(*(channel.close() for channel in channels))
 
     def use_bootstrap_servers(self, bootstrap_servers: str) -> None:
-        """Where to look for the cluster from now on, as far as it is not known already. Raises BarnabasError."""
+        """Set where to look for the cluster from now on, as far as it is not known already. Raises BarnabasError."""
         self._bootstrap = parse_servers(bootstrap_servers)
 
     async def any_broker(self) -> Channel:
@@ -202,7 +202,7 @@ class Pool:
         return self._learn(response)
 
     async def topic(self, name: str, *, allow_auto_topic_creation: bool = False) -> TopicMetadata:
-        """What is known of a topic, asked for if it is not known or too old.
+        """Return a topic's metadata, asked for if it is not known or too old.
 
         Raises:
             KafkaError: What the broker says of the topic, for example UNKNOWN_TOPIC_OR_PARTITION.

@@ -40,7 +40,7 @@ _SEQUENCE_ERRORS = frozenset(
 
 
 class RecordMetadata(NamedTuple):
-    """Where a record was written; `offset` is -1 with acks=0."""
+    """The place at which a record was written; `offset` is -1 with acks=0."""
 
     topic: str
     partition: int
@@ -388,5 +388,5 @@ class _Queue:
         self.wake = asyncio.Event()
 
     def all_batches(self) -> list[_Batch]:
-        """What is on its way and what waits."""
+        """Return all batches: those on their way and those that wait."""
         return [*([self.in_flight] if self.in_flight is not None else []), *self.batches]

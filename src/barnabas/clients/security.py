@@ -30,7 +30,7 @@ _PREFIXES = ("ssl.", "barnabas.ssl.", "sasl.")
 
 @dataclass(slots=True)
 class ClientSecurity:
-    """What all connections of a client share.
+    """The security settings that all connections of a client share.
 
     Attributes:
         tls: None: it speaks in the clear.
@@ -43,7 +43,7 @@ class ClientSecurity:
     _context: "ssl.SSLContext | None" = field(default=None, repr=False)
 
     def context(self) -> "ssl.SSLContext | None":
-        """What TLS goes by, made when it is first needed; None: in the clear.
+        """Return the TLS context, made when it is first needed; None: in the clear.
 
         Raises:
             ConfigError: A store can't be used.

@@ -23,7 +23,7 @@ _KEY_VERSION = 0
 
 
 class TransactionStatus(IntEnum):
-    """How far a transaction is; the codes of the log, and the names that Kafka gives them."""
+    """The status of a transaction; the codes of the log, and the names that Kafka gives them."""
 
     Empty = 0
     Ongoing = 1

@@ -84,7 +84,7 @@ def _user_and_password(values: Mapping[str, str], name: str) -> str | None:
 
 
 def tls_context(values: Mapping[str, str]) -> "ssl.SSLContext":
-    """What TLS goes by, as zookeeper.ssl.* say. Raises ConfigError."""
+    """Make the TLS context that zookeeper.ssl.* describe. Raises ConfigError."""
     # Here: who speaks in the clear does without it.
     from barnabas.wire.security.tls.contexts import client_context
     from barnabas.wire.security.tls.settings import read_settings

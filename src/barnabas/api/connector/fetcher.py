@@ -47,7 +47,7 @@ _MOST_BYTES = 0x7FFFFFFF
 
 @dataclass(slots=True, frozen=True)
 class FetchOptions:
-    """What of a connector's settings is the fetchers' business.
+    """The settings of a connector that concern fetchers.
 
     Attributes:
         message_max_bytes: fetch.message.max.bytes: how much of a partition is asked for at a time.

@@ -59,7 +59,7 @@ def threads_of(view: GroupView, consumer: str, excludes_internal: bool) -> dict[
 
 
 def share_of(consumer: str, view: GroupView, strategy: str, excludes_internal: bool) -> Assignment:
-    """What a consumer owns by the group's rule.
+    """Return the partitions that a consumer owns by the group's rule.
 
     Args:
         strategy: A value of partition.assignment.strategy.

@@ -81,7 +81,7 @@ class Consumption(Protocol):
 
 @dataclass(slots=True, frozen=True)
 class MembershipOptions:
-    """What of a connector's settings is the membership's business.
+    """The settings of a connector that concern its membership.
 
     Attributes:
         max_retries: rebalance.max.retries.

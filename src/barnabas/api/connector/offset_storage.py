@@ -35,7 +35,7 @@ class OffsetStorage(Protocol):
     """One group's offsets."""
 
     async def fetch(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
-        """Those that are stored, of these partitions. Raises BarnabasError."""
+        """Return the offsets that are stored of these partitions. Raises BarnabasError."""
         ...
 
     async def commit(self, offsets: Offsets, fence: CheckOp, *, is_auto: bool) -> None:

@@ -30,7 +30,7 @@ class Registration:
 
     @property
     def fence(self) -> CheckOp:
-        """What a transaction begins with that is to be void in the next session."""
+        """Return the operation that makes a transaction void in the next session."""
         return CheckOp(self.path, self.epoch % _VERSION_COUNT)
 
     def ops(self, data: bytes) -> list[Op]:

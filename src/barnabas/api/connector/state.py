@@ -17,7 +17,7 @@ from enum import Enum
 
 
 class Step(Enum):
-    """What is to be done next."""
+    """The next action of a consumer."""
 
     NOTHING = "nothing"
     REGISTER = "register"
@@ -93,7 +93,7 @@ class MemberState:
         self._is_rebalancing = True
 
     def note_rebalanced(self, epoch: int) -> None:
-        """What was begun in this session succeeded."""
+        """Note that the rebalance begun in this session succeeded."""
         self._is_rebalancing = False
         if epoch == self.epoch:
             self._failed_count = 0

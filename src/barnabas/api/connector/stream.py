@@ -202,7 +202,7 @@ class OwnedPartition:
         self.is_failed = False
 
     def begin_at(self, offset: int) -> None:
-        """Where its first message is, if that was not known before."""
+        """Set where the first message is, if that was not known before."""
         with self.sink.lock:
             if self.consumed_offset < 0:
                 self.consumed_offset = offset

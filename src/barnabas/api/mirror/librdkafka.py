@@ -14,7 +14,7 @@ C = TypeVar("C")
 
 
 class Notes:
-    """What went wrong and is tried again, each text once until it is read; any thread may write."""
+    """Errors that are tried again, each text once until it is read; any thread may write."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -25,7 +25,7 @@ class Notes:
             self._counts[text] += 1
 
     def read(self) -> list[str]:
-        """What was added since the last call, with how often where that was more than once."""
+        """Return the texts added since the last call, with how often where that was more than once."""
         with self._lock:
             counts, self._counts = self._counts, Counter()
         return [text if count == 1 else f"{text} ({count} times)" for text, count in counts.items()]

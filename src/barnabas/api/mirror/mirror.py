@@ -16,7 +16,7 @@ from barnabas.core.errors import BarnabasError
 
 
 class MirrorPlan(NamedTuple):
-    """What is mirrored, and how.
+    """The plan of a mirror: its topics, and how they are copied.
 
     Attributes:
         sources: The settings of each source cluster, as `consumer_settings` gives them, or `connector_settings`.
@@ -96,7 +96,7 @@ class Mirror:
 
     @property
     def failure(self) -> BarnabasError | None:
-        """What ended a stream."""
+        """Return the error that ended a stream."""
         return next((stream.failure for stream in self._streams if stream.failure is not None), None)
 
     @property

@@ -189,7 +189,7 @@ def is_in_zookeeper(options: Options) -> bool:
 
 
 def source_name(options: Options) -> str:
-    """What a person calls a source's cluster."""
+    """Return a name of a source's cluster for people."""
     return str(options["zookeeper.connect" if is_in_zookeeper(options) else "bootstrap.servers"])
 
 

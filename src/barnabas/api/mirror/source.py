@@ -31,7 +31,7 @@ class Source(Protocol):
 
     @property
     def name(self) -> str:
-        """What a person calls the cluster."""
+        """Return a name of the cluster for people."""
         ...
 
     def take(self, timeout_s: float) -> Sequence[SourceMessage]:

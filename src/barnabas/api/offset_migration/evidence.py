@@ -29,7 +29,7 @@ from barnabas.wire.registry.consumer_groups import StoredOffset
 
 
 class Commits(Enum):
-    """Where commits were seen."""
+    """The stores in which commits were seen."""
 
     ZOOKEEPER = "zookeeper"
     BOTH = "both"
@@ -75,7 +75,7 @@ class PartitionEvidence:
 
 
 def partition_evidence(samples: Sequence[Sample]) -> list[PartitionEvidence]:
-    """What is to be told of each partition that either side has an offset of, or that has an owner.
+    """Return the evidence of each partition that either side has an offset of, or that has an owner.
 
     Args:
         samples: In the order of time; at least one.

@@ -24,14 +24,14 @@ from barnabas.api.offset_migration.evidence import Commits, PartitionEvidence, t
 
 
 class Side(Enum):
-    """Where offsets are to be in the end."""
+    """The store in which offsets are to be in the end."""
 
     KAFKA = "kafka"
     ZOOKEEPER = "zookeeper"
 
 
 class Phase(Enum):
-    """Where a group stands, by where its consumers commit."""
+    """The phase of a migration, by where the group's consumers commit."""
 
     ZOOKEEPER = "all consumers commit to ZooKeeper alone"
     ZOOKEEPER_AND_BOTH = "some consumers commit to ZooKeeper alone, some to both"
@@ -44,7 +44,7 @@ class Phase(Enum):
 
 
 class Step(Enum):
-    """What comes next; the values are what `--step` takes."""
+    """The next step of a migration; the values are those of `--step`."""
 
     DUAL_COMMIT = "dual-commit"
     KAFKA_ALONE = "kafka-alone"

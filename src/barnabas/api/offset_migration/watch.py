@@ -26,7 +26,7 @@ class KafkaOffsets(Protocol):
 
 @dataclass(slots=True)
 class Watched:
-    """What was seen of a group.
+    """The observations of a group.
 
     Attributes:
         samples: In the order of time.

@@ -43,7 +43,7 @@ class Connections:
 
     @property
     def unsettled(self) -> int:
-        """How many messages were handed over and have no answer."""
+        """Return how many messages were handed over and have no answer."""
         return sum(map(len, self._producers.values()))
 
     def open(self) -> None:

@@ -88,7 +88,7 @@ class Delivery:
 
     @property
     def unsettled(self) -> int:
-        """How many messages have no answer."""
+        """Return how many messages have no answer."""
         return self._connections.unsettled
 
     @property

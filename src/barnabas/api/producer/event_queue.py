@@ -33,7 +33,7 @@ class EventQueue:
 
     @property
     def queued(self) -> int:
-        """How many messages nobody has taken."""
+        """Return how many messages nobody has taken."""
         return self._backlog.queued
 
     @property

@@ -56,11 +56,11 @@ class ClusterView(Protocol):
         ...
 
     def partition_count(self, topic: str) -> int:
-        """How many partitions a topic has; 0: it is not known, or not there."""
+        """Return how many partitions a topic has; 0: it is not known, or not there."""
         ...
 
     def change_count(self) -> int:
-        """How often the cluster has changed: when this is another number, what was asked before may be stale."""
+        """Return how often the cluster has changed: when it differs, what was asked before may be stale."""
         ...
 
     def close(self) -> None: ...
