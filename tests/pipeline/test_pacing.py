@@ -146,20 +146,6 @@ def test_a_run_that_ignores_quotas_reads_all_as_one_batch(quotas: Quotas, site_o
     assert done.figures.limited_by == "nothing"
 
 
-@pytest.mark.whole
-def test_a_batch_of_records_that_is_held_for_longer_than_a_request_may_take_is_no_error(
-    quotas: Quotas, site_of: Callable[..., Site]
-) -> None:
-    site = site_of(quotas.broker)
-    site.create(site.topic("page_view"), 1)
-    # A quarter of a mebibyte each: what the first answer holds is held for longer than request.timeout.ms of 10 s.
-    site.send_events("page_view", [view(number, "/" + "x" * 260_000) for number in range(2)])
-    quotas.limit(consumer_byte_rate=LIMIT / 8)
-    done = site.run(READS, table_format="parquet")
-    assert done.figures.record_count == 2
-    assert not any("stopped" in each for each in site.warnings)
-
-
 def test_a_limit_that_falls_while_a_batch_is_read_is_planned_by_at_once_and_no_row_is_there_twice(
     quotas: Quotas, site_of: Callable[..., Site]
 ) -> None:
@@ -236,6 +222,17 @@ def test_runs_of_two_processes_or_of_one_share_a_quota(quotas: Quotas) -> None:
         assert str(quota).endswith("shared by 2 runs")
 
 
+def test_a_quota_so_small_that_a_batch_of_records_never_comes_is_warned_of_once(quotas: Quotas) -> None:
+    warnings: list[str] = []
+    with quotas.client(warn=warnings.append) as client:
+        for limit in (20_000.0, 200_000.0):
+            quotas.limit(consumer_byte_rate=limit)
+            await_rate(client, limit)
+            client.ask()
+    (warning,) = warnings
+    assert "a batch of records of more than 200,000 bytes is never sent by it" in warning
+
+
 def test_what_is_derived_is_written_by_the_producer_s_quota(quotas: Quotas, site_of: Callable[..., Site]) -> None:
     site = filled(quotas, site_of, 100)
     quotas.limit(producer_byte_rate=20_000)
@@ -282,17 +279,18 @@ def test_options_that_do_not_fit_are_told_once_and_nothing_is_limited(quotas: Qu
 
 def test_what_was_told_last_holds_on_while_the_cluster_is_away() -> None:
     warnings: list[str] = []
+    limit = 2_000_000.0
     with ExitStack() as stack:
         broker = stack.enter_context(Broker())
         kafka = KafkaOptions(broker.bootstrap_servers, {"client.id": CLIENT_ID})
         client = stack.enter_context(QuotaClient(kafka, warnings.append))
         client.ask()
         assert client.rate(READ) is None
-        Quotas(broker).limit(consumer_byte_rate=1_000)
-        await_rate(client, 1_000)
+        Quotas(broker).limit(consumer_byte_rate=limit)
+        await_rate(client, limit)
         broker.stop()
         client.ask()
-        assert client.rate(READ) == 1_000
+        assert client.rate(READ) == limit
     assert warnings == []
 
 

@@ -21,6 +21,8 @@ READ, WRITE = QuotaKind.FETCH, QuotaKind.PRODUCE
 """The kinds of limits that hold a run: `consumer_byte_rate`, and `producer_byte_rate` where it writes topics."""
 KINDS = (READ, WRITE)
 
+# A broker takes a rate over so long, unless `quota.window.num` and `quota.window.size.seconds` say something else.
+_WINDOW_S = 10.0
 _ANONYMOUS = "ANONYMOUS"
 
 
@@ -41,8 +43,17 @@ class Quota:
     sharer_count: int = 1
 
     def __str__(self) -> str:
-        shared = f", shared by {self.sharer_count} runs" if self.sharer_count > 1 else ""
-        return f"quota {self.kind.key} {self.limit:,.0f} B/s of {self.whose} at broker {self.broker_id}{shared}"
+        return self.name + (f", shared by {self.sharer_count} runs" if self.sharer_count > 1 else "")
+
+    @property
+    def name(self) -> str:
+        """The limit, whose it is and where."""
+        return f"quota {self.kind.key} {self.limit:,.0f} B/s of {self.whose} at broker {self.broker_id}"
+
+    @property
+    def most_answer_bytes(self) -> float:
+        """The bytes that a broker sends at once at the most; a batch of records that is larger never comes."""
+        return self.limit * _WINDOW_S
 
 
 def explained(told: Told, kind: QuotaKind, is_counted: bool) -> Quota | None:

@@ -29,6 +29,8 @@ _TIMEOUT_MS = 5_000
 _LIMITED_S, _COUNTED_S = 15.0, 6
 # Rights that are missing are seldom given within seconds, and each refusal stands in the broker's log.
 _DENIED_S = 180.0
+# What a producer sends of a partition at once, and a broker keeps as one, at the most.
+_LARGEST_BATCH_BYTES = 1_048_576
 _VIEWS = {READ: View.PACE_READS, WRITE: View.PACE_WRITES}
 
 
@@ -100,6 +102,7 @@ class QuotaClient:
                 if self._pool is None:
                     self._pool = self._new_pool()
                 self._quotas = self._runner.run(self._ask(self._pool))
+                self._warn_of_small_limits()
             except ConfigError as error:
                 self._tell(f"quotas can't be asked for with these options: {error}")
             except BarnabasError as error:
@@ -157,6 +160,14 @@ class QuotaClient:
             for kind in _VIEWS
             for quota in resolved(limits, kind, user, self._client_id, self._peers, sorted(brokers))
         ]
+
+    def _warn_of_small_limits(self) -> None:
+        for each in self.of(READ):
+            if each.most_answer_bytes < _LARGEST_BATCH_BYTES:
+                self._tell(
+                    f"{each.name}: a batch of records of more than {each.most_answer_bytes:,.0f} bytes is never sent "
+                    "by it, and producers may write a mebibyte: raise the quota, or let them write smaller batches"
+                )
 
     def _tell_refusal(self, error: BarnabasError) -> None:
         if not isinstance(error, KafkaError):

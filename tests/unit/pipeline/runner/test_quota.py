@@ -110,3 +110,7 @@ def test_runs_of_one_process_share_what_is_counted_together() -> None:
 )
 def test_who_a_login_is_to_the_broker(options: dict[str, str], user: str | None) -> None:
     assert user_of(options) == user
+
+
+def test_an_answer_is_no_larger_than_ten_seconds_worth() -> None:
+    assert Quota(READ, 0, 26_214.4, "me").most_answer_bytes == 262_144
